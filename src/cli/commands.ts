@@ -127,10 +127,10 @@ ISSUER#SUBJECT of one who logs in there.`,
   {
     name: 'logout',
     takes: 'NAME | URL',
-    about: 'removes a login, and takes its tokens back',
+    about: 'revokes and removes a login',
     group: 'SET UP',
     details:
-      'The tokens are removed from this machine, and revoked where the authorization server can do that.',
+      'The tokens are revoked where the authorization server can do that, and removed from this machine.',
     examples: ['mcps-proxy logout linear'],
   },
   {

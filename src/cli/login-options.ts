@@ -17,6 +17,8 @@ export interface LoginCommand {
   readonly opensBrowser: boolean
   /** Whether a code is shown that the person enters on another device. */
   readonly isByDevice: boolean
+  /** Whether a login is removed that could not be revoked. */
+  readonly isForced: boolean
   /** The client at the authorization server, for a server that is in no configuration. */
   readonly client: LoginClientInfo | undefined
   readonly config: string | undefined
@@ -62,6 +64,7 @@ export function loginCommandOf(line: CommandLine): LoginCommand | UsageMistake {
     user: values.get('user'),
     opensBrowser: !values.has('no-browser'),
     isByDevice: values.has('device'),
+    isForced: values.has('force'),
     client: clientInfoOf(line),
     config: values.get('config'),
     schema: values.get('schema') ?? 'default',

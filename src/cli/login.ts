@@ -4,6 +4,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { selectSchema } from '../config/config.js'
 import { homeOf, loginFolder } from '../config/file.js'
+import { secretsOfUrl } from '../config/secrets.js'
 import { hasUsers } from '../config/front.js'
 import { openBrowser } from '../login/browser.js'
 import { type ShowCode, logInByDevice } from '../login/device-flow.js'
@@ -14,8 +15,10 @@ import { type Login, LoginStore } from '../login/login-store.js'
 import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
 import { LazyPromise } from '../runtime/lazy.js'
+import { errorText } from '../text/error-text.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
+import { Redactor } from '../text/redactor.js'
 import type { FrontConfig } from '../config/configuration.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
@@ -35,7 +38,7 @@ export async function runLogin(command: LoginCommand): Promise<number> {
     const store = storeFor(target.settings?.isEncrypted ?? false)
     return command.what === 'login'
       ? await enter(command, target, store, runtime)
-      : await leave(target, store, runtime)
+      : await leave(command, target, store, runtime)
   } catch (error) {
     if (error instanceof UnknownServer) return await failed(error.message, 2)
     if (error instanceof LoginError) return await failed(error.message, 1)
@@ -191,7 +194,7 @@ async function list(
   await store.unlock()
   const chosen = store.all().filter(({ user }) => only === undefined || user === only)
   const logins = chosen.map(({ url, user, issuer, scope, expiresAtMs, refreshToken }) => ({
-    url,
+    url: new Redactor(secretsOfUrl(url)).clean(url),
     user,
     issuer,
     scope,
@@ -219,30 +222,46 @@ function noLogin(user: string | undefined): string {
   return `there is no login of '${escapeText(user)}'; mcps-proxy login NAME --user ${escapeText(inShell(user))} makes one`
 }
 
-/** The tokens are removed here also when the authorization server cannot be reached. */
-async function leave({ name, url }: Target, store: LoginStore, runtime: LoginRuntime): Promise<number> {
+/** A login whose tokens may still be valid is kept, since it is their only copy, unless the person gives that up. */
+async function leave(
+  { isForced }: LoginCommand,
+  { name, url }: Target,
+  store: LoginStore,
+  runtime: LoginRuntime,
+): Promise<number> {
   await store.unlock()
-  const found = store.read(url)
-  if (found === undefined)
-    return failed(`there is no login to '${name}'${store.user === undefined ? '' : ` of '${store.user}'`}`, 1)
-  const login = await store.alone(url, async () => {
-    // A process that was renewing the tokens has others now, and those must be revoked.
-    const last = store.read(url) ?? found
-    store.remove(url)
-    return last
+  const whose = store.user === undefined ? '' : ` of '${store.user}'`
+  const why = await store.alone(url, async () => {
+    // A process that was renewing the tokens has stored others, and those must be revoked.
+    const login = store.read(url)
+    if (login === undefined) throw new LoginError(`there is no login to '${name}'${whose}`)
+    const kept = await whyNotRevoked(login, runtime)
+    if (kept === undefined || isForced) store.remove(url)
+    return { kept, isRevocable: login.revocationEndpoint !== undefined }
   })
-  const isRevoked = await revoked(login, runtime).catch(() => false)
-  const more = isRevoked
-    ? ''
-    : '; the authorization server takes no tokens back, so they end when their time is over'
+  if (why.kept !== undefined && !isForced)
+    return failed(
+      `the login to '${name}' is not revoked: ${why.kept}; try again, or run it with --force to remove the login here alone`,
+      1,
+    )
+  const more =
+    why.kept === undefined && why.isRevocable
+      ? ''
+      : ' here; its tokens are not revoked, and end when their time is over'
   await say('stdout', `${escapeText(name)}: logged out${more}\n`)
   return 0
 }
 
-async function revoked(login: Login, runtime: LoginRuntime): Promise<boolean> {
+/** Undefined where the tokens are revoked, or the authorization server revokes none. */
+async function whyNotRevoked(login: Login, runtime: LoginRuntime): Promise<string | undefined> {
   const { issuer, tokenEndpoint, revocationEndpoint, client, refreshToken, accessToken, url } = login
-  if (revocationEndpoint === undefined) return false
+  if (revocationEndpoint === undefined) return undefined
   const server = { issuer, token_endpoint: tokenEndpoint, revocation_endpoint: revocationEndpoint }
-  const requests = await TokenRequests.of(server, loginHttp(runtime, new URL(url)))
-  return requests.revoke(client, refreshToken ?? accessToken)
+  try {
+    const requests = await TokenRequests.of(server, loginHttp(runtime, new URL(url)))
+    await requests.revoke(client, refreshToken ?? accessToken)
+    return undefined
+  } catch (error) {
+    return errorText(error)
+  }
 }

@@ -132,8 +132,11 @@ export const options: readonly Option[] = [
   option('doors', 'Keep one entry for each server, under its own name', ['import']),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
-  option('force', 'Let --record replace a file that exists', [...serving, 'add'], {
-    abouts: { add: 'Replace a server of that name' },
+  option('force', 'Let --record replace a file that exists', [...serving, 'add', 'logout'], {
+    abouts: {
+      add: 'Replace a server of that name',
+      logout: 'Remove the login here though it was not revoked',
+    },
   }),
   valued(
     'ui',

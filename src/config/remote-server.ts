@@ -156,6 +156,7 @@ function readLogin(
     clientMetadataUrl: own?.clientMetadataUrl,
     scope: own?.scope ?? scopes,
     issuer: own?.issuer,
+    assumesPkce: own?.pkce === 'assume',
     metadataUrl: other?.authServerMetadataUrl,
     resource: own?.resource,
     callbackPort: own?.callbackPort ?? other?.callbackPort,

@@ -180,6 +180,7 @@ interface LoginValues {
   readonly clientMetadataUrl: string | undefined
   readonly scope: string | undefined
   readonly issuer: string | undefined
+  readonly pkce: 'require' | 'assume' | undefined
   readonly resource: string | false | undefined
   readonly callbackPort: number | undefined
   readonly login: 'auto' | 'manual' | undefined
@@ -236,7 +237,14 @@ const authFields: FieldsOf<AuthValues> = {
     'The address of the document about the client (CIMD), for authorization servers that read one.',
   ),
   scope: optional(text(), 'The scopes to ask for. Absent: what the server wants.'),
-  issuer: optional(text(), 'The authorization server, where the server names several. Absent: the first.'),
+  issuer: optional(
+    text(),
+    'The only authorization server that is accepted, exactly as its metadata names it. Absent: the first that the server names.',
+  ),
+  pkce: optional(
+    choice('require', 'assume'),
+    '"assume" logs in at an authorization server whose metadata does not name its PKCE methods. Absent: require.',
+  ),
   resource: optional(
     or([false], text()),
     'The resource that tokens are asked for. Absent: as the server names it; false sends none.',

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { delimiter } from 'node:path'
 import process from 'node:process'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -16,13 +17,23 @@ export async function openBrowser(address: string, env: Environment): Promise<bo
 
 /** `$BROWSER` is a choice of the person, also where there is no desktop. */
 function openers(env: Environment): readonly (readonly string[])[] {
-  const own = env['BROWSER']
-  if (own !== undefined && own !== '') return [[own]]
+  const own = ownOpeners(env['BROWSER'] ?? '')
+  if (own.length > 0) return own
   if (process.platform === 'darwin') return [['open']]
   if (process.platform === 'win32') return [['rundll32', 'url.dll,FileProtocolHandler']]
   if (env['WSL_DISTRO_NAME'] !== undefined)
     return [['wslview'], ['rundll32.exe', 'url.dll,FileProtocolHandler']]
   return hasDesktop(env) ? [['xdg-open'], ['gio', 'open']] : []
+}
+
+/** A list of programs with their arguments, separated as in PATH; `%s` stands for the address, which comes last anyway. */
+function ownOpeners(list: string): readonly (readonly string[])[] {
+  // The path of one program may have spaces and colons.
+  if (existsSync(list)) return [[list]]
+  const commands = list
+    .split(delimiter)
+    .map((command) => command.split(/\s+/).filter((word) => !['', '%s'].includes(word)))
+  return commands.filter((words) => words.length > 0)
 }
 
 /** Whether a person sits at this machine, so that a browser may open unasked. */

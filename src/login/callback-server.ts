@@ -1,43 +1,63 @@
 // The page of this machine to which a browser comes back after a login (RFC 8252, section 7.3).
 
-import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { errorCode, errorText } from '../text/error-text.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError } from './login-error.js'
+
+/** A machine may have no IPv6, or this address switched off. */
+const absent: ReadonlySet<string | undefined> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
 /** Listens until the browser has come back, or `close`. */
 export class CallbackServer implements LoginPages {
   readonly redirectUri: string
   readonly parameters: Promise<URLSearchParams>
-  readonly #server = createServer((request, response) => this.#answer(request, response))
+  readonly #servers: Server[] = []
   readonly #host: string
-  readonly #startPath: string
+  readonly #startPath = `/login/${randomBytes(16).toString('hex')}`
+  /** The browser that has opened the start page; every user of this machine may read that address in the list of processes. */
+  #cookie: string | undefined
   #received: (parameters: URLSearchParams) => void = () => {}
   #state: string | undefined
   #address = ''
 
-  /** `startPath` redirects to the authorization server, so that no shell or list of processes shows the state. */
-  constructor(port: number, hostname: string, startPath: string) {
-    this.#host = `${hostname}:${port}`
-    this.#startPath = startPath
-    this.redirectUri = `http://${this.#host}/callback`
+  private constructor(host: string) {
+    this.#host = host
+    this.redirectUri = `http://${host}/callback`
     this.parameters = new Promise((resolve) => {
       this.#received = resolve
     })
   }
 
+  /** `localhost` listens on both loopback addresses, since a browser may try either. @throws LoginError where the port is taken */
+  static async listen(port: number, hostname: '127.0.0.1' | 'localhost'): Promise<CallbackServer> {
+    const callback = new CallbackServer(`${hostname}:${port}`)
+    try {
+      await callback.#listen(port, '127.0.0.1')
+      if (hostname === 'localhost') await callback.#listen(port, '::1')
+    } catch (error) {
+      callback.close()
+      throw new LoginError(`port ${port} is taken: ${errorText(error)}`)
+    }
+    return callback
+  }
+
+  /** The start page redirects to the authorization server, so that no shell and no list of processes shows the state. */
   get startPage(): string {
     return `http://${this.#host}${this.#startPath}`
   }
 
-  /** @throws LoginError where the port is taken */
-  async listen(port: number): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (error: Error) =>
-        reject(new LoginError(`port ${port} is taken: ${error.message}`)),
-      )
-      this.#server.listen(port, '127.0.0.1', resolve)
-    })
+  async #listen(port: number, address: string): Promise<void> {
+    const server = createServer((request, response) => this.#answer(request, response))
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject).listen(port, address, resolve)
+      })
+      this.#servers.push(server)
+    } catch (error) {
+      if (address !== '::1' || !absent.has(errorCode(error))) throw error
+    }
   }
 
   expect(state: string, address: string): void {
@@ -46,8 +66,10 @@ export class CallbackServer implements LoginPages {
   }
 
   close(): void {
-    this.#server.close()
-    this.#server.closeAllConnections()
+    for (const server of this.#servers) {
+      server.close()
+      server.closeAllConnections()
+    }
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -56,10 +78,7 @@ export class CallbackServer implements LoginPages {
     if (headers.host !== this.#host || method !== 'GET' || !URL.canParse(url, this.redirectUri))
       return page(response, 404, 'Not found.')
     const { pathname, searchParams } = new URL(url, this.redirectUri)
-    if (pathname === this.#startPath && this.#address !== '') {
-      response.writeHead(302, { location: this.#address, 'cache-control': 'no-store' }).end()
-      return
-    }
+    if (pathname === this.#startPath && this.#address !== '') return this.#start(request, response)
     const state = searchParams.get('state')
     if (pathname !== '/callback' || state === null || state !== this.#state)
       return page(response, 404, 'This login is over, or was not started here.')
@@ -71,7 +90,26 @@ export class CallbackServer implements LoginPages {
     page(response, 200, `${words} You can close this window.`)
     this.#received(searchParams)
   }
+
+  /** Only the browser that was here first learns the state, and may come again. */
+  #start({ headers: { cookie = '' } }: IncomingMessage, response: ServerResponse): void {
+    if (this.#cookie !== undefined && !cookie.split('; ').includes(this.#cookie))
+      return page(response, 403, OPENED)
+    // Cookies of one host name are the same for all ports.
+    this.#cookie ??= `mcps-login-${this.#host.replace(/.*:/, '')}=${randomBytes(32).toString('base64url')}`
+    response
+      .writeHead(302, {
+        location: this.#address,
+        'set-cookie': `${this.#cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=900`,
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      })
+      .end()
+  }
 }
+
+const OPENED =
+  'Another browser has opened this login already. Go on there, or end this login and begin it again; if you have opened no other browser, another user of this machine has.'
 
 /** Takes the state and the code out of the address bar, and so out of the history of the window. */
 const script = "history.replaceState(null, '', location.pathname)"

@@ -1,6 +1,6 @@
 // One login, from the first refusal to the tokens (MCP, Authorization: authorization flow).
 
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { within } from '../runtime/deadline.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
@@ -69,19 +69,14 @@ export async function logIn(
 }
 
 async function openCallback(port: number, { callbackPort }: LoginTarget): Promise<CallbackServer> {
-  const startPath = `/login/${randomBytes(16).toString('hex')}`
   // A port that is configured belongs to a client that was registered with this name.
-  const hostname = callbackPort === undefined ? '127.0.0.1' : 'localhost'
-  for (let next = port; ; next++) {
-    const server = new CallbackServer(next, hostname, startPath)
+  if (callbackPort !== undefined) return CallbackServer.listen(callbackPort, 'localhost')
+  for (let next = port; ; next++)
     try {
-      await server.listen(next)
-      return server
+      return await CallbackServer.listen(next, '127.0.0.1')
     } catch (error) {
-      server.close()
-      if (callbackPort !== undefined || next >= port + 10) throw error
+      if (next >= port + 10) throw error
     }
-  }
 }
 
 interface Authorization {

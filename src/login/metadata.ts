@@ -21,8 +21,10 @@ export interface LoginPlace {
 
 /** The keys of the configuration about the place. */
 export interface LoginWish {
-  /** The authorization server, where there are several. */
+  /** The only authorization server that is accepted, as it names itself. */
   readonly issuer?: string | undefined
+  /** Metadata without PKCE methods is that of a server which supports S256. */
+  readonly assumesPkce?: boolean | undefined
   /** The address of its metadata. */
   readonly metadataUrl?: string | undefined
   /** The server has answered a request without a login: it wants one only where its metadata says so. */
@@ -41,17 +43,14 @@ export async function findLogin(
   url: URL,
   challenge: BearerChallenge | undefined,
   http: LoginHttp,
-  { issuer: wanted, metadataUrl, isOpen = false, endpoints }: LoginWish,
+  wish: LoginWish,
 ): Promise<LoginPlace> {
   const found = await resourceMetadata(url, challenge, http)
-  if (isOpen && found === undefined) throw new LoginError('the server answers without a login')
+  if (wish.isOpen === true && found === undefined) throw new LoginError('the server answers without a login')
   const resource = found === undefined ? url.origin : resourceOf(found, url)
-  const issuers = textsIn(found?.['authorization_servers'])
-  const issuer = wanted ?? issuers[0] ?? url.origin
-  if (wanted !== undefined && issuers.length > 0 && !issuers.includes(wanted))
-    throw new LoginError(`the server names ${issuers.join(' and ')} for its login, and not ${wanted}`)
-  const isGuess = issuers.length === 0 && wanted === undefined
-  const server = await serverMetadata(issuer, http, { metadataUrl, isGuess, endpoints })
+  const [named] = textsIn(found?.['authorization_servers'])
+  const isGuess = named === undefined && wish.issuer === undefined
+  const server = await serverMetadata(wish.issuer ?? named ?? url.origin, http, { ...wish, named, isGuess })
   const scopes = found?.['scopes_supported']
   return { resource, server, scopes: Array.isArray(scopes) ? textsIn(scopes) : undefined }
 }
@@ -98,8 +97,10 @@ export function placesOf(issuer: URL): string[] {
 }
 
 /** How the metadata of an authorization server is looked for. */
-interface MetadataWish extends Pick<LoginWish, 'metadataUrl' | 'endpoints'> {
-  /** Nothing names the server, so it may be one without metadata. */
+interface MetadataWish extends LoginWish {
+  /** The authorization server that the server names. */
+  readonly named?: string | undefined
+  /** Nothing names the authorization server, so it may be one without metadata. */
   readonly isGuess?: boolean
 }
 
@@ -107,15 +108,36 @@ interface MetadataWish extends Pick<LoginWish, 'metadataUrl' | 'endpoints'> {
 export async function serverMetadata(
   issuer: string,
   http: LoginHttp,
-  { metadataUrl, isGuess = false, endpoints = ofBrowser }: MetadataWish,
+  wish: MetadataWish,
 ): Promise<AuthorizationServer> {
+  const { metadataUrl, isGuess = false } = wish
   if (!URL.canParse(issuer)) throw new LoginError(`the authorization server '${issuer}' has no address`)
-  for (const place of metadataUrl === undefined ? placesOf(new URL(issuer)) : [metadataUrl]) {
-    const found = await membersAt(new URL(place), http)
-    if (found !== undefined) return checked(found, issuer, endpoints)
-  }
+  const places = metadataUrl === undefined ? placesOf(new URL(issuer)) : [metadataUrl]
+  const found = (await firstOf(places, http)) ?? (await firstOf(placesAsNamed(issuer, wish), http))
+  if (found !== undefined) return checked(found, issuer, wish)
   if (isGuess) return withoutMetadata(issuer)
   throw new LoginError(`there is no metadata of ${issuer}`)
+}
+
+/**
+ * Metadata of a configured issuer that is found only where the server says. A person sees where the login takes place; a client
+ * without a person shows its secret to no server that another one names.
+ */
+function placesAsNamed(
+  issuer: string,
+  { metadataUrl, named, endpoints = ofBrowser }: MetadataWish,
+): string[] {
+  const hasPerson = endpoints.some((endpoint) => endpoint !== 'token_endpoint')
+  if (named === undefined || named === issuer || metadataUrl !== undefined || !hasPerson) return []
+  return URL.canParse(named) ? placesOf(new URL(named)) : []
+}
+
+async function firstOf(places: readonly string[], http: LoginHttp): Promise<JsonObject | undefined> {
+  for (const place of places) {
+    const found = await membersAt(new URL(place), http)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** A server of 2025-03-26 without metadata has these endpoints (MCP 2025-03-26, Authorization: fallbacks). */
@@ -130,12 +152,18 @@ function withoutMetadata(issuer: string): AuthorizationServer {
   }
 }
 
-function checked(metadata: JsonObject, issuer: string, endpoints: readonly Endpoint[]): AuthorizationServer {
-  if (metadata['issuer'] !== issuer)
-    throw new LoginError(`the metadata of ${issuer} names the issuer '${String(metadata['issuer'])}'`)
-  const methods = textsIn(metadata['code_challenge_methods_supported'])
-  if (endpoints.includes('authorization_endpoint') && !methods.includes('S256'))
-    throw new LoginError(`${issuer} has no PKCE method S256`)
+function checked(metadata: JsonObject, issuer: string, wish: MetadataWish): AuthorizationServer {
+  const { endpoints = ofBrowser, issuer: configured } = wish
+  const own = metadata['issuer']
+  if (own !== issuer) {
+    const names = `the metadata of ${issuer} names the issuer '${String(own)}'`
+    if (typeof own !== 'string') throw new LoginError(names)
+    const [whose, key] = configured === undefined ? ['the server', 'set'] : ['auth.issuer', 'change']
+    throw new LoginError(
+      `${names}, and ${whose} names '${issuer}'; if the first is right, ${key} auth.issuer to '${own}'`,
+    )
+  }
+  if (endpoints.includes('authorization_endpoint')) checkPkce(metadata, issuer, wish)
   if (endpoints.includes('device_authorization_endpoint') && !('device_authorization_endpoint' in metadata))
     throw new LoginError(`${issuer} has no logins by a code on another device: log in without --device`)
   for (const name of endpoints) {
@@ -144,6 +172,18 @@ function checked(metadata: JsonObject, issuer: string, endpoints: readonly Endpo
       throw new LoginError(`the metadata of ${issuer} has no usable ${name}`)
   }
   return { ...metadata, issuer }
+}
+
+/** A login without PKCE is refused (MCP, Authorization: authorization code protection). */
+function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }: MetadataWish): void {
+  const methods = metadata['code_challenge_methods_supported']
+  if (methods === undefined && assumesPkce) return
+  if (methods === undefined)
+    throw new LoginError(
+      `the metadata of ${issuer} has no code_challenge_methods_supported, so that it may not support PKCE; if it does, set auth.pkce to "assume"`,
+    )
+  if (!textsIn(methods).includes('S256'))
+    throw new LoginError(`${issuer} supports the PKCE methods '${textsIn(methods).join(' ')}', and not S256`)
 }
 
 /** The object at an address; undefined where there is none. */

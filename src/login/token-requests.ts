@@ -245,16 +245,14 @@ export class TokenRequests {
     return this.grant(client, type, parameters)
   }
 
-  /** Tells the server that a token is not used any more (RFC 7009); false where it takes none back. */
-  async revoke(client: LoginClient, token: string): Promise<boolean> {
-    if (this.#server.revocation_endpoint === undefined) return false
-    const { revocationRequest } = this.#library
-    const response = await revocationRequest(
+  /** Ends a token (RFC 7009). @throws LoginError where the server cannot be reached, or fails */
+  async revoke(client: LoginClient, token: string): Promise<void> {
+    const response = await this.#library.revocationRequest(
       ...(await this.#sender(client)),
       token,
       this.#options(undefined, ({ status }) => new Response(null, { status })),
     )
-    return response.ok
+    if (!response.ok) throw new LoginError(`${this.host} answered HTTP ${response.status}`)
   }
 
   /** The first arguments of each request. */

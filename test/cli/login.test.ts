@@ -88,6 +88,28 @@ describe('login', () => {
     assert.match((await run(here, ['logout', 'guarded'])).err, /there is no login to 'guarded'/)
   })
 
+  test('that cannot be revoked is kept, unless its person gives it up', async (t) => {
+    const here = await place(t)
+    await run(here, ['login', 'guarded'])
+    here.server.options = { revocationStatus: 503 }
+    const { code, err } = await run(here, ['logout', 'guarded'])
+    assert.equal(code, 1)
+    assert.match(err, /login to 'guarded' is not revoked: 127\S+ answered HTTP 503; .*--force/)
+    assert.match((await run(here, ['logins'])).out, /\/mcp {2}at 127/)
+    const forced = await run(here, ['logout', 'guarded', '--force'])
+    assert.match(forced.out, /^guarded: logged out here; its tokens are not revoked/)
+    assert.equal((await run(here, ['logins'])).out, '')
+  })
+
+  test('to an address with a key is listed without the key', async (t) => {
+    const here = await place(t)
+    const url = `${here.server.url}?api_key=s3cr3t-value`
+    const config = configFile(t, { keyed: { url, auth: { type: 'oauth', login: 'manual' } } })
+    assert.equal((await run({ ...here, config }, ['login', 'keyed'])).code, 0)
+    for (const args of [['logins'], ['logins', '--json']])
+      assert.match((await run(here, args)).out, /\/mcp\?api_key=\[redacted\]/)
+  })
+
   test('is made on another machine, whose address is pasted', async (t) => {
     const here = await place(t)
     let isSeen = false

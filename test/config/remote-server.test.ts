@@ -200,6 +200,7 @@ describe('the login of a remote server', () => {
     isByDevice: false,
     isPerUser: false,
     isEncrypted: false,
+    assumesPkce: false,
     unattended: undefined,
   }
   const own = {

@@ -223,7 +223,7 @@ describe('the keys of an issuer', () => {
       clientSecret: 'y',
     }
     assert.equal(await trouble({}), undefined)
-    assert.match((await trouble({ issuer: `${issuer.issuer}/` })) ?? '', /names the issuer 'http.*team'$/)
+    assert.match((await trouble({ issuer: `${issuer.issuer}/` })) ?? '', /names the issuer 'http.*team'/)
     assert.match((await trouble({ issuer: `${issuer.issuer}/x` })) ?? '', /it has no metadata; set jwksUri$/)
     assert.match((await trouble({ jwksUri: issuer.issuer })) ?? '', /there is no key set at its address$/)
     assert.match((await trouble({ introspection })) ?? '', /refuses the client id of the front/)

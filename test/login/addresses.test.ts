@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ServerResponse, createServer } from 'node:http'
 import { describe, test } from 'node:test'
-import { addressKind, reachOf } from '../../src/login/addresses.js'
+import { reachOf } from '../../src/login/addresses.js'
 import { LoginError } from '../../src/login/login-error.js'
 import { loginHttp } from '../../src/login/login-http.js'
 import { realRuntime } from '../../src/real-runtime.js'
+import { addressKind } from '../../src/text/address-kind.js'
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 
@@ -18,12 +19,12 @@ const hosts = {
     0.0.0.0 0 0.1.2.3 [::1] [0:0:0:0:0:0:0:1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::127.0.0.1]
     [2002:7f00:1::]`),
   'link-local': words(`
-    169.254.169.254 169.254.1 2852039166 0xa9fea9fe 0251.0376.0251.0376 [fe80::1] [febf::1] [fd00:ec2::254]
+    169.254.169.254 169.254.1 2852039166 0xa9fea9fe 0251.0376.0251.0376 [fe80::1] [febf::1] [fd00:ec2::254] 168.63.129.16
     [::ffff:169.254.169.254] [64:ff9b::a9fe:a9fe] [2002:a9fe:a9fe::1]`),
   private: words(`
     10.0.0.1 10.1 167772161 0xa000001 012.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 192.168.1 0xc0a80001
-    100.64.0.1 100.127.255.255 192.0.0.1 198.18.0.1 198.19.255.255 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
-    [fc00::1] [fdff::1] [fec0::1] [ff02::1] [2001::1] [2001:0:4136:e378::] [64:ff9b:1::1] [::ffff:10.0.0.1] [::ffff:c0a8:1]
+    100.64.0.1 100.127.255.255 192.0.0.1 192.0.2.1 198.51.100.7 203.0.113.7 198.18.0.1 198.19.255.255 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
+    [fc00::1] [fdff::1] [fec0::1] [ff02::1] [2001::1] [2001:db8::1] [3fff::1] [4000::1] [2001:0:4136:e378::] [64:ff9b:1::1] [::ffff:10.0.0.1] [::ffff:c0a8:1]
     [2002:c0a8:1::] [64:ff9b::10.0.0.1] [::10.0.0.1]`),
   public: words(`
     1.1.1.1 9.255.255.255 11.0.0.1 100.63.255.255 100.128.0.1 172.15.255.255 172.32.0.1 192.167.255.255 192.169.0.1 198.17.0.1

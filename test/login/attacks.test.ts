@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { join } from 'node:path'
+import { networkInterfaces } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openBrowser } from '../../src/login/browser.js'
 import { CallbackServer } from '../../src/login/callback-server.js'
@@ -13,30 +14,43 @@ import { freePort } from '../integration/support/free-port.js'
 import { scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 
+interface Asked {
+  readonly method?: string
+  readonly host?: string
+  readonly address?: string
+  /** `own` sends back what the start page has set. */
+  readonly cookie?: string
+}
+
+let lastCookie = ''
+
 /** The status of the answer, and where it leads. */
 async function answer(
   port: number,
   path: string,
-  { method = 'GET', host = `127.0.0.1:${port}` }: { method?: string; host?: string } = {},
+  { method = 'GET', host = `127.0.0.1:${port}`, address = '127.0.0.1', cookie = '' }: Asked = {},
 ): Promise<string> {
-  const asked = request({ port, host: '127.0.0.1', path, method, headers: { host } }).end()
+  const sent = cookie === 'own' ? lastCookie : cookie
+  const asked = request({ port, host: address, path, method, headers: { host, cookie: sent } }).end()
   const [response] = await once(asked, 'response')
   response.resume()
+  const [set] = response.headers['set-cookie'] ?? []
+  lastCookie = set?.split(';')[0] ?? lastCookie
   return [response.statusCode, response.headers.location].filter(Boolean).join(' ')
 }
 
 describe('the page of a login', () => {
   test('answers the browser of this login alone, and once', async (t) => {
     const port = await freePort()
-    const server = new CallbackServer(port, '127.0.0.1', '/login/random')
+    const server = await CallbackServer.listen(port, '127.0.0.1')
     t.after(() => server.close())
-    await server.listen(port)
-    const early = await answer(port, '/login/random')
+    const start = new URL(server.startPage).pathname
+    const early = await answer(port, start)
     server.expect('right', 'https://auth.example/authorize?state=right')
-    const asked: readonly [string, string, { method?: string; host?: string }?][] = [
+    const asked: readonly [string, string, Asked?][] = [
       // A name of another that resolves to this machine.
-      ['/login/random', '404', { host: 'evil.example' }],
-      ['/login/random', '404', { host: `localhost:${port}` }],
+      [start, '404', { host: 'evil.example' }],
+      [start, '404', { host: `localhost:${port}` }],
       ['/callback?state=right&code=c', '404', { host: `evil.example:${port}` }],
       ['/callback?state=right&code=c', '404', { method: 'POST' }],
       // Another browser, which was sent here with the code of another person.
@@ -47,17 +61,43 @@ describe('the page of a login', () => {
       // No address, which any page may ask for.
       ['//', '404'],
       ['http://[', '404'],
-      ['/login/random/../random2', '404'],
-      ['/login/random', '302 https://auth.example/authorize?state=right'],
+      [`${start}/../random2`, '404'],
+      [start, '302 https://auth.example/authorize?state=right'],
+      // Another browser, whose user has read the address in the list of processes; and the first one again.
+      [start, '403'],
+      [start, '403', { cookie: `mcps-login-${port}=x` }],
+      [start, '302 https://auth.example/authorize?state=right', { cookie: 'own' }],
       ['/callback?state=right&code=c', '200'],
       ['/callback?state=right&code=d', '404'],
     ]
     assert.equal(early, '404')
     for (const [path, wanted, more] of asked) assert.equal(await answer(port, path, more), wanted, path)
     assert.equal((await server.parameters).get('code'), 'c')
-    await assert.rejects(new CallbackServer(port, '127.0.0.1', '/').listen(port), LoginError)
+    await assert.rejects(CallbackServer.listen(port, '127.0.0.1'), LoginError)
+  })
+
+  test('listens on each address of this machine where its name is localhost', async (t) => {
+    const port = await freePort()
+    const server = await CallbackServer.listen(port, 'localhost')
+    t.after(() => server.close())
+    const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+      all?.some(({ address }) => address === '::1'),
+    )
+    for (const address of ['127.0.0.1', ...(hasIpv6 ? ['::1'] : [])])
+      assert.equal(await answer(port, '/callback', { host: `localhost:${port}`, address }), '404', address)
   })
 })
+
+/** A program that writes its arguments to a file, and the path of that. */
+function recorder(folder: string): readonly [browser: string, seen: string] {
+  const [browser, seen] = [join(folder, 'browser.mjs'), join(folder, 'seen')]
+  const record = `import { renameSync, writeFileSync } from 'node:fs'
+    writeFileSync('${seen}.tmp', JSON.stringify(process.argv.slice(2)))
+    renameSync('${seen}.tmp', '${seen}')`
+  writeFileSync(browser, `#!${process.execPath}\n${record}\n`)
+  chmodSync(browser, 0o755)
+  return [browser, seen]
+}
 
 describe('a browser', () => {
   const addresses: readonly [string, boolean][] = [
@@ -71,17 +111,25 @@ describe('a browser', () => {
   for (const [address, isOpened] of addresses)
     test(`gets ${address} ${isOpened ? 'as one word' : 'never'}`, async (t) => {
       const folder = scratch(t)
-      const [browser, seen] = [join(folder, 'browser.mjs'), join(folder, 'seen')]
-      const record = `import { renameSync, writeFileSync } from 'node:fs'
-        writeFileSync('${seen}.tmp', JSON.stringify(process.argv.slice(2)))
-        renameSync('${seen}.tmp', '${seen}')`
-      writeFileSync(browser, `#!${process.execPath}\n${record}\n`)
-      chmodSync(browser, 0o755)
+      const [browser, seen] = recorder(folder)
       assert.equal(await openBrowser(address, { BROWSER: browser, PATH: process.env['PATH'] }), isOpened)
       if (!isOpened) return assert(!existsSync(seen))
       await until(() => existsSync(seen))
       assert.deepEqual(JSON.parse(readFileSync(seen, 'utf8')), [address])
       assert(!existsSync(join(folder, 'pwned')) && !existsSync('pwned'))
+    })
+
+  const lists: readonly [string, (browser: string) => string, readonly string[]][] = [
+    ['with arguments', (browser) => `${browser} --new-window`, ['--new-window']],
+    ['with a place for the address', (browser) => `${browser} --new-window %s`, ['--new-window']],
+    ['after one that is not there', (browser) => ['/nowhere/browser', browser].join(delimiter), []],
+  ]
+  for (const [title, value, args] of lists)
+    test(`that $BROWSER names ${title} is opened`, async (t) => {
+      const [browser, seen] = recorder(scratch(t))
+      assert.equal(await openBrowser('https://auth.example/', { BROWSER: value(browser) }), true)
+      await until(() => existsSync(seen))
+      assert.deepEqual(JSON.parse(readFileSync(seen, 'utf8')), [...args, 'https://auth.example/'])
     })
 
   test('that is not there is none', async () => {

@@ -23,6 +23,8 @@ export interface AuthorizationOptions {
   /** In place of the issuer in the callback; null leaves it out. */
   readonly iss?: string | null
   readonly refusesLogin?: boolean
+  /** The status of every answer to a revocation. */
+  readonly revocationStatus?: number
   /** A page of HTML that asks for the consent of the person; with `consent=yes` behind its address the answer follows. */
   readonly page?: (asked: URL) => string
   /** Parameters of the callback that replace those of the answer. */
@@ -236,6 +238,8 @@ export class AuthorizationServer {
 
   /** Another client's token is no error, and stays (RFC 7009, section 2.2). */
   #revoke(response: ServerResponse, asked: URLSearchParams): void {
+    const { revocationStatus } = this.options
+    if (revocationStatus !== undefined) return json(response, revocationStatus, {})
     const { clientId } = this.#refresh.get(asked.get('token') ?? '') ?? {}
     if (clientId !== undefined && clientId === asked.get('client_id')) this.revokeAll()
     json(response, 200, {})

@@ -14,6 +14,7 @@ import { type AuthorizationOptions, AuthorizationServer } from './authorization-
 
 const settings: LoginSettings = {
   isEncrypted: false,
+  assumesPkce: false,
   folder: '/nowhere',
   clientId: 'worker',
   clientSecret: 'hush',
@@ -191,7 +192,7 @@ describe('the tokens of a grant without a person', () => {
 
   test('are not asked for in the network of the proxy, where a server on the internet points', async (t) => {
     const { credentials } = await place(t)
-    const own = credentials({}, {}, 'https://192.0.2.1/mcp')
+    const own = credentials({}, {}, 'https://1.1.1.1/mcp')
     const challenges = ['Bearer resource_metadata="https://10.0.0.1/x"']
     assert.match(
       messageOf(await own.refused(undefined, { status: 401, challenges })),

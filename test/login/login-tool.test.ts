@@ -227,7 +227,10 @@ describe('the tool that begins a login', () => {
     await client.open()
     await names(client)
     const { value } = await client.call('guarded__login')
-    assert.match(textOf(value), /^The login cannot begin: \S+ has no PKCE method S256$/)
+    assert.match(
+      textOf(value),
+      /^The login cannot begin: \S+ supports the PKCE methods 'plain', and not S256$/,
+    )
     assert.equal(at(value, 'result', 'isError'), true)
   })
 

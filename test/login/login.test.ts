@@ -98,10 +98,19 @@ describe('a login', () => {
     [
       'metadata of another issuer',
       { metadata: { issuer: 'https://other.example' } },
-      /names the issuer 'https:\/\/other\.example'/,
+      /\/tenant names the issuer 'https:\/\/other\.example', and the server names '\S+\/tenant'; .*set auth\.issuer to 'https:\/\/other\.example'/,
     ],
     ['metadata without an issuer', { metadata: { issuer: undefined } }, /names the issuer 'undefined'/],
-    ['no PKCE', { metadata: { code_challenge_methods_supported: ['plain'] } }, /no PKCE method S256/],
+    [
+      'no PKCE',
+      { metadata: { code_challenge_methods_supported: ['plain'] } },
+      /supports the PKCE methods 'plain', and not S256/,
+    ],
+    [
+      'metadata that does not speak of PKCE',
+      { metadata: { code_challenge_methods_supported: undefined } },
+      /if it does, set auth\.pkce to "assume"/,
+    ],
     ...['javascript:alert(1)', '-a', '$(touch pwned)', 'file:///etc/passwd'].map(
       (endpoint): [string, AuthorizationOptions, RegExp] => [
         `the endpoint ${endpoint}`,
@@ -144,11 +153,38 @@ describe('a login', () => {
       assert.equal(at.store.read(at.server.url), undefined)
     })
 
-  test('refuses an issuer that the server does not name', async (t) => {
-    await assert.rejects(
-      login(await place(t), { issuer: 'https://mine.example' }),
-      /and not https:\/\/mine\.example/,
-    )
+  /** The key `issuer` of `auth`, the issuer of the metadata that the server leads to, and that of the callback; paths of this machine. */
+  const issuers: readonly [
+    title: string,
+    key: string,
+    metadata: string,
+    iss: string,
+    wanted: RegExp | undefined,
+  ][] = [
+    ['one that the server does not name', '/other', '/other', '/other', undefined],
+    ['one that differs by a slash', '/tenant/', '/tenant/', '/tenant/', undefined],
+    [
+      'no other than the key',
+      '/other',
+      '/third',
+      '/third',
+      /names the issuer '\S+\/third', and auth\.issuer names '\S+\/other'/,
+    ],
+    ['no other in the callback', '/other', '/other', '/tenant', /that of another authorization server/],
+  ]
+  for (const [title, key, metadata, iss, wanted] of issuers)
+    test(`accepts with auth.issuer ${title}`, async (t) => {
+      const at = await place(t)
+      const whole = (path: string): string => `${at.server.origin}${path}`
+      at.server.options = { metadata: { issuer: whole(metadata) }, iss: whole(iss) }
+      const made = login(at, { issuer: whole(key) })
+      if (wanted === undefined) assert.equal((await made).issuer, whole(key))
+      else await assert.rejects(made, wanted)
+    })
+
+  test('goes on without PKCE in the metadata where the configuration assumes it, and sends it', async (t) => {
+    const at = await place(t, { metadata: { code_challenge_methods_supported: undefined } })
+    assert.match((await login(at, { assumesPkce: true })).accessToken, /^access-/)
   })
 
   test('answers nobody but the page that it waits for', async (t) => {

@@ -10,6 +10,7 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Connect, Resolve, Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
+import { isPublicAddress } from '../../text/address-kind.js'
 import { type Destination, type EgressRefusal, refusal } from './proxy-request.js'
 import { errorText } from '../../text/error-text.js'
 
@@ -125,59 +126,4 @@ function failureOf(answers: readonly PromiseSettledResult<unknown>[]): Error {
     answer.status === 'rejected' ? [answer.reason] : [],
   )
   return first instanceof Error ? first : new Error('the name has no address')
-}
-
-// The addresses of the public Internet, by the registries of special-purpose addresses (RFC 6890).
-//
-// For IPv6, only the block assigned to global unicast counts. That refuses all addresses with an IPv4 address inside and all
-// ranges reserved later: mapped and compatible ones, NAT64, 6to4, Teredo, unique local, link-local and multicast.
-
-/** The address and the length of the prefix. */
-const special4: readonly (readonly [network: string, bits: number])[] = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-  // This address looks public, and is the host's agent on every machine of Azure.
-  ['168.63.129.16', 32],
-]
-
-/** Special ranges within the block of global unicast. */
-const special6: readonly (readonly [network: string, bits: number])[] = [
-  // Teredo, benchmarks, ORCHID.
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  // 6to4.
-  ['2002::', 16],
-  ['3fff::', 20],
-]
-
-const refused = new BlockList()
-for (const [network, bits] of special4) refused.addSubnet(network, bits, 'ipv4')
-for (const [network, bits] of special6) refused.addSubnet(network, bits, 'ipv6')
-
-const unicast6 = new BlockList()
-unicast6.addSubnet('2000::', 3, 'ipv6')
-
-/** Whether the address leads to the same place from everywhere on the Internet. */
-export function isPublicAddress(address: string): boolean {
-  switch (isIP(address)) {
-    case 4:
-      return !refused.check(address, 'ipv4')
-    case 6:
-      return !address.includes('%') && unicast6.check(address, 'ipv6') && !refused.check(address, 'ipv6')
-    default:
-      return false
-  }
 }

@@ -173,8 +173,10 @@ export interface LoginSettings {
   readonly clientMetadataUrl: string | undefined
   /** Undefined asks for what the server wants. */
   readonly scope: string | undefined
-  /** One of the authorization servers that the server names; undefined is the first. */
+  /** The only authorization server that is accepted, as it names itself; undefined is the first that the server names. */
   readonly issuer: string | undefined
+  /** Metadata without PKCE methods is that of a server which supports S256. */
+  readonly assumesPkce: boolean
   /** The address of the metadata of the authorization server; undefined looks at the well-known places. */
   readonly metadataUrl: string | undefined
   /** In place of the resource that the server names; false leaves it out. */

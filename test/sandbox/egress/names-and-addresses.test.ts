@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AllowedHosts, hostName } from '../../../src/sandbox/egress/allowed-hosts.js'
-import { isIn, isPublicAddress, ownNetworks } from '../../../src/sandbox/egress/dial.js'
+import { isIn, ownNetworks } from '../../../src/sandbox/egress/dial.js'
+import { isPublicAddress } from '../../../src/text/address-kind.js'
 
 const plain = { netmask: '', mac: '', internal: false }
 
