@@ -1,5 +1,8 @@
 // The audit: where its lines go, and what is in them.
 
+import { requests, statelessRequests } from '../mcp/methods.js'
+import { matcherOf } from '../text/name-patterns.js'
+import { nearest } from '../text/nearest.js'
 import type { AuditConfig, LoggingConfig } from './configuration.js'
 import { type Kind, boolean, integer, list, size, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
@@ -10,7 +13,7 @@ export interface AuditValues extends Pick<AuditConfig, 'payloads' | 'methods' | 
   readonly maxSize: number
 }
 
-const auditRules: Rules = { required: ['file'] }
+const auditRules: Rules = { required: ['file'], isClosed: true }
 
 /** The name of stderr in the place of a file. */
 const STDERR = 'stderr'
@@ -52,8 +55,23 @@ export function readAudit(
   const read = root.read(auditField, 'audit')
   if (read === undefined) return undefined
   const { file, maxSize, ...values } = read
+  warnOfIdlePatterns(root, values.methods)
   const path = file === STDERR ? undefined : absolute(file, base)
   if (path !== undefined && path === logging.file)
     root.problem('audit', `is "${file}", which is the log file`, 'use another file')
   return { ...values, file: path, maxSizeBytes: maxSize }
+}
+
+/** A misspelled method would leave the audit without lines. Methods of extensions are not known here. */
+function warnOfIdlePatterns(root: Section, patterns: readonly string[]): void {
+  const methods = [...requests.keys(), ...statelessRequests.keys()]
+  for (const [at, pattern] of patterns.entries()) {
+    if (methods.some(matcherOf([pattern]))) continue
+    const [near] = nearest(pattern, methods)
+    const meant = near === undefined ? '' : `; did you mean "${near}"?`
+    root.findings.warn(
+      `${root.pathOf('audit')}.methods[${at}]`,
+      `is "${pattern}", which fits no method of MCP without extensions${meant}`,
+    )
+  }
 }

@@ -229,7 +229,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     limits: readLimits(root, server),
     warnings: root.findings.warnings,
   }
-  root.warnOfUnknownKeys(frontKeyHints)
+  root.reportUnknownKeys(frontKeyHints)
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   return config
 }
@@ -281,7 +281,7 @@ function readStdio(root: Section): Configuration['stdio'] & { readonly isTimeout
   const cli = root.section('cli', forgiven)
   const section = cli.section('stdio')
   const { delimiter, timeout: timeoutMs } = section.readOnly(stdioFields)
-  cli.warnOfUnknownKeys()
+  cli.reportUnknownKeys()
   for (const { path, problem, hint } of forgiven.problems)
     root.findings.warn(path, `${problem}; ${hint}; the default is used`)
   for (const { path, message } of forgiven.warnings) root.findings.warn(path, message)

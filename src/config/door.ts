@@ -52,7 +52,7 @@ function withOnly(owner: Readonly<Record<string, unknown>>, server: string, sour
   const entry = Object.hasOwn(servers, server) ? servers[server] : undefined
   if (entry === undefined) throw failure(source, `has no server "${server}"`, hintOf(server, servers))
   if (!isObject(entry)) return { ...owner, [key]: { [server]: entry } }
-  if (entry['disabled'] === true)
+  if (entry['disabled'] === true || entry['enabled'] === false)
     throw failure(source, `has the server "${server}" disabled`, `mcps-proxy enable ${server} lets it start`)
   const own = { ...entry, prefix: false, describe: false }
   return { ...owner, [key]: { ...loginsOf(entry, servers), [server]: own } }

@@ -54,8 +54,11 @@ export function editServer(text: string, schema: string, edit: ServerEdit): stri
       return removeMember(old, path)
     case 'disable':
       return setMember(old, path, 'disabled', true)
-    case 'enable':
-      return removeMember(old, [...path, 'disabled'])
+    case 'enable': {
+      const enabled = removeMember(old, [...path, 'disabled'])
+      const isOff = memberAt(value, [...path, 'enabled']) === false
+      return isOff ? removeMember(enabled, [...path, 'enabled']) : enabled
+    }
   }
 }
 

@@ -11,7 +11,7 @@ import type { Environment } from './configuration.js'
 import { type PathBase, absolute } from './paths.js'
 import type { Findings } from './problems.js'
 import { type References, type SecretReference, referenceText, unresolved } from './references.js'
-import { isPublicName, isPublicValue } from './secrets.js'
+import { isPublicName, isPublicValue, isPublicVariable } from './secrets.js'
 
 /** The result of expanding the variables of a server. */
 export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'>
@@ -20,7 +20,7 @@ export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets
 const reference =
   /\$?\$\{(?:(file|cmd|keyring|input):(?!-)((?:[^{}]|\{[^{}]*\})+)|(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?)\}/g
 /** Another name of `${pathSeparator}` in editors. */
-const separatorSign = '${/}'
+const separatorSign = /(?<!\$)\$\{\/\}/g
 const escaped = /\$\$\{/g
 const foreign = /(?<!\$)\$\{[^}]*\}?/g
 
@@ -61,9 +61,9 @@ export class Expansion {
   /** The text with its variables put in; an unset one is empty. */
   text(value: string): string {
     if (!value.includes('${')) return value
-    if (value.includes(separatorSign)) return this.text(value.replaceAll(separatorSign, '${pathSeparator}'))
-    for (const [found] of value.replaceAll(reference, '').matchAll(foreign)) this.foreign.add(found)
-    return this.#expand(value).replaceAll(escaped, '${')
+    const written = value.replaceAll(separatorSign, () => '${pathSeparator}')
+    for (const [found] of written.replaceAll(reference, '').matchAll(foreign)) this.foreign.add(found)
+    return this.#expand(written).replaceAll(escaped, '${')
   }
 
   /** The same for each value of a map. */
@@ -96,7 +96,7 @@ export class Expansion {
     if (own !== undefined) return own
     this.variables.add(name)
     if (value !== undefined && (value !== '' || fallback === undefined)) {
-      if (!isPublicName(name) && !isPublicValue(value)) this.secrets.add(value)
+      if (!isPublicName(name) && !isPublicVariable(value)) this.secrets.add(value)
       return value
     }
     if (fallback === undefined) this.unset.add(name)

@@ -58,7 +58,7 @@ function readGroups(root: Section, context: SchemaContext): Map<string, SchemaCo
     const enabled = section.read(schemaFields, 'enabled')
     const shared = section.readAll(sharedFields, context.shared)
     const schema = readSchema(name, enabled, 'mcpServers', section, { ...context, shared })
-    section.warnOfUnknownKeys(wholeFileKeyHints)
+    section.reportUnknownKeys(wholeFileKeyHints)
     return schema
   })
 }

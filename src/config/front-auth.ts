@@ -75,7 +75,10 @@ const issuerFields: FieldsOf<FrontIssuerValues> = {
   algorithms: field(algorithms, ['RS256', 'ES256'], 'Signatures that are accepted.'),
   jwksUri: optional(address, 'Address of the keys. Absent: the one in the metadata of the issuer.'),
   introspection: optional(
-    object(introspectionFields, 'an object', { required: ['url', 'clientId', 'clientSecret'] }),
+    object(introspectionFields, undefined, {
+      required: ['url', 'clientId', 'clientSecret'],
+      isClosed: true,
+    }),
     'Asks the issuer about each token, also about those that are no JWT.',
   ),
 }
@@ -109,6 +112,7 @@ const ruleFields: FieldsOf<FrontAuthRuleValues> = {
 }
 
 const ruleRules: Rules = {
+  isClosed: true,
   oneOf: ['scope', 'claim'],
   needs: [
     ['claim', 'value'],
@@ -130,7 +134,12 @@ const frontAuthFields: FieldsOf<FrontAuthValues> = {
     'Scopes as clients must ask for them where that differs from the token, such as "api://mcp/mcp.read". Absent: those of the rules.',
   ),
   issuers: optional(
-    objects(issuerFields, 'One authorization server.', { required: ['issuer'] }, { minItems: 1 }),
+    objects(
+      issuerFields,
+      'One authorization server.',
+      { required: ['issuer'], isClosed: true },
+      { minItems: 1 },
+    ),
     'Whose tokens are accepted.',
   ),
   rules: optional(
@@ -138,13 +147,14 @@ const frontAuthFields: FieldsOf<FrontAuthValues> = {
     'Which profiles tokens may use. Absent: everything. Of several rules that fit, all count.',
   ),
   login: optional(
-    object(loginFields, 'an object', { required: ['clientId', 'clientSecret'] }),
+    object(loginFields, undefined, { required: ['clientId', 'clientSecret'], isClosed: true }),
     'The client of the front, by which users show who they are before they log in to a server.',
   ),
 }
 
-export const frontAuthKind: Kind<FrontAuthValues> = object(frontAuthFields, 'an object', {
+export const frontAuthKind: Kind<FrontAuthValues> = object(frontAuthFields, undefined, {
   required: ['issuers'],
+  isClosed: true,
 })
 
 /** Reads `server.publicUrl`, in the form in which tokens have it: without a slash at its end. */

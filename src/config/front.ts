@@ -63,7 +63,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
       ...readStateKey('previousStateKey', previousStateKey, section, overrides),
     ],
   }
-  section.warnOfUnknownKeys(wholeFileKeyHints)
+  section.reportUnknownKeys(wholeFileKeyHints)
   refuseOpenMetrics(front, section)
   warnOfNoToken(front, overrides.findings, section)
   return front
@@ -100,7 +100,7 @@ const origin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
 function readCors(section: Section, overrides: Overrides, { cors }: FrontDefaults): CorsConfig {
   const values = section.readAll(corsFields, cors === undefined ? {} : { enabled: cors })
-  section.warnOfUnknownKeys()
+  section.reportUnknownKeys()
   for (const [index, each] of values.origins.entries())
     if (!origin.test(each))
       section.findings.warn(

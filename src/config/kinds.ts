@@ -109,12 +109,12 @@ function sizeInBytes(value: string): number {
 
 export function list(element: Kind<string>): Kind<readonly string[]> {
   return {
-    wanted: 'a list of strings',
+    wanted: 'a list of strings like ["a", "b"]',
     schema: { type: 'array', items: element.schema },
     read: (value, { path, findings }) => {
       if (!Array.isArray(value)) {
         const fix = typeof value === 'string' ? ', so put it in [ ]' : ''
-        findings.problem(path, whatItIs(value, true), `must be a list of strings${fix}`)
+        findings.problem(path, whatItIs(value, true), `must be a list of strings${fix || ' like ["a", "b"]'}`)
         return undefined
       }
       return value.flatMap((item, at) => element.read(item, { path: `${path}[${at}]`, findings }) ?? [])
@@ -126,7 +126,7 @@ export function list(element: Kind<string>): Kind<readonly string[]> {
 export function oneOrMany(one: Kind<string>): Kind<string | readonly string[]> {
   const many = list(one)
   return {
-    wanted: 'a text or a list of texts',
+    wanted: 'a text like "a", or a list of texts like ["a", "b"]',
     schema: { anyOf: [one.schema, many.schema] },
     read: (value, spot) => (Array.isArray(value) ? many.read(value, spot) : one.read(value, spot)),
   }
@@ -155,7 +155,7 @@ export interface NameRule {
 export function map<T>(
   { pattern, hint }: NameRule,
   element: Kind<T>,
-  wanted = 'an object of strings',
+  wanted = 'an object of strings like { "NAME": "value" }',
 ): Kind<ReadonlyMap<string, T>> {
   const matches = new RegExp(pattern, 'u')
   return {

@@ -54,6 +54,7 @@ const byClass = object(
     ...eachClass((name): Field<Action> => optional(action, `${abouts[name]} Absent: default.`)),
   },
   'one of "warn", "hide", "fail", or an object of them by class',
+  { isClosed: true },
 )
 
 const actionOrClasses = or(changeActions, byClass)
@@ -88,7 +89,7 @@ function orSwitch<T>(kind: Kind<T>): Kind<T | boolean> {
 /** The key `lock` beside the servers. */
 export const lockFields: FieldsOf<{ readonly lock: LockValues | boolean | undefined }> = {
   lock: optional(
-    orSwitch(object(fileFields, 'an object like { "onChange": "hide" }')),
+    orSwitch(object(fileFields, 'an object like { "onChange": "hide" }', { isClosed: true })),
     `Whether what servers list is compared with ${lockFileName}. Absent: if the file exists.`,
   ),
 }
@@ -96,7 +97,7 @@ export const lockFields: FieldsOf<{ readonly lock: LockValues | boolean | undefi
 /** The key `lock` of one server. */
 export const serverLockFields: FieldsOf<{ readonly lock: ServerLockValues | boolean | undefined }> = {
   lock: optional(
-    orSwitch(object(serverFields, 'an object like { "onChange": "fail" }')),
+    orSwitch(object(serverFields, 'an object like { "onChange": "fail" }', { isClosed: true })),
     'The same for this server; false compares nothing. Absent: as the key beside the servers says.',
   ),
 }

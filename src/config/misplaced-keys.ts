@@ -1,4 +1,4 @@
-// Keys that are known elsewhere in the file: where they belong, as hints for `warnOfUnknownKeys`.
+// Keys that are known elsewhere in the file: where they belong, as hints for `reportUnknownKeys`.
 
 import { frontFields } from './fields.js'
 

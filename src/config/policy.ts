@@ -63,7 +63,7 @@ export interface LimitValues extends Pick<LimitConfig, 'principal' | 'each'> {
   readonly burst: number | undefined
 }
 
-const limitRules: Rules = { required: ['perMinute'] }
+const limitRules: Rules = { required: ['perMinute'], isClosed: true }
 
 const limitFields: FieldsOf<LimitValues> = {
   principal: optional(

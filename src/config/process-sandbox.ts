@@ -53,13 +53,16 @@ const networkKind: Kind<NetworkValue> = {
     const word = words.find((each) => each === value)
     if (word !== undefined) return word
     if (Array.isArray(value)) return hosts.read(value, spot)
-    if (isObject(value)) return Section.of(value, spot.path, spot.findings)?.readOnly(domainFields)
+    if (isObject(value))
+      return Section.of(value, spot.path, spot.findings)?.readOnly(domainFields, undefined, true)
     spot.findings.problem(spot.path, whatItIs(value), `must be ${networkWanted}`)
     return undefined
   },
 }
 
-const filesystemKind = object(filesystemFields, 'an object like { "read": ["/srv"], "write": [] }')
+const filesystemKind = object(filesystemFields, 'an object like { "read": ["/srv"], "write": [] }', {
+  isClosed: true,
+})
 
 const sandboxFields: FieldsOf<ProcessSandboxValue> = {
   network: optional(
@@ -72,7 +75,7 @@ const sandboxFields: FieldsOf<ProcessSandboxValue> = {
 export const processSandboxKind: Kind<ProcessSandboxValue> = object(
   sandboxFields,
   'an object like { "network": ["api.example.com"], "filesystem": { "read": ["/srv"], "write": [] } }',
-  {},
+  { isClosed: true },
   new Map(Object.keys(filesystemFields).map((key) => [key, `write "filesystem": { "${key}": […] }`])),
 )
 

@@ -8,6 +8,8 @@
 // accepted or who asks. Every other value counts as a secret, and a false alarm only
 // costs a readable log.
 
+import { existsSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import { isSecretParameter } from '../text/secret-names.js'
 
 /** A parameter of an address that is as long as this is a key, under every name. */
@@ -34,6 +36,16 @@ export function isPublicName(name: string): boolean {
 
 export function isPublicValue(value: string): boolean {
   return value.length < secretLengthMin || publicValue.test(value)
+}
+
+const number = /^[+-]?\d+(?:\.\d+)?$/
+/** In lower case and with a dot, as people write names of hosts; a key has digits or capitals at its end. */
+const hostName = /^(?:localhost|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,24})(?::\d{1,5})?$/
+
+/** Of the value of a variable: a path that exists, a number and the name of a host are no secrets either. */
+export function isPublicVariable(value: string): boolean {
+  if (isPublicValue(value) || number.test(value) || hostName.test(value)) return true
+  return isAbsolute(value) && existsSync(value)
 }
 
 /** The secrets in an `env` of a server. */

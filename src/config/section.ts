@@ -1,6 +1,7 @@
 // Reads one JSON object of a configuration, field by field.
 
 import { nearest } from '../text/nearest.js'
+import { earlierKeys } from './earlier-keys.js'
 import { type JsonSchema, type Kind } from './kinds.js'
 import { type Findings, whatItIs } from './problems.js'
 import { isObject } from '../text/json-object.js'
@@ -38,6 +39,8 @@ export interface Rules {
   readonly excludes?: readonly (readonly [key: string, other: string])[]
   /** Keys of which at least one is required where another key has one of some values. */
   readonly cases?: readonly RuleCase[]
+  /** Another key is a mistake: of a block that holds something back, a key that does nothing would let it pass. */
+  readonly isClosed?: true
 }
 
 /** At least one of `keys` must be there, where `key` has one of `values`; `wanted` says what the first of them must be. */
@@ -51,19 +54,25 @@ export interface RuleCase {
 /** An object with these keys, as the value of a key; `hints` say what to write in place of some others. */
 export function object<T extends object>(
   fields: FieldsOf<T>,
-  wanted = 'an object',
+  words?: string,
   rules: Rules = {},
   hints?: ReadonlyMap<string, string>,
 ): Kind<T> {
+  const wanted = words ?? `an object${exampleOf(fields, rules)}`
   return {
     wanted,
     schema: objectSchema(fields, rules),
     read: (value, { path, findings }) => {
       const section = Section.of(value, path, findings, wanted)
       section?.check(rules, fields)
-      return section?.readOnly(fields, hints)
+      return section?.readOnly(fields, hints, rules.isClosed)
     },
   }
+}
+
+function exampleOf(fields: Fields, { required = [] }: Rules): string {
+  const [key] = [...required, ...Object.keys(fields)]
+  return key === undefined ? '' : ` like { "${key}": … }`
 }
 
 /** A list of objects with these keys; `about` is the line for one of them. A list with another item has no value. */
@@ -73,13 +82,14 @@ export function objects<T extends object>(
   rules: Rules = {},
   more: JsonSchema = {},
 ): Kind<readonly T[]> {
-  const one = object(fields, 'an object', rules)
+  const one = object(fields, undefined, rules)
+  const wanted = `a list of objects like [${exampleOf(fields, rules).replace(' like ', '')}]`
   return {
-    wanted: 'a list of objects',
+    wanted,
     schema: { type: 'array', ...more, items: { description: about, ...one.schema } },
     read: (value, { path, findings }) => {
       if (!Array.isArray(value)) {
-        findings.problem(path, whatItIs(value, true), 'must be a list of objects')
+        findings.problem(path, whatItIs(value, true), `must be ${wanted}`)
         return undefined
       }
       const items = value.map((item, at) => one.read(item, { path: `${path}[${at}]`, findings }))
@@ -95,6 +105,9 @@ export function defaultsOf<T extends object>(fields: FieldsOf<T>): T {
   if (hasAll(values, fields)) return values
   throw new Error('a key has no default')
 }
+
+/** So many keys of a section stand in a message. */
+const examplesMax = 5
 
 type Fields = Readonly<Record<string, Field<unknown>>>
 
@@ -186,9 +199,9 @@ export class Section {
   }
 
   /** The same of a section that has no other keys. */
-  readOnly<T extends object>(fields: FieldsOf<T>, hints?: ReadonlyMap<string, string>): T {
+  readOnly<T extends object>(fields: FieldsOf<T>, hints?: ReadonlyMap<string, string>, isClosed = false): T {
     const values = this.readAll(fields)
-    this.warnOfUnknownKeys(hints)
+    this.reportUnknownKeys(hints, isClosed)
     return values
   }
 
@@ -247,15 +260,25 @@ export class Section {
     return []
   }
 
-  /** Warns of every key that nothing asked for; `hints` say what to write in place of some. */
-  warnOfUnknownKeys(hints: ReadonlyMap<string, string> = new Map()): void {
+  /** Warns of every key that nothing asked for, or refuses it; `hints` say what to write in place of some. */
+  reportUnknownKeys(hints: ReadonlyMap<string, string> = new Map(), isClosed = false): void {
     for (const key of Object.keys(this.#members)) {
       if (this.#known.has(key) || key === '$comment') continue
-      const [near] = nearest(key, this.#known)
-      const hint = hints.get(key)
-      const meant = hint !== undefined ? `; ${hint}` : near === undefined ? '' : `; did you mean "${near}"?`
-      this.warn(key, `is not a known key here and is ignored${meant}`)
+      const replacement = earlierKeys.get(key)
+      const hint = hints.get(key) ?? this.#keysLike(key)
+      if (replacement !== undefined)
+        this.warn(key, `is a key of an earlier version and is ignored; ${replacement}`)
+      else if (isClosed) this.problem(key, 'is not a known key here', hint)
+      else this.warn(key, `is not a known key here and is ignored; ${hint}`)
     }
+  }
+
+  /** The key that was meant, or examples of keys. */
+  #keysLike(key: string): string {
+    const [near] = nearest(key, this.#known)
+    if (near !== undefined) return `did you mean "${near}"?`
+    const examples = [...this.#known].slice(0, examplesMax).map((known) => `"${known}"`)
+    return `keys here are ${examples.join(', ')}${this.#known.size > examplesMax ? ', …' : ''}`
   }
 }
 

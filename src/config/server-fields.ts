@@ -66,6 +66,7 @@ export interface CallTimeValues {
 }
 
 export interface ServerValues extends CallTimeValues, Pick<ServerCommon, 'disabled' | 'lazy' | 'keep'> {
+  readonly enabled: boolean
   readonly protocol: string
   readonly startTimeout: number
   readonly listTimeout: number
@@ -85,6 +86,7 @@ const startMs = 30_000
 
 export const serverFields: FieldsOf<ServerValues> = {
   disabled: field(boolean(), false, 'A disabled server is not started.'),
+  enabled: field(boolean(), true, 'As other clients write it: false is disabled.'),
   lazy: field(boolean(), false, 'Starts when a client first asks for a list or calls something of it.'),
   keep: field(
     boolean(),
@@ -229,7 +231,7 @@ const authFields: FieldsOf<AuthValues> = {
     'What that token is. Absent: id_token for id_jag, else jwt.',
   ),
   identityProvider: optional(
-    object(identityProviderFields, 'an object', { required: ['issuer'] }),
+    object(identityProviderFields, undefined, { required: ['issuer'], isClosed: true }),
     'The authorization server that turns the token into one for the authorization server, of the grant id_jag.',
   ),
   clientMetadataUrl: optional(
@@ -267,6 +269,7 @@ const grantsOfTokens: readonly LoginGrant[] = ['jwt_bearer', 'token_exchange', '
 const unattendedGrants: readonly LoginGrant[] = ['client_credentials', ...grantsOfTokens]
 
 const authRules: Rules = {
+  isClosed: true,
   required: ['type'],
   excludes: [['assertion', 'assertionFile']],
   cases: [
@@ -377,13 +380,13 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
     'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
   ),
   auth: optional(
-    object(authFields, 'an object', authRules),
+    object(authFields, undefined, authRules),
     'How the proxy authenticates, besides the headers.',
   ),
   oauth: optional(object(otherLoginFields), 'The login, as other clients write it.'),
   tls: optional(
     // A certificate is of no use without its key, and a key without its certificate.
-    object(tlsFields, 'an object', {
+    object(tlsFields, undefined, {
       needs: [
         ['cert', 'key'],
         ['key', 'cert'],
@@ -427,7 +430,4 @@ export const serverKeyHints: ReadonlyMap<string, string> = new Map([
   ...['trust', 'alwaysAllow', 'autoApprove', 'alwaysLoad'].map(
     (key) => [key, 'clients decide that for themselves, so take it out'] as const,
   ),
-  ['spare', 'a session starts in a tenth of a second, so that no machine is kept ready; take it out'],
-  ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
-  ['listTtl', 'clients are told that lists are out of date at once; take it out'],
 ])

@@ -71,7 +71,7 @@ export function readServer(name: string, section: Section, context: SchemaContex
   // No secret is fetched for a server that is not started.
   const expansion = new Expansion(common.disabled ? { ...context, references: unresolved } : context)
   const server = readKind(kind, section, common, expansion, context)
-  section.warnOfUnknownKeys(keyHints)
+  section.reportUnknownKeys(keyHints)
   warnOfExpansion(section, server, expansion)
   return server
 }
@@ -106,7 +106,7 @@ function warnOfStrangeKeys(section: Section): undefined {
     templates: {},
   }
   for (const key of Object.keys(fields)) section.has(key)
-  section.warnOfUnknownKeys(serverKeyHints)
+  section.reportUnknownKeys(serverKeyHints)
 }
 
 function kindOf(section: Section): ServerConfig['kind'] | undefined {
@@ -149,7 +149,7 @@ function readCommon(
   const hasDefault = section.has('command') && !section.has('startTimeout')
   return {
     name,
-    disabled: values.disabled,
+    disabled: values.disabled || !values.enabled,
     lazy: values.lazy,
     keep: values.keep,
     protocol: protocols.get(values.protocol) ?? 'auto',

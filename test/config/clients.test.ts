@@ -102,7 +102,7 @@ describe('a file of VS Code', () => {
     ]
     const servers = { s: { command: 'x', env: { K: '${input:key}' } } }
     assert.deepEqual(warningsOf(load('input.json', JSON.stringify({ inputs, servers }))), [
-      'inputs[2].command|is not a known key here and is ignored',
+      'inputs[2].command|is not a known key here and is ignored; keys here are "id", "type", "description", "password", "default", …',
     ])
   })
 

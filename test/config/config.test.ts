@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { ConfigError } from '../../src/config/problems.js'
@@ -248,6 +248,7 @@ describe('a configuration', () => {
       lazy: false,
       keep: true,
       protocol: 'auto',
+      revision: undefined,
       unavailable: undefined,
       tools: { allow: undefined, deny: [], rename: new Map() },
       prefix: true,
@@ -324,7 +325,10 @@ describe('a configuration', () => {
         { auth: { issuers: [{ issuer }] } },
         /^server\.publicUrl\|is missing\|.*"https:\/\/mcp\.example\.com"/,
       ],
-      [{ publicUrl, auth: {} }, /^server\.auth\.issuers\|is missing\|must be a list of objects$/],
+      [
+        { publicUrl, auth: {} },
+        /^server\.auth\.issuers\|is missing\|must be a list of objects like \[\{ "issuer": … \}\]$/,
+      ],
       [{ publicUrl, auth: { issuers: [] } }, /^server\.auth\.issuers\|is empty\|name at least one/],
       [{ publicUrl, auth: { issuers: [{ issuer }, { issuer }] } }, /^server\.auth\.issuers\|has ".*" twice/],
       [
@@ -577,6 +581,7 @@ describe('variables', () => {
     ['${NONE:-x${ALSO:-y}z}', 'xyz'],
     ['${NEST}', '${A}'],
     ['$${A}', '${A}'],
+    ['${/}$${/}', sep + '${/}'],
     ['$A and $', '$A and $'],
   ]
   for (const [text, want] of cases)
@@ -637,6 +642,15 @@ describe('variables', () => {
     )
   })
 
+  const shown = {
+    HOME: '/home/me',
+    FOLDER: folder,
+    NOWHERE: '/nowhere/at/all',
+    COUNT: '123456789012',
+    DB: 'db.internal.example:5432',
+    DB_HOST: 'DB.internal',
+    DOTS: 'abc.DEF.ghi123',
+  }
   const secrets: [string, unknown, string[]][] = [
     ['values of env', { ...one, env: { KEY: 'literal-key' } }, ['literal-key']],
     ['short ones are not', { ...one, env: { KEY: 'short' } }, []],
@@ -648,6 +662,11 @@ describe('variables', () => {
     ],
     ['a variable in args', { ...one, args: ['--key=${KEY}'] }, ['sk-123456']],
     ['a variable with a public name', { ...one, args: ['${HOME}'] }, []],
+    ['a variable with a path that exists', { ...one, args: ['${FOLDER}', '${FOLDER}/none'] }, []],
+    ['a variable with a path that does not', { ...one, args: ['${NOWHERE}'] }, ['/nowhere/at/all']],
+    ['a variable with a number', { ...one, args: ['${COUNT}'] }, []],
+    ['a variable with the name of a host', { ...one, args: ['${DB}', '${DB_HOST}'] }, []],
+    ['a variable with a key that has dots', { ...one, args: ['${DOTS}'] }, ['abc.DEF.ghi123']],
     ['a header', { url: 'http://h', headers: { 'X-Key': 'abcdef', Accept: 'application/json' } }, ['abcdef']],
     ['a password in a url', { url: 'http://u:hunter22@h' }, ['hunter22', 'dTpodW50ZXIyMg==']],
     ['a token in place of a user', { url: 'http://ghp_token@h' }, ['ghp_token', 'Z2hwX3Rva2VuOg==']],
@@ -658,8 +677,7 @@ describe('variables', () => {
     ],
   ]
   for (const [title, value, want] of secrets)
-    test(`secrets: ${title}`, () =>
-      assert.deepEqual(server(value, { ...env, HOME: '/home/me' }).secrets, want))
+    test(`secrets: ${title}`, () => assert.deepEqual(server(value, { ...env, ...shown }).secrets, want))
 })
 
 const badServers: [string, unknown, RegExp][] = [
@@ -686,7 +704,11 @@ const badServers: [string, unknown, RegExp][] = [
     { ...one, args: [1] },
     /args\[0\]\|is a number\|must be a string.*put it in quotes$/,
   ],
-  ['env is a list', { ...one, env: ['A=1'] }, /env\|is a list\|must be an object of strings$/],
+  [
+    'env is a list',
+    { ...one, env: ['A=1'] },
+    /env\|is a list\|must be an object of strings like \{ "NAME": "value" \}$/,
+  ],
   ['env has a number', { ...one, env: { P: 80 } }, /env\.P\|is a number\|.*put it in quotes$/],
   ['env has a switch', { ...one, env: { P: true } }, /env\.P\|is a boolean\|.*put it in quotes$/],
   ['env has a name with =', { ...one, env: { 'A=B': 'c' } }, /env\["A=B"\]\|has a name/],
@@ -712,7 +734,7 @@ const badServers: [string, unknown, RegExp][] = [
     /isolation\|is "own"\|must be one of "auto", "shared", "session"$/,
   ],
   ['concurrency is zero', { ...one, concurrency: 0 }, /concurrency\|is 0/],
-  ['tools is a list', { ...one, tools: ['x'] }, /tools\|is a list\|must be an object$/],
+  ['tools is a list', { ...one, tools: ['x'] }, /tools\|is a list\|must be an object like \{ "allow": … \}$/],
   [
     'timeouts is a number',
     { ...one, tools: { timeouts: 5 } },
@@ -721,7 +743,7 @@ const badServers: [string, unknown, RegExp][] = [
   [
     'a tool has a number for its times',
     { ...one, tools: { timeouts: { t: 5 } } },
-    /tools\.timeouts\.t\|is 5\|must be an object$/,
+    /tools\.timeouts\.t\|is 5\|must be an object like \{ "timeout": … \}$/,
   ],
   ['allow is text', { ...one, tools: { allow: 'x' } }, /tools\.allow\|is a string/],
   ['rename to nothing', { ...one, tools: { rename: { x: '' } } }, /tools\.rename\.x\|is ""/],
@@ -737,7 +759,16 @@ const badServers: [string, unknown, RegExp][] = [
     /headers\["A B"\]\|has a name/,
   ],
   ['retries is negative', { url: 'http://h', retries: -1 }, /retries\|is -1/],
-  ['auth is text', { url: 'http://h', auth: 'google' }, /auth\|is a string\|must be an object$/],
+  [
+    'an unknown key in auth',
+    { url: 'http://h', auth: { type: 'google', audiance: 'x' } },
+    /auth\.audiance\|is not a known key here\|did you mean "audience"\?$/,
+  ],
+  [
+    'auth is text',
+    { url: 'http://h', auth: 'google' },
+    /auth\|is a string\|must be an object like \{ "type": … \}$/,
+  ],
   [
     'auth has no type',
     { url: 'http://h', auth: { audience: 'https://h' } },
@@ -907,6 +938,28 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: { s: { command: 'x', confirm: ['a', { annotations: 'open' }] } } },
     /^mcpServers\.s\.confirm\[1\]\|is an object\|the only one is \{ "annotations": "destructive" \}$/,
   ],
+  ...(
+    [
+      ['audit', { audit: { file: 'a', method: ['*'] } }, 'audit\\.method.*"methods"'],
+      ['limits', { limits: [{ perMinute: 1, tool: 'x' }] }, 'limits\\[0\\]\\.tool.*"tools"'],
+      ['lock', { lock: { onchange: 'hide' } }, 'lock\\.onchange.*"onChange"'],
+      ['lock by class', { lock: { onChange: { neww: 'hide' } } }, 'lock\\.onChange\\.neww.*"new"'],
+      [
+        'server.auth',
+        {
+          server: {
+            publicUrl: 'https://h.example',
+            auth: { issuers: [{ issuer: 'https://a.example' }], scope: [] },
+          },
+        },
+        'server\\.auth\\.scope.*"scopes"',
+      ],
+    ] as const
+  ).map(([block, value, want]): [string, unknown, RegExp] => [
+    `an unknown key in ${block}`,
+    { mcpServers: {}, ...value },
+    new RegExp(`^${want.replace('.*', '\\|is not a known key here\\|did you mean ')}\\?$`),
+  ]),
   ['prefix is a number', { mcpServers: {}, prefix: 1 }, /^prefix\|is 1\|must be true or false$/],
 ]
 
@@ -1141,7 +1194,16 @@ describe('warnings', () => {
       { mcpServers: { s: { ...one, env: { A: '${keyrng:x}' } } } },
       /is not a variable and stays as it is; did you mean \$\{keyring:…\}\?$/,
     ],
-    ['enabled on a server', { mcpServers: { s: { ...one, enabled: false } } }, /did you mean "disabled"\?$/],
+    [
+      'an unknown key that is like no other',
+      { mcpServers: { s: one }, logging: { zzz: 1 } },
+      /^logging\.zzz\|is not a known key here and is ignored; keys here are "level", "file", "maxSize", "maxFiles", "console"$/,
+    ],
+    [
+      'a key of an earlier version in a block that takes no other',
+      { mcpServers: { s: { url: 'http://h', auth: { type: 'none', pins: [] } } } },
+      /^mcpServers\.s\.auth\.pins\|is a key of an earlier version and is ignored; files outlive/,
+    ],
     [
       'a key of another kind',
       { mcpServers: { s: { url: 'http://h', args: [] } } },
@@ -1163,11 +1225,6 @@ describe('warnings', () => {
       /schemas\.a\.enable\|.*"enabled"/,
     ],
     [
-      'an unknown key of auth',
-      { mcpServers: { s: { url: 'http://h', auth: { type: 'google', audiance: 'x' } } } },
-      /mcpServers\.s\.auth\.audiance\|.*"audience"/,
-    ],
-    [
       'an unknown key of cors',
       { mcpServers: { s: one }, server: { cors: { origin: [] } } },
       /server\.cors\.origin\|.*"origins"/,
@@ -1176,6 +1233,11 @@ describe('warnings', () => {
       'an unknown key of logging',
       { mcpServers: { s: one }, logging: { levels: 'x' } },
       /logging\.levels\|.*"level"/,
+    ],
+    [
+      'a method of the audit that is misspelled',
+      { mcpServers: { s: one }, audit: { file: 'stderr', methods: ['tools/*', 'tool/call'] } },
+      /^audit\.methods\[1\]\|is "tool\/call", which fits no method .*; did you mean "tools\/call"\?$/,
     ],
     [
       'names equal but for case',

@@ -8,7 +8,8 @@ import { throughDoor } from '../../src/config/door.js'
 const github = { command: 'github', describe: true }
 const own = { command: 'github', prefix: false, describe: false }
 const files = { command: 'files', disabled: true }
-const servers = { github, files }
+const off = { command: 'off', enabled: false }
+const servers = { github, files, off }
 
 describe('a door', () => {
   const shapes: [string, unknown, string, unknown][] = [
@@ -40,8 +41,9 @@ describe('a door', () => {
 
   const refused: [string, string, RegExp][] = [
     ['githup', 'a server that is nearly there', /has no server "githup"; did you mean "github"\?/],
-    ['linear', 'a server that is not there', /has no server "linear"; there is github, files/],
+    ['linear', 'a server that is not there', /has no server "linear"; there is github, files, off/],
     ['toString', 'a name that every object has', /has no server "toString"/],
+    ['off', 'a server that is disabled as other clients write it', /"off" disabled; mcps-proxy enable off/],
     ['files', 'a server that is disabled', /"files" disabled; mcps-proxy enable files/],
   ]
   for (const [server, title, wanted] of refused)

@@ -60,6 +60,8 @@ describe('a change of the file', () => {
     assert.equal(editServer(added, 'default', { kind: 'remove', name: 'b' }), plain)
     const disabled = editServer(plain, 'default', { kind: 'disable', name: 'a' })
     assert.equal(editServer(disabled, 'default', { kind: 'enable', name: 'a' }), plain)
+    const pasted = plain.replace('"a"\n', '"a",\n      "enabled": false\n')
+    assert.equal(editServer(pasted, 'default', { kind: 'enable', name: 'a' }), plain)
   })
 
   test('finds the servers in each shape of a file, and keeps its line ends', () => {

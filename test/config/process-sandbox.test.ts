@@ -69,6 +69,11 @@ describe('the sandbox of a server', { skip: process.platform !== 'linux' && 'it 
       /sandbox\.network\.allowedDomains is a string; must be a list/,
     ],
     [{ filesystem: [] }, /sandbox\.filesystem is a list; must be an object like/],
+    [
+      { filesystem: { denyRead: ['/'] } },
+      /sandbox\.filesystem\.denyRead is not a known key here; keys here are/,
+    ],
+    [{ write: ['/srv'] }, /sandbox\.write is not a known key here; write "filesystem": \{ "write": \[…\] \}/],
     [{ filesystem: { read: '/srv' } }, /sandbox\.filesystem\.read is a string; must be a list/],
   ]
   for (const [sandbox, wanted] of mistakes)
@@ -79,13 +84,9 @@ describe('the sandbox of a server', { skip: process.platform !== 'linux' && 'it 
       )
     })
 
-  test('warns of the network of the host, and of keys that are not known', () => {
-    const { warnings } = resolved({
-      sandbox: { network: 'host', write: ['/srv'], filesystem: { denyRead: ['/'] } },
-    })
-    const told = warnings.map(({ path, message }) => `${path} ${message}`).join('\n')
-    assert.match(told, /sandbox has the network "host"/)
-    assert.match(told, /sandbox\.filesystem\.denyRead/)
-    assert.match(told, /sandbox\.write is not a known key.*; write "filesystem": \{ "write": \[…\] \}/)
-  })
+  test('warns of the network of the host', () =>
+    assert.match(
+      String(resolved({ sandbox: { network: 'host' } }).warnings.map(({ message }) => message)),
+      /^has the network "host"/,
+    ))
 })

@@ -140,7 +140,11 @@ describe('a remote server', () => {
       { tls: { servername: 'a b' } },
       /^mcpServers\.s\.tls\.servername is "a b"; must be a host name$/,
     ],
-    ['certificates that are no object', { tls: true }, /^mcpServers\.s\.tls is true; must be an object$/],
+    [
+      'certificates that are no object',
+      { tls: true },
+      /^mcpServers\.s\.tls is true; must be an object like \{ "ca": … \}$/,
+    ],
     [
       'a quote in the host',
       { url: 'http://a"b/mcp' },
