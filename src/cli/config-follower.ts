@@ -53,12 +53,8 @@ export class ConfigFollower {
   #config: Configuration
   /** The text that was read last, used or not. */
   #contents: string | undefined
-  /** The version of the file at the last look; undefined before the first one. */
-  #version: string | undefined
-  /** That of the file with the secrets, which changes with each that is set, also where a keyring has the value. */
-  #secretsVersion: string | undefined
-  /** That of the lock, also of one that comes into being. */
-  #lockVersion: string | undefined
+  /** The versions of the files at the last look; undefined before the first one. */
+  #versions: readonly string[] | undefined
   /** Reloads run one after the other. */
   #reading: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -92,25 +88,26 @@ export class ConfigFollower {
   async #look(): Promise<void> {
     const path = this.#path
     if (path === undefined) return
-    const contents = this.#version === undefined ? contentsOf(path) : undefined
-    const { version, changedAtMs } = await versionOf(path)
-    const { version: secretsVersion } = await versionOf(secretsFile(process.env))
-    const { version: lockVersion } = await versionOf(this.#config.lock.path)
-    if (this.#version === undefined && !(contents !== undefined && changedAtMs > startedAtMs()))
-      this.#contents = contents
-    else if (version !== this.#version) this.#reading = this.#reading.then(() => this.#readIfChanged())
-    else if (secretsVersion !== this.#secretsVersion || lockVersion !== this.#lockVersion)
-      this.#reading = this.#reading.then(() => this.#read())
-    this.#version = version
-    this.#secretsVersion = secretsVersion
-    this.#lockVersion = lockVersion
+    const last = this.#versions
+    const contents = last === undefined ? contentsOf(path) : undefined
+    // The file of the secrets changes with each that is set, also where a keyring has the value.
+    const files = [path, secretsFile(process.env), this.#config.lock.path]
+    const found = await Promise.all(files.map(versionOf))
+    this.#versions = found.map(({ version }) => version)
+    const [isChanged, ...others] = found.map(({ version, changedAtMs }, at) =>
+      last === undefined ? changedAtMs > startedAtMs() : version !== last[at],
+    )
+    if (last === undefined && isChanged !== true) this.#contents = contents
+    if (others.includes(true)) this.#reading = this.#reading.then(() => this.#readSettled(true))
+    else if (isChanged === true) this.#reading = this.#reading.then(() => this.#readSettled(false))
     await this.#reading
     if (!this.#isStopped) this.#nextLook = setTimeout(() => void this.#look(), LOOK_MS).unref()
   }
 
-  async #readIfChanged(): Promise<void> {
+  /** A configuration with the same text is read again only when another file has changed. */
+  async #readSettled(isForced: boolean): Promise<void> {
     const contents = await settledContents(this.#path)
-    if (!this.#isStopped && contents !== this.#contents) await this.#read()
+    if (!this.#isStopped && (isForced || contents !== this.#contents)) await this.#read()
   }
 
   /** Reads the file, or finds one where none was used, and uses it. */

@@ -13,6 +13,8 @@ import { changedLines } from '../text/changed-lines.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { escapeText } from '../text/escape.js'
 import { Redactor } from '../text/redactor.js'
+import { realRuntime } from '../real-runtime.js'
+import { FileLock } from '../runtime/file-lock.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import type { EditCommand } from './edit-options.js'
 import { failed, say } from './say.js'
@@ -37,7 +39,7 @@ export async function runEdit({ edit, config, schema }: EditCommand): Promise<nu
   const path = configFileInForce(config, process.env)
   return reportingMistakes(path, async () => {
     refuseItself(path, schema, edit)
-    const changed = changeFile(path, (text) => editServer(text, schema, edit))
+    const changed = await changeFile(path, (text) => editServer(text, schema, edit))
     await told(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
     return 0
   })
@@ -52,12 +54,40 @@ function refuseItself(path: string, schema: string, edit: ServerEdit): void {
   )
 }
 
+/** Other commands change the file in less time. */
+const LOCK_WAIT_MS_MAX = 30_000
+
 /**
- * Writes the changed text, unless a start would refuse it; gives the lines that differ, without secrets.
+ * Writes the changed text, unless a start would refuse it; gives the lines that differ, without secrets. Two commands that
+ * change the file at the same time keep both changes.
  *
  * @throws ConfigError with every problem that a start would have, WriteFailure, and what `change` throws
  */
-export function changeFile(path: string, change: (text: string) => string): string | undefined {
+export async function changeFile(
+  path: string,
+  change: (text: string) => string,
+): Promise<string | undefined> {
+  const runtime = realRuntime()
+  const lock = new FileLock(`${targetOf(path)}.lock`, runtime)
+  if (!(await taken(lock, path)))
+    throw new EditMistake(`other commands hold ${lock.path}; remove it if none of them runs`)
+  try {
+    return changeAlone(path, change)
+  } finally {
+    lock.free()
+    await runtime.close()
+  }
+}
+
+async function taken(lock: FileLock, path: string): Promise<boolean> {
+  try {
+    return await lock.take(LOCK_WAIT_MS_MAX)
+  } catch (error) {
+    throw new WriteFailure(path, error)
+  }
+}
+
+function changeAlone(path: string, change: (text: string) => string): string | undefined {
   const before = configTextAt(path)
   const after = change(before)
   const redactor = new Redactor(secretsIn(resolved(after, path, stillRepeated(before, after))))
@@ -113,10 +143,14 @@ function secretsBefore(text: string, path: string): string[] {
 /** A reader finds the old text or the new one; a link stays a link. */
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-  const target = isLink && existsSync(path) ? realpathSync(path) : path
+  const target = targetOf(path)
   const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
   replaceFile(target, text, mode & 0o777, true)
+}
+
+function targetOf(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return isLink && existsSync(path) ? realpathSync(path) : path
 }
 
 async function told(text: string): Promise<void> {

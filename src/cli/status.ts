@@ -3,10 +3,10 @@
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
 import { RawValue } from '../ask/local-client.js'
-import { loadConfig } from '../config/config.js'
 import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
+import { loadWithSecrets } from './load.js'
 import { failed, readerOfStdout, say } from './say.js'
 import type { StatusCommand } from './status-options.js'
 
@@ -17,7 +17,7 @@ class StatusFailure extends Error {}
 
 /** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
 export async function runStatus(command: StatusCommand): Promise<number> {
-  const place = placeOf(command)
+  const place = await placeOf(command)
   const { origin } = place
   try {
     const status = await statusAt(place, command.timeoutMs ?? timeoutMsDefault)
@@ -40,12 +40,18 @@ interface Place {
   readonly absent: string
 }
 
+/** No secret of a server is fetched. */
+const NO_SCHEMA = ''
+
 /** The token of the configuration is sent to the gateway of the configuration only. */
-function placeOf({ url, headers, config: path }: StatusCommand): Place {
+async function placeOf({ url, headers, config: path }: StatusCommand): Promise<Place> {
   const remedy = "pass -H 'Authorization: Bearer …'"
   if (url !== undefined)
     return { origin: new URL(url).origin, headers, remedy, absent: 'mcps-proxy http starts one' }
-  const { server } = loadConfig({ path, env: process.env, servesHttp: false })
+  const { server } = await loadWithSecrets(
+    { path, servesHttp: false, asksFront: true },
+    { schema: NO_SCHEMA },
+  )
   const host = isAnyAddress(server.host) ? '127.0.0.1' : server.host
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
   const token = server.token && { authorization: `Bearer ${server.token}` }

@@ -37,7 +37,7 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
     const sha256 = createHash('sha256').update(token).digest('hex')
     const end = expires === undefined ? {} : { expires: endOf(expires) }
     const scope = profiles.length === 0 ? {} : { profiles }
-    changeFile(path, (text) =>
+    await changeFile(path, (text) =>
       editTokens(text, { kind: 'create', token: { name, sha256, ...scope, ...end } }),
     )
     await say('stdout', `${token}\n`)
@@ -60,7 +60,7 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
     return 0
   },
   revoke: async ({ name, config }, path) => {
-    changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
+    await changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
     await say('stdout', `${name} is revoked\n`)
     if (refusesEveryClient(await frontOf(config)))
       await say(

@@ -62,8 +62,10 @@ export interface ConfigOverrides {
   readonly nameDefault?: string | undefined
   /** Whether the HTTP front is served; without it, nothing that only the front needs stops a start. Absent: true. */
   readonly servesHttp?: boolean
+  /** A client of the HTTP front reads the file: `server.token` gets its value although no front is served. */
+  readonly asksFront?: boolean
   /** Defaults of the front, below file and environment. */
-  readonly frontDefaults?: Omit<FrontDefaults, 'name' | 'isServed'>
+  readonly frontDefaults?: Omit<FrontDefaults, 'name' | 'isServed' | 'isAsked'>
   /** The time-out of every call, above the file. */
   readonly timeoutMs?: number | undefined
   /** Of the secrets that the configuration refers to; absent leaves them all unresolved. */
@@ -192,6 +194,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     ...context.frontDefaults,
     name: context.nameDefault,
     isServed: context.servesHttp ?? true,
+    isAsked: context.asksFront ?? false,
   })
   const lock = readLock(root, context, context.hasLock === true)
   const schemas = readSchemas(root, {

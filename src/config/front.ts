@@ -17,6 +17,8 @@ export interface FrontDefaults {
   readonly cors?: boolean
   /** Without it, the environment is not checked for what only the front needs. */
   readonly isServed: boolean
+  /** Whether the token is needed all the same, to be sent to the front. */
+  readonly isAsked: boolean
 }
 
 /** The environment that stands above the file, and where its problems are reported. */
@@ -41,8 +43,9 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     ...(defaults.name !== undefined && { name: defaults.name }),
     ...(defaults.port !== undefined && { port: defaults.port }),
   })
+  const whole = { ...sources, findings: section.findings }
   const overrides = defaults.isServed
-    ? { ...sources, findings: section.findings }
+    ? whole
     : { ...sources, findings: new Findings(), references: undefined }
   section.check(frontRules, frontFields)
   const publicUrl = readPublicUrl(section, url)
@@ -55,7 +58,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     ui: { ...ui, historyBytes: history },
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
-    token: readToken(values.token, section, overrides),
+    token: readToken(values.token, section, defaults.isAsked ? whole : overrides),
     tokens: tokens && readTokens(tokens, section),
     auth: auth && readFrontAuth(section, auth, overrides),
     stateKeys: [

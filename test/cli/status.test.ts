@@ -107,9 +107,11 @@ default: 1 of 2 servers ready, 2 tools, 1 client
 
   test('without an address asks the gateway of the configuration, with its token', async (t) => {
     const { url } = await gateway(t, { body: ready })
-    const config = configFile(t, {}, { server: { port: Number(new URL(url).port), token: 'abcdefgh' } })
-    const { code, out } = await status(t, '--config', config, '--json')
-    assert.deepEqual([code, at(parsed(out), 'summary', 'totalTools')], [0, 2])
+    for (const token of ['abcdefgh', '${MISSING:-abcdefgh}', '${cmd:printf abcdefgh}']) {
+      const config = configFile(t, {}, { server: { port: Number(new URL(url).port), token } })
+      const { code, out } = await status(t, '--config', config, '--json')
+      assert.deepEqual([code, at(parsed(out), 'summary', 'totalTools')], [0, 2], token)
+    }
   })
 
   test('sends no token of the configuration to another gateway', async (t) => {

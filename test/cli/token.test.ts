@@ -1,11 +1,12 @@
 // `token` as a person uses it.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { readJson } from '../../src/config/json-syntax.js'
 import { at } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
@@ -52,6 +53,17 @@ describe('token', () => {
     )
     assert.equal(run(folder, 'revoke', 'ci').out, 'ci is revoked\n')
     assert.equal(run(folder, 'list').out, 'other  everything; does not expire\n')
+  })
+
+  test('two commands at the same time keep both changes', async (t: Scope) => {
+    const folder = home(t)
+    const create = promisify(execFile)
+    const env = { PATH: process.env['PATH'], HOME: folder }
+    await Promise.all(
+      ['a', 'b', 'c'].map((name) => create(process.execPath, [cli, 'token', 'create', name], { env })),
+    )
+    assert.equal(run(folder, 'list').out.match(/^[abc] /gm)?.length, 3)
+    assert.deepEqual(readdirSync(join(folder, '.mcps-proxy')), ['config.json'])
   })
 
   test('the first one and the last one say what they mean for all clients', (t: Scope) => {
