@@ -37,7 +37,7 @@ const rooms = table(`
   log                    | runtime text
   record                 | jsonrpc runtime text config
   events                 | | jsonrpc mcp runtime transports/ upstream/
-  audit                  | jsonrpc log runtime text | config events
+  audit                  | jsonrpc log mcp runtime text | config events
   proxy/routing          | jsonrpc mcp runtime text | upstream/
   proxy/input            | jsonrpc mcp runtime
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/

@@ -4,7 +4,10 @@
 
 import { createHash } from 'node:crypto'
 import type { CallEvent } from '../events/proxy-events.js'
+import type { ErrorBody } from '../jsonrpc/build.js'
 import { write } from '../jsonrpc/text.js'
+import { auditFailed } from '../mcp/error-codes.js'
+import type { CallGate } from '../mcp/call.js'
 import { escapeJson } from '../text/escape.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { withoutSecretMembers } from '../text/secret-members.js'
@@ -21,6 +24,10 @@ const PROFILE = 'profile:'
 export interface AuditSink {
   /** Takes a line with its line end, or counts it as lost. */
   write(line: string): void
+  /** Whether the next line will be kept; absent where it always is. */
+  readonly isWritable?: boolean
+  /** How many lines are lost for good; absent where none can be. */
+  readonly lost?: number
   /** Resolves when all lines are written, or after a bounded time. */
   close(): Promise<void>
 }
@@ -28,6 +35,8 @@ export interface AuditSink {
 export interface AuditOptions {
   /** Whether lines have arguments and results. */
   readonly payloads: boolean
+  /** Whether a call passes whose line may be lost; absent lets it pass. */
+  readonly onError?: 'continue' | 'refuse'
   /** Patterns of the methods of which every call has a line. */
   readonly methods: readonly string[]
 }
@@ -41,15 +50,20 @@ export interface AuditContext {
 }
 
 /** Writes the lines. */
-export class Audit {
+export class Audit implements CallGate {
   readonly #sink: AuditSink
+  readonly #refuses: boolean
   readonly #context: AuditContext
   readonly #hasPayloads: boolean
   readonly #isAudited: (method: string) => boolean
 
-  constructor(sink: AuditSink, { payloads, methods }: AuditOptions, context: AuditContext) {
+  /** Of the last line of this process. */
+  #seq = 0
+
+  constructor(sink: AuditSink, { payloads, methods, onError }: AuditOptions, context: AuditContext) {
     this.#sink = sink
     this.#context = context
+    this.#refuses = onError === 'refuse'
     this.#hasPayloads = payloads
     this.#isAudited = matcherOf(methods)
   }
@@ -57,6 +71,15 @@ export class Audit {
   /** Takes the event of a call; refused calls of every method have a line. */
   readonly ended = (event: CallEvent): void => {
     if (event.outcome === 'refused' || this.#isAudited(event.method)) this.#sink.write(this.#line(event))
+  }
+
+  refusal(method: string): ErrorBody | undefined {
+    const passes = !this.#refuses || !this.#isAudited(method) || this.#sink.isWritable !== false
+    return passes ? undefined : auditFailed()
+  }
+
+  get lostLines(): number {
+    return this.#sink.lost ?? 0
   }
 
   close(): Promise<void> {
@@ -67,10 +90,13 @@ export class Audit {
     const { view, code, reason, resultBytes, isToolError, outcome, isAsked } = event
     const sent = event.bytes('arguments')
     return lineOf(this.#context, 'call', {
+      seq: ++this.#seq,
       schema: event.schema,
       client: event.client,
       clientName: this.#cleanName(event.clientName),
       principal: this.#cleanName(event.principal),
+      address: event.address,
+      traceId: event.traceId,
       profile: view?.startsWith(PROFILE) === true ? view.slice(PROFILE.length) : undefined,
       transport: event.transport,
       revision: event.revision,
@@ -80,6 +106,7 @@ export class Audit {
       item: event.item,
       argumentsSha256: sent && createHash('sha256').update(sent).digest('hex'),
       argumentsBytes: event.argumentBytes,
+      confirmed: event.isConfirmed || undefined,
       outcome: isAsked ? 'asked' : outcome,
       isToolError: isToolError || undefined,
       code,

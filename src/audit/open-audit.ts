@@ -32,7 +32,7 @@ export function openAudit(config: AuditConfig, parts: AuditParts): Audit {
 }
 
 function fileSink(
-  { maxSizeBytes, maxFiles }: AuditConfig,
+  { maxSizeBytes, maxFiles, onError }: AuditConfig,
   path: string,
   { log, append, runtime }: AuditParts,
   context: AuditContext,
@@ -44,10 +44,17 @@ function fileSink(
     maxFiles,
     onTrouble: (message) => log({ level: 'error', message }),
     gapLine: (lost) => gapLine(context, lost),
+    keepsLines: onError === 'refuse',
     ...(append !== undefined && { append }),
   })
   return {
     write: (line) => file.write(line),
+    get isWritable() {
+      return file.isWritable
+    },
+    get lost() {
+      return file.lost
+    },
     close: () => within(file.close(), FLUSH_MS_MAX, runtime),
   }
 }
@@ -57,15 +64,21 @@ class StreamSink implements AuditSink {
   readonly #stream: LogStream
   readonly #context: AuditContext
   #lost = 0
+  lost = 0
 
   constructor({ stderr }: AuditParts, context: AuditContext) {
     this.#stream = stderr
     this.#context = context
   }
 
+  get isWritable(): boolean {
+    return this.#stream.writableLength <= STREAM_BYTES_MAX
+  }
+
   write(line: string): void {
     if (this.#stream.writableLength > STREAM_BYTES_MAX) {
       this.#lost += 1
+      this.lost += 1
       return
     }
     if (this.#lost > 0) this.#stream.write(gapLine(this.#context, this.#lost))

@@ -38,7 +38,11 @@ export async function checkConfig(command: CheckCommand, env: Environment): Prom
       { schema, asks: start, runsPrograms: start },
     )
     const checked = { config, schemas: await servedBy(command, config) }
-    const warnings = [...warningsOf(checked, env), ...(await lockWarnings(config))]
+    const warnings = [
+      ...warningsOf(checked, env),
+      ...(await lockWarnings(config)),
+      ...(await auditWarnings(config)),
+    ]
     return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -52,6 +56,13 @@ async function servedBy(command: CheckCommand, config: Configuration): Promise<S
   const { refuseGateway } = await import('../gateway/gateway.js')
   refuseGateway(config, command)
   return enabledSchemas(config).map((name) => selectSchema(config, name))
+}
+
+/** A file that cannot be written loses the lines of the audit, or refuses every call. */
+async function auditWarnings({ audit }: Configuration): Promise<ConfigWarning[]> {
+  if (audit?.file === undefined) return []
+  const message = await (await import('../log/rotating-file.js')).fileProblem(audit.file)
+  return message === undefined ? [] : [{ path: 'audit', message: `the audit file ${audit.file}: ${message}` }]
 }
 
 async function lockWarnings({ lock }: Configuration): Promise<ConfigWarning[]> {

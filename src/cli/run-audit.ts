@@ -3,7 +3,7 @@
 import type { Audit } from '../audit/audit.js'
 import type { AuditParts } from '../audit/open-audit.js'
 import type { AuditConfig } from '../config/configuration.js'
-import type { EventSource, ProxyEvents } from '../index.js'
+import type { EventSource, ProxyEvents, ProxyOptions } from '../index.js'
 
 /** An open audit. */
 interface Opened {
@@ -12,8 +12,10 @@ interface Opened {
   stop: (() => void) | undefined
 }
 
+type CallGate = NonNullable<ProxyOptions['gate']>
+
 /** Opens and closes the audit; its code is loaded only where there is one. */
-export class RunAudit {
+export class RunAudit implements CallGate {
   readonly #parts: AuditParts
   #config: AuditConfig | undefined
   #opened: Opened | undefined
@@ -39,6 +41,14 @@ export class RunAudit {
     previous?.stop?.()
     await previous?.audit.close()
     return true
+  }
+
+  refusal(method: string): ReturnType<CallGate['refusal']> {
+    return this.#opened?.audit.refusal(method)
+  }
+
+  get lostLines(): number {
+    return this.#opened?.audit.lostLines ?? 0
   }
 
   /** Takes the calls of this proxy. */

@@ -104,6 +104,7 @@ export async function runPlan<C extends ServeOptions>(
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
       on: [feedback.listeners, ...(telemetry?.listeners ?? [])],
       tracer: telemetry?.tracer,
+      gate: audit,
       verbose: logger.isVerbose,
       runtime: children.watch(own),
       // A recording is played back where nothing is kept.

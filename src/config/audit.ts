@@ -4,11 +4,11 @@ import { requests, statelessRequests } from '../mcp/methods.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
 import type { AuditConfig, LoggingConfig } from './configuration.js'
-import { type Kind, boolean, integer, list, size, text } from './kinds.js'
+import { type Kind, boolean, choice, integer, list, size, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { type FieldsOf, type Rules, type Section, field, object, optional } from './section.js'
 
-export interface AuditValues extends Pick<AuditConfig, 'payloads' | 'methods' | 'maxFiles'> {
+export interface AuditValues extends Pick<AuditConfig, 'payloads' | 'methods' | 'onError' | 'maxFiles'> {
   readonly file: string
   readonly maxSize: number
 }
@@ -27,6 +27,11 @@ const auditFields: FieldsOf<AuditValues> = {
     list(text()),
     ['tools/call', 'prompts/get', 'resources/read'],
     'The methods of which every call has a line; "*" stands for any characters. Refused calls always have one.',
+  ),
+  onError: field(
+    choice('continue', 'refuse'),
+    'continue',
+    'What becomes of calls while no line can be written: they go on and lines are lost, or they are refused.',
   ),
   maxSize: field(size(1024, 1024 ** 4), 10 * 1024 ** 2, 'Size at which the file is rotated.'),
   maxFiles: field(integer(1, 1000), 5, 'Files kept in all, the current one included.'),

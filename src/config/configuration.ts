@@ -167,6 +167,8 @@ export interface AuditConfig {
   readonly payloads: boolean
   /** Patterns of the methods of which every call has a line. */
   readonly methods: readonly string[]
+  /** What becomes of calls while no line can be written. */
+  readonly onError: 'continue' | 'refuse'
   readonly maxSizeBytes: number
   /** Files kept in all, the current one included. */
   readonly maxFiles: number

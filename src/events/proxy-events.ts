@@ -67,6 +67,12 @@ export interface CallEvent extends OfSchema {
   readonly resultBytes: number
   /** Whether the result of `tools/call` has `isError: true`. */
   readonly isToolError: boolean
+  /** Whether a person has agreed to it, where the configuration asks for that. */
+  readonly isConfirmed: boolean
+  /** The address of a client over HTTP, where its connection or a trusted proxy names it. */
+  readonly address: string | undefined
+  /** Of W3C Trace Context: the id that the proxy sends on, or that the client has sent. */
+  readonly traceId: string | undefined
   /** Of the option `tracer`; undefined where the call is not traced. */
   readonly trace: CallTrace | undefined
   /**

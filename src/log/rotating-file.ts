@@ -6,7 +6,7 @@
 // So the file is opened for each batch: after another process rotated it, its path names a new file.
 
 import { type Stats, fstatSync } from 'node:fs'
-import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { openToWrite } from '../runtime/open-to-write.js'
 import { errorCode, errorText } from '../text/error-text.js'
@@ -20,6 +20,11 @@ const batchLengthMax = 64 * 1024
 /** A disk that takes longer for one write, such as that of a server that is gone, is reported. */
 const SLOW_MS = 10_000
 
+/** A rotation takes milliseconds. */
+const CLAIM_MS = 10_000
+
+const LF = 0x0a
+
 export interface RotatingFileOptions {
   /** Absolute. */
   readonly path: string
@@ -32,6 +37,8 @@ export interface RotatingFileOptions {
   readonly onTrouble: (message: string) => void
   /** The line that stands in the file for so many lost lines; without it the file does not show them. */
   readonly gapLine?: (lost: number) => string
+  /** Whether lines that cannot be written wait for the disk, as long as there is room; otherwise they are dropped. */
+  readonly keepsLines?: boolean
   /** Writes the bytes; those of a test are no file. Rejects with `PartlyWritten` where some were written. */
   readonly append?: (bytes: Buffer) => Promise<void>
 }
@@ -52,6 +59,8 @@ export class RotatingFile {
   #pendingLength = 0
   /** Lines that were lost since the last message about them. */
   #dropped = 0
+  /** All lines that the file will never have. */
+  lost = 0
   #isFailing = false
   /** The file ends inside of a line. */
   #isTorn = false
@@ -66,12 +75,18 @@ export class RotatingFile {
   /** Takes a line; it is written soon. */
   write(line: string): void {
     if (this.#pendingLength + line.length > pendingLengthMax) {
-      this.#dropped += 1
+      this.#drop(1)
       return
     }
     this.#pending.push(line)
     this.#pendingLength += line.length
     this.#writing ??= this.#drain()
+  }
+
+  /** Whether the next line will not be lost. While the file cannot be written, asking tries it again. */
+  get isWritable(): boolean {
+    if (this.#isFailing) this.#writing ??= this.#drain()
+    return !this.#isFailing && this.#pendingLength < pendingLengthMax / 2
   }
 
   /** Resolves when everything taken so far is written or given up. */
@@ -81,15 +96,17 @@ export class RotatingFile {
 
   async close(): Promise<void> {
     await this.flush()
-    if (this.#dropped > 0 && this.#options.gapLine !== undefined) await this.#drain()
-    if (this.#dropped > 0) this.#report(`${this.#dropped} lines were dropped`)
+    if (this.#pending.length > 0 || (this.#dropped > 0 && this.#options.gapLine !== undefined))
+      await this.#drain()
+    const lost = this.#dropped + this.#pending.length
+    if (lost > 0) this.#report(`${lost} lines were dropped`)
   }
 
   async #drain(): Promise<void> {
     // The lines of one turn go out in one write.
     await Promise.resolve()
     do await this.#writeBatch(this.#takeLines())
-    while (this.#pending.length > 0)
+    while (this.#pending.length > 0 && !(this.#isFailing && this.#options.keepsLines === true))
     this.#writing = undefined
   }
 
@@ -108,7 +125,9 @@ export class RotatingFile {
       this.#isFailing = true
       const whole = this.#wholeOf(texts, error instanceof PartlyWritten ? error.bytes : 0)
       if (whole >= 2 && gap !== '') this.#dropped -= dropped
-      this.#dropped += lines.length - Math.max(0, whole - 2)
+      const left = lines.slice(Math.max(0, whole - 2))
+      if (this.#options.keepsLines === true) this.#putBack(left)
+      else this.#drop(left.length)
       return
     } finally {
       clearTimeout(slow)
@@ -146,40 +165,103 @@ export class RotatingFile {
     return this.#pending.splice(0, count)
   }
 
+  #drop(lines: number): void {
+    this.#dropped += lines
+    this.lost += lines
+  }
+
+  #putBack(lines: readonly string[]): void {
+    this.#pending.unshift(...lines)
+    for (const line of lines) this.#pendingLength += line.length
+  }
+
   #report(what: string): void {
     const { path, what: file = 'log file' } = this.#options
     this.#options.onTrouble(`the ${file} ${path}: ${what}`)
   }
 }
 
+/** Why no line can be written to this file; undefined where one can. */
+export async function fileProblem(path: string): Promise<string | undefined> {
+  try {
+    await (await openLog(path)).close()
+    return undefined
+  } catch (error) {
+    return `cannot be written: ${errorText(error)}`
+  }
+}
+
 async function appendTo(bytes: Buffer, { path, maxSizeBytes, maxFiles }: RotatingFileOptions): Promise<void> {
   let file = await openLog(path)
   try {
-    const { size } = await file.stat()
-    if (size > 0 && size + bytes.length > maxSizeBytes) {
+    const before = await file.stat()
+    if (before.size > 0 && before.size + bytes.length > maxSizeBytes) {
       await file.close()
-      await rotate(path, maxFiles)
+      await rotate(path, maxFiles, before)
       file = await openLog(path)
     }
-    await writeWhole(file, bytes)
+    await writeWhole(file, bytes, (await file.stat()).size)
   } finally {
     await file.close()
   }
 }
 
-async function writeWhole(file: FileHandle, bytes: Buffer): Promise<void> {
+/** `size` is the length of the file before. */
+async function writeWhole(file: FileHandle, bytes: Buffer, size: number): Promise<void> {
   let at = 0
   try {
     while (at < bytes.length) at += (await file.write(bytes, at)).bytesWritten
   } catch (error) {
-    throw at === 0 ? error : new PartlyWritten(at, error)
+    throw at === 0 ? error : new PartlyWritten(await withoutTorn(file, bytes, size, at), error)
   }
 }
 
-async function rotate(path: string, maxFiles: number): Promise<void> {
-  for (let at = maxFiles - 1; at > 0; at -= 1)
-    await rename(at === 1 ? path : `${path}.${at - 1}`, `${path}.${at}`).catch(ignoreMissing)
-  if (maxFiles === 1) await rm(path, { force: true })
+/** Cuts the line that the disk took a part of, unless another process has written behind it; gives how many bytes are left. */
+async function withoutTorn(file: FileHandle, bytes: Buffer, size: number, written: number): Promise<number> {
+  const whole = bytes.lastIndexOf(LF, written - 1) + 1
+  try {
+    if ((await file.stat()).size !== size + written) return written
+    await file.truncate(size + whole)
+    return whole
+  } catch {
+    return written
+  }
+}
+
+/**
+ * Makes room for a new file, unless another process does so: then the file passes its limit by little.
+ *
+ * Only the process that makes the claim renames files, and only if the path still names the full file.
+ */
+async function rotate(path: string, maxFiles: number, full: Stats): Promise<void> {
+  const claim = `${path}.rotating`
+  if (!(await claims(claim, full))) return
+  try {
+    if ((await stat(path)).ino !== full.ino) return
+    for (let at = maxFiles - 1; at > 0; at -= 1)
+      await rename(at === 1 ? path : `${path}.${at - 1}`, `${path}.${at}`).catch(ignoreMissing)
+    if (maxFiles === 1) await rm(path, { force: true })
+  } catch (error) {
+    ignoreMissing(error)
+  } finally {
+    await rm(claim, { force: true })
+  }
+}
+
+/** A claim that is older than the last line by far belongs to a process that has ended; the next rotation makes its own. */
+async function claims(claim: string, { mtimeMs }: Stats): Promise<boolean> {
+  try {
+    await (await open(claim, 'wx', 0o600)).close()
+    return true
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+    const claimedMs = await stat(claim).then(
+      (claimed) => claimed.mtimeMs,
+      () => mtimeMs,
+    )
+    if (mtimeMs - claimedMs > CLAIM_MS) await rm(claim, { force: true })
+    return false
+  }
 }
 
 function ignoreMissing(error: unknown): void {

@@ -29,6 +29,8 @@ export interface ClientOrigin {
   readonly isSeveral?: boolean
   /** What it sees of the servers, as in `profile:review` or `server:github`; undefined is everything. */
   readonly view?: string | undefined
+  /** The address of a client over HTTP. */
+  readonly address?: string | undefined
   /** Undefined where its connection does not say. */
   readonly transport?: TransportName | undefined
 }
@@ -199,6 +201,11 @@ export interface TaskKeeper {
   keep(task: HeldTask): ErrorBody | undefined
 }
 
+/** May refuse a call before anything is done for it. */
+export interface CallGate {
+  refusal(method: string): ErrorBody | undefined
+}
+
 /** The owner of a call, which gets its outcome. */
 export interface CallOwner {
   /** Absent where nothing is sent before the answer. */
@@ -234,6 +241,8 @@ export class Call implements CallHolder {
   isWrapped = false
   /** Addresses of its server that clients see otherwise. */
   apartUris: ApartUris | undefined
+  /** A person has agreed to it. */
+  isConfirmed = false
   /** Undefined where it is not traced. */
   trace: CallTrace | undefined
   /** How often it was given to another connection. */

@@ -331,6 +331,13 @@ export function retryAfterIn({ line, error }: ErrorFrame): number | undefined {
   return Number.isInteger(value) && value > 0 ? value : undefined
 }
 
+/** `audit.onError` says that no call passes without its line. */
+export function auditFailed(): ErrorBody {
+  return failure(INTERNAL_ERROR, 'the audit cannot be written, so no call passes; the log has the reason', {
+    reason: 'audit-failed',
+  })
+}
+
 /** A call was to be confirmed by the user of its client and was not; `why` says what happened instead. */
 export function notConfirmed(tool: string, why: string): ErrorBody {
   return failure(DECLINED, `'${tool}' was not called: ${why}`, { reason: 'not-confirmed' })

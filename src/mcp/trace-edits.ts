@@ -28,6 +28,12 @@ export function traceparentOf({ params }: RequestFrame): string | undefined {
   return params.metaSpan === undefined ? undefined : params.meta.string(TRACEPARENT)
 }
 
+/** The trace id in a `traceparent` (W3C Trace Context, section 3.2.2.3); undefined where there is none. */
+export function traceIdIn(traceparent: string | undefined): string | undefined {
+  const id = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/.exec(traceparent ?? '')?.[1]
+  return id === undefined || /^0+$/.test(id) ? undefined : id
+}
+
 /** `edits`, and those that give a request this `traceparent`; the edits of other members of `_meta` are among `edits`. */
 export function withTrace(frame: RequestFrame, edits: readonly Edit[], traceparent: string): readonly Edit[] {
   const { line, params, idSpan } = frame

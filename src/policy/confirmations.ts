@@ -77,6 +77,7 @@ export class Confirmations implements OwnQuestions {
   confirm(call: Call, asked: ConfirmedCall, go: () => void): void {
     const about = aboutOf(call, asked)
     const confirmed = (): void => {
+      call.root.isConfirmed = true
       this.#confirmed.set(call, about)
       go()
     }

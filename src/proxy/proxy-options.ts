@@ -1,6 +1,7 @@
 // The options of a proxy. Its configuration is apart.
 
 import type { TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
+import type { CallGate } from '../mcp/call.js'
 import type { CallTrace, CallTracer } from '../mcp/trace-edits.js'
 import type { Limits } from '../limits.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
@@ -28,6 +29,8 @@ export interface ProxyOptions {
   readonly tapSwitch?: (taps: TapSwitch) => void
   /** Traces calls: the server of a call that is traced gets its `traceparent`, and the events of the call have its trace. */
   readonly tracer?: CallTracer | undefined
+  /** May refuse calls before anything is done for them. */
+  readonly gate?: CallGate | undefined
   /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
   readonly runtime?: Runtime
   readonly limits?: Limits

@@ -202,6 +202,7 @@ class PooledProxy implements McpProxy {
     return this.#fleet.openRoutes(client, {
       checks: this.#checks,
       policy: this.#policy,
+      gate: this.#options.gate,
       runtime: this.#common.runtime,
       holdStarts: (answered) => this.#common.starts.holdUntil(answered),
       initializeGraceMs: this.#limits.initializeGraceMs,

@@ -16,6 +16,9 @@ import { errorText } from '../text/error-text.js'
 /** A thousand secrets fit. */
 const FILE_BYTES_MAX = 1024 * 1024
 
+/** The form of the file; a newer program reads the older ones. */
+const FORMAT = 1
+
 /** A person may have to unlock the keyring. */
 const KEYRING_MS_MAX = 120_000
 
@@ -126,9 +129,17 @@ export class SecretStore {
     const read = readJson(file.text)
     const value = read.kind === 'value' ? read.value : undefined
     if (!isObject(value)) throw new SecretStoreError(`${this.path} is not an object of strings`)
+    const { format = FORMAT, secrets = {} } = value
+    // Before there was a format number, the file was the object of strings itself.
+    const isFormatted = typeof format === 'number' && isObject(secrets)
+    if (isFormatted && format > FORMAT)
+      throw new SecretStoreError(
+        `${this.path} has format ${format}, and this version of mcps-proxy reads ${FORMAT}; use a newer one`,
+      )
     return new Map(
-      Object.entries(value).flatMap(([name, each]): [string, string | null][] =>
-        typeof each === 'string' || each === null ? [[name, each]] : [],
+      Object.entries(isFormatted && 'secrets' in value ? secrets : value).flatMap(
+        ([name, each]): [string, string | null][] =>
+          typeof each === 'string' || each === null ? [[name, each]] : [],
       ),
     )
   }
@@ -138,7 +149,11 @@ export class SecretStore {
     return this.#alone('lock', LOCK_WAIT_MS_MAX, async () => {
       const secrets = this.#read()
       change(secrets)
-      replaceFile(this.path, `${JSON.stringify(Object.fromEntries(secrets), undefined, 2)}\n`, 0o600)
+      replaceFile(
+        this.path,
+        `${JSON.stringify({ format: FORMAT, secrets: Object.fromEntries(secrets) }, undefined, 2)}\n`,
+        0o600,
+      )
     })
   }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Audit } from '../../src/audit/audit.js'
 import { openAudit } from '../../src/audit/open-audit.js'
+import { auditFailed } from '../../src/mcp/error-codes.js'
 import type { CallEvent, LogRecord } from '../../src/index.js'
 import { PartlyWritten } from '../../src/log/rotating-file.js'
 import { Redactor } from '../../src/text/redactor.js'
@@ -30,10 +31,10 @@ class Stage {
 
   constructor(
     scope: Scope | undefined,
-    more: { payloads?: boolean; methods?: string[]; file?: undefined } = {},
+    more: { payloads?: boolean; methods?: string[]; file?: undefined; onError?: 'refuse' } = {},
   ) {
     const redactor = new Redactor(['configured'])
-    const { payloads = false, methods = ['tools/call'] } = more
+    const { payloads = false, methods = ['tools/call'], onError = 'continue' } = more
     const file = 'file' in more ? more.file : '/audit.jsonl'
     const stderr = {
       writableLength: 0,
@@ -44,7 +45,7 @@ class Stage {
     }
     Object.defineProperty(stderr, 'writableLength', { get: () => this.waiting })
     this.audit = openAudit(
-      { file, payloads, methods, maxSizeBytes: 1024 ** 3, maxFiles: 1 },
+      { file, payloads, methods, onError, maxSizeBytes: 1024 ** 3, maxFiles: 1 },
       {
         log: (record) => this.log.push(record),
         stderr,
@@ -87,6 +88,9 @@ describe('a line', () => {
   test('says who called what, and how that ended', async (t) => {
     const [line] = await new Stage(t).ended({
       principal: 'ci',
+      address: '192.0.2.1',
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      isConfirmed: true,
       view: 'profile:review',
       name: 'b',
       resultBytes: 9,
@@ -94,10 +98,13 @@ describe('a line', () => {
     assert.deepEqual(line, {
       time: '1970-01-01T00:00:00.000Z',
       kind: 'call',
+      seq: 1,
       schema: 'default',
       client: 1,
       clientName: 'it',
       principal: 'ci',
+      address: '192.0.2.1',
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
       profile: 'review',
       transport: 'stdio',
       revision: '2025-11-25',
@@ -107,6 +114,7 @@ describe('a line', () => {
       item: 'a',
       argumentsSha256: '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
       argumentsBytes: 2,
+      confirmed: true,
       outcome: 'answered',
       ms: 7,
       resultBytes: 9,
@@ -159,6 +167,23 @@ describe('the file', () => {
     ])
   })
 
+  test('with onError refuse lets no call pass while it cannot be written, and gets every line later', async (t) => {
+    const stage = new Stage(t, { onError: 'refuse' })
+    const refused = (): (boolean | string)[] =>
+      ['tools/call', 'tools/list'].map((method) => stage.audit.refusal(method)?.message ?? false)
+    await stage.ended({ name: 'a' })
+    assert.deepEqual(refused(), [false, false])
+    stage.fails()
+    await stage.ended({ name: 'b' }, { name: 'c' })
+    assert.deepEqual(refused(), [auditFailed().message, false])
+    stage.fault = undefined
+    refused()
+    await settled()
+    assert.deepEqual(refused(), [false, false])
+    assert.deepEqual(names(stage.lines), ['a', 'b', 'c'])
+    assert.equal(stage.audit.lostLines, 0)
+  })
+
   test('that ends inside of a line goes on with a new line', async (t) => {
     const stage = new Stage(t)
     await stage.ended({ name: 'a' })
@@ -209,7 +234,14 @@ describe('the file', () => {
     const runtime = new FakeRuntime()
     const file = join(folder, 'a.jsonl')
     const stderr = { writableLength: 0, write: () => true }
-    const options = { file, payloads: false, methods: ['*'], maxSizeBytes: 4096, maxFiles: 2 }
+    const options = {
+      file,
+      payloads: false,
+      methods: ['*'],
+      onError: 'continue',
+      maxSizeBytes: 4096,
+      maxFiles: 2,
+    } as const
     const audit = openAudit(options, { log: () => {}, stderr, clean: (text) => text, runtime })
     audit.ended(callEvent())
     await audit.close()

@@ -33,7 +33,10 @@ describe('secret', () => {
     const file = join(home, '.mcps-proxy', 'secrets.json')
     assert.match(set.out, /^github is set, in /)
     assert.match(set.err, /no keyring of the system can be used/)
-    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), { github: 'canary-value' })
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
+      format: 1,
+      secrets: { github: 'canary-value' },
+    })
     assert.equal(statSync(file).mode & 0o777, 0o600)
     const list = run(home, ['secret', 'list'])
     assert.deepEqual([list.code, list.out], [0, 'github\n'])

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   writeFileSync,
+  utimesSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -376,6 +377,24 @@ describe('the file', () => {
     assert.match(readFileSync(file.path, 'utf8'), /after/)
     assert.match(readFileSync(`${file.path}.1`, 'utf8'), /before/)
     assert.ok(!existsSync(`${file.path}.2`))
+  })
+
+  test('that another process rotates is not rotated a second time, and a claim left behind by a process is removed', async () => {
+    const file = options('claimed.log', 1024)
+    const claim = `${file.path}.rotating`
+    const log = logger(undefined, { file })
+    const fill = async (): Promise<void> => {
+      log.sink(info('x'.repeat(600)))
+      await log.flush()
+    }
+    await fill()
+    writeFileSync(claim, '')
+    await fill()
+    assert.ok(!existsSync(`${file.path}.1`))
+    utimesSync(claim, 0, 0)
+    for (let at = 0; at < 2; at++) await fill()
+    assert.ok(existsSync(`${file.path}.1`) && !existsSync(claim))
+    await log.close()
   })
 
   const broken: [string, () => string][] = [

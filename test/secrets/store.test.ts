@@ -57,6 +57,11 @@ describe('without a keyring', () => {
 
   for (const [title, spoil, why] of [
     ['others can read', (path: string) => chmodSync(path, 0o644), /can be read by others; run chmod 600/],
+    [
+      'has a newer format',
+      (path: string) => writeFileSync(path, '{"format":2}'),
+      /has format 2, and this version .* reads 1/,
+    ],
     ['is no object', (path: string) => writeFileSync(path, '[]'), /is not an object of strings/],
   ] as const)
     test(`a file that ${title} is not used`, async (t: Scope) => {
@@ -66,6 +71,17 @@ describe('without a keyring', () => {
       await assert.rejects(store.get('a'), why)
       await assert.rejects(store.set('a', 'two'), why)
     })
+})
+
+test('a file without a format number is read, and written with one', async (t: Scope) => {
+  const store = storeIn(scratch(t))
+  await store.set('a', 'one')
+  writeFileSync(store.path, '{"format":"a secret of that name"}')
+  await store.set('b', 'two')
+  assert.deepEqual(JSON.parse(readFileSync(store.path, 'utf8')), {
+    format: 1,
+    secrets: { format: 'a secret of that name', b: 'two' },
+  })
 })
 
 describe('with a keyring', () => {

@@ -49,11 +49,11 @@ export class ClientReports {
 
   settled(call: Call, outcome: Outcome): void {
     if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
-    const { frame, context, service: server, item, deadline, trace } = call
+    const { frame, context, service: server, item, deadline, trace, isConfirmed } = call
     const now = this.#runtime.now()
     const serverMs = deadline.sentAt === undefined ? undefined : now - deadline.sentAt
     const ms = now - deadline.arrivedAt
-    this.#emit({ frame, context, server, item, ms, serverMs, trace }, outcome)
+    this.#emit({ frame, context, server, item, ms, serverMs, trace, isConfirmed }, outcome)
   }
 
   /** A request of this client was refused before it became a call; returns that error. */
@@ -72,7 +72,13 @@ export class ClientReports {
   }
 }
 
-const neverSent = { server: undefined, item: undefined, serverMs: undefined, trace: undefined } as const
+const neverSent = {
+  server: undefined,
+  item: undefined,
+  serverMs: undefined,
+  trace: undefined,
+  isConfirmed: false,
+} as const
 
 function hasFailed(outcome: Outcome): boolean {
   if (outcome.kind === 'answered') return outcome.frame.kind === 'error'

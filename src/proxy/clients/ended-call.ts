@@ -9,7 +9,7 @@ import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { CallContext, Outcome } from '../../mcp/call.js'
 import { claims } from '../../mcp/eras/any-client.js'
 import { claimedVersion } from '../../mcp/eras/request-context.js'
-import type { CallTrace } from '../../mcp/trace-edits.js'
+import { type CallTrace, traceIdIn, traceparentOf } from '../../mcp/trace-edits.js'
 import { saysError } from '../../mcp/result-type.js'
 import { statelessRevision } from '../../mcp/revisions.js'
 import type { CallEvent } from '../../events/proxy-events.js'
@@ -29,6 +29,7 @@ export interface EndedRequest {
   readonly ms: number
   readonly serverMs: number | undefined
   readonly trace: CallTrace | undefined
+  readonly isConfirmed: boolean
 }
 
 /** The messages stay readable until `release`. */
@@ -52,6 +53,9 @@ export class EndedCall implements CallEvent {
   readonly resultBytes: number
   readonly isToolError: boolean
   readonly trace: CallTrace | undefined
+  readonly traceId: string | undefined
+  readonly isConfirmed: boolean
+  readonly address: string | undefined
   readonly code: number | undefined
   readonly message: string | undefined
   readonly reason: string | undefined
@@ -84,6 +88,9 @@ export class EndedCall implements CallEvent {
     this.resultBytes = result === undefined ? 0 : bytesIn(result)
     this.isToolError = frame.method === 'tools/call' && isToolError(outcome)
     this.trace = request.trace
+    this.traceId = traceIdIn(this.trace?.traceparent ?? traceparentOf(frame))
+    this.isConfirmed = request.isConfirmed
+    this.address = origin?.address
     this.code = code
     this.message = message
     this.reason = reason

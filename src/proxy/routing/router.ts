@@ -12,7 +12,7 @@ import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import { nearest } from '../../text/nearest.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call, ClientPort, Outcome, ReturnedInput } from '../../mcp/call.js'
+import type { Call, CallGate, ClientPort, Outcome, ReturnedInput } from '../../mcp/call.js'
 import { failToolCall } from '../../mcp/call-failures.js'
 import {
   inputRefused,
@@ -39,6 +39,7 @@ import type { Span } from '../../jsonrpc/scan.js'
 export interface RoutingContext {
   readonly checks: ArgumentChecks
   readonly policy: PolicySource
+  readonly gate: CallGate | undefined
   readonly runtime: Runtime
   /** Processes that no call waits for start after this promise. */
   readonly holdStarts: (answered: Promise<unknown>) => void
@@ -99,6 +100,8 @@ export class Router {
 
   /** Takes a call over; it is settled by the lane that gets it, or here. */
   route(call: Call): void {
+    const refused = this.#parts.gate?.refusal(call.frame.method)
+    if (refused !== undefined) return call.fail(refused)
     const { route } = call.row
     switch (route.to) {
       case 'name':

@@ -32,6 +32,8 @@ export interface HttpCaller {
   readonly principal: string
   /** The revision that a client without a session names. */
   readonly version?: string | undefined
+  /** Undefined for clients without sessions, which share a connection. */
+  readonly address?: string | undefined
 }
 
 /** One MCP endpoint: its clients share nothing with those of another. */
@@ -47,6 +49,8 @@ export interface HttpEndpoint {
 export interface Owner {
   readonly endpoint: HttpEndpoint
   readonly principal: string
+  /** The address that the request came from. */
+  readonly address?: string | undefined
   /** Is called when the response of a request becomes a stream that only its client or the proxy ends. */
   readonly onStream?: (() => void) | undefined
 }

@@ -198,6 +198,7 @@ export class HttpServer {
     const owner = {
       endpoint,
       principal: sender?.principal ?? '',
+      address: admission.forwardedFor ?? socket.remoteAddress,
       onStream: this.#streamEnd(request, path, endpoint, sender),
     }
     switch (route.kind) {

@@ -96,12 +96,15 @@ export class HttpSessions<S extends Kept> {
 
 /** Attaches a client; a connection that is not taken is closed. `version` is the revision that the client names. */
 export async function attach(
-  { endpoint, principal }: Owner,
+  { endpoint, principal, address }: Owner,
   connection: Connection,
   version?: string,
 ): Promise<HttpAttached> {
   try {
-    return await endpoint.attach(connection, { principal, version })
+    return await endpoint.attach(
+      connection,
+      version === undefined ? { principal, address } : { principal, version },
+    )
   } catch (error) {
     await connection.close()
     throw error

@@ -658,8 +658,8 @@ describe('the command', () => {
       assert.deepEqual(envOf(), { API_KEY: `\${keyring:${name}}` })
     }
     assert.deepEqual(JSON.parse(readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8')), {
-      'memory.API_KEY': secret,
-      'memory.API_KEY-2': 'sk-another-123456',
+      format: 1,
+      secrets: { 'memory.API_KEY': secret, 'memory.API_KEY-2': 'sk-another-123456' },
     })
   })
 

@@ -24,6 +24,9 @@ export function callEvent(members: Partial<CallEvent> = {}): CallEvent {
     resultBytes: 2,
     isToolError: false,
     trace: undefined,
+    traceId: undefined,
+    isConfirmed: false,
+    address: undefined,
     bytes: () => Buffer.from('{}'),
     ...members,
   }

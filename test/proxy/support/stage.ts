@@ -73,6 +73,7 @@ export interface Stage {
 export function routingOf(runtime: FakeRuntime): RoutingContext {
   return {
     policy: { current: undefined },
+    gate: undefined,
     checks: new ArgumentChecks(ignore),
     runtime,
     holdStarts: ignore,
