@@ -24,9 +24,9 @@ async function run(command: Command): Promise<number> {
     case 'sandbox':
       return (await import('./cli/run-sandbox.js')).runSandbox(command, { program, argv })
     case 'check':
-      return (await import('./cli/run-check.js')).runCheck(command)
+      return (await import('./cli/check.js')).runCheck(command)
     case 'doctor':
-      return (await import('./cli/run-check.js')).runDoctor(command)
+      return (await import('./cli/doctor.js')).runDoctor(command)
     case 'edit':
       return (await import('./cli/edit.js')).runEdit(command)
     case 'login':

@@ -1,31 +1,65 @@
-// `--check`: reads a configuration as a start would, starts nothing, and prints every problem and warning.
+// `check`: reads a configuration as a start would, and prints every problem and warning. With `--start` it also tries every
+// server and every issuer.
 
 import { isAbsolute } from 'node:path'
+import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { loopProblems } from '../config/chain.js'
 import { enabledSchemas, selectSchema } from '../config/config.js'
 import { warningLine, ConfigError } from '../config/problems.js'
 import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { keptReport } from '../proxy/kept-report.js'
+import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
 import type { CheckCommand } from './serve-options.js'
 import { counted } from '../text/counted.js'
+import { type CheckedConfig, sandboxTrouble, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
 import { programTrouble } from './programs.js'
-import { sandboxTrouble } from './sandbox-mends.js'
+import { say } from './say.js'
 import { startsItself } from './starts-itself.js'
+
+/** Prints everything on stdout. @returns the exit code: 1 for mistakes, and when a server failed */
+export async function runCheck(command: CheckCommand): Promise<number> {
+  const { text, exitCode, checked } = await checkConfig(command, process.env)
+  await say('stdout', text)
+  if (checked === undefined || !command.start) return exitCode
+  return Math.max(await tryAll(checked), await tryIssuers(checked.config))
+}
+
+/** Asks each authorization server whose tokens the front accepts for its keys, and the one of its login for its page. */
+async function tryIssuers({ server: { auth } }: Configuration): Promise<number> {
+  if (auth === undefined) return 0
+  const { issuerTrouble } = await import('../front-auth/issuer.js')
+  const { loginTrouble } = await import('../front-auth/identity.js')
+  const { issuers, login } = auth
+  const tries = [
+    ...issuers.map((each) => ({
+      issuer: each.issuer,
+      trouble: issuerTrouble(each, realRuntime()),
+      good: 'its tokens can be checked',
+    })),
+    ...(login === undefined
+      ? []
+      : [
+          {
+            issuer: login.issuer,
+            trouble: loginTrouble(login, realRuntime()),
+            good: 'users can log in there',
+          },
+        ]),
+  ]
+  const troubles = await Promise.all(tries.map(({ trouble }) => trouble))
+  for (const [at, { issuer, good }] of tries.entries())
+    await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? good}`)}\n`)
+  return troubles.some((trouble) => trouble !== undefined) ? 1 : 0
+}
 
 export interface CheckResult {
   readonly text: string
   readonly exitCode: 0 | 1
   /** The usable configuration; undefined when the configuration is refused. */
   readonly checked?: CheckedConfig
-}
-
-/** A configuration without mistakes, and the schemas of it that were asked for. */
-export interface CheckedConfig {
-  readonly config: Configuration
-  readonly schemas: readonly SchemaConfig[]
 }
 
 type ConfigWarning = Configuration['warnings'][number]

@@ -1,7 +1,7 @@
 // The values of a configuration that are never logged.
 //
 // Everything that came out of a variable, every value of `env` and of
-// `headers`, unless it is plainly public. Public are: values shorter than six
+// `headers`, and what `args` name as a secret, unless it is plainly public. Public are: values shorter than six
 // characters (to blank them would blank half of the log), `true`, `false` and
 // plain numbers of up to eight digits; variables whose names say that they
 // hold a path, a host, a port, a level or a locale; headers that say what is
@@ -10,7 +10,7 @@
 
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { isSecretParameter } from '../text/secret-names.js'
+import { isSecretName, isSecretParameter } from '../text/secret-names.js'
 
 /** A parameter of an address that is as long as this is a key, under every name. */
 const keyLengthMin = 16
@@ -59,6 +59,21 @@ export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[]
     .filter(([name]) => !publicHeader.test(name))
     .flatMap(([, value]) => [value, scheme.exec(value)?.[1] ?? ''])
     .filter((value) => !isPublicValue(value))
+}
+
+/**
+ * The secrets in the arguments of a program: the value of an option such as `--api-key`, `NAME=VALUE` as `docker run -e` has it,
+ * a header field, and those of addresses.
+ */
+export function secretsOfArguments(args: readonly string[]): string[] {
+  return args.flatMap((arg, at) => {
+    const [, field, fieldValue = ''] = /^([\w-]+):\s*(\S.*)$/s.exec(arg) ?? []
+    if (field !== undefined && isSecretName(field)) return secretsOfHeaders(new Map([[field, fieldValue]]))
+    const [, dashes, name = '', written] = /^(--?)?([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
+    const value = written ?? (dashes === undefined ? '' : (args[at + 1] ?? ''))
+    const isSecret = (isSecretName(name) || name === 'key') && !isPublicName(name) && !value.startsWith('-')
+    return isSecret && !isPublicValue(value) ? [value, ...secretsOfUrl(arg)] : secretsOfUrl(arg)
+  })
 }
 
 /**

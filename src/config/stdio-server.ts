@@ -8,7 +8,7 @@ import { boolean, choice, integer, list, map, milliseconds, or, text } from './k
 import { variableNames } from './named.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
 import { type ProcessSandboxValue, processSandbox, processSandboxKind } from './process-sandbox.js'
-import { secretsOfEnv } from './secrets.js'
+import { secretsOfArguments, secretsOfEnv } from './secrets.js'
 import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
 import { readTextFile } from '../runtime/read-file.js'
 
@@ -29,7 +29,8 @@ export function readStdio(
   const env = new Map([...file.values, ...expansion.map(plain)])
   const cwd = values.cwd === undefined ? base.folder : absolute(expansion.text(values.cwd), base)
   const sandbox = processSandbox(common.name, section, values, context.sandbox, expansion, base)
-  const said = expansion.result(secretsOfEnv(env), command === '' ? 'the command is empty' : undefined)
+  const secrets = [...secretsOfEnv(env), ...secretsOfArguments(args)]
+  const said = expansion.result(secrets, command === '' ? 'the command is empty' : undefined)
   return {
     kind: 'stdio',
     ...common,

@@ -34,6 +34,7 @@ export interface Trial {
   readonly revision: UpstreamStatus['revision']
   readonly evidence: UpstreamStatus['evidence']
   readonly crossing: UpstreamStatus['crossing']
+  /** All that the server has. */
   readonly tools: number
   /** Of its tools as a client lists them. */
   readonly toolBytes: number
@@ -121,8 +122,7 @@ export async function tryServer(
     const [status] = proxy.status()
     const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
     const { revision, evidence, crossing, ...more }: Partial<UpstreamStatus> = status ?? {}
-    const { tools: all = 0, changes = [] } = more
-    const tools = profile === undefined ? all : list.names.length
+    const { tools = 0, changes = [] } = more
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }

@@ -333,6 +333,7 @@ describe('doctor', () => {
     junk: { command: 'sh', args: ['-c', `echo hello; exec ${process.execPath} ${memory.args.join(' ')}`] },
     down: { url: 'http://127.0.0.1:9/mcp' },
     unset: { command: '${IT_SURELY_NOT_SET}' },
+    wants: { ...node('process.exit(4)'), inheritEnv: ['IT_SURELY_NOT_SET'] },
   }
 
   test('names the cause of each failure and what mends it', (t) => {
@@ -344,16 +345,19 @@ describe('doctor', () => {
       /^ +its tools cost a model about \d+ tokens \(an estimate\)$/m,
       /^ {2}missing +failed .*no such program; install it, check PATH, or write its whole path as "command"$/m,
       /^ {2}needs +failed .*exited with code 1: Error: IT_DOCTOR_KEY is not set$/m,
-      /^ +IT_DOCTOR_KEY is set here and not passed on; add "inheritEnv": \["IT_DOCTOR_KEY"\] to the server$/m,
       /^ +stdout has a line that is no JSON-RPC message: hello$/m,
       /^ +a server writes its log to stderr: look for its option for quiet output; the line is skipped$/m,
       /^ {2}unset +failed .*variable IT_SURELY_NOT_SET is not set$/m,
       /^ +set it where the proxy starts, or write a default: \$\{IT_SURELY_NOT_SET:-value\}$/m,
       /^ {2}down +failed .*127\.0\.0\.1:9/m,
       /^ +nothing answers there: check "url" of 'down', and that the server runs$/m,
-      /^ {2}started: 2 ready, 4 failed$/m,
+      /^ {2}wants +failed .*exited with code 4/m,
+      /^ +"inheritEnv" names IT_SURELY_NOT_SET, which is not set where the proxy starts$/m,
+      /^ {2}started: 2 ready, 5 failed$/m,
     ])
       assert.match(out, line)
+    // A server could ask for a secret of the user in its output.
+    assert.doesNotMatch(out, /IT_DOCTOR_KEY(?! is not set$)/m)
   })
 
   test('list has one line for each', (t) => {
@@ -433,9 +437,10 @@ describe('doctor', () => {
       }).stdout
     assert.equal(
       of('--profile', 'part'),
-      '  good  ready   6 tools, 2025-11-25\n  started: 1 ready, 0 failed\n',
+      '  good  ready   9 tools, 6 shown, 2025-11-25\n  started: 1 ready, 0 failed\n',
     )
-    assert.equal(at(parsed(of('good', '--profile', 'part', '--json')), 'tools'), 6)
+    const facts = parsed(of('good', '--profile', 'part', '--json'))
+    assert.deepEqual([at(facts, 'tools'), at(facts, 'shown')], [9, 6])
   })
 
   test('names patterns that fit no tool, where every server has listed its tools', (t) => {

@@ -134,7 +134,7 @@ describe('--check --start', () => {
     assert.deepEqual([code, stderr], [1, ''])
     assert.match(
       stdout,
-      /^ {2}every +ready in \d+ ms: \d+ tools, revision 2025-\d\d-\d\d \(it refused server\/discover\)\n +clients of 2026-07-28: .*; no tasks; .*$/m,
+      /^ {2}every +ready in \d+ ms: \d+ tools, \d+ shown, revision 2025-\d\d-\d\d \(it refused server\/discover\)\n +clients of 2026-07-28: .*; no tasks; .*$/m,
     )
     assert.match(
       stdout,

@@ -667,6 +667,27 @@ describe('variables', () => {
     ['a variable with a number', { ...one, args: ['${COUNT}'] }, []],
     ['a variable with the name of a host', { ...one, args: ['${DB}', '${DB_HOST}'] }, []],
     ['a variable with a key that has dots', { ...one, args: ['${DOTS}'] }, ['abc.DEF.ghi123']],
+    [
+      'what args name as a secret',
+      {
+        ...one,
+        args: [
+          '--api-key',
+          'k-abcdef',
+          '--token=t-abcdef',
+          '-e',
+          'MY_SECRET=s-abcdef',
+          '--header',
+          'Authorization: Bearer b-abcdef',
+        ],
+      },
+      ['k-abcdef', 't-abcdef', 's-abcdef', 'Bearer b-abcdef', 'b-abcdef'],
+    ],
+    [
+      'other args are not',
+      { ...one, args: ['--keyboard', 'qwertzu', '--token', '--verbose', 'a=bcdefgh'] },
+      [],
+    ],
     ['a header', { url: 'http://h', headers: { 'X-Key': 'abcdef', Accept: 'application/json' } }, ['abcdef']],
     ['a password in a url', { url: 'http://u:hunter22@h' }, ['hunter22', 'dTpodW50ZXIyMg==']],
     ['a token in place of a user', { url: 'http://ghp_token@h' }, ['ghp_token', 'Z2hwX3Rva2VuOg==']],

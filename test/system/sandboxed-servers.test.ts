@@ -107,7 +107,7 @@ describe('a server behind walls', () => {
     assert.equal(readFileSync(ended, 'utf8'), 'asked done')
   })
 
-  test('reaches no host that is not named; doctor names it, and the key to add', async (t) => {
+  test('reaches no host that is not named; doctor shows what was refused', async (t) => {
     const script = `
       import { connect } from 'node:net'
       const port = Number(new URL(process.env.HTTPS_PROXY).port)
@@ -125,10 +125,9 @@ describe('a server behind walls', () => {
       out,
       /sandbox: the program was refused a connection: other\.example:443 is not an allowed host/,
     )
-    assert.match(out, /add them to "network" of its "sandbox": other\.example$/m)
   })
 
-  test('that misses a file fails, and doctor names the path and the key to add', async (t) => {
+  test('of which an argument is hidden fails, and doctor names the path and the key to add', async (t) => {
     const config = configFile(t, { bare: { command: process.execPath, args: [everything], sandbox: {} } })
     const out = await doctor(config, scratch(t))
     assert.match(out, /^ {2}bare +failed .*Cannot find module/m)

@@ -5,6 +5,7 @@ import { isSecretName } from '../../text/secret-names.js'
 import {
   isPublicName,
   isPublicValue,
+  secretsOfArguments,
   secretsOfEnv,
   secretsOfHeaders,
   secretsOfUrl,
@@ -31,16 +32,6 @@ function valuesIn(entry: unknown): string[] {
       return valuesIn(value)
     }),
   ]
-}
-
-/** The values of options whose names say so. */
-function secretsOfArguments(args: readonly string[]): string[] {
-  return args.flatMap((arg, at) => {
-    const [, name = '', value] = /^--?([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
-    const secret = value ?? args[at + 1] ?? ''
-    const isSecret = isSecretName(name) && !isPublicValue(secret) && !secret.startsWith('-')
-    return isSecret ? [secret, ...secretsOfUrl(arg)] : secretsOfUrl(arg)
-  })
 }
 
 /** The members of an entry of ours that may have secrets. */

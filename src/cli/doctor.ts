@@ -1,31 +1,42 @@
-// `check`, `list` and `doctor`: whether a configuration is valid, and what comes of starting every server.
+// `doctor` and `list`: the result of starting every server, and what the user can change where one fails.
+//
+// A server's own output is shown and never turned into advice, because a server could ask for a variable, a host or a file
+// in it. Advice follows from the configuration and from what the proxy itself observed.
 
+import { existsSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import process from 'node:process'
-import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
-import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
-import { realRuntime } from '../real-runtime.js'
+import { covers } from '../sandbox/host-program.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
+import {
+  type ProcessSandbox,
+  type ServerConfig,
+  type StdioServerConfig,
+  isRemote,
+} from '../upstream/contracts/server-config.js'
 import type { DoctorCommand } from './ask-options.js'
 import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
-import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from '../text/counted.js'
-import { disabledHint } from './disabled-hint.js'
-import { inheritHint } from './inherit-hint.js'
-import { lateWords } from './late-words.js'
-import { isInPath } from './programs.js'
+import { disabledHint, lateWords } from './late-words.js'
+import { isInPath, programTrouble } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
-import { mendsOf } from './mends.js'
 import { failed, say } from './say.js'
 import { Screen, canErase } from './screen.js'
-import type { CheckCommand } from './serve-options.js'
 import { withChildren } from './with-children.js'
+
+/** A configuration without mistakes, and the schemas of it that were asked for. */
+export interface CheckedConfig {
+  readonly config: Configuration
+  readonly schemas: readonly SchemaConfig[]
+}
 
 /** One server that is to be tried. */
 interface Candidate {
@@ -33,42 +44,6 @@ interface Candidate {
   readonly server: ServerConfig
   /** Its name in the result. */
   readonly label: string
-}
-
-/** Tells everything on stdout; gives the exit code: 1 for mistakes, and when a server failed. */
-export async function runCheck(command: CheckCommand): Promise<number> {
-  const { text, exitCode, checked } = await checkConfig(command, process.env)
-  await say('stdout', text)
-  if (checked === undefined || !command.start) return exitCode
-  return Math.max(await tryAll(checked), await tryIssuers(checked.config))
-}
-
-/** Asks each authorization server whose tokens the front accepts for its keys, and the one of its login for its page. */
-async function tryIssuers({ server: { auth } }: Configuration): Promise<number> {
-  if (auth === undefined) return 0
-  const { issuerTrouble } = await import('../front-auth/issuer.js')
-  const { loginTrouble } = await import('../front-auth/identity.js')
-  const { issuers, login } = auth
-  const tries = [
-    ...issuers.map((each) => ({
-      issuer: each.issuer,
-      trouble: issuerTrouble(each, realRuntime()),
-      good: 'its tokens can be checked',
-    })),
-    ...(login === undefined
-      ? []
-      : [
-          {
-            issuer: login.issuer,
-            trouble: loginTrouble(login, realRuntime()),
-            good: 'users can log in there',
-          },
-        ]),
-  ]
-  const troubles = await Promise.all(tries.map(({ trouble }) => trouble))
-  for (const [at, { issuer, good }] of tries.entries())
-    await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? good}`)}\n`)
-  return troubles.some((trouble) => trouble !== undefined) ? 1 : 0
 }
 
 /** A lock that cannot be used compares nothing, or blocks servers. */
@@ -132,8 +107,8 @@ async function tryPatterns(
     }),
   )
   if (listed.size < schema.servers.length) return
-  const { idlePatterns } = await import('./idle-patterns.js')
-  for (const problem of idlePatterns(config, schema, listed))
+  const { unmatchedPatterns } = await import('./unmatched-patterns.js')
+  for (const problem of unmatchedPatterns(config, schema, listed))
     await say('stdout', json ? `${JSON.stringify({ problem })}\n` : `  ${escapeText(problem)}\n`)
 }
 
@@ -174,7 +149,7 @@ async function lookAtClients(servers: readonly ServerConfig[], json: boolean): P
 }
 
 /** Gives the lines for one server that was tried. */
-type Lines = (server: ServerConfig, trial: Trial, hint: string | undefined) => string[]
+type Lines = (server: ServerConfig, trial: Trial, env: Environment) => string[]
 
 /** How the servers that were tried are reported: below each other with their names and a sum, or as JSON lines. */
 interface Report {
@@ -184,27 +159,35 @@ interface Report {
   readonly onTrial?: (server: ServerConfig, trial: Trial) => void
 }
 
-const inBrief: Lines = (server, trial, hint) => [
+const inBrief: Lines = (server, trial) => [
   ...inWords(server, trial),
   ...(trial.crossing === undefined || trial.failure !== undefined ? [] : [trial.crossing]),
-  ...(hint === undefined ? [] : [hint]),
 ]
 
-const inOneLine: Lines = (server, { failure, needsLogin, tools, revision = '' }) => [
-  needsLogin
-    ? `login   ${loginWords(server)}`
-    : failure === undefined
-      ? `ready   ${counted(tools, 'tool')}, ${revision}`
-      : `failed  ${failure}`,
-]
+const inOneLine: Lines = (server, trial) => {
+  const { failure, needsLogin, revision = '' } = trial
+  if (needsLogin) return [`login   ${loginWords(server)}`]
+  return [failure === undefined ? `ready   ${toolCount(trial)}, ${revision}` : `failed  ${failure}`]
+}
 
-const inDetail: Lines = (server, trial, hint) => {
+/** The configuration may hide tools from clients. */
+function toolCount({ tools, toolNames }: Trial): string {
+  const shown = toolNames?.length ?? tools
+  return `${counted(tools, 'tool')}${shown < tools ? `, ${shown} shown` : ''}`
+}
+
+const inDetail: Lines = (server, trial, env) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
   const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
-  const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
   const isSaid = /is not as in mcps\.lock|^Authentication failed: .* needs a login; /
   const warnings = trial.warnings.filter((warning) => !isSaid.test(warning))
-  return [...inWords(server, trial), ...cost, ...lockLines(trial), ...warnings, ...mends]
+  return [
+    ...inWords(server, trial),
+    ...cost,
+    ...lockLines(trial),
+    ...warnings,
+    ...remediesOf(server, trial, env),
+  ]
 }
 
 function lockLines({ changes }: Trial): string[] {
@@ -218,9 +201,9 @@ function lockLines({ changes }: Trial): string[] {
 const CHANGES_MAX = 5
 
 /** One JSON object a line. */
-const inJson: Lines = (server, trial, hint) => {
-  const { failure, needsLogin, revision, ms, tools, toolBytes, lastWords, warnings, changes } = trial
-  const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
+const inJson: Lines = (server, trial, env) => {
+  const { failure, needsLogin, revision, ms, tools, toolNames, toolBytes, lastWords, warnings, changes } =
+    trial
   const facts = {
     ok: failure === undefined,
     failure,
@@ -228,17 +211,18 @@ const inJson: Lines = (server, trial, hint) => {
     revision,
     ms,
     tools,
+    shown: toolNames?.length,
     toolBytes,
     lastWords,
     warnings,
-    mends,
+    mends: remediesOf(server, trial, env),
     ...(changes.length > 0 && { changes }),
   }
   return [JSON.stringify({ name: server.name, ...facts })]
 }
 
 /** Every server that is enabled, so many at a time; each result is reported when it comes. */
-async function tryAll(
+export async function tryAll(
   { config, schemas, profile }: CheckedConfig & { readonly profile?: string | undefined },
   { lines: linesOf, isJson = false, onTrial }: Report = { lines: inBrief },
   atOnce: number = TRIALS_AT_ONCE_MAX,
@@ -254,8 +238,7 @@ async function tryAll(
         progress.late(logger.clean(lateWords(label, server, ms, warning)))
       const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile, onLate })
       onTrial?.(server, trial)
-      const hint = inheritHint(server, runtime.env, trial.lastWords)
-      const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
+      const lines = linesOf(server, trial, runtime.env).map((line) => escapeText(logger.clean(line)))
       const text = isJson
         ? `${lines.join('')}\n`
         : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
@@ -306,10 +289,8 @@ function loginWords(server: ServerConfig): string {
 }
 
 /** Why a server failed is often only on its stderr. */
-function inWords(
-  server: ServerConfig,
-  { failure, needsLogin, revision, evidence, tools, ms, lastWords }: Trial,
-): string[] {
+function inWords(server: ServerConfig, trial: Trial): string[] {
+  const { failure, needsLogin, revision, evidence, ms, lastWords } = trial
   if (needsLogin) return [loginWords(server)]
   if (failure !== undefined)
     return [
@@ -317,7 +298,74 @@ function inWords(
       ...lastWords.filter((line) => !failure.includes(line.trim())),
     ]
   const found = evidence === undefined ? '' : ` (${evidenceInWords[evidence]})`
-  return [`ready in ${ms} ms: ${counted(tools, 'tool')}, revision ${revision ?? 'unknown'}${found}`]
+  return [`ready in ${ms} ms: ${toolCount(trial)}, revision ${revision ?? 'unknown'}${found}`]
+}
+
+/** What the user can change, one sentence each. */
+function remediesOf(
+  server: ServerConfig,
+  { failure, warnings }: Pick<Trial, 'failure' | 'warnings'>,
+  env: Environment,
+): string[] {
+  const [, variable] = /^variable (\S+) is not set$/.exec(server.unavailable ?? '') ?? []
+  if (variable !== undefined)
+    return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
+  const hasPrinted = warnings.some((warning) => warning.startsWith('stdout has a line'))
+  if (failure === undefined)
+    return hasPrinted
+      ? ['a server writes its log to stderr: look for its option for quiet output; the line is skipped']
+      : []
+  if (server.kind !== 'stdio') return remoteRemedies(server.name, failure)
+  const { name, inheritEnv } = server
+  const absent = inheritEnv === true ? [] : inheritEnv.filter((each) => env[each] === undefined)
+  return [
+    ...(hasPrinted ? [`its stdout has more than messages: check "command" and "args" of '${name}'`] : []),
+    ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
+    programTrouble(server, env) ?? sandboxTrouble(server.sandbox) ?? hiddenArgument(server) ?? [],
+  ].flat()
+}
+
+function remoteRemedies(name: string, failure: string): string[] {
+  if (/\b401\b/.test(failure))
+    return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
+    return [`nothing answers there: check "url" of '${name}', and that the server runs`]
+  return []
+}
+
+/** A path in the configuration of a sandbox that does not exist; undefined without one. */
+export function sandboxTrouble(sandbox: ProcessSandbox | undefined): string | undefined {
+  if (sandbox === undefined) return undefined
+  const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
+  const missing = paths.find(({ path }) => !existsSync(path))
+  return missing === undefined
+    ? undefined
+    : `has ${missing.path} in "${missing.key}" of its "sandbox", which is not there; make it, or correct the path`
+}
+
+/** A file among the arguments of a server that its sandbox hides; undefined without one. */
+function hiddenArgument({ args, cwd, sandbox }: StdioServerConfig): string | undefined {
+  if (sandbox === undefined) return undefined
+  const shown = ['/usr', '/etc', sandbox.home, ...sandbox.read, ...sandbox.write]
+  const isShown = (path: string): boolean => shown.some((folder) => covers(folder, path))
+  const isHidden = (arg: string): boolean =>
+    existsSync(resolve(cwd, arg)) && !isShown(isAbsolute(arg) ? arg : cwd)
+  const hidden = args.find((arg) => arg.includes(sep) && isHidden(arg))
+  if (hidden === undefined) return undefined
+  const path = resolve(cwd, hidden)
+  const change = isAbsolute(hidden) ? '' : `write ${path} in place of it, and `
+  return `has the argument ${hidden}, which its sandbox hides; ${change}add ${packagesOf(path) ?? path} to "read" in "filesystem" of its "sandbox"`
+}
+
+/** The outermost `node_modules` above a file, else the folder of its package where that has the packages that it imports. */
+function packagesOf(path: string): string | undefined {
+  const parts = path.split(sep)
+  const at = parts.indexOf('node_modules')
+  if (at >= 0) return parts.slice(0, at + 1).join(sep)
+  const folder = dirname(path)
+  if (folder === path) return undefined
+  const isPackage = ['package.json', 'node_modules'].every((name) => existsSync(join(folder, name)))
+  return isPackage ? folder : packagesOf(folder)
 }
 
 /** The servers that were tried, and on a terminal also those that are still starting. */

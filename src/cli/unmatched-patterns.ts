@@ -17,7 +17,7 @@ interface Place {
  *
  * `listed` has the tools of each server, as clients without a profile see them.
  */
-export function idlePatterns(
+export function unmatchedPatterns(
   config: Configuration,
   schema: SchemaConfig,
   listed: ReadonlyMap<string, readonly string[]>,
@@ -35,7 +35,7 @@ export function idlePatterns(
       names: ownNames(server, listed.get(server.name) ?? []),
     })),
   ]
-  return places.flatMap(idleAt)
+  return places.flatMap(unmatchedAt)
 }
 
 function placesOfProfile(profile: string, { tools }: ProfileConfig, names: readonly string[]): Place[] {
@@ -55,7 +55,7 @@ function ownNames({ name, prefix, tools }: ServerConfig, shown: readonly string[
   return [...shown.map((each) => each.slice(start)), ...tools.rename.keys()]
 }
 
-function idleAt({ path, patterns, names }: Place): string[] {
+function unmatchedAt({ path, patterns, names }: Place): string[] {
   return [...patterns]
     .filter((pattern) => !names.some(matcherOf([pattern])))
     .map((pattern) => {
