@@ -2,11 +2,13 @@
 
 import { needsToken } from '../config/front.js'
 import { openGateway } from '../gateway/gateway.js'
+import { limits } from '../limits.js'
 import type { EventSource, ProxyEvents } from '../index.js'
 import { version } from '../version.js'
 import type { HttpCommand } from './serve-options.js'
 import { httpBanner } from './banner.js'
 import type { Run } from './run.js'
+import { tightLimits } from './control-group.js'
 import type { Inspection } from './inspect.js'
 import { announce, serveUntil } from './serve-until.js'
 
@@ -15,8 +17,10 @@ export async function serveHttp(
   run: Run<HttpCommand>,
   beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
-  const { command, config, endings, telemetry, options } = run
+  const { command, config, endings, telemetry, options, logger } = run
   const { host, port, allowUnauthenticated } = command
+  for (const message of tightLimits(config.processesMax ?? limits.upstream.processesMax))
+    logger.sink({ level: 'warn', message })
   const inspection = await inspectionOf(run)
   const gateway = await openGateway(config, {
     ...options,

@@ -77,4 +77,10 @@ describe('the unit of systemd', () => {
     })
     assert.deepEqual([status, stderr], [0, ''])
   })
+
+  test('is hardened', { skip: isMissing ? `${verifier} is not installed` : false }, () => {
+    const unit = join(folder, 'mcps-proxy.service')
+    const { status, stdout } = spawnSync(verifier, ['security', '--offline=yes', '--threshold=60', unit])
+    assert.equal(status, 0, String(stdout))
+  })
 })

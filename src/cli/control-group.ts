@@ -1,0 +1,50 @@
+// Whether the control group of this process has room for as many processes of servers as the configuration allows.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What one process of a server takes, measured with servers on Node.js: its threads, and its own memory. */
+const tasksPerProcess = 11
+const bytesPerProcess = 23_000_000
+/** What the proxy takes itself. */
+const ownTasks = 40
+const ownBytes = 200_000_000
+
+/** The files of cgroup v2, with what each process takes of what they limit. */
+const limits = [
+  { file: 'pids.max', remedy: 'TasksMax= or --pids-limit', perProcess: tasksPerProcess, own: ownTasks },
+  { file: 'memory.max', remedy: 'MemoryMax= or --memory', perProcess: bytesPerProcess, own: ownBytes },
+]
+
+/** A warning for each limit of the control group that `processesMax` processes do not fit. `root` is `/` outside of tests. */
+export function tightLimits(processesMax: number, root = '/'): string[] {
+  return limits.flatMap(({ file, remedy, perProcess, own }) => {
+    const limit = limitIn(root, file)
+    const fitting = Math.max(1, Math.floor((limit - own) / perProcess))
+    if (fitting >= processesMax) return []
+    const needed = own + processesMax * perProcess
+    return [
+      `${file} of the control group is ${limit}, and ${processesMax} processes of servers (processesMax) need about ${needed}: ` +
+        `raise ${remedy}, or set "processesMax" to ${fitting}`,
+    ]
+  })
+}
+
+/** The smallest limit of the group and of those above it; Infinity without cgroup v2. */
+function limitIn(root: string, file: string): number {
+  const [, path] = /^0::(\/.*)$/m.exec(textOf(join(root, 'proc/self/cgroup'))) ?? []
+  if (path === undefined) return Infinity
+  const folders = path.split('/').filter((name) => name !== '')
+  const values = Array.from({ length: folders.length + 1 }, (_, depth) =>
+    Number(textOf(join(root, 'sys/fs/cgroup', ...folders.slice(0, depth), file)) || 'max'),
+  )
+  return Math.min(...values.map((value) => (Number.isNaN(value) ? Infinity : value)))
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
