@@ -52,7 +52,7 @@ const rooms = table(`
   inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server | events proxy/ upstream/
   ui                     | | inspector
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask front-auth audit index metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
+  cli                    | ask front-auth audit index limits metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
   cli/clients            | config mcp runtime text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/

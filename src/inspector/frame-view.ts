@@ -40,7 +40,9 @@ export function frameView(
       output: sideOf({ ...left.hop, ...kept(left) }, marks, redactor),
     }),
     fixture: lineOf(frame, redactor).toString('utf8').trimEnd(),
-    ...(other !== undefined && { other: other.n }),
+    ...(other === undefined
+      ? frame.n - ring.first < SEARCHED_MAX && ring.first > 1 && { isOldest: true }
+      : { other: other.n }),
   }
 }
 

@@ -10,7 +10,7 @@ import type { TapSwitch } from '../jsonrpc/wire-tap.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { version } from '../version.js'
 import { Capture } from './capture.js'
-import { BATCH_MS, Viewer, type ViewerStream } from './feed.js'
+import { BATCH_MS, OLDER_BATCH_MS, type Seen, Viewer, type ViewerStream } from './feed.js'
 import { frameView } from './frame-view.js'
 import type { FrameView } from './protocol.js'
 import { type FrameRanges, type RecordingInvocation, recordingOf } from './recording.js'
@@ -66,9 +66,9 @@ export class Inspector {
   }
 
   /** Opens a feed; gives the function that ends it, or undefined when there are too many. */
-  view(stream: ViewerStream, wantsRows: boolean, since: number | undefined): (() => void) | undefined {
+  view(stream: ViewerStream, wantsRows: boolean, seen: Seen = {}): (() => void) | undefined {
     if (this.#isClosed || this.#viewers.size >= VIEWERS_MAX) return undefined
-    const viewer = new Viewer(this.ring, this.rows, stream, wantsRows, since)
+    const viewer = new Viewer(this.ring, this.rows, stream, wantsRows, seen)
     this.#viewers.add(viewer)
     this.#look()
     viewer.greet({ version, startedAt: this.#startedAt, redacts: this.redactor.isOn })
@@ -83,7 +83,7 @@ export class Inspector {
   show(proxies: Status['proxies'], events: EventSource<ProxyEvents>): void {
     this.status.proxies = proxies
     this.status.events = events
-    if (this.#options.historyBytes !== undefined) this.status.count()
+    this.status.count()
   }
 
   frame(n: number): FrameView | undefined {
@@ -107,7 +107,6 @@ export class Inspector {
   }
 
   #look(): void {
-    this.status.count()
     if (this.#isOn) return
     this.#isOn = true
     this.#taps?.on(this.#capture)
@@ -116,7 +115,8 @@ export class Inspector {
   /** Sends each viewer what is new, again and again while there is one. */
   #tick(): void {
     for (const viewer of this.#viewers) viewer.send(() => this.#options.runtime.now())
-    this.#wait(BATCH_MS, () => this.#tick())
+    const hasOlder = [...this.#viewers].some((viewer) => viewer.hasOlder)
+    this.#wait(hasOlder ? OLDER_BATCH_MS : BATCH_MS, () => this.#tick())
   }
 
   #rest(): void {

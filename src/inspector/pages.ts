@@ -115,14 +115,14 @@ export class InspectorPages {
   }
 
   #feed(response: HttpResponse, query: URLSearchParams): undefined {
-    const since = /^\d{1,15}$/.exec(query.get('since') ?? '')?.[0]
+    const frameOf = (name: string): number | undefined => {
+      const text = /^\d{1,15}$/.exec(query.get(name) ?? '')?.[0]
+      return text === undefined ? undefined : Number(text)
+    }
     // The head must leave first, and a stream that has begun cannot be refused.
     const stream = new LateStream(response)
-    const end = this.#inspector.view(
-      stream,
-      !query.has('counts'),
-      since === undefined ? undefined : Number(since),
-    )
+    const seen = { since: frameOf('since'), before: frameOf('before') }
+    const end = this.#inspector.view(stream, !query.has('counts'), seen)
     if (end === undefined)
       return refuse(
         response,
@@ -160,7 +160,7 @@ export class InspectorPages {
 
   #frame(response: HttpResponse, n: number): void {
     const view = this.#inspector.frame(n)
-    if (view === undefined) refuse(response, 404, 'This frame is not kept any more')
+    if (view === undefined) refuse(response, 404, 'This message is older than those that are kept')
     else sendJson(response, view)
   }
 }

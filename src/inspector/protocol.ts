@@ -35,6 +35,8 @@ export interface FrameRow {
 export type FeedLine =
   | { readonly hello: Hello }
   | { readonly frames: readonly FrameRow[] }
+  /** Frames from before the page was opened, in order; each batch is older than the one before. */
+  | { readonly older: readonly FrameRow[] }
   /** The number of frames that the feed left out: the memory had lost them before their rows were made. */
   | { readonly skipped: number }
   /** Sent in place of frames to a page that is hidden. */
@@ -72,7 +74,7 @@ export interface MessageSide {
 /** A frame with its edits. */
 export interface FrameView {
   readonly row: FrameRow
-  /** The message that came in; absent for one that the proxy made itself. */
+  /** The message that came in; absent for one that the proxy made itself, or that is no longer kept. */
   readonly input?: MessageSide
   /** The message that left; absent for one that went no further. */
   readonly output?: MessageSide
@@ -80,6 +82,8 @@ export interface FrameView {
   readonly fixture: string
   /** The number of the same frame on the other hop; absent where the inspector keeps it no more. */
   readonly other?: number
+  /** Messages from before this one are no longer kept, so that the one that came in may be among them. */
+  readonly isOldest?: true
 }
 
 /** One server as the page shows it. */

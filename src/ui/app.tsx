@@ -112,11 +112,17 @@ function FrameInTable({ store, n, onPlace }: FrameInTableProps): JSX.Element {
 function useHash(): string {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
-    const changed = (): void => setHash(location.hash)
+    // A new key is that of another start of the proxy, whose messages are others.
+    const changed = (): void => (location.hash.startsWith('#key=') ? reload() : setHash(location.hash))
     addEventListener('hashchange', changed)
     return () => removeEventListener('hashchange', changed)
   }, [])
   return hash
+}
+
+function reload(): void {
+  takeKey()
+  location.reload()
 }
 
 function open(n: number): void {
@@ -145,7 +151,7 @@ function useFeed(store: RowsStore, hasKey: boolean): string {
       while (!ended.signal.aborted) {
         control = new AbortController()
         try {
-          const query = document.hidden ? '?counts' : `?since=${store.last}`
+          const query = document.hidden ? '?counts' : store.query
           await readFeed(query, control.signal, (line) => {
             setTrouble('')
             store.take(line)

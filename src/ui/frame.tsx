@@ -47,7 +47,8 @@ export function Frame({ n, about, previous, next, onOpen }: FrameProps): JSX.Ele
         <p role="status">{view === '' ? 'Loading…' : view}</p>
       </section>
     )
-  const { row, input, output, other, fixture } = view
+  const { row, input, output, other, fixture, isOldest } = view
+  const isEdited = [input, output].some((side) => side?.segments?.some(({ why }) => why !== undefined))
   return (
     <section aria-label="Frame" class="view">
       <h2>
@@ -64,12 +65,12 @@ export function Frame({ n, about, previous, next, onOpen }: FrameProps): JSX.Ele
         )}
         <Copy what="fixture line" text={fixture} />
       </p>
-      {row.edits === undefined && input !== undefined && output !== undefined ? (
+      {row.edits === undefined && !isEdited && input !== undefined && output !== undefined ? (
         <p>Forwarded without an edit.</p>
       ) : null}
       <div class="sides">
         {input === undefined ? (
-          <p class="side">The proxy made this message itself.</p>
+          <NoInput isOldest={isOldest === true} />
         ) : (
           <Side title="Came in" sign="−" side={input} />
         )}
@@ -84,6 +85,11 @@ export function Frame({ n, about, previous, next, onOpen }: FrameProps): JSX.Ele
       <Edits sides={[input, output]} />
     </section>
   )
+}
+
+function NoInput({ isOldest }: { readonly isOldest: boolean }): JSX.Element {
+  const or = isOldest ? ', or the one that came in is older than those that are kept' : ''
+  return <p class="side">{`The proxy made this message itself${or}.`}</p>
 }
 
 interface StepProps {

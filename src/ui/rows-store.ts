@@ -63,7 +63,30 @@ export class RowsStore {
   take(line: FeedLine): void {
     if ('skipped' in line) this.skipped += line.skipped
     if ('frames' in line) for (const frame of line.frames) if (frame.n > this.last) this.#add({ ...frame })
+    if ('older' in line) this.#takeOlder(line.older)
     if (this.rows.length > ROWS_MAX) this.#drop()
+  }
+
+  /** What the feed is to send: everything, or what the page has not. */
+  get query(): string {
+    const [first] = this.rows
+    return first === undefined ? '' : `?since=${this.last}&before=${first.n}`
+  }
+
+  /** Reads all rows again, since requests in the older ones may have answers in those that came before. */
+  #takeOlder(older: readonly FrameRow[]): void {
+    const { shown, waiting } = this
+    const rows = [
+      ...older.filter(({ n }) => n < (this.rows[0]?.n ?? Infinity)).map((row) => ({ ...row })),
+      ...this.rows,
+    ]
+    this.rows = []
+    this.shown = []
+    this.errors = 0
+    this.#open.clear()
+    this.#clients.clear()
+    for (const row of rows) this.#add(row)
+    if (this.paused) [this.shown, this.waiting] = [shown, waiting]
   }
 
   setFilter(filter: Filter): void {

@@ -20,7 +20,7 @@ export function Usage({ rows }: { readonly rows: readonly UsageRow[] }): JSX.Ele
         ))}
       </p>
       <table>
-        <caption>{`Calls since a page was first open, by ${by}. Four bytes count as a token.`}</caption>
+        <caption>{`Calls since the proxy started, by ${by}. Four bytes count as a token.`}</caption>
         <thead>
           <tr>
             <th scope="col">{titleOf(by)}</th>

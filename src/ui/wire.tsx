@@ -174,7 +174,7 @@ export function messageText({ kind, method, name, about, failed }: Row): string 
 function Counts({ store, selected }: { readonly store: RowsStore; readonly selected: number }): JSX.Element {
   const { rows, shown, errors, skipped } = store
   const isEmpty = rows.length === 0 && skipped === 0
-  const none = 'No message has passed since the page was opened.'
+  const none = 'No message has passed since a page was opened: older ones are not kept.'
   const words = isEmpty
     ? none
     : [

@@ -33,6 +33,12 @@ class Reader {
     for (const line of Buffer.concat(pieces).toString().trim().split('\n')) this.lines.push(JSON.parse(line))
   }
 
+  /** Older rows, in order. */
+  get older(): string[] {
+    const batches = this.lines.map((line) => ('older' in line ? line.older.map(({ text }) => text) : []))
+    return batches.toReversed().flat()
+  }
+
   get frames(): string[] {
     return this.lines.flatMap((line) => ('frames' in line ? line.frames.map(({ text }) => text) : []))
   }
@@ -68,7 +74,7 @@ describe('the tap of the inspector', () => {
     const { runtime, place, inspector } = scene()
     place.say('unseen')
     const reader = new Reader()
-    const end = inspector.view(reader, true, undefined)
+    const end = inspector.view(reader, true)
     place.say('seen')
     await runtime.pass(BATCH_MS, BATCH_MS)
     assert.deepEqual(reader.frames, ['seen'])
@@ -76,7 +82,7 @@ describe('the tap of the inspector', () => {
     await runtime.pass(29_000)
     place.say('late')
     const second = new Reader()
-    inspector.view(second, true, inspector.ring.first)?.()
+    inspector.view(second, true, { since: inspector.ring.first })?.()
     assert.deepEqual(second.frames, ['late'])
     await runtime.pass(30_000)
     assert.deepEqual([place.tap, inspector.ring.bytes], [undefined, 0])
@@ -86,7 +92,7 @@ describe('the tap of the inspector', () => {
     const { runtime, place, inspector } = scene(1e6)
     place.say('early')
     const reader = new Reader()
-    inspector.view(reader, true, undefined)?.()
+    inspector.view(reader, true)?.()
     await runtime.pass(60_000)
     assert.deepEqual(reader.frames, ['early'])
     place.say('more')
@@ -97,27 +103,27 @@ describe('the tap of the inspector', () => {
 describe('a feed', () => {
   test('is refused to one viewer past the limit', () => {
     const { inspector } = scene()
-    const ends = Array.from({ length: VIEWERS_MAX }, () => inspector.view(new Reader(), true, undefined))
-    assert.equal(inspector.view(new Reader(), true, undefined), undefined)
+    const ends = Array.from({ length: VIEWERS_MAX }, () => inspector.view(new Reader(), true))
+    assert.equal(inspector.view(new Reader(), true), undefined)
     ends[0]?.()
-    assert.notEqual(inspector.view(new Reader(), true, undefined), undefined)
+    assert.notEqual(inspector.view(new Reader(), true), undefined)
   })
 
   test('ends with the proxy, and none begins afterwards', async () => {
     const { runtime, place, inspector } = scene()
     const reader = new Reader()
-    inspector.view(reader, true, undefined)
+    inspector.view(reader, true)
     inspector.close()
     await runtime.pass(1000, 100)
     assert.deepEqual([reader.isEnded, place.tap], [true, undefined])
-    assert.equal(inspector.view(new Reader(), true, undefined), undefined)
+    assert.equal(inspector.view(new Reader(), true), undefined)
   })
 
   test('skips what has left the ring while its viewer read nothing, and slows nobody', async () => {
     const { runtime, place, inspector } = scene()
     const [slow, quick] = [new Reader(), new Reader()]
-    inspector.view(slow, true, undefined)
-    inspector.view(quick, true, undefined)
+    inspector.view(slow, true)
+    inspector.view(quick, true)
     slow.unsentBytes = 2 * 1024 * 1024
     for (let batch = 0; batch < 90; batch++) {
       for (let at = 0; at < 500; at++) place.say(`${batch} ${at}`)
@@ -134,7 +140,7 @@ describe('a feed', () => {
   test('takes a millisecond of each batch for its rows, and sends the others later', async () => {
     const { runtime, place, inspector } = scene()
     const reader = new Reader()
-    inspector.view(reader, true, undefined)
+    inspector.view(reader, true)
     for (let at = 0; at < 20; at++) place.say(String(at))
     let clock = 0
     runtime.now = () => (clock += 0.25)
@@ -145,10 +151,31 @@ describe('a feed', () => {
     assert.equal(reader.frames.length, 20)
   })
 
+  test('has the newest rows first, and all 20,000 within two seconds', async () => {
+    const { runtime, place, inspector } = scene(1e7)
+    for (let at = 1; at <= 20_000; at++) place.say(String(at))
+    const reader = new Reader()
+    inspector.view(reader, true)
+    assert.equal(reader.frames.at(-1), '20000')
+    place.say('new')
+    await runtime.pass(2000, 10)
+    assert(reader.frames.includes('new'))
+    assert.deepEqual([reader.older.length, reader.older[0], reader.older.at(-1)], [19_399, '2', '19400'])
+  })
+
+  test('goes on with older rows where it ended', async () => {
+    const { runtime, place, inspector } = scene(1e7)
+    for (let at = 1; at <= 2000; at++) place.say(String(at))
+    const reader = new Reader()
+    inspector.view(reader, true, { since: 2000, before: 1000 })
+    await runtime.pass(1000, 10)
+    assert.deepEqual([reader.frames.length, reader.older.length], [0, 999])
+  })
+
   test('of a page that is not looked at has numbers', async () => {
     const { runtime, place, inspector } = scene()
     const reader = new Reader()
-    inspector.view(reader, false, undefined)
+    inspector.view(reader, false)
     place.say('a')
     await runtime.pass(300, 100)
     assert.deepEqual(reader.lines.slice(1), [{ counts: { frames: 0 } }, { counts: { frames: 1 } }])

@@ -53,6 +53,23 @@ describe('the rows', () => {
     assert.equal(store.rows.length, 46_000)
   })
 
+  test('that are older come before the others, and answer their requests', () => {
+    const store = new RowsStore()
+    store.take({ frames: [result(9, '1', { failed: true })] })
+    store.take({ older: [request(3, '2'), request(4, '1', { name: 'a__x' })] })
+    store.take({ older: [request(1, '3')] })
+    assert.deepEqual(
+      store.shown.map(({ n, about }) => [n, about]),
+      [
+        [1, undefined],
+        [3, undefined],
+        [4, undefined],
+        [9, 'tools/call a__x'],
+      ],
+    )
+    assert.deepEqual([store.errors, store.query], [1, '?since=9&before=1'])
+  })
+
   test('come while the view is paused, and are shown afterwards', () => {
     const store = new RowsStore()
     store.take({ frames: [request(1, '1')] })
