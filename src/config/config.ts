@@ -181,9 +181,6 @@ export function secretsIn(
   ].flat()
 }
 
-/** Most clients wait a minute for a list, and most packages are installed within this. */
-const FIRST_GRACE_MS = 45_000
-
 function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
   root.has('$schema')
   const { isTimeoutWritten, ...stdio } = readStdio(root)
@@ -218,7 +215,6 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   const config = {
     source: context.source,
     ...root.readAll(rootFields),
-    firstGraceMs: root.has('startupGraceMs') ? root.read(rootFields, 'startupGraceMs') : FIRST_GRACE_MS,
     server,
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
     logging,

@@ -195,9 +195,7 @@ export interface Configuration {
   readonly audit: AuditConfig | undefined
   readonly lock: LockPlace
   /** How long the first lists wait for servers that are still starting. */
-  readonly startupGraceMs: number
-  /** The same for a server that never listed, at its first two starts. */
-  readonly firstGraceMs: number
+  readonly startupGraceMs: number | undefined
   /** Whether the instructions name the servers that cannot be used. */
   readonly nameUnavailable: boolean
   /** How long a process that only one client uses outlives the client's last word; 0 is as long as the client. */

@@ -268,10 +268,9 @@ export type RootValues = Pick<
 >
 
 export const rootFields: FieldsOf<RootValues> = {
-  startupGraceMs: field(
+  startupGraceMs: optional(
     integer(0, 600_000),
-    10_000,
-    'How long, in milliseconds, the first lists wait for servers that are still starting. Absent: 10000, and 45000 at the first two starts of a server.',
+    'How long, in milliseconds, the first lists wait for servers that are still starting. Absent: as long as the client waits for an answer, and 1500 where lists are kept.',
   ),
   nameUnavailable: field(
     boolean(),

@@ -23,7 +23,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { openUpstream } from '../upstream/kinds/kinds.js'
 import type { ProxyContext } from '../upstream/server/context.js'
 import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
-import type { Upstream } from '../upstream/contracts/upstream.js'
+import type { Lane, Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
 import { latestHandshake } from '../mcp/revisions.js'
 
@@ -236,7 +236,7 @@ export function inWords(changes: ServerChanges): string {
 
 const ignore = (): void => {}
 
-const visitor: ClientPort = {
+const visitor: Omit<ClientPort, 'listsChanged'> = {
   serial: 0,
   asksNothing: true,
   profile: { revision: latestHandshake, capabilities: noCapabilities },
@@ -244,12 +244,16 @@ const visitor: ClientPort = {
   tell: ignore,
   log: ignore,
   listens: false,
-  listsChanged: ignore,
 }
 
 /** Opens a server and reads its lists, unless every client gets a separate process. */
 function warmUp(upstream: Upstream): void {
   if (upstream.isolated) return
-  const lane = upstream.attach(visitor)
-  void Promise.resolve(lane.view.listed).then(() => lane.leave(visitor))
+  let lane: Lane | undefined
+  const listsChanged = (): void => {
+    if (lane?.view.isPending === false) void lane.leave(client)
+  }
+  const client = { ...visitor, listsChanged }
+  lane = upstream.attach(client)
+  listsChanged()
 }

@@ -40,7 +40,7 @@ export interface McpProxy extends EventSource<ProxyEvents> {
    * A server whose resolved configuration is the same keeps its processes and its calls, also when only its `tools`,
    * `prefix`, `describe`, `argumentErrors` or `argumentChecks` differ. One that differs otherwise is started anew: the new one takes
    * the calls that come, those on the old one may finish for the drain time and then get one error. What is new is
-   * waited for as at a start (`startupGraceMs`). Each client gets at most one `list_changed` of a kind, and none
+   * waited for up to `startupGraceMs`, which is 10 s by default. Each client gets at most one `list_changed` of a kind, and none
    * when what it sees is the same. Subscriptions and log levels go over to the new servers.
    *
    * Of several calls at once the last one wins, and all of them resolve with what it did. The `logging` and
@@ -52,7 +52,7 @@ export interface McpProxy extends EventSource<ProxyEvents> {
   reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined>
   /**
    * Starts a server anew: a new process takes the calls that come as soon as its lists are read, or after
-   * `startupGraceMs`; calls on the old one may finish for the drain time and then get one error. A server that was
+   * `startupGraceMs` (10 s by default); calls on the old one may finish for the drain time and then get one error. A server that was
    * stopped runs again. Resolves when the new one has taken over.
    *
    * @throws UpstreamError when there is no such server, or the proxy is being closed

@@ -42,6 +42,9 @@ import { isObject } from '../text/json-object.js'
 import { version } from '../version.js'
 import type { Runtime } from '../runtime/runtime.js'
 
+/** How long a reload waits for servers that are new, so that no client finds a gap. */
+const RELOAD_WAIT_MS = 10_000
+
 /**
  * Makes a proxy out of a configuration, or of an object in one of the configuration file's formats.
  *
@@ -156,7 +159,7 @@ class PooledProxy implements McpProxy {
   }
 
   async restart(service: string): Promise<void> {
-    await this.#fleet.restart(service, this.#config.startupGraceMs)
+    await this.#fleet.restart(service, this.#config.startupGraceMs ?? RELOAD_WAIT_MS)
   }
 
   async stop(service: string): Promise<void> {
@@ -204,7 +207,8 @@ class PooledProxy implements McpProxy {
       policy: this.#policy,
       gate: this.#options.gate,
       runtime: this.#common.runtime,
-      holdStarts: (answered) => this.#common.starts.holdUntil(answered),
+      holdStarts: () => this.#common.starts.hold(),
+      startupGraceMs: this.#config.startupGraceMs,
       initializeGraceMs: this.#limits.initializeGraceMs,
       namesDown: this.#config.nameUnavailable,
       limits: this.#limits.session,
@@ -247,7 +251,6 @@ class PooledProxy implements McpProxy {
       separatesPrincipals: () =>
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
-      graces: { startupMs: this.#config.startupGraceMs, firstMs: this.#config.firstGraceMs },
       processIdleMs: this.#config.sessionProcessIdleMs || undefined,
       admission,
       starts,
@@ -275,7 +278,7 @@ class PooledProxy implements McpProxy {
     this.#changeViews(config)
     this.#directory.leave((view) => !this.#views.has(view))
     await this.#common.lock.change(config)
-    const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
+    const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs ?? RELOAD_WAIT_MS)
     const schema = this.#schema
     events.emit('reload', { schema, ...changes })
     log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })

@@ -67,7 +67,7 @@ export function remoteConfig(
   })
   // The client opens the server and gets no answer before the server has answered, or its time is over.
   const graceMs = 2 * ownTimeoutMs
-  return { ...config, startupGraceMs: graceMs, firstGraceMs: graceMs, schemas: new Map(schemas) }
+  return { ...config, startupGraceMs: graceMs, schemas: new Map(schemas) }
 }
 
 function literals(texts: object): Readonly<Record<string, string>> {

@@ -154,7 +154,7 @@ function withServers(
 ): Configuration {
   const once = servers.map((server) => (server.kind === 'stdio' ? { ...server, restart: false } : server))
   const schemas = new Map([[schema.name, { ...schema, servers: once }]])
-  return { ...config, startupGraceMs: graceMs, firstGraceMs: graceMs, schemas }
+  return { ...config, startupGraceMs: graceMs, schemas }
 }
 
 /** A proxy in which the guard takes the place of the lock. */

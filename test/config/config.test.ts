@@ -232,7 +232,7 @@ describe('a configuration', () => {
     assert.equal(config.server.name, 'mcps-proxy')
     assert.equal(config.server.keepAliveTimeoutMs, 620_000)
     assert.deepEqual([config.server.drainTimeoutMs, config.processesMax], [undefined, undefined])
-    assert.equal(config.startupGraceMs, 10_000)
+    assert.equal(config.startupGraceMs, undefined)
     assert.deepEqual(config.stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
     assert.deepEqual(config.logging, {
       level: 'info',

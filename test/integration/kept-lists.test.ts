@@ -58,7 +58,9 @@ class Machine {
   /** Until they are; `left` has ended. */
   async untilDescribed(left: Spawned): Promise<void> {
     const state = (): string => {
-      const files = existsSync(this.#kept) ? readdirSync(this.#kept) : []
+      const files = existsSync(this.#kept)
+        ? readdirSync(this.#kept).filter((name) => !name.startsWith('.'))
+        : []
       const texts = files.map((name) => `${name}: ${readFileSync(join(this.#kept, name), 'utf8')}`)
       return [left.stderr, ...texts].join('\n')
     }

@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { LazyPromise } from '../../src/runtime/lazy.js'
 import { StartTurns } from '../../src/upstream/server/start-turns.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
@@ -30,8 +29,7 @@ describe('starts', () => {
   test('that nobody waits for come one after the other, and behind the lists', async () => {
     const { runtime, turns } = world()
     const started: number[] = []
-    const list = new LazyPromise<void>()
-    turns.holdUntil(list.promise)
+    const release = turns.hold()
     const putOff = [0, 1, 2].map((n) => {
       const each = turns.putOff()
       void each.turn.then(() => started.push(n))
@@ -39,8 +37,7 @@ describe('starts', () => {
     })
     await runtime.pass(10_000)
     assert.deepEqual(started, [])
-    list.come()
-    await settled()
+    release()
     await runtime.pass(100, 10)
     assert.deepEqual(started, [0])
     putOff[1]?.leave()

@@ -13,7 +13,6 @@ import type { ListKind } from '../../mcp/methods.js'
 import { type RoutingContext, Router, type ServedClient } from './router.js'
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
-import { within } from '../../runtime/deadline.js'
 
 /** A client with its part of the catalog. */
 export interface RoutedClient extends ClientPort, ListsReader, ServedClient {
@@ -66,17 +65,12 @@ export class ClientRoutes {
       (tell) => runtime.setTimer(limits.changeDelayMs, tell),
     )
     const isRemembered = lanes.some(({ view }) => view.before.kind !== 'nothing')
-    const opening = isRemembered
-      ? []
-      : lanes.flatMap(({ view: { settled, graceMs } }) =>
-          settled === undefined ? [] : within(settled, Math.min(graceMs, initializeGraceMs), runtime),
-        )
-    this.settled = opening.length === 0 ? undefined : Promise.all(opening)
     this.router = new Router(client, parts, lanes, this.#catalog, (kind) => {
       this.#changes.markShown(kind)
       if (kind === 'tools') this.#prepareChecks()
     })
-    const coming = this.router.waits.settled()
+    this.settled = isRemembered ? undefined : this.router.waits.opened(initializeGraceMs)
+    const coming = this.router.waits.quiet()
     if (coming === undefined) return
     // The client gets one notification for all servers that are starting now.
     this.#changes.pause()
@@ -109,11 +103,14 @@ export class ClientRoutes {
     return this.#lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
   }
 
-  /** The lists of some server have changed. */
+  /** The lists of some server have changed; without kinds, a server has other news that calls may wait for. */
   changed(kinds: readonly ListKind[]): void {
-    this.#catalog.invalidate(kinds)
-    if (this.#mayCall) this.#prepareChecks()
-    this.#changes.changed(kinds)
+    if (kinds.length > 0) {
+      this.#catalog.invalidate(kinds)
+      if (this.#mayCall) this.#prepareChecks()
+      this.#changes.changed(kinds)
+    }
+    this.router.waits.look()
   }
 
   /** The client has said that it is ready. */
@@ -161,8 +158,8 @@ export class ClientRoutes {
     const entered = this.#enter(upstreams)
     const coming = entered.filter((lane) => !this.#lanes.includes(lane))
     // The client has asked for these lists, so a lazy server starts for them.
-    for (const { view } of coming) view.wake(this.#changes.shownKinds)
-    await Promise.all(coming.flatMap(({ view }) => view.listed ?? []))
+    for (const { view } of coming) view.want(this.#changes.shownKinds, 'list')
+    await this.router.waits.allListed(coming)
   }
 
   /** From now on the client reaches these, with the log level and the subscriptions that it has. */

@@ -97,7 +97,8 @@ function instructionsOf(
 }
 
 /** Why a server cannot be used, without its name and in one line. */
-export function problemOf({ config: { name }, view: { failure } }: DescribedServer): string {
+export function problemOf({ config: { name }, view: { failure, state } }: DescribedServer): string {
+  if (failure === undefined && state === 'starting') return 'still starting, list again in a while'
   return problemIn(name, failure?.message ?? 'not available')
 }
 

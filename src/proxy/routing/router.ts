@@ -5,6 +5,7 @@ import type { CallPolicy, PolicySource } from './call-policy.js'
 import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
 import { ClientTasks, type PrincipalTasks, type TaskLimits } from './tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
+import { listTimes } from './first-list.js'
 import { ListWaits } from './waits.js'
 import { type CatalogView, soleServer } from './catalog-view.js'
 import { problemOf } from './description.js'
@@ -42,9 +43,11 @@ export interface RoutingContext {
   readonly gate: CallGate | undefined
   readonly runtime: Runtime
   /** Processes that no call waits for start after this promise. */
-  readonly holdStarts: (answered: Promise<unknown>) => void
+  readonly holdStarts: () => () => void
   /** How long the answer to `initialize` does, at most. */
   readonly initializeGraceMs: number
+  /** How long lists wait for servers that start, where the configuration says so. */
+  readonly startupGraceMs: number | undefined
   /** Whether the instructions name the servers that are known to be down. */
   readonly namesDown: boolean
   readonly limits: TaskLimits & {
@@ -90,8 +93,16 @@ export class Router {
     this.#catalog = catalog
     this.#onListed = onListed
     this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true)
-    const { limits, runtime, holdStarts } = parts
-    this.waits = new ListWaits(() => this.#lanes, limits.waitingBytesMax, runtime, holdStarts)
+    const { limits, runtime, holdStarts, startupGraceMs } = parts
+    this.waits = new ListWaits(() => this.#lanes, {
+      bytesMax: limits.waitingBytesMax,
+      runtime,
+      holdStarts,
+      timesOf: (list) => {
+        const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
+        return listTimes((list?.client ?? client).profile.info?.name, hasToken, startupGraceMs)
+      },
+    })
   }
 
   get services(): readonly string[] {
@@ -406,14 +417,19 @@ function complete(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
 function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): ErrorBody | undefined {
   const [only, ...others] = lanes
   if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
-  if (others.length > 0)
+  if (others.length > 0 || isStarting(only, kind))
     return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
   return only.view.failure && (only.view.failure.body ?? unavailable(only))
 }
 
+/** The client does not wait any longer for what it lists. */
+function isStarting({ view }: CallTarget, kind: ListKind): boolean {
+  return !view.isShown(kind) && view.isComing(kind)
+}
+
 function cannotList(lane: CallTarget, kind: ListKind): boolean {
   const { failure } = lane.view
-  if (failure?.reason === 'changed') return true
+  if (failure?.reason === 'changed' || isStarting(lane, kind)) return true
   return !lane.known.has(kind) && lane.view.items(kind).length === 0 && failure !== undefined
 }
 

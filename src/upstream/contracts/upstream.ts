@@ -77,10 +77,7 @@ export type Before =
   | { readonly kind: 'nothing' }
   /** What it said of itself is shown. */
   | { readonly kind: 'facts' }
-  /**
-   * No list waits for it: its last start failed, for this reason, or a client gave up waiting, or this start takes too
-   * long.
-   */
+  /** A list does not wait for it: its last start failed, for this reason, or did not answer in time. */
   | { readonly kind: 'silent'; readonly failure: string | undefined }
 
 /** The facts of a server, and the state of its start. */
@@ -92,20 +89,24 @@ export interface ServerView {
   /** Undefined until the server has said. */
   readonly facts: ServerFacts | undefined
   readonly before: Before
-  /** Resolves when the first attempt to reach it has ended, either way; undefined when it has, or there is none yet. */
-  readonly settled: Promise<void> | undefined
-  /** Resolves when its lists have been read after that or a later start that was hurried, or could not be; undefined when nothing is under way. */
-  readonly listed: Promise<void> | undefined
-  /** The same for one list, which others may still follow. Since a client waits for it, a start that was put off begins now. */
-  reading(kind: ListKind): Promise<void> | undefined
-  /** The same; undefined too where what is known of the list is shown, and of a server that is not waited for. */
-  pending(kind: ListKind): Promise<void> | undefined
-  /** How long lists wait for it, from its start on. */
-  readonly graceMs: number
+  /** When its first start began, in monotonic milliseconds; undefined before. */
+  readonly startedAt: number | undefined
+  /** Whether the first attempt to reach it is under way. */
+  readonly isStarting: boolean
+  /** Whether its lists are about to be read, after that or a later start that was hurried. */
+  readonly isPending: boolean
+  /** Whether this list is about to be read; not where the server cannot be reached at first. */
+  isComing(kind: ListKind): boolean
+  /** Whether this list is known, of this start or an earlier one. */
+  isShown(kind: ListKind): boolean
+  /** When this list was first read in this start, in monotonic milliseconds. */
+  listedAt(kind: ListKind): number | undefined
+  /** Whether lists of an earlier start were there at this one. */
+  readonly wasKept: boolean
   items(kind: ListKind): readonly ListItem[]
-  /** A client wants these lists: a server whose lists are not known starts now, and the result is true. */
-  wake(kinds: readonly ListKind[]): boolean
-  /** A client has given up a list that waited for it: the next start does not wait. */
+  /** A client wants these lists: a server of which they are not known starts now. For a call, kept lists are not enough. */
+  want(kinds: readonly ListKind[], how: 'list' | 'call'): void
+  /** A list has gone without it: lists of the next start do not wait. */
   giveUp(): void
 }
 

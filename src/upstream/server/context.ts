@@ -54,8 +54,6 @@ export interface ProxyContext {
   readonly hasUsers: () => boolean
   /** Variables of the proxy's own for every process that is started. */
   readonly marks: Readonly<Record<string, string>>
-  /** How long lists wait for a server that is starting, and for one that never listed, at its first starts. */
-  readonly graces: { readonly startupMs: number; readonly firstMs: number }
   /**
    * How long a process of one client, or of one principal, runs on after the last call, response or stream; undefined
    * is as long as the client.

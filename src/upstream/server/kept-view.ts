@@ -10,9 +10,6 @@ import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.j
 import type { Before } from '../contracts/upstream.js'
 import type { Lists } from './lists.js'
 
-/** So many starts of a server may still be installing it. */
-const FIRST_STARTS = 2
-
 const NEVER_STARTED: KeptFacts = { starts: 0, failure: undefined, description: undefined }
 
 /** A server and its lists, as a lane shows them. */
@@ -30,8 +27,6 @@ export class KeptLists {
   readonly #era: Pick<EraMemory, 'shyness'>
   readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
   readonly #known = new WeakMap<SelfDescription, Described>()
-  /** This run has counted a start of the server. */
-  #isCounted = false
   /** The server has listed in this run. */
   #isConfirmed = false
 
@@ -60,14 +55,6 @@ export class KeptLists {
   get described(): Described | undefined {
     const description = this.kept?.description
     return description && this.#read(description)
-  }
-
-  /** A first process is started; counted where the server has not said yet what it has. */
-  started(): void {
-    const before = this.kept ?? NEVER_STARTED
-    if (before.description !== undefined || this.#isCounted) return
-    this.#isCounted = true
-    this.#kept.keep({ ...before, starts: before.starts + 1 })
   }
 
   /** The server has said what it is and has. */
@@ -128,14 +115,14 @@ export class KeptView {
   readonly #all: KeptLists
   readonly #lists: Lists
   readonly #isKept: boolean
-  /** Whether this is one of the first starts of a server that never listed, and has not failed. */
-  readonly isNew: boolean
+  /** Whether a description of an earlier start was there at this one. */
+  readonly wasKept: boolean
   /** The facts of an earlier run, until this start has ended. */
   #before: KeptFacts | undefined
   /** The description that is shown until then. */
   #shown: Described | undefined
-  /** `late` is a server that takes so long that no client waits for it; `over` is one that has answered or failed. */
-  #state: 'waiting' | 'late' | 'over' = 'waiting'
+  /** The server has answered or failed. */
+  #isOver = false
 
   /** `isKept` says that what this lane's server says is kept for the next start, and not only what others say. */
   constructor(all: KeptLists, lists: Lists, isKept: boolean) {
@@ -143,11 +130,8 @@ export class KeptView {
     this.#lists = lists
     this.#isKept = isKept
     this.#before = all.kept
-    this.isNew =
-      this.before.kind !== 'silent' &&
-      this.#before?.description === undefined &&
-      (this.#before?.starts ?? 0) < FIRST_STARTS
     const { described } = all
+    this.wasKept = described !== undefined
     if (described !== undefined) this.#show(described)
   }
 
@@ -162,7 +146,6 @@ export class KeptView {
   }
 
   get before(): Before {
-    if (this.#state === 'late') return { kind: 'silent', failure: this.#before?.failure }
     return beforeOf(this.#before, this.#shown !== undefined)
   }
 
@@ -173,18 +156,13 @@ export class KeptView {
 
   /** Shows what another lane of the same server knows. */
   borrow(described: Described): void {
-    if (this.#state !== 'over') this.#show(described)
+    if (!this.#isOver) this.#show(described)
   }
 
   /** The server has said what it is and has; that is kept for the next start. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
     this.over()
     if (this.#isKept || this.#all.facts === undefined) this.#all.confirmed(said)
-  }
-
-  /** The server has not answered for so long that no client waits for it any more. */
-  late(): void {
-    if (this.#state === 'waiting') this.#state = 'late'
   }
 
   /**
@@ -194,7 +172,7 @@ export class KeptView {
    * of this run stay, as after a crash.
    */
   failed(why: string): ListKind[] {
-    if (this.#state === 'over') return []
+    if (this.#isOver) return []
     this.#all.failed(why)
     if (this.isCurrent) return []
     this.over()
@@ -203,7 +181,7 @@ export class KeptView {
 
   /** From now on nothing is shown that was kept. */
   over(): void {
-    this.#state = 'over'
+    this.#isOver = true
     this.#before = undefined
     this.#shown = undefined
   }

@@ -2,12 +2,10 @@
 
 import type { ListKind } from '../../mcp/methods.js'
 import { LazyPromise } from '../../runtime/lazy.js'
-import type { Timer } from '../../runtime/runtime.js'
 import { isAboutCredentials } from '../contracts/errors.js'
 import type { UpstreamState } from '../contracts/upstream.js'
 import type { Inbox } from './inbox.js'
 import type { ServerContext } from './context.js'
-import type { KeptView } from './kept-view.js'
 import type { Workers } from './workers.js'
 
 type StartState =
@@ -23,53 +21,47 @@ const RESTARTS_MAX = 3
 
 /** One start and the reading of the lists that follows it. */
 interface Round {
-  readonly started: Promise<void>
   readonly listed: Promise<void>
   /** Whether a call waits for what `listed` follows. */
   isAwaited: boolean
-  /** The lists that are waited for: all who wait for one get the same promise. */
-  readonly readings: Map<ListKind, Promise<void>>
 }
 
 /** Begins the start of one lane, and says when it is over. */
 export class LaneStart {
   readonly #context: ServerContext
   readonly #inbox: Inbox
-  readonly #keptView: KeptView
   readonly #workers: Workers
   readonly #onSettled: () => void
+  readonly #onNews: () => void
   #state: StartState = { kind: 'asleep' }
-  /** Runs out when the server has not answered the first attempt in time. */
-  #late: Timer | undefined
   #round: Round | undefined
   /** Comes when nothing is to be answered before the start. */
   readonly #hurried = new LazyPromise<void>()
-  /** Comes when the first connection is refused. */
-  readonly #unreachable = new LazyPromise<void>()
+  /** The first connection was refused. */
+  #isUnreachable = false
+  /** When the first start began. */
+  startedAt: number | undefined
 
-  /** `onSettled` is called when the first attempt to start a process has ended, either way. */
+  /**
+   * `onSettled` is called when the first attempt to start a process has ended, either way, `onNews` when something that
+   * calls wait for has.
+   */
   constructor(
     context: ServerContext,
     inbox: Inbox,
-    keptView: KeptView,
     workers: Workers,
     onSettled: () => void,
+    onNews: () => void,
   ) {
     this.#context = context
     this.#inbox = inbox
-    this.#keptView = keptView
     this.#workers = workers
     this.#onSettled = onSettled
+    this.#onNews = onNews
   }
 
   get state(): UpstreamState {
     return this.#state.kind === 'asleep' ? 'disconnected' : this.#workers.state
-  }
-
-  /** How long lists wait for it. */
-  get graceMs(): number {
-    const { firstMs, startupMs } = this.#context.graces
-    return this.#keptView.isNew ? firstMs : startupMs
   }
 
   /** Resolves when the first attempt has ended; undefined when it has, or has not begun. */
@@ -82,44 +74,30 @@ export class LaneStart {
     return this.#round?.listed
   }
 
-  /**
-   * The same for one list; it ends early where the server cannot be reached at first. A start that is put off begins
-   * now.
-   */
-  reading(kind: ListKind): Promise<void> | undefined {
-    const round = this.#round
-    this.#hurried.come()
-    const known = round?.readings.get(kind)
-    if (round === undefined || known !== undefined) return known
-    const read = round.started.then(() => this.#inbox.reader.reading(kind))
-    const reading = Promise.race([read, this.#unreachable.promise])
-    round.readings.set(kind, reading)
-    void reading.then(() => round.readings.delete(kind))
-    return reading
+  /** Whether this list is about to be read. */
+  isComing(kind: ListKind): boolean {
+    if (this.#state.kind === 'starting') return !this.#isUnreachable
+    return this.#inbox.reader.reading(kind) !== undefined
   }
 
   /** The first connection is refused, and tried again: no list waits for that. */
   unreachable(): void {
-    if (this.#state.kind !== 'starting') return
-    this.#keptView.late()
-    this.#unreachable.come()
+    this.#isUnreachable = true
+    this.#onNews()
   }
 
-  /**
-   * Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be
-   * answered first.
-   */
-  begin(isLater = false): boolean {
-    if (this.#state.kind !== 'asleep') return false
+  /** Starts the first process, unless that was done; with `isLater` after the first answers to clients. */
+  begin(isLater = false): void {
+    if (this.#state.kind !== 'asleep') return
+    this.startedAt = this.#context.runtime.now()
     const delay = isLater ? this.#delay() : undefined
-    const started = delay === undefined ? this.#launch() : delay.then(() => this.#launch())
+    const started = delay === undefined ? this.#startFirst() : delay.then(() => this.#startFirst())
     const settled = this.#attempt(started).then(() => {
-      this.#late?.cancel()
       this.#state = { kind: 'settled' }
       this.#onSettled()
+      this.#onNews()
     })
     this.#state = { kind: 'starting', settled }
-    return true
   }
 
   /** A start that is put off begins now. */
@@ -133,8 +111,7 @@ export class LaneStart {
     this.begin()
     if (this.#round === undefined) {
       // The process is ready, and its lists are being read or could not be.
-      if (this.#workers.firstConnection !== undefined)
-        this.#follow(Promise.resolve(), this.#inbox.reader.opening)
+      if (this.#workers.firstConnection !== undefined) this.#follow(this.#inbox.reader.opening)
       else if (!isRefused) void this.#attempt(this.#startFirst())
     }
     if (this.#round !== undefined) this.#round.isAwaited = true
@@ -142,7 +119,6 @@ export class LaneStart {
 
   /** A start that is put off is begun, and fails with the workers. */
   close(): void {
-    this.#late?.cancel()
     this.#hurried.come()
   }
 
@@ -151,16 +127,6 @@ export class LaneStart {
     const { turn, leave } = this.#context.starts.putOff()
     await Promise.race([turn, this.#hurried.promise])
     leave()
-  }
-
-  /** The first attempt. */
-  #launch(): Promise<void> {
-    const { runtime, keptLists } = this.#context
-    keptLists.started()
-    this.#late = runtime.setTimer(this.graceMs, () => {
-      if (this.#inbox.server?.facts === undefined) this.#keptView.late()
-    })
-    return this.#startFirst()
   }
 
   /** Resolves when that has succeeded or failed. */
@@ -175,23 +141,19 @@ export class LaneStart {
   }
 
   #attempt(started: Promise<void>): Promise<void> {
-    this.#follow(
-      started,
-      started.then(() => this.#inbox.reader.opening),
-    )
+    this.#follow(started.then(() => this.#inbox.reader.opening))
     return started
   }
 
   /** A server that cannot list is asked again as long as a call waits for what it has. */
-  #follow(started: Promise<void>, read: Promise<void>): void {
+  #follow(read: Promise<void>): void {
     const round: Round = {
-      started,
       isAwaited: false,
-      readings: new Map(),
       listed: read
         .then(() => this.#insist(round))
         .then(() => {
           this.#round = undefined
+          this.#onNews()
         }),
     }
     this.#round = round

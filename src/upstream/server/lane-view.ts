@@ -62,33 +62,44 @@ export class LaneView implements ServerView {
     return this.#keptView.before
   }
 
-  get settled(): Promise<void> | undefined {
-    return this.#start.settled
+  get startedAt(): number | undefined {
+    return this.#start.startedAt
   }
 
-  get listed(): Promise<void> | undefined {
-    return this.#start.listed
+  get isStarting(): boolean {
+    return this.#start.settled !== undefined
   }
 
-  reading(kind: ListKind): Promise<void> | undefined {
-    return this.#start.reading(kind)
+  get isPending(): boolean {
+    return this.#start.listed !== undefined
   }
 
-  pending(kind: ListKind): Promise<void> | undefined {
-    const isShown = this.#reader.lists.known.has(kind) || this.#keptView.has(kind)
-    return isShown || this.before.kind === 'silent' ? undefined : this.reading(kind)
+  isComing(kind: ListKind): boolean {
+    return this.#start.isComing(kind)
   }
 
-  get graceMs(): number {
-    return this.#start.graceMs
+  isShown(kind: ListKind): boolean {
+    return this.#reader.lists.known.has(kind) || this.#keptView.has(kind)
   }
 
-  wake(kinds: readonly ListKind[]): boolean {
+  listedAt(kind: ListKind): number | undefined {
+    return this.#reader.listedAt.get(kind)
+  }
+
+  get wasKept(): boolean {
+    return this.#keptView.wasKept
+  }
+
+  want(kinds: readonly ListKind[], how: 'list' | 'call'): void {
     this.#reader.renew(kinds)
-    return !kinds.every((kind) => this.#keptView.has(kind)) && this.#start.begin()
+    if (!kinds.every((kind) => this.#keptView.has(kind))) this.#start.begin()
+    const { known } = this.#reader.lists
+    if (kinds.some((kind) => (how === 'list' ? !this.isShown(kind) : !known.has(kind))))
+      this.#start.startNow()
   }
 
   giveUp(): void {
     this.#context.keptLists.givenUp()
+    void this.#context.kept.flush()
   }
 }

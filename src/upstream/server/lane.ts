@@ -24,6 +24,9 @@ import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView } from '../contracts/upstream.js'
 
+/** A server that has not answered for this long has failed. */
+const LIVED_MS = 30_000
+
 /** The processes of one server for one set of clients. */
 export class ServerLane implements Lane {
   /** The current configuration: names and filters may change while the server runs. */
@@ -63,7 +66,8 @@ export class ServerLane implements Lane {
     this.#left = left
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
     this.#lists = new Lists(announce)
-    this.#reader = new ListReader(context, scope.sharing, this.#lists, announce, () => this.#keep())
+    const onNews = (): void => this.#report([])
+    this.#reader = new ListReader(context, scope.sharing, this.#lists, announce, () => this.#keep(), onNews)
     this.known = this.#lists.known
     this.#inbox = new Inbox(context, scope, this.#reader)
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
@@ -73,7 +77,7 @@ export class ServerLane implements Lane {
     this.#guarded = new GuardedLists(context, scope, this.#lists, this.#keptView, this.#inbox, current)
     this.#workers = new Workers(context, scope, this.#inbox)
     const onSettled = (): void => this.#settle()
-    this.#start = new LaneStart(context, this.#inbox, this.#keptView, this.#workers, onSettled)
+    this.#start = new LaneStart(context, this.#inbox, this.#workers, onSettled, onNews)
     this.ownView = new LaneView(
       context,
       this.#reader,
@@ -118,6 +122,11 @@ export class ServerLane implements Lane {
     this.#endDeferral()
     this.#start.begin()
     this.#start.startNow()
+  }
+
+  /** Resolves when the first attempt to start a process has ended; undefined when it has, or has not begun. */
+  get settled(): Promise<void> | undefined {
+    return this.#start.settled
   }
 
   /** A start that was put off begins now. */
@@ -304,6 +313,9 @@ export class ServerLane implements Lane {
     const { failure } = this.#workers
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
     if (this.#inbox.server?.facts !== undefined || isUnknown) return
+    const livedMs = this.#context.runtime.now() - (this.#start.startedAt ?? 0)
+    // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
+    if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
     this.#announce(this.#keptView.failed(failure?.message ?? 'it did not start'))
   }
 
@@ -333,7 +345,11 @@ export class ServerLane implements Lane {
     this.#context.reports.lists(this.#lists, this.#scope.client, changed)
     if (this.retired) return
     // A list may block the server, and then the others are not shown either.
-    const kinds = this.#guarded.turned() ? listKinds : changed
+    this.#report(this.#guarded.turned() ? listKinds : changed)
+  }
+
+  /** Without kinds, for clients that wait for what the server has. */
+  #report(kinds: readonly ListKind[]): void {
     for (const lane of [...this.#deferred, this])
       for (const client of lane.#inbox.clients) client.listsChanged(kinds)
   }

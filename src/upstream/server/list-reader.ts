@@ -49,6 +49,9 @@ export class ListReader {
   readonly #sharing: Sharing
   readonly #announce: (kinds: readonly ListKind[]) => void
   readonly #onRead: () => void
+  readonly #onNews: () => void
+  /** When each list was first read. */
+  readonly listedAt: Map<ListKind, number> = new Map()
   /** The connection of the process whose lists these are. */
   #connection: ServerConnection | undefined
   #capabilities: ServerCapabilities | undefined
@@ -79,7 +82,7 @@ export class ListReader {
 
   /**
    * `announce` is called with the lists that have changed, `onRead` when what was asked for has been read, or could
-   * not be.
+   * not be, `onNews` when that is so of one list.
    */
   constructor(
     context: ServerContext,
@@ -87,12 +90,14 @@ export class ListReader {
     lists: Lists,
     announce: (kinds: readonly ListKind[]) => void,
     onRead: () => void,
+    onNews: () => void,
   ) {
     this.#context = context
     this.#sharing = sharing
     this.lists = lists
     this.#announce = announce
     this.#onRead = onRead
+    this.#onNews = onNews
   }
 
   /** A client wants these lists: an expired one is shown and read anew, unless the server reports changes. */
@@ -241,6 +246,7 @@ export class ListReader {
     }
     const reading = this.#readUntilFresh({ connection, capabilities }, kind).finally(() => {
       this.#reading.delete(kind)
+      this.#onNews()
       const from = this.#stale.get(kind)
       if (from !== undefined) this.changed(from.connection, [kind])
     })
@@ -279,6 +285,7 @@ export class ListReader {
     const { items, ttlMs } = await readList(this.#context, connection, kind, wasEmpty)
     this.#believe(kind, items)
     this.#tellOfTasks(this.lists.read(kind, items) ?? [])
+    if (!this.listedAt.has(kind)) this.listedAt.set(kind, this.#context.runtime.now())
     this.#expiresAtMs.set(kind, this.#context.runtime.now() + ttlMs)
   }
 

@@ -157,7 +157,7 @@ export class Server implements Upstream {
     if (!isAsked || this.#context.keptLists.facts?.revision.form === 'bare') return undefined
     const first = this.#common.get('plain')
     first?.startNow()
-    return first?.ownView.settled
+    return first?.settled
   }
 
   #commonLane(sharing: 'plain' | 'shared'): ServerLane {

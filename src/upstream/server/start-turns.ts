@@ -74,15 +74,15 @@ export class StartTurns {
     return { turn: turn.promise, leave: () => void this.#putOff.delete(turn) }
   }
 
-  /** Starts that are put off wait until then. */
-  holdUntil(answered: Promise<unknown>): void {
+  /** Starts that are put off wait until the result is called. */
+  hold(): () => void {
     this.#lists++
     this.#timer?.cancel()
     this.#timer = undefined
-    void answered.then(() => {
+    return () => {
       this.#lists--
       this.#schedule(ANSWERS_MS)
-    })
+    }
   }
 
   #schedule(waitMs: number): void {

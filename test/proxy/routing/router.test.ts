@@ -35,6 +35,8 @@ interface Stage {
   readonly call: (method: string, params: string) => Call
   /** These servers take the place of the others. */
   readonly exchange: (...servers: readonly FakeServer[]) => void
+  /** A server has listed. */
+  readonly look: () => void
 }
 
 function stage(
@@ -66,7 +68,7 @@ function stage(
     const others = next.map(({ lane }) => lane)
     router.exchange(others, catalogs.of(others, view, false), [])
   }
-  return { catalog, runtime, events, call, exchange }
+  return { catalog, runtime, events, call, exchange, look: () => router.waits.look() }
 }
 
 function server(
@@ -183,6 +185,7 @@ function starting(): Stage & { readonly start: () => void } {
   const begin = (): void => {
     start()
     made.catalog.invalidate(listKinds)
+    made.look()
   }
   return { ...made, start: begin }
 }

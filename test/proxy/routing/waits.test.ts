@@ -19,12 +19,15 @@ class Stage {
   readonly a = new FakeServer('a', { tools: ['x'] }, [], { starts: true })
   readonly b = new FakeServer('b', { tools: ['y'] }, [], { starts: true })
   lanes: readonly Lane[] = [this.a.lane, this.b.lane]
-  readonly waits = new ListWaits(
-    () => this.lanes,
-    BYTES_MAX,
-    this.runtime,
-    () => this.events.push('held'),
-  )
+  readonly waits = new ListWaits(() => this.lanes, {
+    bytesMax: BYTES_MAX,
+    runtime: this.runtime,
+    holdStarts: () => {
+      this.events.push('held')
+      return () => {}
+    },
+    timesOf: () => ({ isConfigured: true, ms: GRACE_MS }),
+  })
   #calls = 0
 
   /** A call whose message has so many bytes, if it is to be long. */
@@ -64,8 +67,9 @@ class Stage {
   }
 }
 
-const start = async ({ runtime }: Stage, server: FakeServer): Promise<void> => {
+const start = async ({ runtime, waits }: Stage, server: FakeServer): Promise<void> => {
   server.start()
+  waits.look()
   await runtime.pass(0)
 }
 

@@ -23,8 +23,7 @@ export class FakeServer {
   readonly #known = new Set<ListKind>()
   /** What it lists from now on. */
   lists: Lists
-  readonly #listed: Promise<void> | undefined
-  start: () => void = ignore
+  #isListed: boolean
   /** The call that came last. */
   last: Call | undefined
 
@@ -51,14 +50,8 @@ export class FakeServer {
     } = {},
   ) {
     this.lists = lists
-    if (starts)
-      this.#listed = new Promise((resolve) => {
-        this.start = () => {
-          this.#come()
-          resolve()
-        }
-      })
-    else this.#come()
+    this.#isListed = !starts
+    if (!starts) this.#come()
     const context = { source: 'memory', folder: '/', env: {}, home: '/' }
     const config = selectSchema(
       resolveConfig({ mcpServers: { [name]: { command: 'x', tools: { deny } } } }, context),
@@ -66,11 +59,7 @@ export class FakeServer {
     ).servers[0]
     assert(config !== undefined)
     const known = this.#known
-    let isListed = this.#listed === undefined
-    void this.#listed?.then(() => {
-      isListed = true
-    })
-    const waited = (): Promise<void> | undefined => (isListed ? undefined : this.#listed)
+    const isListed = (): boolean => this.#isListed
     this.lane = {
       config,
       view: {
@@ -87,16 +76,18 @@ export class FakeServer {
           instructions: undefined,
           handshake: Buffer.from('{}'),
         },
-        graceMs: 5000,
         before: { kind: 'nothing' },
-        settled: undefined,
-        get listed() {
-          return waited()
+        startedAt: 0,
+        isStarting: false,
+        get isPending() {
+          return !isListed()
         },
-        reading: waited,
-        pending: waited,
+        isComing: () => !isListed(),
+        isShown: isListed,
+        listedAt: () => undefined,
+        wasKept: false,
         items: (kind) => (known.size === 0 && !remembers ? [] : itemsOf(kind, this.lists[kind] ?? [])),
-        wake: () => false,
+        want: ignore,
         giveUp: ignore,
       },
       known,
@@ -118,6 +109,11 @@ export class FakeServer {
       release: () => [],
       leave: () => undefined,
     }
+  }
+
+  start(): void {
+    this.#come()
+    this.#isListed = true
   }
 
   #come(): void {
