@@ -48,10 +48,12 @@ export function readText(path: string): string | undefined {
 export function launchOf(config: string): Launch {
   const script = process.argv[1] ?? ''
   const real = realpathSync(script)
+  // npm deletes that folder some day.
   const isNpx = /[/\\]_npx[/\\]/.test(real)
+  const npx = ['npx', '-y', 'mcps-proxy'] as const
   return {
-    short: isNpx ? ['npx', '-y', 'mcps-proxy'] : isOnPath(real) ? ['mcps-proxy'] : undefined,
-    whole: isNpx && process.platform !== 'win32' ? ['npx', '-y', 'mcps-proxy'] : [process.execPath, real],
+    short: isNpx ? npx : isOnPath(real) ? ['mcps-proxy'] : undefined,
+    whole: isNpx ? (process.platform === 'win32' ? ['cmd', '/c', ...npx] : npx) : [process.execPath, real],
     config: config === usualConfigFile(process.env) ? undefined : config,
   }
 }

@@ -11,6 +11,8 @@ export interface EditCommand {
   readonly edit: ServerEdit
   readonly config: string | undefined
   readonly schema: string
+  /** Whether secrets of a new server go to the store instead of the file. */
+  readonly secrets: boolean
 }
 
 const addExample = 'for example: mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp'
@@ -27,7 +29,8 @@ export function editOf(line: CommandLine): EditCommand | UsageMistake {
     what === 'add'
       ? ({ kind: what, name, entry: entryOf(line), replaces: values.has('force') } as const)
       : { kind: what, name }
-  return { kind: 'edit', edit, config: values.get('config'), schema: values.get('schema') ?? 'default' }
+  const schema = values.get('schema') ?? 'default'
+  return { kind: 'edit', edit, config: values.get('config'), schema, secrets: values.has('secrets') }
 }
 
 /** The options of a command that does not stand behind `--` would be read as those of `add`. */
@@ -69,7 +72,7 @@ function mistakeInAdd(line: CommandLine): UsageMistake | undefined {
 }
 
 /** The server as the configuration file has it. */
-function entryOf(line: CommandLine): object {
+function entryOf(line: CommandLine): Readonly<Record<string, unknown>> {
   const [, url] = line.words
   const [command = '', ...args] = line.rest ?? []
   if (url !== undefined) {

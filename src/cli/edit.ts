@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import process from 'node:process'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
-import { configFileInForce, configTextAt } from '../config/file.js'
+import { configFileInForce, configTextAt, secretsFile } from '../config/file.js'
 import { resolveConfig, secretsIn } from '../config/config.js'
 import { EditMistake, type ServerEdit, editServer } from '../config/edit.js'
 import { type Repeated, readJson } from '../config/json-syntax.js'
@@ -16,9 +16,13 @@ import { Redactor } from '../text/redactor.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { replaceFile } from '../runtime/replace-file.js'
+import { SecretStore } from '../secrets/store.js'
+import { secretNamesIn, withReferences } from './clients/secrets.js'
 import type { EditCommand } from './edit-options.js'
+import { offerStart } from './offer-start.js'
 import { failed, say } from './say.js'
 import { startsItself } from './starts-itself.js'
+import { storedSecrets, withSecretsStored } from './stored-secrets.js'
 
 /** The system does not let the file be written; the code is that of the system. */
 class WriteFailure extends Error {
@@ -35,14 +39,31 @@ class WriteFailure extends Error {
 }
 
 /** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
-export async function runEdit({ edit, config, schema }: EditCommand): Promise<number> {
+export async function runEdit({ edit, config, schema, secrets }: EditCommand): Promise<number> {
   const path = configFileInForce(config, process.env)
   return reportingMistakes(path, async () => {
     refuseItself(path, schema, edit)
-    const changed = await changeFile(path, (text) => editServer(text, schema, edit))
+    const changed = secrets ? await addWithSecrets(path, schema, edit) : await change(path, schema, edit)
     await told(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
+    if (edit.kind !== 'add') return 0
+    const plain = secrets ? [] : secretNamesIn(edit.entry)
+    for (const name of plain)
+      await told(`${name} looks like a secret; --force --secrets moves it to the store of secrets`)
+    await offerStart({ config, schema, name: edit.name })
     return 0
   })
+}
+
+async function change(path: string, schema: string, edit: ServerEdit): Promise<string | undefined> {
+  return changeFile(path, (text) => editServer(text, schema, edit))
+}
+
+/** The file gets references in the place of the secrets. */
+async function addWithSecrets(path: string, schema: string, edit: ServerEdit): Promise<string | undefined> {
+  if (edit.kind !== 'add') return change(path, schema, edit)
+  const store = new SecretStore(secretsFile(process.env), realRuntime())
+  const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
+  return withSecretsStored(store, secrets, () => change(path, schema, { ...edit, entry }))
 }
 
 /** @throws EditMistake for a server that would start this program with the file that is changed */

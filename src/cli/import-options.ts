@@ -17,6 +17,8 @@ export interface ImportCommand {
   readonly undo: boolean
   /** Whether each server keeps a separate entry. */
   readonly doors: boolean
+  /** Whether each client gets a profile that shows its own servers. */
+  readonly profiles: boolean
   /** Whether secrets go to the store instead of the file. */
   readonly secrets: boolean
 }
@@ -28,11 +30,14 @@ export function importOf({ words, rest, values }: CommandLine): ImportCommand | 
   if (stray !== undefined || rest !== undefined) return usage('import takes one client')
   if (word !== undefined && client === undefined)
     return usage(`no client is called "${word}"`, namesHint(word, clientNames))
-  if (undo && (client !== undefined || values.has('doors') || values.has('secrets') || values.has('config')))
+  const ofMoves = ['doors', 'profiles', 'secrets', 'config'].some((option) => values.has(option))
+  if (undo && (client !== undefined || ofMoves))
     return usage('--undo undoes the last import as a whole', 'for example: mcps-proxy import --undo')
   if (values.has('yes') && values.has('dry-run'))
     return usage('--yes and --dry-run cannot be used together', 'choose one')
   const doors = values.has('doors')
+  const profiles = values.has('profiles')
+  if (doors && profiles) return usage('--doors and --profiles cannot be used together', 'choose one')
   const secrets = values.has('secrets')
   const config = values.get('config')
   return {
@@ -43,6 +48,7 @@ export function importOf({ words, rest, values }: CommandLine): ImportCommand | 
     dryRun: values.has('dry-run'),
     undo,
     doors,
+    profiles,
     secrets,
   }
 }

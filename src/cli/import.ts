@@ -18,16 +18,18 @@ import {
   applyChanges,
   assertUnchanged,
   undoNewest,
-} from './clients/changes.js'
+} from './clients/import-record.js'
 import { wordsOf } from './clients/launch.js'
 import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
-import { type StoredSecrets, referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
+import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
 import { clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from '../text/counted.js'
 import { reportingMistakes } from './edit.js'
 import type { ImportCommand } from './import-options.js'
 import { failed, say } from './say.js'
+import { isAtTerminal, offerStart } from './offer-start.js'
+import { storedSecrets, withSecretsStored } from './stored-secrets.js'
 
 /** An import writes for a moment; a lock that is older belongs to a process that is gone. */
 const LOCK_MS = 60_000
@@ -54,38 +56,41 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
   const { files, missing } = findFiles(command.client, machine)
   const launch = launchOf(path)
   const store = new SecretStore(secretsFile(process.env), realRuntime())
-  const stored = command.secrets ? await secretsIn(store) : undefined
-  const plan = planImport(files, path, { doors: command.doors, stored, launch, machine, read: readText })
+  const stored = command.secrets ? await storedSecrets(store) : undefined
+  const { doors, profiles } = command
+  const plan = planImport(files, path, { doors, profiles, stored, launch, machine, read: readText })
   const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
   await show(reportOf(plan, missing, path), redactor)
   const moves = plan.clients.some(({ moved }) => moved.length > 0)
   if (!moves) return plan.clients.some(({ refused }) => refused !== undefined) ? REFUSED : 0
   await show(plan.changes.flatMap(diffOf), redactor)
+  const sharesAll = !doors && !profiles
+  if (sharesAll)
+    await show([
+      'Each of these clients will see the servers of all of them; with --profiles each sees its own, and with --doors under the old names.',
+    ])
   if (command.dryRun) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
-  if (!command.yes) {
-    const answer = await asked()
-    if (answer === undefined)
+  const answer = command.yes ? 'yes' : await asked(sharesAll)
+  switch (answer) {
+    case undefined:
       return failed(
         'nothing was changed, because nobody can be asked here; --yes writes these changes',
         NOT_ASKED,
       )
-    if (!answer) return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
-    return locked(folder, () => write(plan, folder, store))
+    case 'no':
+      return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
+    case 'profiles':
+      return importNow({ ...command, profiles: true }, path, folder)
+    case 'yes': {
+      const written = command.yes
+        ? await write(plan, folder, store)
+        : await locked(folder, () => write(plan, folder, store))
+      if (written !== 0) return written
+      await offerStart({ config: command.config, schema: 'default', name: undefined })
+      await show(['Restart the clients. mcps-proxy import --undo gives everything back.'])
+      return 0
+    }
   }
-  return write(plan, folder, store)
-}
-
-/** A value that the keyring does not give counts as another one, so that its name stays with it. */
-async function secretsIn(store: SecretStore): Promise<StoredSecrets> {
-  const stored = new Map<string, string | undefined>()
-  for (const { name } of store.names()) {
-    const value = await store.get(name).catch((error: unknown) => {
-      if (error instanceof SecretStoreError) return undefined
-      throw error
-    })
-    stored.set(name, value)
-  }
-  return stored
 }
 
 async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<number> {
@@ -93,8 +98,7 @@ async function write({ changes, secrets }: ImportPlan, folder: string, store: Se
   try {
     // Another import may have given its secrets the same names.
     assertUnchanged(changes)
-    for (const { name, value } of secrets) await store.set(name, value)
-    backups = applyChanges(changes, folder, new Date())
+    backups = await withSecretsStored(store, secrets, () => applyChanges(changes, folder, new Date()))
   } catch (error) {
     if (error instanceof ChangedMeanwhile)
       return failed(`${error.message}, so that nothing was written; run the command again`, 1)
@@ -105,9 +109,6 @@ async function write({ changes, secrets }: ImportPlan, folder: string, store: Se
     `${counted(changes.length, 'file')} written; ${backups.length === 1 ? 'a copy is' : 'copies are'} beside:`,
     ...backups.map((path) => `  ${path}`),
   ])
-  await show([
-    'Restart the clients. mcps-proxy doctor says whether every server starts; mcps-proxy import --undo gives everything back.',
-  ])
   return 0
 }
 
@@ -116,8 +117,9 @@ async function undo(folder: string, isDry: boolean): Promise<number> {
     const undone = undoNewest(folder, isDry)
     if (undone === undefined) return failed('there is no import to undo', 1)
     const verb = isDry ? 'would be as it was' : 'as it was'
-    await show(undone.map(({ path, left }) => `${path}: ${left ?? verb}`))
-    return undone.every(({ left }) => left === undefined) ? 0 : 1
+    await show(undone.map(({ path, note }) => `${path}: ${note ?? verb}`))
+    const isDone = undone.every((each) => each.isDone)
+    return isDone ? 0 : failed('run mcps-proxy import --undo again for what is left', 1)
   })
 }
 
@@ -129,9 +131,13 @@ async function locked(folder: string, run: () => Promise<number>): Promise<numbe
 }
 
 /** Undefined without a terminal. */
-async function asked(): Promise<boolean | undefined> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
-  return /^y(?:es)?$/i.test(await askLine('Write these changes? [y/N] '))
+async function asked(offersProfiles: boolean): Promise<'yes' | 'no' | 'profiles' | undefined> {
+  if (!isAtTerminal()) return undefined
+  const answer = await askLine(
+    `Write these changes? [y/N${offersProfiles ? '; p: with a profile for each client' : ''}] `,
+  )
+  if (offersProfiles && /^p(?:rofiles?)?$/i.test(answer)) return 'profiles'
+  return /^y(?:es)?$/i.test(answer) ? 'yes' : 'no'
 }
 
 function reportOf(
@@ -162,14 +168,13 @@ function clientReport(plan: ClientPlan, own: string, added: ReadonlySet<string>)
     ...moved.flatMap((server) => movedLines(plan, server, own, added)),
     ...stays.map(({ name, why }) => `  ${name} stays: ${why}`),
     ...notes.map((note) => `  ${note}`),
-    ...(rules.length === 0 ? [] : ['  rules that name these servers:']),
-    ...rules.map(({ path: file, rule, becomes, isRewritten }) => {
-      const now =
-        becomes === undefined
-          ? 'no rule says the same for one server of many; change it by hand, or use --doors'
-          : becomes
-      return `    ${rule} -> ${now}${isRewritten ? '' : becomes === undefined ? '' : ' (by hand, since others share the file)'}  ${file}`
-    }),
+    ...(rules.length === 0
+      ? []
+      : ['  rules that name these servers; change them by hand, or keep the names with --doors:']),
+    ...rules.map(
+      ({ path: file, rule, becomes }) =>
+        `    ${rule} -> ${becomes ?? 'no rule says the same for one server of many'}  ${file}`,
+    ),
   ]
 }
 

@@ -127,9 +127,10 @@ export const options: readonly Option[] = [
   }),
   option('yes', 'Write the changes without a question', ['import'], { aliases: ['y'] }),
   option('dry-run', 'Print the changes and write nothing', ['import']),
-  option('undo', 'Give every file the bytes that it had before the last import', ['import']),
-  option('secrets', 'Keep what looks like a secret in the store of secrets', ['import']),
+  option('undo', 'Take back the last import', ['import']),
+  option('secrets', 'Keep what looks like a secret in the store of secrets', ['import', 'add']),
   option('doors', 'Keep one entry for each server, under its own name', ['import']),
+  option('profiles', 'Write a profile for each client, which shows it its own servers', ['import']),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
   option('force', 'Let --record replace a file that exists', [...serving, 'add', 'logout'], {

@@ -6,9 +6,11 @@ import { addItem, removeMember, setMember } from './json-text.js'
 import { isObject } from '../text/json-object.js'
 import { unknownName } from '../text/nearest.js'
 
+type Entry = Readonly<Record<string, unknown>>
+
 /** A change of one server of a schema. */
 export type ServerEdit =
-  | { readonly kind: 'add'; readonly name: string; readonly entry: object; readonly replaces: boolean }
+  | { readonly kind: 'add'; readonly name: string; readonly entry: Entry; readonly replaces: boolean }
   | { readonly kind: 'remove' | 'enable' | 'disable'; readonly name: string }
 
 /** A token as the file has it. */

@@ -16,7 +16,7 @@ function formOf(text: string): JsonForm {
 }
 
 /** Gives the text with another value in the place of an existing one. */
-export function replaceValue(text: string, path: JSONPath, value: unknown): string {
+function replaceValue(text: string, path: JSONPath, value: unknown): string {
   const node = nodeAt(text, path)
   return node === undefined
     ? text
@@ -28,12 +28,6 @@ export function setMember(text: string, path: JSONPath, name: string, value: unk
   return nodeAt(text, [...path, name]) === undefined
     ? addMember(text, path, name, value)
     : replaceValue(text, [...path, name], value)
-}
-
-/** Gives the text with another name of an existing member. */
-export function renameMember(text: string, path: JSONPath, name: string): string {
-  const key = nodeAt(text, path)?.parent?.children?.[0]
-  return key === undefined ? text : spliced(text, key.offset, key.length, JSON.stringify(name))
 }
 
 /** Gives the text with one member more at the end of an object; an object that is not there is made, and another value in its place stays. */

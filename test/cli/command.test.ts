@@ -163,6 +163,7 @@ describe('the command line', () => {
       'add s --env A=b --force -- c -x',
       {
         kind: 'edit',
+        secrets: false,
         config: undefined,
         schema: 'default',
         edit: {
@@ -177,6 +178,7 @@ describe('the command line', () => {
       `add s -- mcps-proxy ${more}`,
       {
         kind: 'edit',
+        secrets: false,
         config: undefined,
         schema: 'default',
         edit: {
@@ -187,7 +189,10 @@ describe('the command line', () => {
         },
       },
     ]),
-    ['remove s -c f', { kind: 'edit', config: 'f', schema: 'default', edit: { kind: 'remove', name: 's' } }],
+    [
+      'remove s -c f',
+      { kind: 'edit', config: 'f', schema: 'default', secrets: false, edit: { kind: 'remove', name: 's' } },
+    ],
     ['tools', ask],
     ['tools s__* --json --schema w', { ...ask, words: ['s__*'], json: true, schema: 'w' }],
     ['call t a=1 b=--x', { ...ask, what: 'call', words: ['t', 'a=1', 'b=--x'] }],

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { addItem, addMember, removeMember, renameMember, replaceValue } from '../../src/config/json-text.js'
+import { addItem, addMember, removeMember } from '../../src/config/json-text.js'
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
@@ -104,15 +104,3 @@ describe('a member is removed', () => {
   for (const [title, text, wanted] of cases)
     test(title, () => assert.equal(removeMember(text, ['n']), wanted))
 })
-
-test('a value is replaced, and nothing beside it', () => {
-  const text = '{ "l": ["a",  "b" /* b */, "c"] }'
-  assert.equal(replaceValue(text, ['l', 1], 'x'), '{ "l": ["a",  "x" /* b */, "c"] }')
-  assert.equal(replaceValue(text, ['m'], 'x'), text)
-})
-
-test('a member is renamed where it stands', () =>
-  assert.equal(
-    renameMember('{ "o": { "a" : 1, "b": 2 } }', ['o', 'a'], 'x/y'),
-    '{ "o": { "x/y" : 1, "b": 2 } }',
-  ))

@@ -6,7 +6,7 @@ import { nearest } from '../../text/nearest.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import type { FoundFile } from './plan.js'
-import { parseServersFile } from './parse-file.js'
+import { parseServersFile } from './servers-file.js'
 import { readEntry } from './server-entry.js'
 import type { Client, UserMachine } from './table.js'
 
@@ -41,7 +41,9 @@ export function clientFindings(
     return [...reading.servers].flatMap(([name, value]) => {
       if (isOwnEntry(value, script)) {
         const words = wordsOf(value) ?? []
-        const again = JSON.stringify(ownEntry(client, machine, launch, valueOf(words, ['--server'])))
+        const server = valueOf(words, ['--server'])
+        const chosen = server === undefined ? [] : ['--server', server]
+        const again = JSON.stringify(ownEntry(client, machine, launch, chosen))
         const found =
           programTrouble(words, client.lacksPath && machine.platform === 'darwin', isInPath) ??
           configTrouble(words, servers)

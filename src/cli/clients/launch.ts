@@ -14,12 +14,17 @@ export interface Launch {
   readonly config: string | undefined
 }
 
-/** The entry for all servers, or with `server` for that one. */
-export function ownEntry(client: Client, { platform }: UserMachine, launch: Launch, server?: string): object {
+/** The entry for all servers; `words` choose a part of them. */
+export function ownEntry(
+  client: Client,
+  { platform }: UserMachine,
+  launch: Launch,
+  words: readonly string[] = [],
+): object {
   const needsWhole = platform === 'win32' || (platform === 'darwin' && client.lacksPath)
   const [command, ...first] = needsWhole ? launch.whole : (launch.short ?? launch.whole)
   const config = launch.config === undefined ? [] : ['--config', launch.config]
-  const args = [...first, 'stdio', ...config, ...(server === undefined ? [] : ['--server', server])]
+  const args = [...first, 'stdio', ...config, ...words]
   const { type, ...more } = client.entry
   return { ...(type !== undefined && { type }), command, args, ...more }
 }
@@ -41,11 +46,12 @@ export function isOwnEntry(entry: unknown, script?: string): boolean {
 /** The arguments that an entry gives this program; undefined for an entry that starts another one. */
 export function ownArguments(entry: unknown, script?: string): string[] | undefined {
   const words = wordsOf(entry) ?? []
-  // The program itself, or the one that `node` or `npx -y` starts.
-  const at = words.slice(0, 3).findIndex((word) => {
+  // The program itself, or the one that `node`, `npx -y` or `cmd /c npx -y` starts.
+  const start = words[0] === 'cmd' ? words.slice(2, 5) : words.slice(0, 3)
+  const at = start.findIndex((word) => {
     const path = word.replaceAll('\\', '/')
     if (word === script || path.endsWith('/mcps-proxy/dist/cli.js')) return true
     return programs.includes(basename(path).replace(/\.(?:cmd|exe)$|@.*$/, ''))
   })
-  return at < 0 ? undefined : words.slice(at + 1)
+  return at < 0 ? undefined : words.slice(words.indexOf(start[at] ?? '') + 1)
 }

@@ -11,10 +11,10 @@ import { setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
-import type { FileChange } from './changes.js'
+import { isBlocked, withAllowed } from './exchange.js'
+import type { FileChange } from './import-record.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
-import { parseServersFile } from './parse-file.js'
-import { type FoundRule, type Moves, rewriteRules, ruleFilesOf } from './rules.js'
+import { type FoundRule, rulesOf } from './rules.js'
 import {
   type KeptSecret,
   type PlainSecret,
@@ -23,7 +23,8 @@ import {
   withReferences,
 } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
-import type { ServerEdits } from './servers-file.js'
+import { type ServerEdits, parseServersFile } from './servers-file.js'
+import type { ClientName } from './names.js'
 import type { Client, UserMachine } from './table.js'
 
 /** An existing file of a client. */
@@ -73,6 +74,8 @@ export interface ImportPlan {
 
 export interface ImportOptions {
   readonly doors: boolean
+  /** Whether each client gets a profile that shows its own servers. */
+  readonly profiles: boolean
   /** What the store of secrets has; undefined leaves secrets in the file. */
   readonly stored: StoredSecrets | undefined
   readonly launch: Launch
@@ -87,7 +90,11 @@ export function planImport(files: readonly FoundFile[], ownPath: string, options
   const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
   const plans = files.map((file) => planClient(file, own, options))
   own.assertUsable()
-  const all = [{ path: ownPath, before, after: own.text }, ...plans.flatMap(({ changes }) => changes)]
+  const { exchange } = own
+  const all = [
+    { path: ownPath, before, after: own.text, exchange },
+    ...plans.flatMap(({ change }) => change ?? []),
+  ]
   return {
     clients: plans.map(({ plan }) => plan),
     changes: all.filter((change) => change.after !== (change.before ?? '')),
@@ -99,7 +106,7 @@ export function planImport(files: readonly FoundFile[], ownPath: string, options
 
 interface PlannedClient {
   readonly plan: ClientPlan
-  readonly changes: readonly FileChange[]
+  readonly change?: FileChange
   readonly entries: readonly unknown[]
 }
 
@@ -117,27 +124,39 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Plan
     refused: undefined,
     notes: [],
   }
-  if (reading.kind === 'refused')
-    return { plan: { ...nothing, refused: reading.why }, changes: [], entries: [] }
+  if (reading.kind === 'refused') return { plan: { ...nothing, refused: reading.why }, entries: [] }
+  const { servers, value } = reading
   const takeBack = own.mark()
   const [, script] = launch.whole
-  const taken = takeOver(reading.servers, reading.value, client, own, script)
+  const taken = takeOver(servers, value, file, own, options)
   const { moved, stays, entries } = taken
-  const notes = notesOf(client, reading.value)
-  if (moved.length === 0) return { plan: { ...nothing, stays, notes }, changes: [], entries }
-  const ownName = doors ? undefined : ownNameIn(reading.servers, stays, script)
-  const edits = editsOf(client, taken, reading.servers, ownName, options)
-  const after = reading.edit(edits)
+  const notes = notesOf(client, value)
+  if (moved.length === 0) return { plan: { ...nothing, stays, notes }, entries }
+  const ownName = doors ? undefined : ownNameIn(servers, stays, script)
+  const profile = options.profiles && !doors ? own.addProfile(client.name, moved) : undefined
+  const edits = editsOf(client, taken, servers, { ownName, profile }, options)
+  const edited = reading.edit(edits)
+  const after = ownName === undefined ? edited : withAllowed(client, value, edited, ownName)
   const check = parseServersFile(client, after)
-  if (check.kind === 'refused' || !hasEdits(check.servers, reading.servers, edits)) {
+  if (check.kind === 'refused' || !hasEdits(check.servers, servers, edits)) {
     takeBack()
-    return { plan: { ...nothing, refused: 'has a form that cannot be changed safely' }, changes: [], entries }
+    return { plan: { ...nothing, refused: 'has a form that cannot be changed safely' }, entries }
   }
-  const moves = { own: ownName ?? '', names: new Map(moved.map(({ name, to }) => [name, to])) }
-  const rules = doors ? { found: [], changes: [] } : planRules(client, options, reading.value, moves)
+  const names = new Map(moved.map(({ name, to }) => [name, to]))
+  const rules =
+    ownName === undefined
+      ? []
+      : rulesOf(client, options.machine, value, { own: ownName, names }, options.read)
+  const replaced = [...edits.removed, ...edits.set.keys()].filter((name) => servers.has(name))
+  const exchange = {
+    client: client.name,
+    put: Object.fromEntries(edits.set),
+    taken: Object.fromEntries(replaced.map((name) => [name, servers.get(name)])),
+    profiles: [],
+  }
   return {
-    plan: { ...nothing, moved, stays, notes, own: ownName, rules: rules.found },
-    changes: [{ path, before: file.text, after }, ...rules.changes],
+    plan: { ...nothing, moved, stays, notes, own: ownName, rules },
+    change: { path, before: file.text, after, exchange },
     entries,
   }
 }
@@ -152,30 +171,33 @@ interface Taken {
 
 function takeOver(
   servers: ReadonlyMap<string, unknown>,
-  file: unknown,
-  client: Client,
+  value: unknown,
+  { client }: FoundFile,
   own: OwnFile,
-  script: string | undefined,
+  { launch, doors }: ImportOptions,
 ): Taken {
   const moved: MovedServer[] = []
   const stays: { name: string; why: string }[] = []
   const kept = new Map<string, Readonly<Record<string, unknown>>>()
-  const theirs = [...servers].filter(([, entry]) => !isOwnEntry(entry, script))
-  for (const [name, value] of theirs) {
-    const read = readEntry(value, client.dialect)
-    const placed = read.kind === 'server' ? own.place(name, read.entry, client, inputsOf(file)) : read
-    if (read.kind === 'server' && placed.kind === 'placed') {
-      const clientMembers = Object.keys(read.clientMembers)
-      moved.push({
-        name,
-        to: placed.name,
-        entry: placed.entry,
-        isNew: placed.isNew,
-        clientMembers,
-        ignored: read.ignored,
-      })
-      kept.set(name, read.clientMembers)
-    } else if (placed.kind === 'stays') stays.push({ name, why: placed.why })
+  const theirs = [...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1]))
+  for (const [name, theirEntry] of theirs) {
+    const read = readEntry(theirEntry, client.dialect)
+    if (read.kind === 'stays') {
+      stays.push({ name, why: read.why })
+      continue
+    }
+    // With doors the client goes on to block the entry of that name.
+    const isOff = !doors && isBlocked(client, value, name)
+    const entry = isOff ? { ...read.entry, disabled: true } : read.entry
+    const placed = own.place(name, entry, client, inputsOf(value))
+    if (placed.kind === 'stays') {
+      stays.push({ name, why: placed.why })
+      continue
+    }
+    const { name: to, isNew } = placed
+    const clientMembers = Object.keys(read.clientMembers)
+    moved.push({ name, to, entry: placed.entry, isNew, clientMembers, ignored: read.ignored })
+    kept.set(name, read.clientMembers)
   }
   return { moved, stays, kept, entries: theirs.map(([, entry]) => entry) }
 }
@@ -200,39 +222,22 @@ function editsOf(
   client: Client,
   { moved, kept }: Taken,
   servers: ReadonlyMap<string, unknown>,
-  ownName: string | undefined,
+  { ownName, profile }: { readonly ownName: string | undefined; readonly profile: string | undefined },
   { launch, machine }: ImportOptions,
 ): ServerEdits {
   if (ownName === undefined) {
     const doors = moved.map(({ name, to }) => {
-      return [name, { ...ownEntry(client, machine, launch, to), ...kept.get(name) }] as const
+      const entry = ownEntry(client, machine, launch, ['--server', to])
+      return [name, { ...entry, ...kept.get(name) }] as const
     })
     return { removed: [], set: new Map(doors) }
   }
-  const isThere = startsAll(servers.get(ownName), launch.whole[1])
+  const isThere = profile === undefined && startsAll(servers.get(ownName), launch.whole[1])
+  const words = profile === undefined ? [] : ['--profile', profile]
   return {
     removed: moved.flatMap(({ name }) => (name === ownName ? [] : [name])),
-    set: new Map(isThere ? [] : [[ownName, ownEntry(client, machine, launch)]]),
+    set: new Map(isThere ? [] : [[ownName, ownEntry(client, machine, launch, words)]]),
   }
-}
-
-function planRules(
-  client: Client,
-  { machine, read }: ImportOptions,
-  value: unknown,
-  moves: Moves,
-): { readonly found: readonly FoundRule[]; readonly changes: readonly FileChange[] } {
-  const ruleFiles = new Map(
-    // The home folder may be a project, too.
-    ruleFilesOf(client, machine, value)
-      .toReversed()
-      .map((file) => [file.path, file]),
-  )
-  const files = [...ruleFiles.values()].toReversed().flatMap((file) => {
-    const before = read(file.path)
-    return before === undefined ? [] : [{ ...rewriteRules(file, before, moves), path: file.path, before }]
-  })
-  return { found: files.flatMap(({ found }) => found), changes: files }
 }
 
 /** Whether a file has what the edits say, and otherwise what it had. */
@@ -284,6 +289,7 @@ class OwnFile {
   #servers: Map<string, unknown>
   /** The client that each new server came from. */
   readonly #from = new Map<string, Client>()
+  #profiles: readonly string[] = []
 
   /** @throws EditMistake */
   constructor(text: string, path: string, env: Environment, stored?: StoredSecrets) {
@@ -300,11 +306,37 @@ class OwnFile {
   mark(): () => void {
     const { text, secrets } = this
     const servers = new Map(this.#servers)
+    const profiles = this.#profiles
     return () => {
       this.text = text
       this.secrets = secrets
       this.#servers = servers
+      this.#profiles = profiles
     }
+  }
+
+  /** What this import adds. */
+  get exchange(): FileChange['exchange'] {
+    const entries = this.text.trim() === '' ? {} : serversIn(this.text, 'default')
+    const added = Object.entries(entries).filter(([name]) => this.#from.has(name))
+    return { client: undefined, put: Object.fromEntries(added), taken: {}, profiles: this.#profiles }
+  }
+
+  /** Adds the servers of a client to its profile; gives the name of the profile. */
+  addProfile(name: ClientName, moved: readonly MovedServer[]): string {
+    const file = readJson(this.text)
+    const profiles = file.kind === 'value' && isObject(file.value) ? file.value['profiles'] : undefined
+    const profile = isObject(profiles) ? profiles[name] : undefined
+    const before = isObject(profile) ? profile['servers'] : undefined
+    // A profile that a person wrote may show all servers.
+    if (profile !== undefined && !Array.isArray(before)) return name
+    const servers = [...new Set([...(Array.isArray(before) ? before : []), ...moved.map(({ to }) => to)])]
+    this.text =
+      profile === undefined
+        ? setMember(this.text, ['profiles'], name, { servers })
+        : setMember(this.text, ['profiles', name], 'servers', servers)
+    if (profile === undefined) this.#profiles = [...this.#profiles, name]
+    return name
   }
 
   /** The file has the same server once; another server of the same name gets the client's name as a suffix. */

@@ -1,4 +1,13 @@
-// The common part of all formats of clients' files.
+// The servers in the text of a client's file: JSON with comments, TOML or YAML.
+//
+// A change replaces the text of single servers; comments, order and indentation around them stay.
+
+import { TomlError, parse as parseToml } from 'smol-toml'
+import { isMap, isSeq, parseDocument } from 'yaml'
+import { readJson } from '../../config/json-syntax.js'
+import { removeMember, setMember } from '../../config/json-text.js'
+import { isObject } from '../../text/json-object.js'
+import type { Client } from './table.js'
 
 export interface ServerEdits {
   readonly removed: readonly string[]
@@ -11,7 +20,7 @@ export type FileReading =
       readonly kind: 'servers'
       /** The entries as the file has them, in its order. */
       readonly servers: ReadonlyMap<string, unknown>
-      /** The whole file, where its format has one value. */
+      /** The value of the whole file. */
       readonly value: unknown
       /** The text of the file with these edits. */
       readonly edit: (edits: ServerEdits) => string
@@ -19,6 +28,211 @@ export type FileReading =
   /** Why nothing of the file is changed, behind its path. */
   | { readonly kind: 'refused'; readonly why: string }
 
-export function refuse(why: string): FileReading {
+const BOM = '\ufeff'
+
+export function parseServersFile(client: Pick<Client, 'format' | 'key'>, text: string): FileReading {
+  if (text.startsWith(BOM)) {
+    const reading = parseServersFile(client, text.slice(BOM.length))
+    return reading.kind === 'refused' ? reading : { ...reading, edit: (edits) => BOM + reading.edit(edits) }
+  }
+  const { format, key } = client
+  switch (format) {
+    case 'json':
+      return readJsonFile(text, key)
+    case 'toml':
+      return readTomlFile(text, key)
+    case 'yaml':
+      return readYamlFile(text, key)
+  }
+}
+
+function refuse(why: string): FileReading {
   return { kind: 'refused', why }
+}
+
+function readJsonFile(text: string, key: string): FileReading {
+  const result = readJson(text)
+  if (result.kind === 'mistake') {
+    const { line, column, message } = result.mistake
+    return refuse(`is not JSON at line ${line}, column ${column}: ${message}`)
+  }
+  const twice = result.repeated.find(({ topKey }) => topKey === key)
+  if (twice !== undefined) return refuse(`has ${twice.path} twice`)
+  return readTable('JSON object', result.value, key, ({ removed, set }) => {
+    let after = text
+    for (const [name, entry] of set) after = setMember(after, [key], name, entry)
+    for (const name of removed) after = removeMember(after, [key, name])
+    return after
+  })
+}
+
+/** A file whose servers are members of one object. */
+function readTable(
+  form: string,
+  value: unknown,
+  key: string,
+  edit: (edits: ServerEdits) => string,
+): FileReading {
+  if (!isObject(value)) return refuse(`is no ${form}`)
+  const servers = value[key] ?? {}
+  if (!isObject(servers)) return refuse(`has a "${key}" that is no object`)
+  return { kind: 'servers', servers: new Map(Object.entries(servers)), value, edit }
+}
+
+function readTomlFile(text: string, key: string): FileReading {
+  try {
+    return readTable('TOML table', parseToml(text), key, (edits) => editToml(text, key, edits))
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [, why = error.message] = /^Invalid TOML document: (.*)/.exec(error.message) ?? []
+    return refuse(`is not TOML at line ${error.line}: ${why}`)
+  }
+}
+
+/** A table of a TOML file, from its header to the end of its last member. */
+interface TomlTable {
+  readonly path: readonly string[]
+  readonly start: number
+  readonly end: number
+}
+
+function editToml(text: string, key: string, { removed, set }: ServerEdits): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const replaced = new Set([...removed, ...set.keys()])
+  const tables = tomlTables(text).filter(
+    ({ path: [first, name] }) => first === key && name !== undefined && replaced.has(name),
+  )
+  const added = [...set].map(([name, entry]) => tomlText(key, name, entry, eol)).join(eol)
+  if (tables.length === 0) {
+    const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol
+    return text + gap + added
+  }
+  let after = text
+  for (const [at, { start, end }] of [...tables.entries()].toReversed()) {
+    const put = at === 0 ? added : ''
+    // The empty line behind a table goes with the table.
+    const rest = put === '' ? after.slice(end).replace(/^[ \t]*\r?\n/, '') : after.slice(end)
+    after = after.slice(0, start) + put + rest
+  }
+  return after
+}
+
+function tomlTables(text: string): TomlTable[] {
+  const starts = [...text.matchAll(/^[ \t]*\[.*$/gm)].filter(({ index }) => isToml(text.slice(0, index)))
+  return starts.map(({ index, 0: header }, at) => {
+    const lines = text.slice(index, starts[at + 1]?.index).split(/(?<=\n)/)
+    // Comments in front of the next table belong to that one.
+    const last = lines.findLastIndex((line) => !/^\s*(?:#.*)?\s*$/.test(line))
+    const length = lines.slice(0, last + 1).join('').length
+    return { path: headerPath(parseToml(header)), start: index, end: index + length }
+  })
+}
+
+/** Whether a text ends outside of every value, so that the next line can be a header. */
+function isToml(text: string): boolean {
+  try {
+    parseToml(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The names in a header, which the table above it has as its only members. */
+function headerPath(table: unknown): string[] {
+  const [member] = isObject(table) ? Object.entries(table) : []
+  return member === undefined ? [] : [member[0], ...headerPath(member[1])]
+}
+
+function tomlText(key: string, name: string, entry: object, eol: string): string {
+  const members = Object.entries(entry).map(
+    ([member, value]) => `${tomlKey(member)} = ${tomlValue(value)}${eol}`,
+  )
+  return `[${key}.${tomlKey(name)}]${eol}${members.join('')}`
+}
+
+function tomlKey(name: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(name) ? name : JSON.stringify(name)
+}
+
+function tomlValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(', ')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, each]) => `${tomlKey(name)} = ${tomlValue(each)}`)
+  return `{ ${members.join(', ')} }`
+}
+
+/** An item of the list of servers in a YAML file; `start` and `end` are those of its lines. */
+interface YamlItem {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+}
+
+function readYamlFile(text: string, key: string): FileReading {
+  const document = parseDocument(text)
+  const [mistake] = document.errors
+  if (mistake !== undefined) {
+    const [why = ''] = mistake.message.split(/ at line |\n/)
+    return refuse(`is not YAML at line ${mistake.linePos?.[0].line ?? 1}: ${why}`)
+  }
+  const value: unknown = document.toJS()
+  const list = isObject(value) ? (value[key] ?? []) : []
+  const node = isMap(document.contents) ? document.contents.get(key, true) : undefined
+  if (!Array.isArray(list)) return refuse(`has a "${key}" that is no list`)
+  const servers = new Map<string, unknown>()
+  const items: YamlItem[] = []
+  for (const [at, item] of list.entries()) {
+    if (!isObject(item) || typeof item['name'] !== 'string') return refuse('has a server without a name')
+    const { name, ...entry } = item
+    if (servers.has(name)) return refuse(`has two servers '${name}'`)
+    servers.set(name, entry)
+    const child = isSeq(node) ? node.items[at] : undefined
+    const [from = 0, to = 0] = isMap(child) ? (child.range ?? []) : []
+    const end = text.indexOf('\n', to - 1)
+    items.push({ name, start: text.lastIndexOf('\n', from) + 1, end: end < 0 ? text.length : end + 1 })
+  }
+  return { kind: 'servers', servers, value, edit: (edits) => editYaml(text, key, items, edits) }
+}
+
+function editYaml(
+  text: string,
+  key: string,
+  items: readonly YamlItem[],
+  { removed, set }: ServerEdits,
+): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const replaced = new Set([...removed, ...set.keys()])
+  const places = items.filter(({ name }) => replaced.has(name))
+  const written = (indent: string): string =>
+    [...set].flatMap((server) => yamlLines(...server).map((line) => indent + line + eol)).join('')
+  const last = items.at(-1)
+  if (last === undefined) {
+    const head = new RegExp(`^${key}:[ \t]*(?:\\[\\]|null|~)?[ \t]*\r?\n?`, 'm').exec(text)
+    const at = head === null ? text.length : head.index
+    const gap = head !== null || text === '' || text.endsWith('\n') ? '' : eol
+    return `${text.slice(0, at)}${gap}${key}:${eol}${written('  ')}${text.slice(at + (head?.[0].length ?? 0))}`
+  }
+  const [indent = ''] = /^\s*/.exec(text.slice(last.start)) ?? []
+  const first = places[0] ?? { start: last.end, end: last.end }
+  let after = text
+  for (const { start, end } of places.slice(1).toReversed()) after = after.slice(0, start) + after.slice(end)
+  return after.slice(0, first.start) + written(indent) + after.slice(first.end)
+}
+
+function yamlLines(name: string, entry: object): string[] {
+  return [
+    `- name: ${yamlText(name)}`,
+    ...Object.entries(entry).flatMap(([key, value]: [string, unknown]) =>
+      Array.isArray(value)
+        ? [`  ${key}:`, ...value.map((each) => `    - ${yamlText(each)}`)]
+        : [`  ${key}: ${yamlText(value)}`],
+    ),
+  ]
+}
+
+/** JSON is YAML, too. */
+function yamlText(value: unknown): string {
+  const isPlain = typeof value === 'string' && /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(value)
+  return isPlain && !/^(?:true|false|null|yes|no|on|off|y|n)$/.test(value) ? value : JSON.stringify(value)
 }

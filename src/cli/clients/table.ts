@@ -24,6 +24,8 @@ export interface Client {
   readonly dialect: Dialect
   /** The members of an entry beside its command and its arguments. */
   readonly entry: Readonly<Record<string, unknown>>
+  /** The members of the file that name the servers that may start, and those that may not. */
+  readonly lists?: { readonly allowed: readonly string[]; readonly excluded: readonly string[] }
   /** Whether it starts without the PATH of a shell on macOS. */
   readonly lacksPath: boolean
   /** The file with its servers, absolute. */
@@ -44,10 +46,14 @@ export const clients: readonly Client[] = [
   }),
   row('windsurf', 'Windsurf', (m) => fileBelow(m, '.codeium', 'windsurf', 'mcp_config.json')),
   row('zed', 'Zed', zedFile, { key: 'context_servers' }),
-  row('gemini', 'Gemini CLI', (m) => fileBelow(m, '.gemini', 'settings.json')),
+  row('gemini', 'Gemini CLI', (m) => fileBelow(m, '.gemini', 'settings.json'), {
+    lists: { allowed: ['mcp', 'allowed'], excluded: ['mcp', 'excluded'] },
+  }),
   row('codex', 'Codex', (m) => fileBelow(m, setOr(m, 'CODEX_HOME', '.codex'), 'config.toml'), {
     format: 'toml',
     key: 'mcp_servers',
+    // Its own limit of 10 s is shorter than the first start of servers that are installed.
+    entry: { startup_timeout_sec: 60 },
   }),
   row('cline', 'Cline', clineFile),
   row('continue', 'Continue', (m) => fileBelow(m, '.continue', 'config.yaml'), { format: 'yaml' }),

@@ -16,26 +16,51 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { once } from 'node:events'
 import { type TestContext, describe, test } from 'node:test'
-import {
-  ChangedMeanwhile,
-  applyChanges,
-  recordChanges,
-  undoNewest,
-  writeRecorded,
-} from '../../../src/cli/clients/changes.js'
+import { ChangedMeanwhile, applyChanges, undoNewest } from '../../../src/cli/clients/import-record.js'
 import type { Launch } from '../../../src/cli/clients/launch.js'
 import { clientNames } from '../../../src/cli/clients/names.js'
 import { type ImportPlan, planImport } from '../../../src/cli/clients/plan.js'
 import { type Client, type UserMachine, clients } from '../../../src/cli/clients/table.js'
+import { parseServersFile } from '../../../src/cli/clients/servers-file.js'
 import { readText } from '../../../src/cli/clients-here.js'
 import { cli, memoryArgs } from '../../integration/support/programs.js'
 import { scratch } from '../../integration/support/spawned.js'
-import { type Fixture, fixtures } from './fixtures.js'
+
+/** A file of a client in the form that the client's own documentation shows, and what `import` makes of it. */
+interface Fixture {
+  readonly client: string
+  /** The page that shows the form: its title and its address. */
+  readonly source: string
+  readonly before: string
+  /** The servers that our file gets. */
+  readonly servers: Readonly<Record<string, unknown>>
+  /** The client's file afterwards, and with doors. */
+  readonly after: string
+  readonly doors: string | undefined
+  /** The servers that stay, and a pattern for the reason. */
+  readonly stays: Readonly<Record<string, string>>
+}
+
+const fixturesFolder = 'test/cli/clients/fixtures'
+
+const fixtures: readonly Fixture[] = readdirSync(fixturesFolder).map((client) => {
+  const { format } = clientOf(client)
+  const textOf = (name: string): string | undefined =>
+    readText(join(fixturesFolder, client, `${name}.${format}`))
+  const [before = assert.fail(), after = assert.fail()] = [textOf('before'), textOf('after')]
+  const {
+    source,
+    servers,
+    stays = {},
+  } = Object(JSON.parse(readFileSync(join(fixturesFolder, client, 'fixture.json'), 'utf8')))
+  return { client, source, servers, stays, before, after, doors: textOf('doors') }
+})
 
 const launch: Launch = { short: ['mcps-proxy'], whole: ['/opt/node', '/opt/cli.js'], config: undefined }
 
-const clientOf = (name: string): Client =>
-  clients.find((client) => client.name === name) ?? assert.fail(`no client ${name}`)
+function clientOf(name: string): Client {
+  return clients.find((client) => client.name === name) ?? assert.fail(`no client ${name}`)
+}
 
 /** Moves a file to a name that leaves no room for the ending of a draft, for root too; the result moves it back. */
 function blockDrafts(path: string): () => void {
@@ -74,7 +99,7 @@ class Home {
     return path
   }
 
-  plan(names: readonly string[] = clientNames, doors = false): ImportPlan {
+  plan(names: readonly string[] = clientNames, doors = false, profiles = false): ImportPlan {
     const files = names.flatMap((name) => {
       const client = clientOf(name)
       const path = client.path(this.machine)
@@ -83,6 +108,7 @@ class Home {
     })
     return planImport(files, this.own, {
       doors,
+      profiles,
       stored: undefined,
       launch,
       machine: this.machine,
@@ -90,8 +116,8 @@ class Home {
     })
   }
 
-  import(names?: readonly string[], doors?: boolean): ImportPlan {
-    const plan = this.plan(names, doors)
+  import(names?: readonly string[], doors?: boolean, profiles?: boolean): ImportPlan {
+    const plan = this.plan(names, doors, profiles)
     applyChanges(plan.changes, this.imports, new Date())
     return plan
   }
@@ -129,7 +155,7 @@ for (const fixture of fixtures)
     test('keeps one entry for each server with doors', (t) => keepsDoors(t, fixture))
   })
 
-function movesInAndOut(t: TestContext, { client, text, servers, after, stays = {} }: Fixture): void {
+function movesInAndOut(t: TestContext, { client, before: text, servers, after, stays }: Fixture): void {
   const home = new Home(t)
   const path = home.putClient(client, text)
   const before = home.snapshot()
@@ -139,17 +165,17 @@ function movesInAndOut(t: TestContext, { client, text, servers, after, stays = {
   const [{ stays: left, refused } = assert.fail()] = plan.clients
   assert.equal(refused, undefined)
   assert.deepEqual(left.map(({ name }) => name).sort(), Object.keys(stays).sort())
-  for (const { name, why } of left) assert.match(why, stays[name] ?? /never/)
+  for (const { name, why } of left) assert.match(why, new RegExp(stays[name] ?? 'never'))
   // A second import finds its own entry, and nothing to do.
   assert.deepEqual(home.plan().changes, [])
   assert.deepEqual(
-    undoNewest(home.imports)?.map(({ left: why }) => why),
+    undoNewest(home.imports)?.map(({ note }) => note),
     [undefined, undefined],
   )
   assert.deepEqual(home.snapshot(), before)
 }
 
-function keepsDoors(t: TestContext, { client, text, servers, doors, stays = {} }: Fixture): void {
+function keepsDoors(t: TestContext, { client, before: text, servers, doors, stays }: Fixture): void {
   const home = new Home(t)
   const path = home.putClient(client, text)
   const before = home.snapshot()
@@ -268,6 +294,7 @@ describe('servers of several clients', () => {
     const named: Launch = { ...launch, config: own }
     const { changes } = planImport(files, own, {
       doors: false,
+      profiles: false,
       stored: undefined,
       launch: named,
       machine: home.machine,
@@ -303,158 +330,137 @@ test('files are where each system has them', () => {
   for (const [path, wanted] of cases) assert.equal(path, wanted)
 })
 
-const rules = (deny: string): string =>
-  `{\n  "permissions": { "allow": ["Bash(ls)",  "mcp__github__get_issue", "mcp__other"], "deny": ["${deny}"] }\n}\n`
-
-const renamed = (text: string): string =>
-  text.replace('mcp__github__get_issue', 'mcp__mcps__github__get_issue')
-
-const hooks = (all: readonly string[]): string =>
-  `{ "hooks": { "PreToolUse": [${all.map((each) => `{ "matcher": "${each}", "hooks": [] }`).join(', ')}] } }`
-
-describe('permission rules', () => {
-  test('of the hooks of Claude Code do, too', (t) => {
-    const home = new Home(t)
-    const server = '{ "type": "stdio", "command": "a" }'
-    home.putClient('claude-code', `{ "mcpServers": { "git": ${server}, "git hub": ${server} } }`)
-    const matchers = [
-      'mcp__git__.*',
-      'mcp__git_hub__get|mcp__git__a|Bash',
-      'mcp__github__x',
-      'mcp__git.*',
-      'Bash',
-    ]
-    const settings = home.put('.claude/settings.json', hooks(matchers))
-    home.import()
-    assert.equal(
-      readFileSync(settings, 'utf8'),
-      hooks([
-        'mcp__mcps__git__.*',
-        // Our file has a name with a blank, which public names do not have.
-        'mcp__git_hub__get|mcp__mcps__git__a|Bash',
-        'mcp__github__x',
-        'mcp__mcps__git.*',
-        'Bash',
-      ]),
-    )
-  })
-
-  test('of Claude Code name the servers where they are now', (t) => {
-    const home = new Home(t)
-    const project = join(home.machine.home, 'project')
-    const server = '{ "type": "stdio", "command": "a" }'
-    home.putClient(
-      'claude-code',
-      `{ "mcpServers": { "my server": ${server}, "github": ${server} }, "projects": { ${JSON.stringify(project)}: {} } }`,
-    )
-    const settings = home.put('.claude/settings.json', rules('mcp__github'))
-    const local = home.put('project/.claude/settings.local.json', rules('mcp__my_server__delete_*'))
-    const shared = home.put('project/.claude/settings.json', rules('mcp__github__delete_*'))
-    const before = home.snapshot()
-    const [{ rules: found } = assert.fail()] = home.import().clients
-    assert.equal(readFileSync(settings, 'utf8'), renamed(rules('mcp__mcps__github__*')))
-    // A pattern of a server whose name is no plain one in public names says the same for nothing.
-    assert.equal(readFileSync(local, 'utf8'), renamed(rules('mcp__my_server__delete_*')))
-    assert.equal(readFileSync(shared, 'utf8'), rules('mcp__github__delete_*'))
-    assert.deepEqual(
-      found.filter(({ isRewritten }) => !isRewritten).map(({ rule, becomes }) => [rule, becomes]),
+test('permission rules that name servers are listed with what they become, and stay', (t) => {
+  const home = new Home(t)
+  const project = join(home.machine.home, 'project')
+  const server = '{ "type": "stdio", "command": "a" }'
+  home.putClient(
+    'claude-code',
+    `{ "mcpServers": { "my server": ${server}, "github": ${server} }, "projects": { ${JSON.stringify(project)}: {} } }`,
+  )
+  home.putClient('cursor', '{ "mcpServers": { "a": { "command": "b" } } }')
+  home.putClient('vscode', '{ "servers": { "b": { "command": "c" } } }')
+  const files: [path: string, text: string, listed: [rule: string, becomes: string | undefined][]][] = [
+    [
+      '.claude/settings.json',
+      `{ "permissions": { "allow": ["Bash(ls)", "mcp__github__get_issue", "mcp__other"], "deny": ["mcp__github"] },
+         "hooks": { "PreToolUse": [{ "matcher": "mcp__github__.*|Bash" }, { "matcher": "mcp__githubs__x" }] } }`,
       [
-        ['mcp__my_server__delete_*', undefined],
         ['mcp__github__get_issue', 'mcp__mcps__github__get_issue'],
-        ['mcp__github__delete_*', 'mcp__mcps__github__delete_*'],
+        ['mcp__github', 'mcp__mcps__github__*'],
+        ['mcp__github__.*|Bash', 'mcp__mcps__github__.*|Bash'],
       ],
-    )
-    undoNewest(home.imports)
-    assert.deepEqual(home.snapshot(), before)
-  })
-
-  test('of Cursor and VS Code do, too, and with doors they stay', (t) => {
-    const home = new Home(t)
-    home.putClient('cursor', '{ "mcpServers": { "a": { "command": "a" } } }')
-    home.putClient('vscode', '{ "servers": { "b": { "command": "b" } } }')
-    const allowed = home.put(
+    ],
+    [
+      'project/.claude/settings.local.json',
+      '{ "permissions": { "deny": ["mcp__my_server__delete_*"] } }',
+      // Our file has a name with a blank, which public names do not have.
+      [['mcp__my_server__delete_*', undefined]],
+    ],
+    [
       '.cursor/permissions.json',
-      '{ "mcpAllowlist": ["a:read", "a:*", "*:*", "*:x", "c:y"] }',
-    )
-    const command = home.put(
+      '{ "mcpAllowlist": ["a:read", "a:*", "c:y"] }',
+      [
+        ['a:read', 'mcps:a__read'],
+        ['a:*', 'mcps:a__*'],
+      ],
+    ],
+    [
       '.cursor/cli-config.json',
-      '{ "permissions": { "allow": [], "deny": ["Mcp(a:drop)"] } }',
-    )
-    const settings = home.put(
+      '{ "permissions": { "deny": ["Mcp(a:drop)"] } }',
+      [['Mcp(a:drop)', 'Mcp(mcps:a__drop)']],
+    ],
+    [
       '.config/Code/User/settings.json',
       '{ "chat.tools.eligibleForAutoApproval": { "b/drop": false }, "chat.mcp.serverSampling": { "Global in Code: b": {} } }',
-    )
-    const before = home.snapshot()
-    home.import(clientNames, true)
-    for (const path of [allowed, command, settings])
-      assert.equal(readFileSync(path, 'latin1'), before[relative(home.machine.home, path)])
-    undoNewest(home.imports)
-    const plan = home.import()
-    assert.equal(
-      readFileSync(allowed, 'utf8'),
-      '{ "mcpAllowlist": ["mcps:a__read", "mcps:a__*", "*:*", "*:x", "c:y"] }',
-    )
-    assert.equal(
-      readFileSync(command, 'utf8'),
-      '{ "permissions": { "allow": [], "deny": ["Mcp(mcps:a__drop)"] } }',
-    )
-    assert.match(readFileSync(settings, 'utf8'), /"mcps\/b__drop": false.*"Global in Code: b"/)
-    const byHand = plan.clients.flatMap(({ rules }) => rules.filter(({ becomes }) => becomes === undefined))
-    assert.deepEqual(
-      byHand.map(({ rule }) => rule),
-      ['*:x', 'Global in Code: b'],
-    )
-  })
+      [
+        ['b/drop', 'mcps/b__drop'],
+        ['Global in Code: b', undefined],
+      ],
+    ],
+  ]
+  for (const [path, text] of files) home.put(path, text)
+  const found = home.import().clients.flatMap(({ rules }) => rules)
+  assert.deepEqual(
+    found.map(({ rule, becomes }) => [rule, becomes]),
+    files.flatMap(([, , listed]) => listed),
+  )
+  for (const [path, text] of files) assert.equal(readText(join(home.machine.home, path)), text)
 })
 
-class Killed extends Error {}
+describe('the lists of Gemini CLI', () => {
+  const servers = '"mcpServers": { "a": { "command": "a" }, "b": { "command": "b" } }'
+  const cases: [title: string, lists: string, after: unknown, off: string[]][] = [
+    ['none', '', undefined, []],
+    ['allowed', '"mcp": { "allowed": ["a"] },', { allowed: ['a', 'mcps'] }, ['b']],
+    ['excluded', '"mcp": { "excluded": ["b"] },', { excluded: ['b'] }, ['b']],
+  ]
+  for (const [title, lists, after, off] of cases)
+    test(`${title}: our entry may start, and what was blocked is disabled`, (t) => {
+      const home = new Home(t)
+      const path = home.putClient('gemini', `{ ${lists} ${servers} }`)
+      const read = (): { mcp: unknown } => Object(JSON.parse(readFileSync(path, 'utf8')))
+      home.import()
+      assert.deepEqual(read().mcp, after)
+      const disabled = Object.entries(Object(home.servers())).filter(([, each]) => Object(each).disabled)
+      assert.deepEqual(
+        disabled.map(([name]) => name),
+        off,
+      )
+      // A line that the client has written since.
+      writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
+      undoNewest(home.imports)
+      assert.deepEqual(read(), JSON.parse(`{ ${lists} ${servers} }`))
+    })
+})
+
+test('with profiles, each client sees its own servers', (t) => {
+  const home = new Home(t)
+  const path = home.putClient('cursor', file({ a: entry('a') }))
+  home.putClient('gemini', file({ a: entry('a'), b: entry('b') }))
+  const before = home.snapshot()
+  home.import(clientNames, false, true)
+  const { profiles } = Object(JSON.parse(readFileSync(home.own, 'utf8')))
+  assert.deepEqual(profiles, { cursor: { servers: ['a'] }, gemini: { servers: ['a', 'b'] } })
+  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), {
+    mcpServers: { mcps: { command: 'mcps-proxy', args: ['stdio', '--profile', 'cursor'] } },
+  })
+  undoNewest(home.imports)
+  assert.deepEqual(home.snapshot(), before)
+})
+
+class Stopped extends Error {}
 
 /** Files of which one is new, one a link, and one has another mode. */
 function prepared(t: TestContext): {
   home: Home
   before: Record<string, string>
   link: string
-  steps: number
 } {
   const home = new Home(t)
-  const path = home.putClient('cursor', '{ "mcpServers": { "a": { "command": "a" } } }')
+  home.putClient('cursor', '{ "mcpServers": { "a": { "command": "a" } } }')
   const real = home.put('dotfiles/claude.json', '{ "mcpServers": { "b": { "command": "b" } } }')
   chmodSync(real, 0o640)
   const link = clientOf('claude').path(home.machine)
   mkdirSync(dirname(link), { recursive: true })
   symlinkSync(real, link)
-  assert(path.endsWith('mcp.json'))
-  let steps = 0
-  const counted = new Home(t)
-  counted.putClient('cursor', readFileSync(path, 'utf8'))
-  counted.putClient('claude', readFileSync(real, 'utf8'))
-  const { changes } = counted.plan()
-  writeRecorded(changes, recordChanges(changes, counted.imports, new Date()), () => steps++)
-  return { home, before: home.snapshot(), link, steps }
+  return { home, before: home.snapshot(), link }
 }
 
 describe('an import that is cut short', () => {
-  test('leaves every file old or new at each step, and is undone', (t) => {
-    const { steps } = prepared(t)
-    assert(steps >= 6, String(steps))
-    for (let step = 0; step < steps; step++) {
+  test('is undone, whatever the step at which it ended', (t) => {
+    // Two copies, and then three files.
+    for (let step = 0; step < 5; step++) {
       const { home, before, link } = prepared(t)
       const { changes } = home.plan()
-      const texts = new Map(changes.map(({ path, ...change }) => [path, change]))
       let at = 0
-      const kill = (): void => {
-        if (at++ === step) throw new Killed()
+      // An undo takes the way of a process that is killed: the record and the files say what is done.
+      const stop = (): void => {
+        if (at++ === step) throw new Stopped()
       }
-      const record = recordChanges(changes, home.imports, new Date())
-      assert.throws(() => writeRecorded(changes, record, kill), Killed)
-      for (const [path, { before: old, after }] of texts)
-        assert([old, after].includes(readText(path)), `${step}: ${path}`)
+      assert.throws(() => applyChanges(changes, home.imports, new Date(), stop), Stopped)
       assert(lstatSync(link).isSymbolicLink())
-      assert.deepEqual(
-        undoNewest(home.imports)?.filter(({ left }) => left !== undefined),
-        [],
-      )
-      assert.deepEqual(home.snapshot(), before, `killed at step ${step}`)
+      assert.deepEqual(home.snapshot(), before, `ended at step ${step}`)
       assert.equal(statSync(link).mode & 0o777, 0o640)
       assert.equal(undoNewest(home.imports), undefined)
     }
@@ -483,39 +489,53 @@ describe('an import that is cut short', () => {
     assert.deepEqual(home.snapshot(), before)
   })
 
-  test('a file that was changed since is left by the undo, and named', (t) => {
-    const { home, before } = prepared(t)
+  for (const { client, before: text } of fixtures)
+    test(`the file of ${client}, which it has written since, gets its servers back`, (t) => {
+      const home = new Home(t)
+      const path = home.putClient(client, text)
+      const read = (): unknown => {
+        const reading = parseServersFile(clientOf(client), readFileSync(path, 'utf8'))
+        return reading.kind === 'refused' ? reading.why : Object.fromEntries(reading.servers)
+      }
+      const before = read()
+      home.import()
+      const { format } = clientOf(client)
+      const mark = format === 'json' ? '// since' : '# since'
+      writeFileSync(path, `${readFileSync(path, 'utf8')}${mark}\n`)
+      const notes = undoNewest(home.imports)?.map(({ note }) => note) ?? []
+      assert.match(notes[0] ?? '', /changed since, so that only the servers are as they were; as it was/)
+      assert.deepEqual(read(), before)
+      assert(readFileSync(path, 'utf8').endsWith(`${mark}\n`))
+      // Our file is not needed any more.
+      assert.equal(readText(home.own), undefined)
+      assert.equal(undoNewest(home.imports), undefined)
+    })
+
+  test('what a person has added since stays', (t) => {
+    const home = new Home(t)
+    const path = home.putClient('cursor', file({ a: entry('a'), b: entry('b') }))
     home.import()
-    const path = clientOf('cursor').path(home.machine)
-    writeFileSync(path, '{ "mine": true }')
-    const left = undoNewest(home.imports)?.filter((each) => each.left !== undefined) ?? []
-    assert.deepEqual(
-      left.map((each) => each.path),
-      [path],
-    )
-    assert.match(left[0]?.left ?? '', /changed since; as it was it is in .*mcp\.json\.mcps-proxy-backup-/)
-    const { '.cursor/mcp.json': now, ...rest } = home.snapshot()
-    const { '.cursor/mcp.json': old, ...others } = before
-    assert.equal(now, '{ "mine": true }')
-    const copies = Object.entries(rest).filter(([name]) => name.includes('backup'))
-    assert.deepEqual(
-      copies.map(([, text]) => text),
-      [old],
-    )
-    assert.deepEqual(
-      Object.fromEntries(Object.entries(rest).filter(([name]) => !name.includes('backup'))),
-      others,
-    )
+    writeFileSync(path, file({ mcps: entry('mcps-proxy'), b: entry('mine') }))
+    writeFileSync(home.own, file({ a: entry('a'), b: entry('changed'), c: entry('mine') }))
+    const [client] = undoNewest(home.imports) ?? []
+    assert.match(client?.note ?? '', /; b: another server has that name now;/)
+    assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')).mcpServers, {
+      a: { command: 'a' },
+      b: { command: 'mine' },
+    })
+    assert.deepEqual(home.servers(), { b: { command: 'changed' }, c: { command: 'mine' } })
   })
 
-  test('a file that the system refuses holds no other, and is restored by another undo', (t) => {
+  test('our file stays while a file is refused, and a second undo does the rest', (t) => {
     const { home, before } = prepared(t)
     home.import()
     const unblock = blockDrafts(clientOf('cursor').path(home.machine))
-    const left = (): (string | undefined)[] | undefined => undoNewest(home.imports)?.map((each) => each.left)
-    assert.deepEqual(left()?.filter((why) => why !== undefined).length, 1)
+    const done = (): (boolean | undefined)[] | undefined =>
+      undoNewest(home.imports)?.map((each) => each.isDone)
+    assert.deepEqual(done(), [false, true, false])
+    assert.notEqual(readText(home.own), undefined)
     unblock()
-    assert.deepEqual(left(), [undefined, undefined, undefined])
+    assert.deepEqual(done(), [true, true, true])
     assert.deepEqual(home.snapshot(), before)
   })
 

@@ -1,7 +1,7 @@
-// Changes of several files, with what undoes them.
+// Changes of several files, and the record that takes them back.
 //
-// Every file is replaced by rename, after a copy of it and a record of all of them are on the disk. A process that is
-// killed at any point leaves each file old or new, and the record says which bytes are which.
+// The record and a copy of each file are on the disk before the first file is replaced, and the record stays until every file
+// is as it was. A process that is killed at any point leaves each file old or new, and an undo works then, too.
 
 import { createHash } from 'node:crypto'
 import {
@@ -19,12 +19,14 @@ import { dirname, join, resolve } from 'node:path'
 import { replaceFile } from '../../runtime/replace-file.js'
 import { isObject } from '../../text/json-object.js'
 import { errorCode, errorText } from '../../text/error-text.js'
+import { type Exchange, exchangeOf, takeBack } from './exchange.js'
 
 /** The text of a file before and after; a file that is not there yet has none before. */
 export interface FileChange {
   readonly path: string
   readonly before: string | undefined
   readonly after: string
+  readonly exchange: Exchange
 }
 
 /** One file of a record. */
@@ -35,52 +37,65 @@ interface RecordedChange {
   /** SHA-256 of the file before and after. */
   readonly before: string | undefined
   readonly after: string
+  /** What an undo changes where others have written the file since. */
+  readonly exchange: Exchange | undefined
+}
+
+interface ImportRecord {
+  readonly path: string
+  /** Our file is the first. */
+  readonly changes: readonly RecordedChange[]
 }
 
 /** Another program has written a file since it was read. */
 export class ChangedMeanwhile extends Error {
-  readonly path: string
-
   constructor(path: string) {
     super(`${path} has been changed meanwhile`)
     this.name = 'ChangedMeanwhile'
-    this.path = path
   }
 }
 
 const FORMAT = 1
 
-/** The record of an import that is about to be written. */
-export interface WrittenRecord {
-  readonly path: string
-  readonly changes: readonly RecordedChange[]
-}
-
 /**
- * Writes all of them, or none; gives the copies.
+ * Writes all of them, or none; gives the copies. `onStep` is called before each write.
  *
  * @throws ChangedMeanwhile, or the system's error; what was written is taken back then
  */
-export function applyChanges(changes: readonly FileChange[], folder: string, date: Date): readonly string[] {
-  const record = recordChanges(changes, folder, date)
+export function applyChanges(
+  changes: readonly FileChange[],
+  folder: string,
+  date: Date,
+  onStep: () => void = () => undefined,
+): readonly string[] {
+  assertUnchanged(changes)
+  const record = writeRecord(changes, folder, date)
   try {
-    writeRecorded(changes, record)
+    for (const [at, { before = '', path }] of changes.entries()) {
+      onStep()
+      const backup = record.changes[at]?.backup
+      if (backup !== undefined) replaceFile(backup, before, modeOf(path), true)
+    }
+    for (const change of changes) {
+      onStep()
+      assertUnchanged([change])
+      write(change.path, change.after)
+    }
   } catch (error) {
-    undo(record)
+    undo(record, false)
     throw error
   }
   return record.changes.flatMap(({ backup }) => backup ?? [])
 }
 
-/** Writes what undoes them, before anything else. @throws ChangedMeanwhile */
-export function recordChanges(changes: readonly FileChange[], folder: string, date: Date): WrittenRecord {
+function writeRecord(changes: readonly FileChange[], folder: string, date: Date): ImportRecord {
   const stamp = date.toISOString().slice(0, 19).replaceAll(':', '-')
-  assertUnchanged(changes)
-  const recorded = changes.map(({ path, before, after }) => ({
+  const recorded = changes.map(({ path, before, after, exchange }) => ({
     path,
     backup: before === undefined ? undefined : unused(`${path}.mcps-proxy-backup-${stamp}`),
     before: before === undefined ? undefined : hashOf(before),
     after: hashOf(after),
+    exchange,
   }))
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const record = JSON.stringify({ format: FORMAT, date: date.toISOString(), changes: recorded }, undefined, 2)
@@ -89,35 +104,18 @@ export function recordChanges(changes: readonly FileChange[], folder: string, da
   return { path, changes: recorded }
 }
 
-/** `onStep` is called between any two writes. @throws ChangedMeanwhile when a file changes in the very moment */
-export function writeRecorded(
-  changes: readonly FileChange[],
-  record: WrittenRecord,
-  onStep: () => void = () => undefined,
-): void {
-  for (const [at, { before = '', path }] of changes.entries()) {
-    onStep()
-    const backup = record.changes[at]?.backup
-    if (backup !== undefined) replaceFile(backup, before, modeOf(path), true)
-  }
-  for (const change of changes) {
-    onStep()
-    assertUnchanged([change])
-    const target = targetOf(change.path)
-    mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
-    replaceFile(target, change.after, modeOf(change.path), true)
-  }
-  onStep()
-}
-
 export interface Undone {
   readonly path: string
-  /** Whether it has the bytes that it had before; else the reason why the undo left it. */
-  readonly left: string | undefined
+  /** Whether the file has the servers that it had before. */
+  readonly isDone: boolean
+  /** Undefined where the file has the bytes that it had before; else what is different. */
+  readonly note: string | undefined
 }
 
 /**
- * Gives every file of the newest record the bytes that it had, unless it was changed since.
+ * Takes back the newest import: a file that is unchanged since gets the bytes of its copy, and another one gets its servers.
+ *
+ * Our file and the record stay until the files of all clients are done.
  *
  * @returns undefined when there is no record
  */
@@ -126,41 +124,57 @@ export function undoNewest(folder: string, isDry = false): readonly Undone[] | u
   return newest && undo(newest, isDry)
 }
 
-/** Where the system refuses a file, the others are restored all the same, and the record stays for another try. */
-function undo({ path, changes }: WrittenRecord, isDry = false): readonly Undone[] {
-  let isRefused = false
-  const undone = changes.toReversed().map((change) => {
-    try {
-      const left = restore(change, isDry)
-      if (!isDry && left === undefined && change.backup !== undefined) rmSync(change.backup, { force: true })
-      return { path: change.path, left }
-    } catch (error) {
-      isRefused = true
-      return { path: change.path, left: `it cannot be restored now: ${errorText(error)}` }
-    }
-  })
-  if (!isDry && !isRefused) rmSync(path, { force: true })
+function undo({ path, changes }: ImportRecord, isDry: boolean): readonly Undone[] {
+  const undone: Undone[] = []
+  for (const change of changes.toReversed()) {
+    const isOwn = change.exchange?.client === undefined
+    const waits = isOwn && undone.some(({ isDone }) => !isDone)
+    undone.push(
+      waits
+        ? { path: change.path, isDone: false, note: 'it stays until the other files are done' }
+        : undoFile(change, isDry),
+    )
+  }
+  if (!isDry && undone.every(({ isDone }) => isDone)) rmSync(path, { force: true })
   return undone
 }
 
-/** Undefined for a file that has the bytes of before, or will have them; else why it was left. */
-function restore({ path, backup, before, after }: RecordedChange, isDry: boolean): string | undefined {
+function undoFile(change: RecordedChange, isDry: boolean): Undone {
+  const { path, backup } = change
+  try {
+    const note = restore(change, isDry)
+    if (!isDry && note === undefined && backup !== undefined) rmSync(backup, { force: true })
+    return { path, isDone: true, note }
+  } catch (error) {
+    return { path, isDone: false, note: `it cannot be restored now: ${errorText(error)}` }
+  }
+}
+
+/** Undefined for a file that has the bytes of before, or will have them; else what is different. */
+function restore(change: RecordedChange, isDry: boolean): string | undefined {
+  const { path, backup, before, after, exchange } = change
   const now = bytesOf(path)
   const hash = now === undefined ? undefined : hashOf(now)
   if (hash === before) return undefined
   const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
-  if (hash !== after) return `it has been ${now === undefined ? 'removed' : 'changed'} since${copy}`
-  if (before === undefined || backup === undefined) {
+  if (now === undefined) return `it has been removed since${copy}`
+  if (hash === after && before === undefined) {
     if (!isDry) rmSync(targetOf(path))
     return undefined
   }
-  const bytes = bytesOf(backup)
-  if (bytes === undefined || hashOf(bytes) !== before) return `its copy ${backup} is not there, or changed`
-  if (!isDry) replaceFile(targetOf(path), bytes, modeOf(path), true)
-  return undefined
+  const bytes = hash === after && backup !== undefined ? bytesOf(backup) : undefined
+  if (bytes !== undefined && hashOf(bytes) === before) {
+    if (!isDry) write(path, bytes)
+    return undefined
+  }
+  if (exchange === undefined) return `it has been changed since${copy}`
+  const { text, kept } = takeBack(now.toString('utf8'), exchange)
+  if (!isDry && text !== now.toString('utf8')) write(path, text)
+  const others = kept.length === 0 ? '' : `; ${kept.join(', ')}: another server has that name now`
+  return `it has been changed since, so that only the servers are as they were${others}${copy}`
 }
 
-function recordsIn(folder: string): WrittenRecord[] {
+function recordsIn(folder: string): ImportRecord[] {
   if (!existsSync(folder)) return []
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
   return names.sort(byDate).flatMap((name) => {
@@ -185,7 +199,15 @@ function changesIn(text: string): RecordedChange[] | undefined {
       if (!isObject(change)) return []
       const { path, backup, before, after } = change
       if (typeof path !== 'string' || typeof after !== 'string') return []
-      return [{ path, after, backup: textOr(backup), before: textOr(before) }]
+      return [
+        {
+          path,
+          after,
+          backup: textOr(backup),
+          before: textOr(before),
+          exchange: exchangeOf(change['exchange']),
+        },
+      ]
     })
   } catch {
     return undefined
@@ -204,6 +226,12 @@ export function assertUnchanged(changes: readonly FileChange[]): void {
       now === undefined ? before === undefined : before !== undefined && now.equals(Buffer.from(before))
     if (!isSame) throw new ChangedMeanwhile(path)
   }
+}
+
+function write(path: string, content: string | Uint8Array): void {
+  const target = targetOf(path)
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+  replaceFile(target, content, modeOf(path), true)
 }
 
 /** A link stays a link, also one to a file that is not there. */
