@@ -9,7 +9,7 @@ import type {
   Runtime,
   ServerEvent,
 } from '../index.js'
-import type { LogLevel, LogRecord } from '../runtime/runtime.js'
+import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
 import { counted } from '../text/counted.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
@@ -28,18 +28,36 @@ const causes: Readonly<Record<Exclude<StopCause, 'retired'>, string>> = {
 /** Longest message of a server that a log line repeats, in UTF-16 units: such a message may be a whole page. */
 const messageLengthMax = 500
 
+/** So many failed starts of a server in a row are logged with all that it writes, and from then on one line an hour. */
+const failuresLoggedMax = 10
+const failureLogMs = 3_600_000
+
+/** The failed starts of a server since it was last ready. */
+interface Failures {
+  count: number
+  loggedAt: number
+}
+
 /** Logs what happens. */
 export class Feedback {
   /** For what is served, from its start on. */
   readonly listeners: ProxyListeners
+  /** The log of the proxies: without the lines of servers that fail again and again. */
+  readonly sink: LogSink
   readonly #logger: Logger
   readonly #screen: Screen
   readonly #limited: LimitedLog
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #failures = new Map<string, Failures>()
   #source: EventSource<ProxyEvents> | undefined
   #endCalls: (() => void) | undefined
 
-  constructor(logger: Logger, screen: Screen, runtime: Pick<Runtime, 'setTimer'>) {
+  constructor(logger: Logger, screen: Screen, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
     this.#logger = logger
+    this.#runtime = runtime
+    this.sink = (record) => {
+      if (!this.#keepsFailing(record.service)) logger.sink(record)
+    }
     this.#screen = screen
     this.#limited = new LimitedLog(logger.sink, runtime)
     this.listeners = {
@@ -71,11 +89,32 @@ export class Feedback {
   #server(event: ServerEvent): void {
     if (event.state === 'starting') this.#screen.await(event.server)
     else if (event.state !== 'late') this.#screen.settle(event.server)
+    this.#countFailures(event)
     const message = wordsOf(event)
     if (message === undefined) return
     const { server: service, pid, client } = event
     const details = (pid || client) && { details: { ...(pid && { pid }), ...(client && { client }) } }
-    this.#logger.sink({ level: 'info', service, message, ...details })
+    this.sink({ level: 'info', service, message, ...details })
+  }
+
+  #keepsFailing(server: string | undefined): boolean {
+    if (server === undefined || this.#logger.isVerbose) return false
+    return (this.#failures.get(server)?.count ?? 0) >= failuresLoggedMax
+  }
+
+  #countFailures({ server, ...event }: ServerEvent): void {
+    if (event.state === 'ready') this.#failures.delete(server)
+    if (event.state !== 'failed') return
+    const now = this.#runtime.now()
+    const failures = this.#failures.get(server) ?? { count: 0, loggedAt: now }
+    this.#failures.set(server, failures)
+    failures.count++
+    const isFirst = failures.count === failuresLoggedMax
+    if (!isFirst && now - failures.loggedAt < failureLogMs) return
+    failures.loggedAt = now
+    if (!this.#keepsFailing(server)) return
+    const message = `${failures.count} starts in a row have failed, and the log names one an hour: ${event.message}`
+    this.#logger.sink({ level: 'error', service: server, message })
   }
 
   #client(event: ClientEvent): void {

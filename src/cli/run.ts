@@ -100,7 +100,7 @@ export async function runPlan<C extends ServeOptions>(
     // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
     const options = {
-      log: logger.sink,
+      log: feedback.sink,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
       on: [feedback.listeners, ...(telemetry?.listeners ?? [])],
       tracer: telemetry?.tracer,

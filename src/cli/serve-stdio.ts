@@ -30,7 +30,7 @@ export async function serveStdio(
   })
   run.telemetry?.watch(() => new Map([[schema.name, proxy]]))
   const isKept = options.keep === true && command.remote === undefined
-  const warmUp = isKept ? new WarmUp(config, schema, children) : undefined
+  const warmUp = isKept ? new WarmUp(config, schema, children, options.runtime) : undefined
   warmUp?.watch(proxy)
   const session = await serveUntil(run, proxy, async () => {
     await beforeServing?.(proxy)

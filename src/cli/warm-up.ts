@@ -6,31 +6,47 @@
 //
 // An install that is under way is not killed, because npm would later take the finished part for the whole package.
 // The detached process gets the streams of the install, and waits until it ends by itself at the end of its stdin.
+//
+// Some clients kill the proxy before it can do that. So while servers of which nothing is kept are starting, a detached
+// process (the successor) waits for the end of the proxy, and does the same without the installs, which are killed.
 
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import type { McpProxy, ServerEvent } from '../index.js'
-import { unlistedServers } from '../proxy/kept-report.js'
-import { spawnDetached } from '../upstream/process/detached.js'
+import { keptLock, unlistedServers } from '../proxy/kept-report.js'
+import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import { spawnDetached, spawnSuccessor, SUCCESSOR, type Successor } from '../upstream/process/detached.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { isInstaller } from '../upstream/process/installers.js'
 import type { Children } from './children.js'
 
 /** The first word of the command line of the detached process. */
 const WARM_UP = 'warm-up'
 
+/** Most servers are ready within this time, and need no successor. */
+const SUCCESSOR_DELAY_MS = 1000
+
+/** The lists of servers that are ready are written within this time. */
+const WRITTEN_MS = 15_000
+
 /** Starts a warm-up where one proxy leaves servers behind that are not ready. */
 export class WarmUp {
   readonly #config: Configuration
   readonly #schema: SchemaConfig
   readonly #children: Children
+  readonly #runtime: LockRuntime
   /** Servers that are starting, by name, with their process where there is one. */
   readonly #starting = new Map<string, number | undefined>()
+  #successor: Successor | undefined
+  /** Starts or dismisses the successor. */
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(config: Configuration, schema: SchemaConfig, children: Children) {
+  constructor(config: Configuration, schema: SchemaConfig, children: Children, runtime: LockRuntime) {
     this.#config = config
     this.#schema = schema
     this.#children = children
+    this.#runtime = runtime
   }
 
   /** Follows the starts of this proxy's servers. */
@@ -41,15 +57,53 @@ export class WarmUp {
   #server({ server, state, pid }: ServerEvent): void {
     if (state === 'starting') this.#starting.set(server, pid)
     else if (state !== 'late') this.#starting.delete(server)
+    clearTimeout(this.#timer)
+    const isDone = this.#starting.size === 0
+    const change = isDone ? () => this.#dismiss() : () => this.#prepare()
+    if (isDone === (this.#successor !== undefined))
+      this.#timer = setTimeout(change, isDone ? WRITTEN_MS : SUCCESSOR_DELAY_MS).unref()
+  }
+
+  #prepare(): void {
+    if (this.#unlisted([...this.#starting.keys()]).length > 0)
+      this.#successor = spawnSuccessor([...this.#arguments, SUCCESSOR])
+  }
+
+  #dismiss(): void {
+    clearTimeout(this.#timer)
+    this.#successor?.dismiss()
+    this.#successor = undefined
+  }
+
+  /** Those of these servers of which nothing is kept. */
+  #unlisted(names: readonly string[]): ServerConfig[] {
+    if (names.length === 0) return []
+    const unlisted = unlistedServers(this.#config, this.#schema, process.env)
+    return unlisted.filter(({ name }) => names.includes(name))
+  }
+
+  get #arguments(): string[] {
+    const { source } = this.#config
+    return [WARM_UP, isAbsolute(source) ? source : '', this.#schema.name]
   }
 
   /** The client has left: the process is spawned before anything of the proxy is closed. */
   begin(proxy: Pick<McpProxy, 'status'>): void {
     const waiting = proxy.status().flatMap(({ name, state }) => (state === 'starting' ? [name] : []))
-    if (waiting.length === 0) return
-    const unlisted = unlistedServers(this.#config, this.#schema, process.env)
-    const left = unlisted.filter(({ name }) => waiting.includes(name))
-    if (left.length === 0) return
+    const left = this.#unlisted(waiting)
+    if (left.length > 0 && !this.#isUnderWay) this.#leave(left)
+    this.#dismiss()
+  }
+
+  /** Whether the warm-up of an earlier start still runs. */
+  get #isUnderWay(): boolean {
+    const lock = new FileLock(keptLock(this.#config, process.env), this.#runtime)
+    const isFree = lock.tryTake()
+    lock.free()
+    return !isFree
+  }
+
+  #leave(left: readonly ServerConfig[]): void {
     const installs = left.flatMap((server) => {
       const pid = this.#starting.get(server.name)
       const isInstall = server.kind === 'stdio' && isInstaller(server.command, server.args)
@@ -57,9 +111,8 @@ export class WarmUp {
       return streams === undefined ? [] : [{ pid, streams }]
     })
     const pids = installs.map(({ pid }) => String(pid))
-    const { source } = this.#config
     spawnDetached(
-      [WARM_UP, isAbsolute(source) ? source : '', this.#schema.name, ...pids],
+      [...this.#arguments, ...pids],
       installs.flatMap(({ streams }) => streams),
     )
   }

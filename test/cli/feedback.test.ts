@@ -11,7 +11,10 @@ import { createLogger } from '../../src/log/log.js'
 import type { LogLevel } from '../../src/runtime/runtime.js'
 
 /** The lines of a log at this level, as level and message. */
-function feedbackAt(level: LogLevel): { feedback: Feedback; lines: () => string[] } {
+function feedbackAt(
+  level: LogLevel,
+  now: () => number = () => 0,
+): { feedback: Feedback; lines: () => string[] } {
   let written = ''
   const stream = {
     writableLength: 0,
@@ -21,7 +24,7 @@ function feedbackAt(level: LogLevel): { feedback: Feedback; lines: () => string[
     },
   }
   const logger = createLogger({ level, console: { stream, format: 'json' } })
-  const runtime = { setTimer: () => ({ cancel: (): void => undefined }) }
+  const runtime = { now, setTimer: () => ({ cancel: (): void => undefined }) }
   const lines = (): string[] =>
     written
       .split('\n')
@@ -61,4 +64,32 @@ test('otherwise the log has failed calls only, and the first five of a kind with
     lines(),
     Array.from({ length: 5 }, () => "warn tools/call 'a' error after 7 ms: no"),
   )
+})
+
+const failedStart = {
+  state: 'failed',
+  schema: 'default',
+  server: 's',
+  kind: 'stdio',
+  pid: 1,
+  client: undefined,
+  ms: 5,
+  reason: 'closed',
+  message: 'it has ended',
+} as const
+
+test('a server that can never start writes one line an hour after its first failed starts', () => {
+  let now = 0
+  const { feedback, lines } = feedbackAt('info', () => now)
+  const source = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
+  source.add(feedback.listeners)
+  for (; now < 3 * 3_600_000; now += 30_000) {
+    source.emit('server', { ...failedStart, state: 'starting' })
+    source.emit('server', failedStart)
+    feedback.sink({ level: 'error', service: 's', message: 'it has ended' })
+  }
+  const some = lines()
+  assert.deepEqual(some.slice(0, 2), ['info starting', 'error it has ended'])
+  assert.equal(some.length, 2 * 9 + 1 + 1 + 2)
+  assert.match(some.at(-1) ?? '', /^error \d+ starts in a row have failed.*: it has ended$/)
 })

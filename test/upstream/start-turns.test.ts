@@ -52,7 +52,7 @@ describe('installs', () => {
   test('run two at a time, and one that takes long gives up its turn', async () => {
     const { runtime, turns } = world()
     const ends: (() => void)[] = []
-    for (let n = 0; n < 6; n++) void turns.install().then((end) => ends.push(end))
+    for (let n = 0; n < 6; n++) void turns.install(false).then((end) => ends.push(end))
     await settled()
     assert.equal(ends.length, 2)
     ends[0]?.()

@@ -12,10 +12,13 @@ import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { setDeadline } from '../../runtime/deadline.js'
+import { setDeadline, within } from '../../runtime/deadline.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { answerAt, lastStartOf, type ListTimes, missingOf, quietAt, SHORT_MS } from './first-list.js'
+
+/** The longest time for which an answer waits until it is written that a server did not answer. */
+const WRITE_MS = 500
 
 /** The name that a call asks for, and the servers that may have it. */
 export interface Wanted {
@@ -75,11 +78,15 @@ export class ListWaits {
     const times = this.#options.timesOf(call)
     const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes(), kind, times))
     const onLook = this.#progressOf(call, kind)
+    let written: Promise<unknown> | undefined
     const ended = (): void => {
       if (dueAt() > this.#runtime.now()) this.#isGivenUp = true
-      this.#giveUp(kind)
+      written = this.#giveUp(kind)
     }
-    this.#untilDue(call, { dueAt, run, ...(onLook && { onLook }) }, ended)
+    // The client may kill the proxy as soon as it has the answer.
+    const answer = (): void =>
+      written === undefined ? run() : void within(written, WRITE_MS, this.#runtime).then(run)
+    this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start; of these servers. */
@@ -213,11 +220,14 @@ export class ListWaits {
     return hasRoom
   }
 
-  /** The servers that a list went without delay no list of the next start. */
-  #giveUp(kind: ListKind): void {
+  /** The servers that a list went without delay no list of the next start; resolves when that is written. */
+  #giveUp(kind: ListKind): Promise<unknown> | undefined {
     const before = this.#runtime.now() - SHORT_MS
-    for (const { view } of missingOf(this.#lanes(), kind))
-      if ((view.startedAt ?? Infinity) <= before) view.giveUp()
+    const missing = missingOf(this.#lanes(), kind).filter(
+      ({ view }) => (view.startedAt ?? Infinity) <= before,
+    )
+    const writes = missing.flatMap(({ view }) => view.giveUp() ?? [])
+    return writes.length === 0 ? undefined : Promise.all(writes)
   }
 
   /** The servers of a name whose names are not known, which start or list now. */

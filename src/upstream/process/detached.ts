@@ -1,6 +1,6 @@
 // A process that outlives this one, and the streams that it gets.
 
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { Socket } from 'node:net'
 import process from 'node:process'
 import type { Readable } from 'node:stream'
@@ -10,14 +10,38 @@ const FIRST = 3
 
 /** Starts this program with these arguments; the new process reads the streams from now on. A failed start is silent. */
 export function spawnDetached(args: readonly string[], streams: readonly Readable[]): void {
+  spawnAgain(args, ['ignore', 'ignore', 'ignore', ...streams])
+}
+
+/** Takes the place of the installs on the command line of the successor. */
+export const SUCCESSOR = 'successor'
+
+/** A detached process that waits for the end of this one. */
+export interface Successor {
+  /** The process ends. */
+  dismiss(): void
+}
+
+/** Starts this program with these arguments; it awaits `isSuccessor`. */
+export function spawnSuccessor(args: readonly string[]): Successor {
+  const { stdin } = spawnAgain(args, ['pipe', 'ignore', 'ignore'])
+  if (stdin instanceof Socket) stdin.unref()
+  stdin?.on('error', () => {})
+  return { dismiss: () => stdin?.end('.') }
+}
+
+/** Resolves when the process that started this one has ended, or has dismissed this one: then with false. */
+export async function isSuccessor(): Promise<boolean> {
+  const [dismissal] = await process.stdin.toArray()
+  return dismissal === undefined
+}
+
+function spawnAgain(args: readonly string[], stdio: StdioOptions): ChildProcess {
   const [program = ''] = process.argv.slice(1)
-  const child = spawn(process.execPath, [program, ...args], {
-    detached: true,
-    stdio: ['ignore', 'ignore', 'ignore', ...streams],
-    windowsHide: true,
-  })
+  const child = spawn(process.execPath, [program, ...args], { detached: true, stdio, windowsHide: true })
   child.on('error', () => {})
   child.unref()
+  return child
 }
 
 /** Reads the streams that this process was given, so that their writers neither wait nor fail. */

@@ -63,10 +63,12 @@ export class KeptLists {
     this.#kept.keep({ starts: 0, failure: undefined, description: this.#write(said) })
   }
 
-  /** A client did not wait for it. */
-  givenUp(): void {
+  /** A list has gone without it; whether that is new. */
+  givenUp(): boolean {
     const before = this.kept ?? NEVER_STARTED
-    if (before.description === undefined) this.#kept.keep({ ...before, isGivenUp: true })
+    if (before.description !== undefined || before.isGivenUp === true) return false
+    this.#kept.keep({ ...before, isGivenUp: true })
+    return true
   }
 
   /** Its start has failed, and the proxy did not end it. */

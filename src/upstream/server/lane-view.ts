@@ -98,8 +98,7 @@ export class LaneView implements ServerView {
       this.#start.startNow()
   }
 
-  giveUp(): void {
-    this.#context.keptLists.givenUp()
-    void this.#context.kept.flush()
+  giveUp(): Promise<void> | undefined {
+    return this.#context.keptLists.givenUp() ? this.#context.kept.flush() : undefined
   }
 }

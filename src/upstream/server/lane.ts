@@ -324,7 +324,10 @@ export class ServerLane implements Lane {
     const { server } = this.#inbox
     if (server === undefined || this.retired) return
     const { facts } = server
+    const isNew = this.#context.keptLists.described === undefined
     this.#keptView.confirmed({ facts, lists: this.#describedLists })
+    // A client may kill the proxy as soon as it has a list.
+    if (isNew) void this.#context.kept.flush()
     this.#guarded.complete(facts)
     if (this.#guarded.turned()) this.#announce(listKinds)
   }

@@ -99,11 +99,12 @@ export class StartTurns {
 
   /**
    * Resolves when another package may be installed, with a function that ends the install; after a time it ends by
-   * itself.
+   * itself. With `isLast` the others that want to install now go first.
    */
-  async install(): Promise<() => void> {
-    if (this.#installs >= INSTALLS_MAX) await new Promise<void>((resolve) => this.#installers.push(resolve))
-    else this.#installs++
+  async install(isLast: boolean): Promise<() => void> {
+    if (isLast) await new Promise<void>((resolve) => void this.#runtime.setTimer(0, resolve))
+    if (this.#installs < INSTALLS_MAX) this.#installs++
+    else await new Promise<void>((resolve) => this.#installers.push(resolve))
     let isOver = false
     const end = (): void => {
       if (isOver) return

@@ -65,7 +65,9 @@ export class Starter {
     const { dialer, installs, kind, keptLists, starts } = this.#context
     if (kind !== 'stdio' || dialer.hasAdopted) return undefined
     if (installs !== true || keptLists.kept?.description !== undefined) return starts.take()
-    return starts.install().then((end) => {
+    // One that did not answer the last time would hold back the others.
+    const isLast = keptLists.kept?.isGivenUp === true
+    return starts.install(isLast).then((end) => {
       this.#endInstall = end
       if (this.#inbox.isClosed) end()
       return starts.take()

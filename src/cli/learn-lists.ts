@@ -1,0 +1,87 @@
+// What the detached process of a warm-up does; `warm-up.ts` says why there is one.
+
+import process from 'node:process'
+import { refuseLoop } from '../config/chain.js'
+import { selectSchema } from '../config/config.js'
+import { keptLock, unlistedServers } from '../proxy/kept-report.js'
+import { listServers } from '../proxy/trial.js'
+import { realRuntime } from '../real-runtime.js'
+import { within } from '../runtime/deadline.js'
+import { FileLock } from '../runtime/file-lock.js'
+import { drainGiven } from '../upstream/process/detached.js'
+import { Children } from './children.js'
+import { loadWithSecrets } from './load.js'
+
+/** In all: for the installs that were under way, and for the servers. */
+const WARM_UP_MS = 120_000
+
+/** So long the servers wait for installs of the proxy. */
+const INSTALL_MS = 20_000
+
+/** How often the installs and the lock are looked at. */
+const LOOK_MS = 200
+
+/** Each install has a stdout and a stderr. */
+const STREAMS = 2
+
+/** Keeps what servers list of which nothing is kept; gives the exit code. */
+export async function learnLists(path: string, name: string, installs: readonly number[]): Promise<number> {
+  const endsAt = Date.now() + WARM_UP_MS
+  drainGiven(installs.length * STREAMS)
+  const config = await loadWithSecrets({ path: path === '' ? undefined : path }, { schema: name })
+  const schema = selectSchema(config, name)
+  refuseLoop(config, [schema.name], process.env)
+  const own = realRuntime()
+  const lock = new FileLock(keptLock(config, process.env), own)
+  const left = new Set(installs)
+  const installed = ended(left, endsAt)
+  if (!lock.tryTake()) {
+    await installed
+    kill(left)
+    return 0
+  }
+  // A server that ignores the end of its stdin looks as if its install went on.
+  await within(installed, INSTALL_MS, own)
+  const children = new Children()
+  try {
+    const servers = unlistedServers(config, schema, process.env)
+    if (servers.length > 0)
+      await listServers(config, { ...schema, servers }, children.watch(own), over(lock, endsAt))
+    return 0
+  } finally {
+    lock.free()
+    kill(left)
+    children.kill()
+    await own.close()
+  }
+}
+
+/** Resolves when the time is over, or the lock is gone. */
+async function over(lock: FileLock, endsAt: number): Promise<void> {
+  while (lock.isHeld && Date.now() < endsAt) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+}
+
+/** Resolves when these have ended, or at the deadline; those that have are taken out. */
+async function ended(pids: Set<number>, endsAt: number): Promise<void> {
+  while (pids.size > 0 && Date.now() < endsAt) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    for (const pid of pids) if (!isAlive(pid)) pids.delete(pid)
+  }
+}
+
+function kill(pids: ReadonlySet<number>): void {
+  for (const pid of pids) signal(-pid, 'SIGKILL')
+}
+
+function isAlive(pid: number): boolean {
+  return signal(-pid, 0)
+}
+
+/** Whether there is such a group. */
+function signal(pid: number, name: 'SIGKILL' | 0): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}
