@@ -17,8 +17,13 @@ const ARTIFACTS_MAX = 20
 
 const LISTING_BYTES_MAX = 1024 * 1024
 
+/** Whether `find` has the options of GNU, which that of small images lacks. */
+export const HAS_PRINTF = "find / -maxdepth 0 -printf '' 2>/dev/null"
+
 /** Prints name, bytes and seconds of each file; starts no further program when the folder is absent. */
-const SCRIPT = `[ -d ${artifactFolder} ] || exit 0; exec find ${artifactFolder} -maxdepth 1 -type f -printf '%f/%s/%C@\\n'`
+const SCRIPT = `cd ${artifactFolder} 2>/dev/null || exit 0
+if ${HAS_PRINTF}; then exec find . -maxdepth 1 -type f -printf '%f/%s/%C@\\n'; fi
+exec find . -maxdepth 1 -type f -exec stat -c '%n/%s/%Z' {} +`
 
 interface Listed extends Artifact {
   readonly name: string
@@ -58,7 +63,8 @@ function keyOf({ name, bytes }: Listed): string {
 }
 
 function lineOf(line: string): Listed[] {
-  const [, name, bytes, seconds, fraction = ''] = /^([^/]+)\/(\d+)\/(\d+)(?:\.(\d*))?$/.exec(line) ?? []
+  const [, name, bytes, seconds, fraction = ''] =
+    /^(?:\.\/)?([^/]+)\/(\d+)\/(\d+)(?:\.(\d*))?$/.exec(line) ?? []
   // A client could not ask for a name that is not UTF-8.
   if (name === undefined || name.includes('\u{fffd}') || seconds === undefined) return []
   const changedUs = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'))

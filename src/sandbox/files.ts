@@ -2,6 +2,7 @@
 
 import { type Buffer, isUtf8 } from 'node:buffer'
 import { fileFailed, resourceLimit } from './errors.js'
+import { HAS_PRINTF } from './artifacts.js'
 import { type MachineUse, type SmallRun, readAll } from './small-run.js'
 import type { Turns } from './turns.js'
 
@@ -78,8 +79,14 @@ const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" < "$1" | head -c "$3"`
 const WRITE =
   'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
 
+/** Prints what `-printf` of GNU prints; the `find` of small images has no such option. */
+const EACH =
+  'for f; do t=o; [ ! -f "$f" ] || t=f; [ ! -d "$f" ] || t=d; [ ! -L "$f" ] || t=l; printf "%s/%s\\0" "$t" "$(stat -c %s/%Y -- "$f")/${f##*/}"; done'
+
 /** The prefix `./` keeps `find` from reading a name as an option. */
-const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }; exec find -H "$1" -mindepth 1 -maxdepth 1 -printf '%y/%s/%T@/%f\\0'`
+const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }
+if ${HAS_PRINTF}; then exec find -H "$1" -mindepth 1 -maxdepth 1 -printf '%y/%s/%T@/%f\\0'; fi
+exec find -H "$1" -mindepth 1 -maxdepth 1 -exec sh -c '${EACH}' sh {} +`
 
 /** @throws SandboxError */
 export async function readFile(

@@ -21,9 +21,6 @@ const LOCK_FILE = 'lock'
 /** The name of the lock until it is held: another service takes a free lock for that of a dead service. */
 const NEW_LOCK_FILE = 'lock.new'
 
-/** The exit code when another process holds the lock: `flock` of Linux, `lockf` of macOS and BSD. */
-const HELD = 75
-
 /** A younger folder without a lock file may belong to a service that has not created its lock yet. */
 const UNLOCKED_MS_MAX = 3_600_000
 
@@ -134,17 +131,17 @@ export class StateFolder {
       const made = await lstat(folder).catch(() => undefined)
       return made !== undefined && this.#runtime.wallNow() - made.mtimeMs > UNLOCKED_MS_MAX
     }
-    const [command, ...args] = this.#locked(lock, 0, ['true'])
+    const [command, ...args] = this.#locked(lock, ['true'])
     if (command === undefined) return false
     return (await programOutput(this.#runtime, { command, args, cwd: '/', env: {} }, LOCK_MS)).code === 0
   }
 
   /** The command that runs another one while it holds a lock; empty when the system has no program for locks. */
-  #locked(file: string, waitS: number, command: readonly string[]): string[] {
+  #locked(file: string, command: readonly string[]): string[] {
     const flock = findProgram('flock', this.#runtime.env)
-    if (flock !== undefined) return [flock, '-w', String(waitS), '-E', String(HELD), file, ...command]
+    if (flock !== undefined) return [flock, '-n', file, ...command]
     const lockf = findProgram('lockf', this.#runtime.env)
-    return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', String(waitS), file, ...command]
+    return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', '0', file, ...command]
   }
 
   /** The first folder on the path to the sessions that does not let other users pass. */
@@ -171,7 +168,7 @@ export class StateFolder {
   async #lock(): Promise<Child> {
     const waiting = ['/bin/sh', '-c', 'umask 077; echo; exec cat >/dev/null']
     const unlocked = join(this.#instance, NEW_LOCK_FILE)
-    const locked = this.#locked(unlocked, 10, waiting)
+    const locked = this.#locked(unlocked, waiting)
     const [command = '/bin/sh', ...args] = locked
     const child = this.#runtime.spawn({
       command,

@@ -1,6 +1,6 @@
 // The filter of system calls of a machine, as a program of classic BPF (seccomp(2)).
 //
-// The filter lists refused calls: with namespaces, no capabilities and no set-user-id programs, most other calls do no harm, and
+// The filter lists refused calls: with namespaces, no capabilities and no programs with set-user-id or set-group-id, most other calls do no harm, and
 // programs of all kinds should run. The filter refuses ways into other processes, mounts and namespaces, and parts of the kernel
 // that had many faults.
 
@@ -50,10 +50,10 @@ const NETLINK_ROUTE = 0
 const RLIMIT_CORE = 4
 
 /**
- * A file with this bit runs as its owner, who is the user of the service or of `runAs`. Mounts forbid that inside; on the host,
- * such a file in a volume would let every user run programs as that owner.
+ * A file with one of these bits runs as its owner or its group: those of the service, or of `runAs`. Mounts forbid that inside; on
+ * the host, such a file in a volume would let every user run programs with these rights.
  */
-const SET_USER_ID = 0o4000
+const SET_IDS = 0o6000
 
 /** `O_CREAT`, `__O_TMPFILE`: without them the kernel ignores the mode. */
 const CREATES = 0o20000100
@@ -91,7 +91,7 @@ export function seccompFilter(calls: ProcessorCalls): Buffer {
     ...whenCalled(calls.numberOf('ioctl'), switchOnArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
     ...whenCalled(calls.numberOf('setrlimit'), switchOnArgument(0, [RLIMIT_CORE], FAKE_SUCCESS, ALLOW)),
     ...whenCalled(calls.numberOf('prlimit'), coreLimit),
-    ...calls.modes.flatMap((each) => whenCalled(each.call, unlessSetUserId(each))),
+    ...calls.modes.flatMap((each) => whenCalled(each.call, unlessSetIds(each))),
     ...whenCalled(calls.numberOf('mmap'), whenAny(3, MAP_HUGETLB)),
     ...whenCalled(calls.numberOf('memfdCreate'), whenAny(1, MFD_HUGETLB)),
     ...whenCalled(calls.numberOf('personality'), switchOnArgument(0, PERSONALITIES, ALLOW, EPERM)),
@@ -126,10 +126,10 @@ const coreLimit: readonly Instruction[] = [
   [RETURN, 0, 0, FAKE_SUCCESS],
 ]
 
-function unlessSetUserId({ mode, flags }: ModeCall): Instruction[] {
+function unlessSetIds({ mode, flags }: ModeCall): Instruction[] {
   return [
     ...(flags === undefined ? [] : whenNone(flags, CREATES)),
-    ...whenNone(mode, SET_USER_ID),
+    ...whenNone(mode, SET_IDS),
     [RETURN, 0, 0, EPERM],
   ]
 }

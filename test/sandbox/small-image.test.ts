@@ -1,0 +1,78 @@
+// Files of a machine whose `find` has none of the options of GNU, as that of Alpine.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { test } from 'node:test'
+import { realRuntime } from '../../src/real-runtime.js'
+import { Artifacts } from '../../src/sandbox/artifacts.js'
+import { listFiles } from '../../src/sandbox/files.js'
+import type { Machine } from '../../src/sandbox/runtime.js'
+import type { MachineUse } from '../../src/sandbox/small-run.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
+
+/** Programs run on this host, with a `find` that refuses `-printf`. */
+function smallMachine(t: Scope): { readonly where: MachineUse; readonly workspace: string } {
+  const [bin, workspace] = [join(scratch(t), 'bin'), join(scratch(t), 'work')]
+  mkdirSync(bin)
+  mkdirSync(workspace)
+  const find = join(bin, 'find')
+  writeFileSync(
+    find,
+    '#!/bin/sh\ncase "$*" in *-printf*) echo "unrecognized: -printf" >&2; exit 1;; esac\nexec /usr/bin/find "$@"\n',
+  )
+  chmodSync(find, 0o755)
+  const machine: Machine = {
+    kind: 'machine',
+    workspace,
+    interpreter: ['python3'],
+    run: ({ program, args }) => {
+      const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` }
+      const child = spawn(program, args, { cwd: workspace, env })
+      const { stdin, stdout, stderr } = child
+      const exited = new Promise<{ code: number | undefined; signal: undefined }>((resolve) =>
+        child.once('close', (code) => resolve({ code: code ?? undefined, signal: undefined })),
+      )
+      return { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => void child.kill('SIGKILL') }
+    },
+    stop: async () => {},
+    ended: new Promise(() => {}),
+  }
+  const clock = realRuntime()
+  t.after(() => clock.close())
+  return { where: { machine, clock }, workspace }
+}
+
+test('the files of a folder are listed', async (t: Scope) => {
+  const { where, workspace } = smallMachine(t)
+  const folder = join(workspace, '-delete')
+  mkdirSync(join(folder, 'inner'), { recursive: true })
+  for (const name of ['-delete', 'two\nlines', "it's"]) writeFileSync(join(folder, name), 'abc')
+  symlinkSync('inner', join(folder, 'link'))
+  utimesSync(join(folder, '-delete'), 5, 5)
+  const { entries, isCut } = await listFiles(where, '-delete')
+  assert.equal(isCut, false)
+  assert.deepEqual(
+    entries.map(({ name, type }) => [name, type]),
+    [
+      ['-delete', 'file'],
+      ['inner', 'folder'],
+      ["it's", 'file'],
+      ['link', 'link'],
+      ['two\nlines', 'file'],
+    ],
+  )
+  assert.deepEqual([entries[0]?.size, entries[0]?.modifiedMs], [3, 5000])
+})
+
+test('artifacts are found', async (t: Scope) => {
+  const { where, workspace } = smallMachine(t)
+  const artifacts = new Artifacts()
+  assert.deepEqual(await artifacts.look(where), [])
+  mkdirSync(join(workspace, 'artifacts', 'inner'), { recursive: true })
+  writeFileSync(join(workspace, 'artifacts', 'picture.png'), 'abc')
+  assert.deepEqual(await artifacts.look(where), [{ path: 'artifacts/picture.png', bytes: 3 }])
+  assert.deepEqual(await artifacts.look(where), [])
+})
