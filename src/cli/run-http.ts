@@ -1,5 +1,6 @@
 // The HTTP mode: every enabled schema, and as many clients as come.
 
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { enabledSchemas } from '../config/config.js'
@@ -16,9 +17,10 @@ import { type Invocation, runPlan } from './run.js'
  * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had.
  */
 export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
-  const { config: path, timeoutMs } = command
+  const { config: path, timeoutMs, record } = command
+  const files = record === undefined ? [] : [resolve(record)]
   const read = (from: string | undefined, asks = false): Promise<Configuration> =>
-    loadWithSecrets({ path: from, timeoutMs, nameDefault: invocation.program }, { asks })
+    loadWithSecrets({ path: from, timeoutMs, files, nameDefault: invocation.program }, { asks })
   const config = await read(path, true)
   refuseLoop(config, enabledSchemas(config), process.env)
   const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }

@@ -2,6 +2,7 @@
 //
 // stdout belongs to the protocol, so everything said here goes to stderr.
 
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { selectProfile, selectSchema } from '../config/config.js'
@@ -45,13 +46,14 @@ async function configOf(command: StdioCommand, invocation: Invocation): Promise<
 }
 
 async function fileConfig(
-  { config: path, timeoutMs, schema, server, profile }: StdioCommand,
+  { config: path, timeoutMs, schema, server, profile, record }: StdioCommand,
   { program }: Invocation,
   asks = false,
 ): Promise<Configuration> {
+  const files = record === undefined ? [] : [resolve(record)]
   const door = server === undefined ? undefined : { schema, server }
   const config = await loadWithSecrets(
-    { path, timeoutMs, nameDefault: program, servesHttp: false, door },
+    { path, timeoutMs, files, nameDefault: program, servesHttp: false, door },
     { schema: profile === undefined ? schema : undefined, asks },
   )
   // Also of a file that is read again: without its profile a client has nothing.

@@ -7,7 +7,7 @@
 // waits for the start.
 
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import type {
   Configuration,
@@ -29,17 +29,18 @@ import {
   stdioFields,
 } from './fields.js'
 import { findConfigFile, homeOf } from './file.js'
-import { readSchemas } from './formats.js'
+import { readSchemas, serverPath } from './formats.js'
 import { readLimits } from './policy.js'
 import { readProfiles } from './profiles.js'
 import { type FrontDefaults, hasUsers, needsToken, readFront } from './front.js'
 import { type Repeated, lineFinder } from './json-syntax.js'
 import { lockFileName, lockPlace, readLock } from './lock.js'
 import { ConfigError, Findings, type FindLine } from './problems.js'
-import { isRemote } from '../upstream/contracts/server-config.js'
+import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import { frontKeyHints } from './misplaced-keys.js'
 import { Section } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
+import { withWalls } from './walls.js'
 import { type References, unresolved } from './references.js'
 import { programFolder } from '../folder.js'
 import { namesHint } from '../text/nearest.js'
@@ -68,6 +69,8 @@ export interface ConfigOverrides {
   readonly frontDefaults?: Omit<FrontDefaults, 'name' | 'isServed' | 'isAsked'>
   /** The time-out of every call, above the file. */
   readonly timeoutMs?: number | undefined
+  /** Further files that the proxy obeys, which no confined program may write. */
+  readonly files?: readonly string[]
   /** Of the secrets that the configuration refers to; absent leaves them all unresolved. */
   readonly references?: References
 }
@@ -181,7 +184,9 @@ export function secretsIn(
   ].flat()
 }
 
-function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
+function readRoot(root: Section, given: ResolveContext & { readonly home: string }): Configuration {
+  const files = new Set([...(given.files ?? []), ...(isAbsolute(given.source) ? [given.source] : [])])
+  const context = { ...given, files }
   root.has('$schema')
   const { isTimeoutWritten, ...stdio } = readStdio(root)
   const { references = unresolved } = context
@@ -194,7 +199,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     isAsked: context.asksFront ?? false,
   })
   const lock = readLock(root, context, context.hasLock === true)
-  const schemas = readSchemas(root, {
+  const read = readSchemas(root, {
     ...context,
     folder,
     references,
@@ -208,6 +213,9 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     isTimeoutWritten,
     timeoutMsForAll: context.timeoutMs,
   })
+  const warn = (schema: string, { name }: ServerConfig, message: string): void =>
+    root.findings.warn(serverPath(root, schema, name), message)
+  const schemas = withWalls(read, { ...context, warn })
   const profiles = readProfiles(root, schemas)
   checkTokens(root, server, profiles)
   warnOfUsers(root, server, schemas)

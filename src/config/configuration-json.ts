@@ -95,6 +95,7 @@ export type StdioServerJson = AnyServerKeys &
 export interface ProcessSandboxJson {
   readonly network?: ProcessSandboxValue['network']
   readonly filesystem?: Keys<FilesystemValue> | undefined
+  readonly programs?: ProcessSandboxValue['programs']
 }
 
 /** A server reached over Streamable HTTP. */

@@ -8,7 +8,7 @@
 
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
-import { type PathBase, absolute } from './paths.js'
+import { type PathBase, absoluteFile } from './paths.js'
 import type { Findings } from './problems.js'
 import { type References, type SecretReference, referenceText, unresolved } from './references.js'
 import { isPublicName, isPublicValue, isPublicVariable } from './secrets.js'
@@ -105,7 +105,7 @@ export class Expansion {
 
   #secret(written: SecretReference): string {
     const { references = unresolved } = this.#from
-    const name = written.form === 'file' ? absolute(written.name, this.#from) : written.name
+    const name = written.form === 'file' ? absoluteFile(written.name, this.#from) : written.name
     const found = references.resolve({ form: written.form, name })
     this.variables.add(referenceText(written))
     if (found?.kind === 'value') {

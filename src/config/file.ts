@@ -128,6 +128,12 @@ function ownFolder(home: string): string {
   return join(home, '.mcps-proxy')
 }
 
+/** The files and folders there that the proxy obeys. */
+export function ownFiles(home: string): string[] {
+  const names = ['config.json', 'secrets.json', 'auth', 'kept', 'imports', 'sandbox']
+  return names.map((name) => join(ownFolder(home), name))
+}
+
 /** The file with the secrets that were set, or with their names where a keyring has them. */
 export function secretsFile(env: Environment): string {
   return join(ownFolder(homeOf(env)), 'secrets.json')

@@ -18,7 +18,10 @@ import { memberPath } from '../text/member-path.js'
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 
 /** The schemas of a file, in its order. */
-export function readSchemas(root: Section, context: SchemaContext): Map<string, SchemaConfig> {
+export function readSchemas(
+  root: Section,
+  context: Omit<SchemaContext, 'schema'>,
+): Map<string, SchemaConfig> {
   const present = shapes.filter((shape) => root.has(shape))
   const [shape] = present
   const every = { ...context, shared: root.readAll(sharedFields) }
@@ -33,6 +36,13 @@ export function readSchemas(root: Section, context: SchemaContext): Map<string, 
   }
   if (shape === 'schemas') return readGroups(root, every)
   return new Map([['default', readSchema('default', true, shape, root, every)]])
+}
+
+/** Where a server stands in the file. */
+export function serverPath(root: Section, schema: string, name: string): string {
+  const shape = shapes.find((each) => root.has(each)) ?? 'mcpServers'
+  const group = shape === 'schemas' ? `${memberPath('schemas', schema)}.mcpServers` : shape
+  return memberPath(group, name)
 }
 
 /** Files of other programs that hold their servers elsewhere: VS Code's settings, opencode, Zed, Goose, Amp. */
@@ -53,7 +63,7 @@ function isServer(value: unknown): boolean {
   return isObject(value) && ['command', ...urlKeys].some((key) => key in value)
 }
 
-function readGroups(root: Section, context: SchemaContext): Map<string, SchemaConfig> {
+function readGroups(root: Section, context: Omit<SchemaContext, 'schema'>): Map<string, SchemaConfig> {
   return readNamed(root, 'schemas', plainNames, (name, section) => {
     const enabled = section.read(schemaFields, 'enabled')
     const shared = section.readAll(sharedFields, context.shared)
@@ -68,11 +78,11 @@ function readSchema(
   enabled: boolean,
   key: string,
   section: Section,
-  context: SchemaContext,
+  context: Omit<SchemaContext, 'schema'>,
 ): SchemaConfig {
   const { references } = context
   const isNeeded = enabled && (references.schema ?? name) === name
-  const own = isNeeded ? context : { ...context, references: unresolved }
+  const own = { ...context, schema: name, ...(!isNeeded && { references: unresolved }) }
   if (!section.has(key)) section.problem(key, 'is missing', 'must be an object')
   const named = readNamed(section, key, namesOnOneLine, (server, written) => readServer(server, written, own))
   const servers = [...named.values()]

@@ -9,7 +9,7 @@ import {
 } from '../upstream/contracts/list-guard.js'
 import type { LockPlace } from './configuration.js'
 import { choice, type Kind, or, text } from './kinds.js'
-import { absolute, type PathBase } from './paths.js'
+import { absoluteFile, type PathBase } from './paths.js'
 import { type Field, type FieldsOf, object, optional, type Section } from './section.js'
 
 /** The name of the file, unless the configuration has another. */
@@ -116,7 +116,7 @@ export function readLock(root: Section, base: PathBase, exists: boolean): LockSe
   const value = root.read(lockFields, 'lock')
   const { file = lockFileName, onChange: given } = typeof value === 'object' ? value : {}
   return {
-    path: absolute(file, base),
+    path: absoluteFile(file, base),
     isOn: value === undefined ? exists : value !== false,
     actions: given === undefined ? warns : actionsOf(given),
   }

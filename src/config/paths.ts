@@ -12,12 +12,21 @@ export function fromHome(path: string, home: string): string {
 export interface PathBase {
   readonly folder: string
   readonly home: string
+  /** Gets every file that `absoluteFile` has made absolute; absent where they are not collected. */
+  readonly files?: Set<string> | undefined
 }
 
 /** A path of the file, made absolute. */
 export function absolute(path: string, { folder, home }: PathBase): string {
   const whole = fromHome(path, home)
   return isAbsolute(whole) ? whole : resolve(folder, whole)
+}
+
+/** The same for a file whose content the proxy obeys: no confined program may write it. */
+export function absoluteFile(path: string, base: PathBase): string {
+  const whole = absolute(path, base)
+  base.files?.add(whole)
+  return whole
 }
 
 /** The target of a path through all links; the path itself when nothing exists there. */

@@ -1,6 +1,8 @@
 // `sandbox` of a server that is started as a program: what the program may read, write and reach.
 
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { isAbsolute, join } from 'node:path'
+import { realPlace } from '../runtime/places.js'
 import type { ProcessSandbox } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'
 import { sandboxedFolder } from './file.js'
@@ -15,6 +17,7 @@ import { isObject } from '../text/json-object.js'
 export interface ProcessSandboxValue {
   readonly network: NetworkValue | undefined
   readonly filesystem: FilesystemValue | undefined
+  readonly programs: readonly string[] | undefined
 }
 
 type NetworkValue = 'none' | 'host' | readonly string[] | AllowedDomains
@@ -70,6 +73,10 @@ const sandboxFields: FieldsOf<ProcessSandboxValue> = {
     'The hosts that the program reaches by HTTPS, "none" (the default) or "host".',
   ),
   filesystem: optional(filesystemKind, 'The files that it reads and writes besides those of the system.'),
+  programs: optional(
+    paths,
+    'Folders in which bwrap and other programs for sandboxes are looked for, before /usr/bin, /usr/local/bin and /bin.',
+  ),
 }
 
 export const processSandboxKind: Kind<ProcessSandboxValue> = object(
@@ -79,9 +86,18 @@ export const processSandboxKind: Kind<ProcessSandboxValue> = object(
   new Map(Object.keys(filesystemFields).map((key) => [key, `write "filesystem": { "${key}": […] }`])),
 )
 
-/** The name of a server may have characters that a path has not. */
-function folderOf(name: string): string {
-  return encodeURIComponent(name).replaceAll('.', '%2E')
+/** The file and the schema of a server. */
+export interface ServerOrigin extends PathBase {
+  /** The file, or what stands in its place. */
+  readonly source: string
+  readonly schema: string
+}
+
+/** The home of a server of this file and schema alone; the name may have characters that a path has not. */
+function folderOf(name: string, { source, folder, schema }: ServerOrigin): string {
+  const file = isAbsolute(source) ? realPlace(source) : `${folder}/`
+  const digest = createHash('sha256').update(`${file}\0${schema}\0${name}`).digest('hex').slice(0, 12)
+  return `${encodeURIComponent(name).replaceAll('.', '%2E')}-${digest}`
 }
 
 /** The sandbox of a server; undefined for one that runs without. */
@@ -94,19 +110,22 @@ export function processSandbox(
   }: { sandbox: ProcessSandboxValue | undefined; sandboxEnabled: boolean | undefined },
   shared: ProcessSandboxValue | undefined,
   expansion: Expansion,
-  base: PathBase,
+  origin: ServerOrigin,
 ): ProcessSandbox | undefined {
   if (sandboxEnabled === false || (sandbox === undefined && sandboxEnabled === undefined)) return undefined
   const { network, filesystem } = sandbox ?? shared ?? {}
+  const programs = sandbox?.programs ?? shared?.programs
   if (network === 'host')
     section.warn('sandbox', 'has the network "host": the program reaches whatever this machine can reach')
   const whole = (...lists: readonly (readonly string[] | undefined)[]): string[] =>
-    lists.flatMap((each = []) => each.map((path) => absolute(expansion.text(path), base)))
+    lists.flatMap((each = []) => each.map((path) => absolute(expansion.text(path), origin)))
   return {
-    home: join(sandboxedFolder(base.home), folderOf(name)),
+    home: join(sandboxedFolder(origin.home), folderOf(name, origin)),
     network: hostsOf(network),
     read: whole(filesystem?.read, filesystem?.allowRead),
     write: whole(filesystem?.write, filesystem?.allowWrite),
+    programs: whole(programs),
+    untrusted: [],
   }
 }
 

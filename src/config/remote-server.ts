@@ -9,7 +9,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { loginFolder } from './file.js'
-import { type PathBase, absolute } from './paths.js'
+import { type PathBase, absoluteFile } from './paths.js'
 import { isPublicValue, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
 import {
@@ -188,7 +188,8 @@ function readUnattended(auth: AuthValues, expansion: Expansion, base: PathBase):
   return {
     kind,
     assertion: assertion && expansion.text(assertion),
-    assertionFile: assertionFile === undefined ? undefined : absolute(expansion.text(assertionFile), base),
+    assertionFile:
+      assertionFile === undefined ? undefined : absoluteFile(expansion.text(assertionFile), base),
     assertionType: auth.assertionType ?? (kind === 'id_jag' ? 'id_token' : 'jwt'),
     identityProvider: identityProvider && {
       ...identityProvider,
@@ -208,7 +209,7 @@ function secretsOfLogin(login: LoginSettings | undefined): string[] {
 function readTls(section: Section, expansion: Expansion, base: PathBase): HttpTls | undefined {
   const tls = section.read(httpServerFields, 'tls')
   const whole = (path: string | undefined): string | undefined =>
-    path === undefined ? undefined : absolute(expansion.text(path), base)
+    path === undefined ? undefined : absoluteFile(expansion.text(path), base)
   return tls && { ...tls, ca: whole(tls.ca), cert: whole(tls.cert), key: whole(tls.key) }
 }
 

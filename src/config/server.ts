@@ -37,6 +37,7 @@ type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn
 export interface SchemaContext extends RemoteContext {
   /** The name of the configuration in messages. */
   readonly source: string
+  readonly schema: string
   readonly env: Environment
   /** Values that editors put in without asking the environment, such as `userHome`. */
   readonly known: ReadonlyMap<string, string>

@@ -6,8 +6,13 @@ import type { Expanded, Expansion } from './expand.js'
 import { readLoginVariables } from './login-variables.js'
 import { boolean, choice, integer, list, map, milliseconds, or, text } from './kinds.js'
 import { variableNames } from './named.js'
-import { type PathBase, absolute, fromHome } from './paths.js'
-import { type ProcessSandboxValue, processSandbox, processSandboxKind } from './process-sandbox.js'
+import { type PathBase, absolute, absoluteFile, fromHome } from './paths.js'
+import {
+  type ProcessSandboxValue,
+  type ServerOrigin,
+  processSandbox,
+  processSandboxKind,
+} from './process-sandbox.js'
 import { secretsOfArguments, secretsOfEnv } from './secrets.js'
 import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
 import { readTextFile } from '../runtime/read-file.js'
@@ -16,7 +21,7 @@ export function readStdio(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  context: PathBase & { readonly sandbox: ProcessSandboxValue | undefined },
+  context: ServerOrigin & { readonly sandbox: ProcessSandboxValue | undefined },
 ): StdioServerConfig {
   const base: PathBase = context
   section.check(stdioServerRules, stdioServerFields)
@@ -28,7 +33,7 @@ export function readStdio(
   const { plain, logins } = readLoginVariables(section, values.env, expansion)
   const env = new Map([...file.values, ...expansion.map(plain)])
   const cwd = values.cwd === undefined ? base.folder : absolute(expansion.text(values.cwd), base)
-  const sandbox = processSandbox(common.name, section, values, context.sandbox, expansion, base)
+  const sandbox = processSandbox(common.name, section, values, context.sandbox, expansion, context)
   const secrets = [...secretsOfEnv(env), ...secretsOfArguments(args)]
   const said = expansion.result(secrets, command === '' ? 'the command is empty' : undefined)
   return {
@@ -80,7 +85,7 @@ function warnOfCommandLine(section: Section, written: string): void {
 /** `env` overrides the file. */
 function readVariables(section: Section, path: string, expansion: Expansion, base: PathBase): EnvFile {
   const isKnown = path !== '' && expansion.missing === undefined && !expansion.isPartial
-  return isKnown ? readEnvFile(absolute(path, base), section) : { values: new Map() }
+  return isKnown ? readEnvFile(absoluteFile(path, base), section) : { values: new Map() }
 }
 
 /** Only the keys of the file; the limits of the proxy are the defaults. */

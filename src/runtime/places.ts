@@ -65,32 +65,62 @@ export function covers(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }
 
+/** The folders of one confined program. */
 export interface OpenFolders {
   readonly read: readonly string[]
   readonly write: readonly string[]
 }
 
-/**
- * The writable folder from which a program could replace what is at `path`, or what lies below it; undefined without one.
- *
- * A readable folder directly inside of a writable one is mounted read-only, and neither it nor its name can be changed from
- * inside. So it protects what is in it. A single file, and a folder further below, do not: a folder above them can be renamed.
- */
-export function folderThatReaches(path: string, { read, write }: OpenFolders): string | undefined {
-  const writable = write.map((folder) => ({ folder, real: realPlace(folder) }))
-  const shields = read
-    .map(realPlace)
-    .filter((shield) => isFolder(shield) && writable.some(({ real }) => real === dirname(shield)))
-  const places = placesOf(path).map((place) => place.path)
-  const end = places.at(-1) ?? path
+/** The same, without links. */
+export interface RealFolders {
+  readonly writable: readonly { readonly folder: string; readonly real: string }[]
+  readonly shields: readonly string[]
+}
+
+export function realFolders(open: OpenFolders): RealFolders {
+  const writable = open.write.map((folder) => ({ folder, real: realPlace(folder) }))
+  return { writable, shields: shieldsOf(open) }
+}
+
+/** The writable folder from which a program could replace the entry with these places, or what lies below; undefined without one. */
+export function folderThatReaches(places: readonly Place[], folders: RealFolders): string | undefined {
+  const end = places.at(-1)?.path
+  const below = folders.writable.find(({ real }) => end !== undefined && covers(end, real))
+  return folderThatReplaces(places, folders) ?? below?.folder
+}
+
+/** The writable folder from which a program could replace the entry with these places; undefined without one. */
+export function folderThatReplaces(
+  places: readonly Place[],
+  { writable, shields }: RealFolders,
+): string | undefined {
+  const end = places.at(-1)?.path
+  const isShielded = (real: string, path: string): boolean =>
+    shields.some((shield) => covers(real, shield) && covers(shield, path))
+  // The name of the writable folder itself lies in a folder that is not writable.
   return writable.find(
     ({ real }) =>
-      covers(end, real) ||
-      places.some(
-        (place) =>
-          covers(real, place) && !shields.some((shield) => covers(real, shield) && covers(shield, place)),
-      ),
+      real === end ||
+      places.some(({ path }) => path !== real && covers(real, path) && !isShielded(real, path)),
   )?.folder
+}
+
+/**
+ * The readable folders directly inside of a writable one, without links.
+ *
+ * Such a folder is mounted read-only, and neither it nor its name can be changed from inside. So it protects what is in it. A
+ * single file, and a folder further below, do not: a folder above them can be renamed. A link in a writable folder does not
+ * either, because the program may have made it.
+ */
+export function shieldsOf({ read, write }: OpenFolders): string[] {
+  const writable = write.map(realPlace)
+  return read.flatMap((path) => {
+    const places = placesOf(path)
+    const end = places.at(-1)?.path ?? path
+    const links = places.filter(({ linkOwner }) => linkOwner !== undefined)
+    const isFree = !links.some((link) => writable.some((folder) => covers(folder, link.path)))
+    return isFree && writable.includes(dirname(end)) && isFolder(end) ? [end] : []
+  })
 }
 
 function isFolder(path: string): boolean {

@@ -5,9 +5,9 @@
 // process, which passes TLS to the hosts of the policy.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { Duplex } from 'node:stream'
 import { programFolder } from '../folder.js'
@@ -15,8 +15,9 @@ import { realRuntime } from '../real-runtime.js'
 import { Egress } from './egress/egress.js'
 import { PROXY_PORT, proxyVariables } from './egress/proxy-variables.js'
 import { exitCodeOf } from './exit-code.js'
-import { covers, findProgram, trustedPath } from './host-program.js'
-import { isProgram, pathFolders } from '../runtime/path-folders.js'
+import { findProgram } from './host-program.js'
+import { type PolicyMounts, openPath, policyMounts } from './policy-mounts.js'
+import { covers, realPlace } from '../runtime/places.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
 import { confinement, optionBytes, procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { firstProcess } from './runtimes/bubblewrap/first-process.js'
@@ -38,6 +39,10 @@ export interface ConfinePolicy {
   readonly network?: 'none' | 'host' | readonly string[]
   /** A folder that the program may write, and its `HOME`; it is created when it is missing. */
   readonly home?: string
+  /** Folders that other confined programs may write; a path behind a link there is refused. */
+  readonly untrusted?: readonly string[]
+  /** Folders of programs, besides those of the system. */
+  readonly programs?: readonly string[]
   /** The preferred working folder; the program starts in its home when it may not read this folder. */
   readonly cwd?: string
   /** The variables of the program; the default is those of this process. */
@@ -46,8 +51,8 @@ export interface ConfinePolicy {
   readonly memoryMiB?: number
 }
 
-/** Descriptors of the child: the filter of system calls, which is that of machines, the options of bwrap, and its facts. */
-const descriptors = { filter: 3, options: 4, info: 5 } as const
+/** Descriptors of the child: the filter of system calls, which is that of machines, the options of bwrap, its facts, and the mounts. */
+const descriptors = { filter: 3, options: 4, info: 5, firstMount: 6 } as const
 
 /** The socket of the proxy, as the program sees it. */
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
@@ -58,6 +63,8 @@ const cannotConfine = 126
 const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string]>([
   ['read', [arePaths, 'a list of absolute paths']],
   ['write', [arePaths, 'a list of absolute paths']],
+  ['untrusted', [arePaths, 'a list of absolute paths']],
+  ['programs', [arePaths, 'a list of absolute paths']],
   [
     'network',
     [
@@ -79,12 +86,10 @@ export async function confine(args: readonly string[]): Promise<number> {
   const given = readPolicy(written)
   if (typeof given === 'string') return refuse(2, given)
   const policy = { ...given, env: given.env ?? ownVariables() }
-  const hostEnvironment = { PATH: trustedPath(process.env['PATH'], writableOf(policy)) }
-  const bwrap = findProgram('bwrap', hostEnvironment)
-  if (bwrap === undefined) return refuse(cannotConfine, 'bwrap is not installed: apt-get install bubblewrap')
-  const prlimit = findProgram('prlimit', hostEnvironment)
-  if (prlimit === undefined)
-    return refuse(cannotConfine, 'prlimit is not installed: apt-get install util-linux')
+  const bwrap = findProgram('bwrap', policy.programs)
+  if (bwrap === undefined) return refuse(cannotConfine, notInstalled('bwrap', 'bubblewrap'))
+  const prlimit = findProgram('prlimit', policy.programs)
+  if (prlimit === undefined) return refuse(cannotConfine, notInstalled('prlimit', 'util-linux'))
   const calls = processors[process.arch]
   if (calls === undefined)
     return refuse(cannotConfine, `there is no filter of system calls for ${process.arch}`)
@@ -102,6 +107,10 @@ export async function confine(args: readonly string[]): Promise<number> {
   } finally {
     way?.close()
   }
+}
+
+function notInstalled(program: string, packageName: string): string {
+  return `${program} is in no system folder: apt-get install ${packageName}, or name its folder in "programs" of the key "sandbox"`
 }
 
 function writableOf({ write = [], home }: ConfinePolicy): readonly string[] {
@@ -123,7 +132,14 @@ async function run(
 ): Promise<number> {
   const memory =
     policy.memoryMiB === undefined ? [] : [prlimit, `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
-  const options = optionBytes([...optionsOf(policy, command, way?.mounts ?? []), ...variables(policy, way)])
+  const mounts = policyMounts({
+    read: policy.read ?? [],
+    write: writableOf(policy),
+    untrusted: policy.untrusted ?? [],
+    programs: [process.execPath, command[0] ?? ''],
+    path: policy.env?.['PATH'],
+  })
+  const options = optionBytes([...optionsOf(policy, mounts, way?.mounts ?? []), ...variables(policy, way)])
   const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
   const [program = bwrap, ...rest] = [
     ...memory,
@@ -137,10 +153,12 @@ async function run(
     ...command,
   ]
   closeInheritedDescriptors()
+  const open = mounts.mounts.map(({ path }) => openPath(path))
   const child = spawn(program, rest, {
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe'],
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe', ...open],
     env: {},
   })
+  for (const descriptor of open) closeSync(descriptor)
   give(child, descriptors.filter, seccompFilter(calls))
   give(child, descriptors.options, options)
   passSignals(child)
@@ -241,66 +259,40 @@ function isPath(value: unknown): boolean {
 /** The options of bwrap: the system read-only, folders in memory, the program itself, and the paths of the policy. */
 function optionsOf(
   policy: ConfinePolicy,
-  [command = '']: readonly string[],
+  { mounts, links }: PolicyMounts,
   more: readonly string[],
 ): string[] {
-  const { read = [], network = 'none', cwd, env = {} } = policy
-  const named = writableOf(policy)
-  // A path below a folder that the program may write needs no mount, and may be a link that the program has made.
-  const isOutside = (path: string): boolean =>
-    !named.some((folder) => folder !== path && covers(folder, path))
-  const writable = named.filter(isOutside)
-  const programs = [process.execPath, command].flatMap((each) => programPaths(each, env, isOutside))
-  const readable = [...programs, ...read.filter(isOutside)]
-  const mounted = [...readable, ...writable]
-  const isReachable = cwd !== undefined && mounted.some((path) => covers(path, cwd))
+  const { network = 'none', cwd } = policy
+  const paths = mounts.map((mount) => mount.path)
+  const start = cwd === undefined ? undefined : realPlace(cwd)
+  const isReachable = start !== undefined && paths.some((path) => covers(path, start))
+  const [first] = mounts.filter((mount) => mount.isWritable)
   // bwrap makes parent folders of mounts in memory, where what the program writes would be lost.
-  const parents = parentsInMemory(mounted)
-  const root = mounted.some((path) => resolve(path) === '/') ? [] : ['/']
+  const parents = parentsInMemory(paths, links)
+  const root = paths.includes('/') ? [] : ['/']
   return [
     confinement(network === 'host', descriptors.filter),
     systemMounts(network === 'host'),
     procMounts(),
     ['--dev', '/dev', '--tmpfs', '/tmp'],
     parents.flatMap((path) => ['--tmpfs', path]),
-    readable.flatMap((path) => ['--ro-bind', path, path]),
-    writable.flatMap((path) => ['--bind', path, path]),
+    mounts.flatMap(({ path, isWritable }, index) => [
+      isWritable ? '--bind-fd' : '--ro-bind-fd',
+      String(descriptors.firstMount + index),
+      path,
+    ]),
+    links.flatMap(({ path, target }) => ['--symlink', target, path]),
     more,
     [...parents, ...root].flatMap((path) => ['--remount-ro', path]),
-    ['--chdir', isReachable ? cwd : (writable[0] ?? '/tmp')],
+    ['--chdir', isReachable ? start : (first?.path ?? '/tmp')],
   ].flat()
 }
 
-/** The folders below `/tmp` that hold mounts and are none themselves. */
-function parentsInMemory(mounted: readonly string[]): readonly string[] {
-  const paths = mounted.map((path) => resolve(path))
+/** The folders below `/tmp` that hold mounts or links and are none themselves. */
+function parentsInMemory(mounted: readonly string[], links: PolicyMounts['links']): readonly string[] {
+  const paths = [...mounted, ...links.map((link) => link.path)]
   const parents = paths.flatMap((path) => /^\/tmp\/[^/]+(?=\/)/.exec(path) ?? [])
   return [...new Set(parents)].filter((parent) => !paths.some((path) => covers(path, parent)))
-}
-
-const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
-
-/** The parts of an installation that its programs read; what else lies beside them, as in a home, stays hidden. */
-const installationParts = ['bin', 'lib', 'lib64', 'include', 'pyvenv.cfg']
-
-/** The files of a program outside the system folders: those of its Node or virtual environment, else the file. */
-function programPaths(command: string, env: Variables, isOutside: (path: string) => boolean): string[] {
-  const candidates = isAbsolute(command)
-    ? [command]
-    : pathFolders(env['PATH']).map((folder) => join(folder, command))
-  const found = candidates.find((path) => isProgram(path))
-  if (found === undefined || !isOutside(found)) return []
-  // Not after the search for an installation: that of `/bin` would be the root.
-  const own = [found, realpathSync(found)].filter(
-    (path) => !systemPaths.some((folder) => covers(folder, path)),
-  )
-  const paths = own.flatMap((path) => {
-    const installation = dirname(dirname(path))
-    const marks = ['lib/node_modules', 'pyvenv.cfg'].map((mark) => join(installation, mark))
-    if (!marks.some((mark) => existsSync(mark))) return [path]
-    return installationParts.map((part) => join(installation, part)).filter((part) => existsSync(part))
-  })
-  return [...new Set(paths)]
 }
 
 function variables({ env, home }: ConfinePolicy, way: WayOut | undefined): string[] {

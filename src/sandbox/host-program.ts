@@ -1,14 +1,15 @@
 // Programs of the host: their paths, and the output of short-lived ones.
 
-import { existsSync, realpathSync } from 'node:fs'
-import { delimiter, join, sep } from 'node:path'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { isProgram, pathFolders } from '../runtime/path-folders.js'
+import { isProgram } from '../runtime/path-folders.js'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 
-/** The folders of system programs; a PATH may name scripts before them that look for another program. */
+/** The folders of system programs. A PATH may name folders in which confined code could put a program. */
 export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 
 /** The variables of small programs of the system. */
@@ -48,32 +49,16 @@ export function systemProgram(
   return programOutput(runtime, { command, args, cwd: '/', env: systemEnvironment }, timeoutMs)
 }
 
-/** The first program of that name in the PATH, or in the folders of the system. */
-export function findProgram(name: string, env: Runtime['env']): string | undefined {
-  const folders = [...pathFolders(env['PATH']), ...systemFolders]
-  return folders.map((folder) => join(folder, name)).find((path) => isProgram(path))
+/** The program of that name in one of the folders `more`, or else in one of the system; it belongs to root or this user. */
+export function findProgram(name: string, more: readonly string[] = []): string | undefined {
+  return [...more, ...systemFolders].map((folder) => join(folder, name)).find((path) => isTrusted(path))
 }
 
-/**
- * The PATH without folders in which confined code may write.
- *
- * A PATH may name folders of a project (`node_modules/.bin`), where that code could put a program that would run on the host.
- */
-export function trustedPath(path: string | undefined, writable: readonly string[]): string {
-  const isWritable = (folder: string): boolean =>
-    writable.some((each) => covers(each, folder) || covers(each, realpathOf(folder)))
-  return pathFolders(path)
-    .filter((folder) => !isWritable(folder))
-    .join(delimiter)
-}
-
-/** Whether a path is this folder, or lies in it. */
-export function covers(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
-}
-
-function realpathOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path
+/** Whether this user may execute a file that nobody but its owner, who is root or this user, can write. */
+function isTrusted(path: string): boolean {
+  if (!isProgram(path)) return false
+  const { uid, mode } = statSync(path)
+  return (uid === 0 || uid === process.geteuid?.()) && (mode & 0o022) === 0
 }
 
 /** The most characters of stderr that are kept. */

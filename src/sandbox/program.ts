@@ -17,7 +17,6 @@ import {
   probedRuntime,
   runtimeIds,
 } from './runtimes.js'
-import { trustedPath } from './host-program.js'
 import { type SandboxService, openService } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
@@ -42,7 +41,7 @@ async function serve(): Promise<number> {
   })
   try {
     const settings = await readSettings()
-    const service = await openService({ settings, runtime: trusting(runtime, settings), log })
+    const service = await openService({ settings, runtime, log })
     const client = service.serve(stdio())
     await Promise.race([client, signal])
     await service.close()
@@ -54,12 +53,6 @@ async function serve(): Promise<number> {
   } finally {
     await runtime.close()
   }
-}
-
-/** The runtime finds no programs in volumes that code of sessions may write to. */
-function trusting(runtime: Runtime, { volumes }: SandboxSettings): Runtime {
-  const writable = volumes.flatMap(({ hostPath, isReadOnly }) => (isReadOnly ? [] : [hostPath]))
-  return { ...runtime, env: { ...runtime.env, PATH: trustedPath(runtime.env['PATH'], writable) } }
 }
 
 async function check(): Promise<number> {

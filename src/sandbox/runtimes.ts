@@ -18,7 +18,7 @@ import { StateFolder } from './state-folder.js'
 
 /** The settings from which runtimes are made; absent ones have their defaults. */
 export interface RuntimeSurroundings extends Partial<
-  Pick<SandboxSettings, 'serverUrl' | 'apiKey' | 'runAs' | 'network'>
+  Pick<SandboxSettings, 'serverUrl' | 'apiKey' | 'runAs' | 'network' | 'programs'>
 > {
   readonly runtime: Runtime
   readonly log: LogSink
@@ -103,15 +103,19 @@ function makeRuntime(
   around: RuntimeSurroundings,
   runAs: HostIdentity | undefined,
 ): SandboxRuntime {
-  const { runtime, log, stateFolder, programFolder: program = programFolder } = around
-  const host = new SessionHost(runtime, new StateFolder(stateFolder ?? defaultStateFolder(), runtime), runAs)
+  const { runtime, log, stateFolder, programFolder: program = programFolder, programs = [] } = around
+  const host = new SessionHost(
+    runtime,
+    new StateFolder(stateFolder ?? defaultStateFolder(), runtime, programs),
+    runAs,
+  )
   switch (id) {
     case 'microsandbox-server':
       return new MicrosandboxServerRuntime(around.serverUrl, around.apiKey, runtime, log)
     case 'bubblewrap':
-      return new BubblewrapRuntime(runtime, log, host, join(program, 'sandbox/guest/agent.js'))
+      return new BubblewrapRuntime(runtime, log, host, join(program, 'sandbox/guest/agent.js'), programs)
     case 'container':
-      return new ContainerRuntime(runtime, host, around.templates ?? [])
+      return new ContainerRuntime(runtime, host, around.templates ?? [], programs)
   }
 }
 

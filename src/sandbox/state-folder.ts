@@ -12,7 +12,8 @@ import { join, sep } from 'node:path'
 import process from 'node:process'
 import type { Child, Runtime } from '../runtime/runtime.js'
 import { errorCode, errorText } from '../text/error-text.js'
-import { covers, findProgram, programOutput, systemEnvironment, systemProgram } from './host-program.js'
+import { covers } from '../runtime/places.js'
+import { findProgram, programOutput, systemEnvironment, systemProgram } from './host-program.js'
 import { MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
 
@@ -37,11 +38,14 @@ export class StateFolder {
   readonly #runtime: Runtime
   readonly #name = random()
   readonly #sessions = new Map<string, string>()
+  readonly #programs: readonly string[]
   #made: Promise<Child> | undefined
 
-  constructor(root: string, runtime: Runtime) {
+  /** `programs` are folders of programs, besides those of the system. */
+  constructor(root: string, runtime: Runtime, programs: readonly string[] = []) {
     this.#root = root
     this.#runtime = runtime
+    this.#programs = programs
   }
 
   /** The name of the service's folder in the state folder. */
@@ -138,9 +142,9 @@ export class StateFolder {
 
   /** The command that runs another one while it holds a lock; empty when the system has no program for locks. */
   #locked(file: string, command: readonly string[]): string[] {
-    const flock = findProgram('flock', this.#runtime.env)
+    const flock = findProgram('flock', this.#programs)
     if (flock !== undefined) return [flock, '-n', file, ...command]
-    const lockf = findProgram('lockf', this.#runtime.env)
+    const lockf = findProgram('lockf', this.#programs)
     return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', '0', file, ...command]
   }
 

@@ -20,7 +20,14 @@ function sandboxOf(config: Configuration): ProcessSandbox | undefined {
   return server.sandbox
 }
 
-const none = { home: '/home/ann/.mcps-proxy/sandboxed/a%20b', network: 'none', read: [], write: [] }
+const none = {
+  home: '/home/ann/.mcps-proxy/sandboxed/a%20b-827ce11009e8',
+  network: 'none',
+  read: [],
+  write: [],
+  programs: [],
+  untrusted: [],
+}
 const vsCode = {
   sandbox: {
     network: { allowedDomains: ['a.example'] },

@@ -65,6 +65,7 @@ describe('a sandbox', () => {
       executionTimeoutMs: 300_000,
       executionTimeoutMsMax: 300_000,
       volumes: [],
+      programs: [],
       runAs: undefined,
       network: { kind: 'none' },
       templates: ['python', 'node'].map((name) => {

@@ -27,7 +27,7 @@ class FakeEngine {
     // Both, so that none of this machine is found.
     for (const name of ['docker', 'podman']) writeFileSync(join(bin, name), command, { mode: 0o755 })
     this.set('images', image)
-    this.runtime = { ...realRuntime(), env: { PATH: `${bin}:/usr/bin:/bin`, HOME: '/', SECRET: 'ours' } }
+    this.runtime = { ...realRuntime(), env: { PATH: '/usr/bin:/bin', HOME: '/', SECRET: 'ours' } }
     // Users of sessions pass through it.
     chmodSync(this.folder, 0o711)
     t.after(async () => {
@@ -53,6 +53,7 @@ class FakeEngine {
       log: () => undefined,
       stateFolder,
       templates: images,
+      programs: [join(this.folder, 'bin')],
     })
     this.#made.push(probed.runtime)
     return probed

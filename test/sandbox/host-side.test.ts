@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -23,7 +24,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
-import { trustedPath } from '../../src/sandbox/host-program.js'
+import { findProgram } from '../../src/sandbox/host-program.js'
 import { probeBubblewrap } from '../../src/sandbox/runtimes/bubblewrap/bubblewrap.js'
 import {
   type WantedInterpreter,
@@ -109,14 +110,11 @@ async function ended(path: string, machine: Partial<WatchedMachine>, looks = 3):
 }
 
 /** A systemd-run that says which limits it was asked for. */
-function systemd(answer: string): typeof runtime {
+function systemd(answer: string): Parameters<typeof findScopes> {
   made('systemd')
   written('systemd/systemd-run', `#!/bin/sh\necho "$@" >> ${folder}/systemd/asked\n${answer}\n`)
   chmodSync(join(folder, 'systemd/systemd-run'), 0o755)
-  return {
-    ...runtime,
-    env: { PATH: `${join(folder, 'systemd')}:/usr/bin:/bin`, XDG_RUNTIME_DIR: '/run/user/1' },
-  }
+  return [{ ...runtime, env: { XDG_RUNTIME_DIR: '/run/user/1' } }, 'probe', [join(folder, 'systemd')]]
 }
 
 describe('a state folder', { skip }, () => {
@@ -209,17 +207,35 @@ describe('a state folder', { skip }, () => {
 })
 
 describe('programs of the host', { skip }, () => {
-  test('are looked for in no folder of the PATH that code of sessions may write to, by any name', () => {
-    const project = join(folder, 'project')
-    mkdirSync(join(project, 'node_modules/.bin'), { recursive: true })
-    symlinkSync(join(project, 'node_modules/.bin'), join(folder, 'bin-link'))
-    const path = [
-      join(project, 'node_modules/.bin'),
-      join(folder, 'bin-link'),
-      `${project}-2/bin`,
-      '/usr/bin',
-    ]
-    assert.equal(trustedPath(path.join(':'), [project]), `${project}-2/bin:/usr/bin`)
+  const cases: readonly (readonly [title: string, mode: number, owner: number, isFound: boolean])[] = [
+    ['of this user', 0o755, process.getuid?.() ?? 0, true],
+    ['that others can write', 0o757, process.getuid?.() ?? 0, false],
+    ['that a group can write', 0o775, process.getuid?.() ?? 0, false],
+    ['of another user', 0o755, 65_534, false],
+  ]
+  for (const [title, mode, owner, isFound] of cases) {
+    const isOther = owner !== process.getuid?.()
+    test(
+      `one ${title} is ${isFound ? '' : 'not '}found`,
+      { skip: isOther && process.getuid?.() !== 0 },
+      () => {
+        const path = written('some-program', '#!/bin/sh\n')
+        chmodSync(path, mode)
+        if (isOther) chownSync(path, owner, owner)
+        assert.equal(findProgram('some-program', [folder]), isFound ? path : undefined)
+        rmSync(path)
+      },
+    )
+  }
+
+  test('are looked for in no folder of PATH', () => {
+    const path = written('some-program', '#!/bin/sh\n')
+    chmodSync(path, 0o755)
+    const before = process.env['PATH']
+    process.env['PATH'] = folder
+    assert.equal(findProgram('some-program'), undefined)
+    process.env['PATH'] = before
+    rmSync(path)
   })
 })
 
@@ -326,7 +342,7 @@ describe('an interpreter', { skip }, () => {
   test('that is a script is refused, and not executed', () => {
     const path = written('evil', `#!/bin/sh\nid > ${marker}\n`)
     chmodSync(path, 0o755)
-    assert.throws(() => findInterpreter(wanted(path), {}), /no script that starts it/)
+    assert.throws(() => findInterpreter(wanted(path), []), /no script that starts it/)
     assert.equal(existsSync(marker), false)
   })
 
@@ -336,14 +352,14 @@ describe('an interpreter', { skip }, () => {
     writeFileSync(path, binary)
     chmodSync(path, 0o755)
     const volume = { hostPath: join(folder, 'volume'), guestPath: '/p', isReadOnly: false }
-    assert.throws(() => findInterpreter(wanted(path, volume), {}), /lies in the volume .*volume, where code/)
+    assert.throws(() => findInterpreter(wanted(path, volume), []), /lies in the volume .*volume, where code/)
     const inside = { ...volume, hostPath: join(folder, 'volume/.venv/bin') }
-    assert.throws(() => findInterpreter(wanted(path, inside), {}), /lies in the volume/)
+    assert.throws(() => findInterpreter(wanted(path, inside), []), /lies in the volume/)
   })
 
   test('of a virtual environment is started by its own path, with its packages', () => {
     const path = environment('project')
-    assert.deepEqual(findInterpreter(wanted(path), {}), {
+    assert.deepEqual(findInterpreter(wanted(path), []), {
       program: path,
       paths: [join(folder, 'project/.venv')],
     })
@@ -353,7 +369,7 @@ describe('an interpreter', { skip }, () => {
     const path = join(made('opt/python/bin'), 'python3')
     writeFileSync(path, binary)
     chmodSync(path, 0o755)
-    assert.deepEqual(findInterpreter(wanted(path), {}), {
+    assert.deepEqual(findInterpreter(wanted(path), []), {
       program: path,
       paths: [join(folder, 'opt/python')],
     })
@@ -363,7 +379,7 @@ describe('an interpreter', { skip }, () => {
     const { HOME } = process.env
     process.env['HOME'] = join(folder, 'root')
     try {
-      assert.throws(() => findInterpreter(wanted(root), {}), /in no folder of its own/)
+      assert.throws(() => findInterpreter(wanted(root), []), /in no folder of its own/)
     } finally {
       process.env['HOME'] = HOME
     }
@@ -460,8 +476,7 @@ describe('a bwrap that cannot be used', { skip }, () => {
     test(`${title}, and is told apart`, async () => {
       const path = written('bwrap', `#!/bin/sh\n${script}\n`)
       chmodSync(path, 0o755)
-      const own = { ...runtime, env: { PATH: `${folder}:${process.env['PATH']}` } }
-      const { probe } = await probeBubblewrap(own, 'none', 'none', undefined)
+      const { probe } = await probeBubblewrap(runtime, 'none', 'none', undefined, [folder])
       rmSync(path)
       assert(probe.kind === 'unusable')
       assert.match(probe.why, why)
@@ -473,7 +488,7 @@ describe('a scope of systemd', { skip }, () => {
   const flavor = { cpus: 2, memoryMiB: 512, pids: 100, diskGiB: 1 }
 
   test('is used where the kernel holds what was asked for', async () => {
-    const scopes = await findScopes(systemd('printf "67108864\\n64\\n"'), 'probe')
+    const scopes = await findScopes(...systemd('printf "67108864\\n64\\n"'))
     assert.equal(scopes?.env['XDG_RUNTIME_DIR'], '/run/user/1')
     const user = process.getuid?.() === 0 ? [] : ['--user']
     assert.deepEqual(
@@ -490,7 +505,7 @@ describe('a scope of systemd', { skip }, () => {
 
   for (const answer of ['exit 1', 'printf "max\\nmax\\n"', 'echo Failed to connect to bus >&2; exit 1'])
     test(`is not used where it answers ${answer}`, async () =>
-      assert.equal(await findScopes(systemd(answer), 'probe'), undefined))
+      assert.equal(await findScopes(...systemd(answer)), undefined))
 
   test('that systemd has ended for lack of memory says so when its group is gone', async () => {
     const group = mkdtempSync(join(folder, 'group-'))

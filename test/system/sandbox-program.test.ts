@@ -222,6 +222,26 @@ describe('sandbox.js exec', () => {
     assert.equal(stdout, '')
     const [code, , stderr] = await run({ write: [own] }, [join(own, 'program')])
     assert.equal(code, 1, stderr)
+    symlinkSync(own, join(folder, 'alias'))
+    const behind = { read: [join(folder, 'alias/data')], write: [own] }
+    const [, seen] = await run(behind, ['sh', '-c', `cat ${folder}/alias/data/key ${own}/data/key`])
+    assert.equal(seen, '')
+    const other = { read: [join(own, 'data')], untrusted: [own] }
+    const [refused, , why] = await run(other, ['true'])
+    assert.deepEqual([refused, /which another confined program may have made/.test(why)], [126, true], why)
+  })
+
+  test('makes the other links to a path again, and keeps a folder readable in one that may be written', async () => {
+    const own = join(folder, 'work')
+    mkdirSync(join(own, 'config'), { recursive: true })
+    mkdirSync(join(folder, 'linked'))
+    writeFileSync(join(own, 'config/file'), 'kept\n')
+    symlinkSync('../work', join(folder, 'linked/link'))
+    const policy = { read: [join(own, 'config')], write: [join(folder, 'linked/link')] }
+    const line = `cd ${folder}/linked/link; cat config/file; touch new; mv config other; touch config/new`
+    const [, stdout, stderr] = await run(policy, ['sh', '-c', line])
+    assert.deepEqual([stdout, existsSync(join(own, 'new'))], ['kept\n', true])
+    assert.match(stderr, /cannot move .*busy.*Read-only file system/is)
   })
 
   test('lets root change no setting of the kernel', { skip: !isRoot }, async () => {
@@ -284,7 +304,7 @@ describe('sandbox.js exec', () => {
     for (const [policy, why] of [
       [
         { reads: [] },
-        '"reads" is no key of a policy, whose keys are read, write, network, home, cwd, env, memoryMiB',
+        '"reads" is no key of a policy, whose keys are read, write, untrusted, programs, network, home, cwd, env, memoryMiB',
       ],
       [{ constructor: [] }, '"constructor" is no key'],
       [{ read: ['relative'] }, `"read" ${paths}`],

@@ -88,6 +88,8 @@ export interface SandboxSettings {
   /** The limits that a call may ask for. */
   readonly executionTimeoutMsMax: number
   readonly volumes: readonly SandboxVolume[]
+  /** Folders of programs that the service adds, besides those of the system. Absolute. */
+  readonly programs: readonly string[]
   /** Whom programs of sessions run as where the service is root: `user`, `user:group`, or numbers; undefined: a user for each session. */
   readonly runAs: string | undefined
   readonly network: SandboxNetwork

@@ -96,6 +96,10 @@ export interface ProcessSandbox {
   readonly write: readonly string[]
   /** Its home folder, which it may write: what it installs is no other program's. Absolute. */
   readonly home: string
+  /** Folders of programs that the proxy adds, besides those of the system. Absolute. */
+  readonly programs: readonly string[]
+  /** Folders that other confined servers may write: no link there leads to a path above. */
+  readonly untrusted: readonly string[]
 }
 
 /** A server that runs as a child process and speaks on its stdin and stdout. */

@@ -7,6 +7,8 @@
 
 import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
+import { delimiter } from 'node:path'
+import { pathFolders } from '../../runtime/path-folders.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** A shell that reads lines, and acts at their end. */
@@ -132,11 +134,12 @@ done 2>/dev/null
 
 /** Starts the shell with nothing of ours: not our streams, our folder, our terminal, or our event loop. */
 export function startGuardianShell(env: Runtime['env']): GuardianShell {
-  const path = env['PATH']
+  // A PATH may name folders in which a server could put its own `sleep`.
+  const path = ['/usr/bin', '/bin', ...pathFolders(env['PATH'])].join(delimiter)
   // A list of processes shows one short line.
   const child = spawn('/bin/sh', ['-c', 'eval "$GUARDIAN"', 'mcps-proxy-guardian'], {
     cwd: '/',
-    env: { GUARDIAN: script, ...(path !== undefined && { PATH: path }) },
+    env: { GUARDIAN: script, PATH: path },
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   })

@@ -72,7 +72,7 @@ export function sandboxAttacks(title: string, scene: SandboxScene): void {
 
   describe(`${title}: limits`, () => {
     test('processes that want too much memory together: one is ended, and the limit is named', async (t) => {
-      if ((await findScopes(scene.runtime, 'probe')) === undefined)
+      if ((await findScopes(scene.runtime, 'probe', [])) === undefined)
         return t.skip('systemd makes no scopes here')
       const inside = await machine({ flavor: small })
       const greedy = await ran(

@@ -27,14 +27,22 @@ export class BubblewrapRuntime implements SandboxRuntime {
   readonly #log: LogSink
   readonly #host: SessionHost
   readonly #agentFile: string
+  readonly #programs: readonly string[]
   #findings: Promise<BubblewrapFindings> | undefined
 
-  /** `agentFile` is the bundle of the agent. */
-  constructor(runtime: Runtime, log: LogSink, host: SessionHost, agentFile: string) {
+  /** `agentFile` is the bundle of the agent, and `programs` are folders of programs besides those of the system. */
+  constructor(
+    runtime: Runtime,
+    log: LogSink,
+    host: SessionHost,
+    agentFile: string,
+    programs: readonly string[],
+  ) {
     this.#runtime = runtime
     this.#log = log
     this.#host = host
     this.#agentFile = agentFile
+    this.#programs = programs
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -48,7 +56,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
         probe.kind === 'unusable' ? `${probe.why}; ${probe.remedy}` : 'bubblewrap cannot be used',
       )
     const [runtime, log, disk] = [this.#runtime, this.#log, this.#host.disk]
-    const interpreter = findInterpreter(spec, runtime.env)
+    const interpreter = findInterpreter(spec, this.#programs)
     const place = await this.#host.prepare(spec)
     const machine = await startMachine({
       runtime,
@@ -79,7 +87,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
 
   #found(): Promise<BubblewrapFindings> {
     const identity = this.#host.identities.of('')
-    this.#findings ??= probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity)
+    this.#findings ??= probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity, this.#programs)
     return this.#findings
   }
 }
@@ -109,15 +117,16 @@ export async function probeBubblewrap(
   agentFile: string,
   name: string,
   identity: HostIdentity | undefined,
+  programs: readonly string[] = [],
 ): Promise<BubblewrapFindings> {
   if (process.platform !== 'linux') return unusable('it runs on Linux only', 'use the runtime container')
   const calls = processors[process.arch]
   if (calls === undefined)
     return unusable(`there is no filter of system calls for ${process.arch}`, 'use x64 or arm64')
-  const bwrap = findProgram('bwrap', runtime.env)
+  const bwrap = findProgram('bwrap', programs)
   if (bwrap === undefined) return unusable('bwrap is not installed', install)
-  const prlimit = findProgram('prlimit', runtime.env)
-  if (prlimit === undefined || !prlimit.startsWith('/'))
+  const prlimit = findProgram('prlimit', programs)
+  if (prlimit === undefined)
     return unusable(
       'prlimit is not installed',
       'install it: apt-get install util-linux (apk: util-linux-misc)',
@@ -136,7 +145,7 @@ export async function probeBubblewrap(
   if (agent === undefined)
     return unusable(`${agentFile} cannot be read`, 'install mcps-proxy again, or build it: npm run build')
   const shell = await readFile('/bin/sh')
-  const scopes = await findScopes(runtime, name)
+  const scopes = await findScopes(runtime, name, programs)
   const limits =
     scopes === undefined
       ? 'rlimits of each process; the memory of all programs of a session together is not limited (no systemd with cgroup v2)'

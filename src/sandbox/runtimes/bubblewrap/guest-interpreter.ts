@@ -7,8 +7,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync }
 import { Buffer } from 'node:buffer'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
-import { isProgram, pathFolders } from '../../../runtime/path-folders.js'
-import type { Runtime } from '../../../runtime/runtime.js'
+import { isProgram } from '../../../runtime/path-folders.js'
 import { systemFolders } from '../../host-program.js'
 import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
@@ -27,9 +26,9 @@ export interface WantedInterpreter {
 }
 
 /** @throws MachineStartError */
-export function findInterpreter(wanted: WantedInterpreter, env: Runtime['env']): GuestInterpreter {
+export function findInterpreter(wanted: WantedInterpreter, programs: readonly string[]): GuestInterpreter {
   const { language, interpreter, volumes } = wanted
-  const found = located(interpreter ?? usual(language, env), language)
+  const found = located(interpreter ?? usual(language, programs), language)
   for (const path of [found.program, ...found.paths]) {
     const volume = volumes.find(({ hostPath }) => overlap(hostPath, path))
     if (volume !== undefined)
@@ -46,9 +45,9 @@ export function nodeItself(): GuestInterpreter {
   return located(process.execPath, 'node')
 }
 
-function usual(language: SandboxLanguage, env: Runtime['env']): string {
+function usual(language: SandboxLanguage, programs: readonly string[]): string {
   if (language === 'node') return process.execPath
-  const folders = [...systemFolders, ...pathFolders(env['PATH'])]
+  const folders = [...programs, ...systemFolders]
   const found = folders.map((folder) => join(folder, 'python3')).find((path) => isBinary(path))
   if (found !== undefined) return found
   throw new MachineStartError('there is no python on this host: install it (apt-get install python3)')

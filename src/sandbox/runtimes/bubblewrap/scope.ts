@@ -34,8 +34,12 @@ export interface Scopes {
 }
 
 /** Undefined when systemd makes no scopes, or the kernel does not apply their limits. */
-export async function findScopes(runtime: Runtime, name: string): Promise<Scopes | undefined> {
-  const program = findProgram('systemd-run', runtime.env)
+export async function findScopes(
+  runtime: Runtime,
+  name: string,
+  programs: readonly string[],
+): Promise<Scopes | undefined> {
+  const program = findProgram('systemd-run', programs)
   if (program === undefined) return undefined
   const env = Object.fromEntries(
     BUS_VARIABLES.flatMap((each) => {

@@ -59,10 +59,13 @@ export class ContainerEngine {
 }
 
 /** The first engine that answers, or why none does. */
-export async function findEngine(runtime: Runtime): Promise<ContainerEngine | string> {
+export async function findEngine(
+  runtime: Runtime,
+  folders: readonly string[],
+): Promise<ContainerEngine | string> {
   const reasons: string[] = []
   for (const kind of programs) {
-    const program = findProgram(kind, runtime.env)
+    const program = findProgram(kind, folders)
     if (program === undefined) continue
     const engine = new ContainerEngine(runtime, kind, program)
     const { code, stderr } = await engine.ask(['ps', '--quiet'])

@@ -22,13 +22,21 @@ export class ContainerRuntime implements SandboxRuntime {
   readonly #runtime: Runtime
   readonly #host: SessionHost
   readonly #templates: readonly TemplateImage[]
+  readonly #programs: readonly string[]
   #engine: Promise<ContainerEngine | string> | undefined
   #starts = 0
 
-  constructor(runtime: Runtime, host: SessionHost, templates: readonly TemplateImage[]) {
+  /** `programs` are folders of programs besides those of the system. */
+  constructor(
+    runtime: Runtime,
+    host: SessionHost,
+    templates: readonly TemplateImage[],
+    programs: readonly string[],
+  ) {
     this.#runtime = runtime
     this.#host = host
     this.#templates = templates
+    this.#programs = programs
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -102,7 +110,7 @@ export class ContainerRuntime implements SandboxRuntime {
   }
 
   #found(): Promise<ContainerEngine | string> {
-    this.#engine ??= findEngine(this.#runtime)
+    this.#engine ??= findEngine(this.#runtime, this.#programs)
     return this.#engine
   }
 }

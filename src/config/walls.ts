@@ -1,0 +1,150 @@
+// The walls of all confined servers together: no confined program may write what the proxy obeys, or what another server runs.
+//
+// A server with such walls is not started. Folders of PATH that a confined program may write are skipped for all other servers,
+// because the program could put a command there.
+
+import { delimiter, resolve } from 'node:path'
+import { programFolder } from '../folder.js'
+import {
+  type Place,
+  type RealFolders,
+  folderThatReaches,
+  folderThatReplaces,
+  placesOf,
+  realFolders,
+} from '../runtime/places.js'
+import type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
+import type { Environment, SchemaConfig } from './configuration.js'
+import { ownFiles, sandboxedFolder } from './file.js'
+
+export interface WallsContext {
+  /** The files that the configuration consists of and names. */
+  readonly files: ReadonlySet<string>
+  readonly env: Environment
+  readonly home: string
+  readonly warn: (schema: string, server: ServerConfig, message: string) => void
+}
+
+/** The schemas, with what the walls of one server mean for the others. */
+export function withWalls(
+  schemas: ReadonlyMap<string, SchemaConfig>,
+  { files, env, home, warn }: WallsContext,
+): Map<string, SchemaConfig> {
+  const walled = [...schemas.values()].flatMap(({ name, servers }) =>
+    servers.flatMap((server) => walledServer(server, name) ?? []),
+  )
+  if (walled.length === 0) return new Map(schemas)
+  const programs = walled.flatMap((each) => each.programs)
+  const obeyed = [process.execPath, programFolder, ...ownFiles(home), ...files, ...programs]
+  const places = [...obeyed, sandboxedFolder(home)].map((path) => placesOf(path))
+  const refusals = new Map(walled.map((each) => [each.server, refusalOf(each, places)]))
+  for (const { server, schema } of walled) {
+    const refusal = refusals.get(server)
+    if (refusal !== undefined && !server.disabled) warn(schema, server, `is disabled: ${refusal}`)
+  }
+  const paths = new SafePaths(walled, env)
+  const result = new Map(
+    [...schemas].map(([name, schema]) => {
+      const servers = schema.servers.map((server) => {
+        const refusal = refusals.get(server)
+        const refused =
+          refusal === undefined ? server : { ...server, unavailable: server.unavailable ?? refusal }
+        return refused.kind === 'stdio' ? amongOthers(refused, server, walled, paths) : refused
+      })
+      return [name, { ...schema, servers }]
+    }),
+  )
+  for (const [{ schema, server }, folders] of paths.skipped)
+    warn(
+      schema,
+      server,
+      `may write ${[...folders].join(', ')} of PATH, where other servers look for no program now`,
+    )
+  return result
+}
+
+/** A server that confines what it runs, and the folders of the host that are open to that. */
+interface WalledServer {
+  readonly schema: string
+  readonly server: ServerConfig
+  /** The folders that the configuration opens; the home of the server is not one of them. */
+  readonly named: RealFolders
+  readonly open: RealFolders
+  readonly programs: readonly string[]
+}
+
+function walledServer(server: ServerConfig, schema: string): WalledServer | undefined {
+  if (server.kind === 'stdio' && server.sandbox !== undefined) {
+    const { read, write, home, programs } = server.sandbox
+    const named = realFolders({ read, write })
+    return { schema, server, named, open: realFolders({ read, write: [...write, home] }), programs }
+  }
+  if (server.kind !== 'sandbox') return undefined
+  const { volumes, programs } = server.sandbox
+  const write = volumes.flatMap(({ hostPath, isReadOnly }) => (isReadOnly ? [] : [hostPath]))
+  const named = realFolders({ read: [], write })
+  return { schema, server, named, open: named, programs }
+}
+
+/** Why a server is not started: the folder that it may write, what lies there, and the key to change. */
+function refusalOf(
+  { server, named }: WalledServer,
+  obeyed: readonly (readonly Place[])[],
+): string | undefined {
+  for (const places of obeyed) {
+    const folder = folderThatReaches(places, named)
+    if (folder === undefined) continue
+    const change =
+      server.kind === 'sandbox'
+        ? `add :ro to ${folder} in "volumes", or name a folder without it`
+        : `choose other folders in "write", or add to "read" a folder directly in ${folder} that holds it`
+    return `what it runs may write ${folder}, and could replace ${places.at(-1)?.path ?? ''}, which the proxy obeys; ${change}`
+  }
+  return undefined
+}
+
+/** The PATH of each server without the folders in which what other servers run could put a program. */
+class SafePaths {
+  readonly skipped = new Map<WalledServer, Set<string>>()
+  readonly #walled: readonly WalledServer[]
+  readonly #env: Environment
+  readonly #places = new Map<string, readonly Place[]>()
+
+  constructor(walled: readonly WalledServer[], env: Environment) {
+    this.#walled = walled
+    this.#env = env
+  }
+
+  /** Undefined when nothing has to be left out. */
+  without({ env, cwd }: StdioServerConfig, itself: ServerConfig): string | undefined {
+    const folders = (env['PATH'] ?? this.#env['PATH'] ?? '').split(delimiter)
+    const safe = folders.filter((folder) => {
+      const path = resolve(cwd, folder)
+      const places = this.#places.get(path) ?? placesOf(path)
+      this.#places.set(path, places)
+      const writers = this.#walled.filter(
+        ({ server, open }) => server !== itself && folderThatReplaces(places, open) !== undefined,
+      )
+      for (const each of writers) this.skipped.set(each, (this.skipped.get(each) ?? new Set()).add(path))
+      return writers.length === 0
+    })
+    return safe.length === folders.length ? undefined : safe.join(delimiter)
+  }
+}
+
+/** A server beside others: its PATH, and the folders in which links may be theirs. */
+function amongOthers(
+  server: StdioServerConfig,
+  itself: ServerConfig,
+  walled: readonly WalledServer[],
+  paths: SafePaths,
+): StdioServerConfig {
+  const path = paths.without(server, itself)
+  const others = walled.filter((each) => each.server !== itself)
+  const untrusted = [...new Set(others.flatMap(({ open }) => open.writable.map(({ real }) => real)))]
+  return {
+    ...server,
+    ...(path !== undefined && { env: { ...server.env, PATH: path } }),
+    ...(server.sandbox && { sandbox: { ...server.sandbox, untrusted } }),
+  }
+}
