@@ -185,16 +185,10 @@ the first client sees the lists at once. The exit code is 1 when a server failed
     group: 'SET UP',
     details: `Starts every server and compares its tools, prompts and instructions with mcps.lock, which
 stands beside the configuration file. A server that is not locked yet is locked with what it lists;
-each other change is printed, with its classes and what differs. --accept takes over what a server
-or a tool is now, --reject keeps it hidden from clients, and --check writes nothing. The exit code
-is 1 where a server differs from the lock or cannot be listed. Characters that nobody sees are
-always named.`,
-    examples: [
-      'mcps-proxy lock',
-      'mcps-proxy lock --check',
-      'mcps-proxy lock --accept files/read_file',
-      'mcps-proxy lock --reject files',
-    ],
+each other change is printed, with what differs. --accept takes over what a server or a tool is now,
+and --check writes nothing. The exit code is 1 where a server differs from the lock or cannot be
+listed. Invisible characters are always named.`,
+    examples: ['mcps-proxy lock', 'mcps-proxy lock --check', 'mcps-proxy lock --accept files/read_file'],
   },
   {
     name: 'list',

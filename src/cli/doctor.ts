@@ -191,7 +191,7 @@ const inDetail: Lines = (server, trial, env) => {
 }
 
 function lockLines({ changes }: Trial): string[] {
-  const names = changes.map(({ kind, name }) => (kind === 'instructions' ? kind : name)).slice(0, CHANGES_MAX)
+  const names = changes.map(({ name }) => name).slice(0, CHANGES_MAX)
   const more = changes.length > CHANGES_MAX ? ', …' : ''
   if (changes.length === 0) return []
   return [`not as in mcps.lock: ${names.join(', ')}${more}; mcps-proxy lock shows what differs`]

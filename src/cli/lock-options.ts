@@ -6,7 +6,7 @@ import type { CommandLine, UsageMistake } from './tokens.js'
 export interface LockCommand {
   readonly kind: 'lock'
   /** `write` records what is not locked yet, and `check` writes nothing. */
-  readonly what: 'write' | 'check' | 'accept' | 'reject'
+  readonly what: 'write' | 'check' | 'accept'
   /** Servers as `files`, and their tools and prompts as `files/read_file`; all changes where there is none. */
   readonly names: readonly string[]
   readonly config: string | undefined
@@ -15,7 +15,7 @@ export interface LockCommand {
   readonly json: boolean
 }
 
-const flags = ['check', 'accept', 'reject'] as const
+const flags = ['check', 'accept'] as const
 
 export function lockCommandOf({ words, rest, values, lists }: CommandLine): LockCommand | UsageMistake {
   const [what, other] = flags.filter((each) => values.has(each))
@@ -29,7 +29,7 @@ export function lockCommandOf({ words, rest, values, lists }: CommandLine): Lock
   return {
     kind: 'lock',
     what: what ?? 'write',
-    names: what === 'accept' || what === 'reject' ? (lists.get(what) ?? []) : [],
+    names: what === 'accept' ? (lists.get(what) ?? []) : [],
     config: values.get('config'),
     schema: values.get('schema'),
     json: values.has('json'),

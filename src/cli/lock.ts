@@ -1,27 +1,32 @@
-// `lock`: lists every server once, compares that with `mcps.lock`, and writes what was not locked, accepted or rejected.
+// `lock`: lists every server once, compares that with `mcps.lock`, and writes what was not locked or is accepted.
 
 import { isAbsolute } from 'node:path'
 import { enabledSchemas, selectSchema } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
-import { changesNamed, nothingLocked, withAccepted, withBaseline, withRejected } from '../lock/accept.js'
-import { changeInWords, subjectOf } from '../lock/change-words.js'
 import {
   type Change,
   changesOf,
-  type Content,
+  differences,
+  lockedAs,
   type ListedServer,
-  type LockedServer,
+  ListReader,
+  subjectOf,
+  unseenLines,
+  withAccepted,
+} from '../lock/changes.js'
+import {
+  type Contents,
+  LockError,
   lockedKinds,
-} from '../lock/compare.js'
-import { unseenLines } from '../lock/difference.js'
-import { Contents } from '../lock/listed.js'
-import { LockError, type LockedSchemas } from '../lock/lock-text.js'
+  type LockedSchemas,
+  type LockedServer,
+} from '../lock/lock-file.js'
 import { LockStore, withServer } from '../lock/store.js'
 import { listAsAskable, tryServer } from '../proxy/trial.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { escapeText } from '../text/escape.js'
 import { errorText } from '../text/error-text.js'
-import type { Listed, ListGuard, LockedKind } from '../upstream/contracts/list-guard.js'
+import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { counted } from '../text/counted.js'
@@ -42,9 +47,9 @@ interface Candidate {
 /** The result for one server. */
 interface Found extends Candidate {
   readonly failure: string | undefined
-  /** For each kind of client; empty where the server could not be listed. */
-  readonly listed: readonly ListedServer[]
-  /** Those that no person has decided about, behind what the command did. */
+  /** Undefined where the server could not be listed. */
+  readonly listed: ListedServer | undefined
+  /** What is left of them behind what the command did. */
   readonly changes: readonly Change[]
   /** In words. */
   readonly done: string | undefined
@@ -143,82 +148,72 @@ async function listOnce(config: Configuration, each: Candidate, runtime: Runtime
   const recorder = new Recorder()
   const options = { runtime, profile: undefined, guard: recorder }
   const trial = await tryServer(config, each.schema, each.server, options)
-  const isListed = recorder.listed.size > 0
+  const isListed = recorder.listed !== undefined
   const failure = trial.failure ?? (isListed ? undefined : (trial.warnings[0] ?? 'not every list came'))
-  if (failure !== undefined) return { ...each, failure, listed: [] }
+  if (failure !== undefined) return { ...each, failure, listed: undefined }
   await listAsAskable(config, each.schema, each.server, runtime, recorder)
-  return { ...each, failure, listed: [...recorder.listed.values()] }
+  return { ...each, failure, listed: recorder.listed }
 }
 
-/** Remembers the lists of one server, by kinds of clients. */
+/** Remembers what one server lists to any kind of client. */
 class Recorder implements ListGuard {
-  readonly #contents = new Contents()
-  readonly listed = new Map<string, ListedServer>()
+  readonly #reader = new ListReader()
+  listed: ListedServer | undefined
 
   judge(): undefined {
     return undefined
   }
 
   complete(_config: ServerConfig, listed: Listed, isWhole: boolean): void {
-    if (isWhole) this.listed.set(listed.client, this.#contents.of(listed))
+    if (!isWhole) return
+    const [before, now] = [this.listed, this.#reader.read(listed)]
+    const all = (kind: (typeof lockedKinds)[number]): Contents =>
+      new Map([...(now[kind] ?? []), ...(before?.[kind] ?? [])])
+    this.listed = { instructions: all('instructions'), tools: all('tools'), prompts: all('prompts') }
   }
 }
-
-const verbs = { write: undefined, check: undefined, accept: 'accepted', reject: 'rejected' } as const
 
 /** The changes that are left behind the command, with what it did. */
 function judged(command: LockCommand, schemas: LockedSchemas, tried: Tried): Found {
   const before = schemas.get(tried.schema.name)?.get(tried.server.name)
-  if (tried.listed.length === 0) return { ...tried, changes: [], done: undefined }
-  const isNeeded = command.what === 'check' || command.what === 'reject'
-  if (before === undefined && isNeeded)
-    return { ...tried, failure: 'not locked yet; mcps-proxy lock does that', changes: [], done: undefined }
-  const verb = verbs[command.what]
-  const count = before === undefined ? 0 : allChanges(before, tried.listed, tried.items).length
-  const isNamed = tried.items.length > 0
-  const ofCommand =
-    verb && (count === 0 && isNamed ? `no change has that name` : `${verb} ${counted(count, 'change')}`)
-  const after = changed(command, before, tried)
-  const changes = allChanges(after, tried.listed, []).filter(({ isRejected }) => !isRejected)
-  return { ...tried, changes, done: before === undefined ? 'locked' : ofCommand }
+  const { listed, items } = tried
+  if (listed === undefined) return { ...tried, changes: [], done: undefined }
+  if (before === undefined) {
+    const isChecked = command.what === 'check'
+    const failure = isChecked ? 'not locked yet; mcps-proxy lock does that' : undefined
+    return { ...tried, failure, changes: [], done: isChecked ? undefined : 'locked' }
+  }
+  const count = changesNamed(before, listed, items).length
+  const isNone = count === 0 && items.length > 0
+  const done = isNone ? 'no change has that name' : `accepted ${counted(count, 'change')}`
+  const changes = changesOf(changed(command, before, tried), listed, true)
+  return { ...tried, changes, done: command.what === 'accept' ? done : undefined }
 }
 
-/** The changes for all kinds of clients, each once; `items` are those that are meant, or all. */
-function allChanges(
-  locked: LockedServer,
-  listed: readonly ListedServer[],
-  items: readonly string[],
-): readonly Change[] {
-  const all = listed.flatMap((each) => changesOf(locked, each))
-  const once = new Map(all.map((change) => [`${change.kind} ${change.name}`, change]))
-  return items.length === 0
-    ? [...once.values()]
-    : items.flatMap((item) => changesNamed([...once.values()], item))
+/** The changes that are meant; all where no item is named. */
+function changesNamed(locked: LockedServer, listed: ListedServer, items: readonly string[]): Change[] {
+  const changes = changesOf(locked, listed, true)
+  return items.length === 0 ? changes : changes.filter(({ name }) => items.includes(name))
 }
 
 /** The lock of one server behind the command. */
 function changed(
   { what }: LockCommand,
-  before: LockedServer | undefined,
-  { listed, items }: Tried,
+  before: LockedServer,
+  { listed, items }: Pick<Tried, 'listed' | 'items'>,
 ): LockedServer {
-  if (before !== undefined && what === 'reject')
-    return withRejected(before, allChanges(before, listed, items))
-  const accepted =
-    before === undefined || what !== 'accept'
-      ? before
-      : listed.reduce((locked, each) => withAccepted(locked, each, allChanges(locked, [each], items)), before)
-  if (accepted !== undefined && what === 'check') return accepted
-  return listed.reduce(withBaseline, accepted ?? nothingLocked)
+  if (what !== 'accept' || listed === undefined) return before
+  return withAccepted(before, changesNamed(before, listed, items))
 }
 
 /** The lock with what the command does, on top of what the file has now. */
 function written(command: LockCommand, fresh: LockedSchemas, tried: readonly Tried[]): LockedSchemas {
   return tried.reduce((schemas, each) => {
     const { schema, server, listed } = each
+    if (listed === undefined) return schemas
     const before = schemas.get(schema.name)?.get(server.name)
-    if (listed.length === 0 || (before === undefined && command.what === 'reject')) return schemas
-    return withServer(schemas, schema.name, server.name, changed(command, before, each))
+    const after = before === undefined ? lockedAs(listed) : changed(command, before, each)
+    return withServer(schemas, schema.name, server.name, after)
   }, fresh)
 }
 
@@ -252,47 +247,38 @@ function inWords(found: Found, clean: Clean): string {
     ]
       .filter(Boolean)
       .join(', ')
-  const head = `${shown(label)}: ${shown(state === '' ? 'unchanged' : state)}${listed.length === 0 ? '' : `, ${countsOf(listed)}`}`
+  const head = `${shown(label)}: ${shown(state === '' ? 'unchanged' : state)}${listed === undefined ? '' : `, ${countsOf(listed)}`}`
   const lines = changes.flatMap((change) => [
-    `  ${shown(subjectOf(change))}: ${change.classes.join(', ')}`,
-    ...changeInWords(change).map((line) => `    ${shown(line)}`),
+    `  ${shown(subjectOf(change))}: ${change.change}`,
+    ...(change.change === 'removed' ? [] : differences(change)).map((line) => `    ${shown(line)}`),
   ])
   return `${[head, ...lines, ...unseenOf(found).map((line) => `  ! ${shown(line)}`)].join('\n')}\n`
 }
 
-function countsOf(listed: readonly ListedServer[]): string {
-  const count = (kind: LockedKind): number =>
-    new Set(listed.flatMap(({ lists }) => [...(lists[kind]?.keys() ?? [])])).size
-  return lockedKinds.map((kind) => counted(count(kind), kind.slice(0, -1))).join(', ')
+function countsOf({ tools, prompts }: ListedServer): string {
+  return `${counted(tools?.size ?? 0, 'tool')}, ${counted(prompts?.size ?? 0, 'prompt')}`
 }
 
 /** The invisible characters of everything that is listed, of what was accepted too. */
 function unseenOf({ listed }: Found): string[] {
-  const lines = listed.flatMap(({ instructions, lists }) => [
-    ...(instructions === undefined ? [] : unseenAbout({ kind: 'instructions', name: '' }, instructions)),
-    ...lockedKinds.flatMap((kind) =>
-      [...(lists[kind] ?? [])].flatMap(([name, content]) => unseenAbout({ kind, name }, content)),
+  return lockedKinds.flatMap((kind) =>
+    [...(listed?.[kind] ?? [])].flatMap(([name, content]) =>
+      unseenLines(content).map((line) => `${subjectOf({ kind, name })}: ${line}`),
     ),
-  ])
-  return [...new Set(lines)]
-}
-
-function unseenAbout(subject: Pick<Change, 'kind' | 'name'>, { json }: Content): string[] {
-  return unseenLines(subject.name, json).map((line) => `${subjectOf(subject)}: ${line}`)
+  )
 }
 
 function inJson(found: Found, clean: Clean): string {
   const { schema, server, failure, changes, done } = found
-  const lines = (change: Change): string[] => changeInWords(change).map(clean)
   return `${JSON.stringify({
     schema: schema.name,
     server: server.name,
     ok: failure === undefined && changes.length === 0,
     failure: failure === undefined ? undefined : clean(failure),
     done,
-    changes: changes.map((change) => {
-      const { kind, name, from, classes } = change
-      return { kind, name, from, classes, differences: lines(change) }
+    changes: changes.map(({ kind, name, change, before, after }) => {
+      const lines = change === 'removed' ? [] : differences({ before, after })
+      return { kind, name, change, differences: lines.map(clean) }
     }),
     unseen: unseenOf(found).map(clean),
   })}\n`

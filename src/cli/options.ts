@@ -122,9 +122,6 @@ export const options: readonly Option[] = [
   valued('accept', 'SERVER[/TOOL]', 'What it lists now is right; may be given again', ['lock'], {
     kind: 'list',
   }),
-  valued('reject', 'SERVER[/TOOL]', 'Hide what differs until it is accepted', ['lock'], {
-    kind: 'list',
-  }),
   option('yes', 'Write the changes without a question', ['import'], { aliases: ['y'] }),
   option('dry-run', 'Print the changes and write nothing', ['import']),
   option('undo', 'Take back the last import', ['import']),

@@ -3,7 +3,6 @@
 // The types are made from the tables of fields that the validator reads with, so that the two cannot part. A key that is
 // undefined counts as absent.
 
-import type { ChangeAction, ChangeClass } from '../upstream/contracts/list-guard.js'
 import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
 import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { AuditValues } from './audit.js'
@@ -61,15 +60,9 @@ type TypeOf<Kind> = {
   [T in keyof typeof kindByType]: (typeof kindByType)[T] extends Kind ? T : never
 }[keyof typeof kindByType]
 
-/** The actions for changes, the same for all or by class. */
-type OnChangeJson = ChangeAction | Keys<Record<ChangeClass | 'default', ChangeAction>>
-
-type LockJson<Values> =
-  boolean | (Keys<Omit<Values, 'onChange'>> & { readonly onChange?: OnChangeJson | undefined })
-
 type AnyServerKeys = Keys<ServerValues> &
   Keys<SharedValues> & {
-    readonly lock?: LockJson<ServerLockValues> | undefined
+    readonly lock?: boolean | Keys<ServerLockValues> | undefined
     readonly tools?:
       (Keys<ToolFilter> & { readonly timeouts?: Readonly<Record<string, Keys<CallTimeValues>>> }) | undefined
   }
@@ -167,7 +160,7 @@ export type ConfigurationJson = Shape &
       | undefined
     readonly profiles?: Readonly<Record<string, ProfileJson>> | undefined
     readonly limits?: readonly KeysWith<LimitValues, 'perMinute'>[] | undefined
-    readonly lock?: LockJson<LockValues> | undefined
+    readonly lock?: boolean | Keys<LockValues> | undefined
     readonly inputs?: readonly KeysWith<InputConfig, 'id' | 'type'>[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
     /** A file, or `stderr`. */

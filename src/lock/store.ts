@@ -6,11 +6,9 @@ import { replaceFile } from '../runtime/replace-file.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import type { ListGuard } from '../upstream/contracts/list-guard.js'
-import { withBaseline } from './accept.js'
-import type { Change, ListedServer, LockedServer } from './compare.js'
+import { type Change, lockedAs, type ListedServer, ListReader } from './changes.js'
 import { type LockState, type LockWriter, SchemaGuard } from './guard.js'
-import { Contents } from './listed.js'
-import { decodeLock, encodeLock, LockError, type LockedSchemas } from './lock-text.js'
+import { decodeLock, encodeLock, LockError, type LockedSchemas, type LockedServer } from './lock-file.js'
 
 /** A lock of a thousand tools has about two megabytes. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -34,7 +32,7 @@ export class LockStore implements LockWriter {
   readonly path: string
   readonly #runtime: LockRuntime
   readonly #log: LogSink
-  readonly #contents = new Contents()
+  readonly #reader = new ListReader()
   readonly #logged = new Set<string>()
   readonly #guards = new Map<string, ListGuard>()
   /** The text that was read or written last; undefined where there is no file. */
@@ -81,7 +79,7 @@ export class LockStore implements LockWriter {
   guard(schema: string): ListGuard {
     const known = this.#guards.get(schema)
     if (known !== undefined) return known
-    const guard = new SchemaGuard(schema, this.#state, this.#contents, this)
+    const guard = new SchemaGuard(schema, this.#state, this.#reader, this)
     this.#guards.set(schema, guard)
     return guard
   }
@@ -162,9 +160,8 @@ function inWords(path: string, error: unknown): string {
 }
 
 function withFirst(schemas: LockedSchemas, { schema, server, listed }: FirstList): LockedSchemas {
-  const locked = schemas.get(schema)?.get(server)
-  const next = withBaseline(locked, listed)
-  return next === locked ? schemas : withServer(schemas, schema, server, next)
+  const isLocked = schemas.get(schema)?.has(server) === true
+  return isLocked ? schemas : withServer(schemas, schema, server, lockedAs(listed))
 }
 
 /** The lock with another entry for one server; undefined takes it out. */

@@ -108,7 +108,7 @@ export function isAskable(capabilities: ClientCapabilities): boolean {
 export const everyAskable: readonly string[] = ['elicitation', 'roots', 'sampling']
 
 /** What a server could ask this client for, in one order. */
-export function askableNames({ names }: ClientCapabilities): string[] {
+function askableNames({ names }: ClientCapabilities): string[] {
   return everyAskable.filter((name) => names.has(name))
 }
 

@@ -79,43 +79,41 @@ describe('lock', () => {
     assert.deepEqual([changed.code, readFileSync(it.lock, 'utf8')], [1, text])
     assert.match(
       changed.out,
-      /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': description\n {4}description: Gives\{\+<U\+200B> all\+\}\n {2}the tool 'more': new\n/,
+      /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': changed\n {4}description: "Gives\{\+<U\+200B> all\+\}"\n {2}the tool 'more': new\n/,
     )
-    assert.match(
-      changed.out,
-      /\n {2}! the tool 'give': U\+200B \(zero-width\) at character 6 of description\n/,
-    )
+    assert.match(changed.out, /\n {2}! the tool 'give': U\+200B in description\n/)
     const { out, code } = it.run('lock', '--check', '--json')
     const line = parsed(out)
     assert.deepEqual(
-      [code, at(line, 'ok'), listAt(line, 'changes').map((each) => [at(each, 'name'), at(each, 'classes')])],
+      [code, at(line, 'ok'), listAt(line, 'changes').map((each) => [at(each, 'name'), at(each, 'change')])],
       [
         1,
         false,
         [
-          ['give', ['description']],
-          ['more', ['new']],
+          ['give', 'changed'],
+          ['more', 'new'],
         ],
       ],
     )
     assert.match(it.run('doctor').out, /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/)
   })
 
-  test('--accept and --reject decide about a tool or a whole server', (t) => {
+  test('--accept takes over a tool or a whole server', (t) => {
     const it = machine(t)
     it.run('lock')
     it.lists(take, poisoned, { ...take, name: 'more' })
     const one = it.run('lock', '--accept', 's/give')
     assert.equal(one.code, 1)
     assert.match(one.out, /s: accepted 1 change, 1 change left, 3 tools, 1 prompt\n {2}the tool 'more': new/)
-    const both = it.run('lock', '--reject', 's')
-    assert.deepEqual([both.code, /s: rejected 1 change, 3 tools/.test(both.out)], [0, true])
-    assert.equal(it.run('lock', '--check').code, 0, 'a decision is no difference')
-    assert.equal(it.run('lock', '--accept', 's').code, 0)
-    assert.equal(
-      at(parsed(readFileSync(it.lock, 'utf8')), 'schemas', 'default', 's', 'tools', 'more', 'rejected'),
-      undefined,
-    )
+    const both = it.run('lock', '--accept', 's')
+    assert.deepEqual([both.code, /s: accepted 1 change, 3 tools/.test(both.out)], [0, true])
+    assert.equal(it.run('lock', '--check').code, 0)
+    it.lists(take)
+    const gone = it.run('lock', '--check')
+    assert.match(gone.out, /the tool 'give': removed\n {2}the tool 'more': removed\n/)
+    assert.equal(it.run('lock', '--accept', 's/give', '--accept', 's/more').code, 0)
+    const tools = at(parsed(readFileSync(it.lock, 'utf8')), 'schemas', 'default', 's', 'tools')
+    assert.deepEqual(Object.keys(Object(tools)), ['take'])
   })
 
   test('takes out what has left the configuration, and records no server that is down as empty', (t) => {
@@ -135,9 +133,9 @@ describe('lock', () => {
       ['--accept', 'nothing/there'],
       /no server that is locked is called "nothing\/there"; write SERVER or SERVER\/TOOL/,
     ],
-    [['--accept', 's', '--reject', 's'], /--accept and --reject cannot be used together/],
+    [['--accept', 's', '--check'], /--check and --accept cannot be used together/],
     [['extra'], /lock takes no word like "extra"/],
-    [['--reject', 'off'], /no server that is locked is called "off"/],
+    [['--accept', 'off'], /no server that is locked is called "off"/],
   ] as const)
     test(`${args.join(' ')} is refused`, (t) => {
       const it = machine(t, { off: { ...itEcho(), lock: false } })
@@ -150,7 +148,7 @@ describe('lock', () => {
     writeFileSync(it.lock, '{"lockVersion":7}')
     const { code, err } = it.run('lock')
     assert.equal(code, 1)
-    const problem = /mcps\.lock has no "lockVersion": 1; restore it from git, or remove it/
+    const problem = /mcps\.lock has no "lockVersion": 2; restore it from git, or remove it/
     assert.match(err, problem)
     assert.match(it.run('check').out, problem)
     const doctor = it.run('doctor')
@@ -185,10 +183,7 @@ for (const [client, isTyped] of eras)
       // The list of the last run, which is as it was accepted, is shown until the server has started.
       await untilAnswered(async () => (await names()) === 's__take')
       const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
-      assert.match(
-        textAt(value, 'error', 'message'),
-        /the tool 'give' is not as it was accepted \(description\)/,
-      )
+      assert.match(textAt(value, 'error', 'message'), /the tool 'give' is not as it was accepted \(changed\)/)
       assert.equal(it.run('lock', '--accept', 's').code, 0)
       await untilAnswered(async () => (await names()) === 's__take,s__give')
     })

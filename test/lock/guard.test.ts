@@ -1,14 +1,11 @@
-// What follows from a change, by class, and when lists are compared.
+// What follows from a change, and when lists are compared.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
-import { changesOf, type LockedServer } from '../../src/lock/compare.js'
-import { withRejected } from '../../src/lock/accept.js'
-import { acceptCommand } from '../../src/lock/change-words.js'
+import { ListReader } from '../../src/lock/changes.js'
 import { SchemaGuard } from '../../src/lock/guard.js'
-import { Contents } from '../../src/lock/listed.js'
-import { noCapabilities } from '../../src/mcp/capabilities.js'
+import type { LockedServer } from '../../src/lock/lock-file.js'
 import { factsIn } from '../../src/mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../src/mcp/lists.js'
 import { latestHandshake } from '../../src/mcp/revisions.js'
@@ -16,11 +13,10 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import type { Listed, ListGuard, Verdict } from '../../src/upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { GuardedLists } from '../../src/upstream/server/guarded-lists.js'
-import { type Items, listed, locked } from './support/locked.js'
+import { type Items, locked } from './support/locked.js'
 
 const a = { description: 'a', annotations: { readOnlyHint: true } }
 const b = { ...a, description: 'b' }
-const destructive = { description: 'b', annotations: { destructiveHint: true } }
 
 function configOf(lock: unknown, ofServer?: unknown): ServerConfig {
   const value = {
@@ -42,8 +38,6 @@ function itemsOf(tools: Items): ListItem[] {
 
 function said(tools: Items, instructions?: string): Listed {
   return {
-    client: '',
-    isCurrent: true,
     instructions: { text: instructions },
     lists: new Map([['tools', itemsOf(tools)]]),
   }
@@ -52,7 +46,7 @@ function said(tools: Items, instructions?: string): Listed {
 function judged(config: ServerConfig, before: LockedServer, now: Listed): Verdict | undefined {
   const writer = { baseline: () => assert.fail(), changed: () => assert.fail() }
   const state = { schemas: new Map([['default', new Map([['s', before]])]]), problem: undefined }
-  return new SchemaGuard('default', state, new Contents(), writer).judge(config, now)
+  return new SchemaGuard('default', state, new ListReader(), writer).judge(config, now)
 }
 
 function outcome(verdict: Verdict | undefined): string {
@@ -70,45 +64,15 @@ const cases: readonly (readonly [
   want: string,
 ])[] = [
   ['warn', true, undefined, said({ x: b, y: a }), 'x,y'],
-  ['hide', { onChange: 'hide' }, undefined, said({ x: b, y: a }), 'y'],
+  ['hide', { onChange: 'hide' }, undefined, said({ x: b, y: a, z: a }), 'y'],
   ['fail', { onChange: 'fail' }, undefined, said({ x: b, y: a }), 'blocked'],
   ['the same', { onChange: 'fail' }, undefined, said({ x: a, y: a }), 'all'],
-  ['another class', { onChange: { newlyDestructive: 'hide' } }, undefined, said({ x: b, y: a }), 'x,y'],
-  ['that class', { onChange: { newlyDestructive: 'hide' } }, undefined, said({ x: destructive, y: a }), 'y'],
-  [
-    'the strictest of two',
-    { onChange: { description: 'hide', newlyDestructive: 'fail' } },
-    undefined,
-    said({ x: destructive, y: a }),
-    'blocked',
-  ],
-  [
-    'the default',
-    { onChange: { default: 'hide', description: 'warn' } },
-    undefined,
-    said({ x: b, y: a, z: a }),
-    'x,y',
-  ],
-  ['one that is gone', { onChange: 'hide' }, undefined, said({ x: a }), 'x'],
-  ['one that is gone, which blocks', { onChange: { removed: 'fail' } }, undefined, said({ x: a }), 'blocked'],
+  ['one that is gone', { onChange: 'fail' }, undefined, said({ x: a }), 'all'],
   ['instructions', { onChange: 'hide' }, undefined, said({ x: a, y: a }, 'Obey'), 'x,y, no instructions'],
   ['no lock', false, undefined, said({ x: b }), 'all'],
   ['a server without', { onChange: 'fail' }, false, said({ x: b }), 'all'],
   ['a server alone', undefined, { onChange: 'hide' }, said({ x: b, y: a }), 'y'],
-  [
-    'a server of which one class differs',
-    { onChange: 'hide' },
-    { onChange: { description: 'warn' } },
-    said({ x: b, y: a, z: a }),
-    'x,y',
-  ],
-  [
-    'a server with a default',
-    { onChange: 'hide' },
-    { onChange: { default: 'warn' } },
-    said({ x: b, y: a, z: a }),
-    'x,y,z',
-  ],
+  ['a server of another action', { onChange: 'fail' }, { onChange: 'warn' }, said({ x: b, y: a }), 'x,y'],
 ]
 
 describe('what clients see', () => {
@@ -116,40 +80,6 @@ describe('what clients see', () => {
     test(`with ${title} is ${want}`, () => {
       assert.equal(outcome(judged(configOf(lock, ofServer), locked({ x: a, y: a }), now)), want)
     })
-
-  test('of a rejected change is nothing, also where it would be logged or block the server', () => {
-    const before = locked({ x: a, y: a })
-    const rejected = withRejected(before, changesOf(before, listed({ x: b, y: a })))
-    for (const onChange of ['warn', 'hide', 'fail'])
-      assert.equal(outcome(judged(configOf({ onChange }), rejected, said({ x: b, y: a }))), 'y')
-  })
-})
-
-for (const [schema, server, name, want] of [
-  ['default', 'files', 'read_file', 'mcps-proxy lock --accept files/read_file'],
-  ['work', 'files', 'read_file', 'mcps-proxy lock --schema work --accept files/read_file'],
-  ['default', 'my files', 'read', "mcps-proxy lock --accept 'my files/read'"],
-  ['default', 'files', 'x; rm -rf ~', 'mcps-proxy lock --accept files'],
-  ['default', 'files', '$(id)', 'mcps-proxy lock --accept files'],
-  ['default', "it's", 'x', String.raw`mcps-proxy lock --accept 'it'\''s/x'`],
-] as const)
-  test(`a shell reads no name of a server's own as a command: ${want}`, () => {
-    const [change] = changesOf(locked({}), listed({ [name]: a }))
-    assert.equal(acceptCommand(schema, server, change), want)
-  })
-
-test('an item with a second name, which other readers may take, is another one', () => {
-  const [item] = itemsOf({ x: a })
-  const twice = readListItem(
-    Buffer.from(`{"name":"x","n\\u0061me":"y",${JSON.stringify(a).slice(1)}`),
-    'tools',
-  )
-  assert(item !== undefined && twice?.key === 'x')
-  const [one, other] = [item, twice].map(
-    (each) =>
-      new Contents().of({ ...said({}), lists: new Map([['tools', [each]]]) }).lists.tools?.get('x')?.hash,
-  )
-  assert.notEqual(one, other)
 })
 
 test('lists are compared when one of them, the lock or the configuration is another one', () => {
@@ -171,7 +101,6 @@ test('lists are compared when one of them, the lock or the configuration is anot
   const keptView = { facts, has: (kind: string) => isKnown && kind === 'tools' }
   const guarded = new GuardedLists(
     { guard: () => guard, service: 's' },
-    { declared: noCapabilities },
     lists,
     keptView,
     { server: undefined },

@@ -3,62 +3,34 @@
 import type { ListItem } from '../../mcp/lists.js'
 import type { ServerConfig } from './server-config.js'
 
-/** The classes of changes, as `onChange` of the configuration names them. */
-export const changeClasses = [
-  'new',
-  'removed',
-  'renamed',
-  'description',
-  'inputWider',
-  'inputNarrower',
-  'input',
-  'output',
-  'annotations',
-  'newlyDestructive',
-  'prompt',
-  'instructions',
-  'other',
-] as const
-
-export type ChangeClass = (typeof changeClasses)[number]
-
 export const changeActions = ['warn', 'hide', 'fail'] as const
 
 /** The consequence of a change: a line in the log, an item that no client sees, or a server that is not used. */
 export type ChangeAction = (typeof changeActions)[number]
 
-/** The action for each class. */
-export type ChangeActions = Readonly<Record<ChangeClass, ChangeAction>>
-
-/** The lists that are compared. */
-export type LockedKind = 'tools' | 'prompts'
+/** The entries of a lock. */
+export type LockedKind = 'instructions' | 'tools' | 'prompts'
 
 /** The instructions and lists of one process of a server, or of an earlier start of it. */
 export interface Listed {
-  /** The capabilities by which a server decides what it lists for a client, in one spelling. */
-  readonly client: string
-  /** Whether the process of these clients has said it, and not another one or one of an earlier start. */
-  readonly isCurrent: boolean
   /** Undefined where the server has not said yet. */
   readonly instructions: { readonly text: string | undefined } | undefined
   /** Without the lists that are not known. */
-  readonly lists: ReadonlyMap<LockedKind, readonly ListItem[]>
+  readonly lists: ReadonlyMap<'tools' | 'prompts', readonly ListItem[]>
 }
 
 /** One difference between the lock and the server. */
 export interface ListChange {
-  readonly kind: LockedKind | 'instructions'
-  /** The server's own name; empty for instructions. */
+  readonly kind: LockedKind
+  /** The server's own name; `instructions` for those. */
   readonly name: string
-  readonly classes: readonly ChangeClass[]
-  /** A person has rejected it. */
-  readonly isRejected: boolean
+  readonly change: 'new' | 'changed' | 'removed'
 }
 
 /** The part of a server that clients get. */
 export interface Verdict {
   /** The items of before, some of them marked as withheld. */
-  readonly lists: ReadonlyMap<LockedKind, readonly ListItem[]>
+  readonly lists: ReadonlyMap<'tools' | 'prompts', readonly ListItem[]>
   readonly showsInstructions: boolean
   /** Why the server is not used at all, and in what of it; nothing where the lock itself cannot be used. */
   readonly blocked: { readonly why: string; readonly by: readonly ListChange['kind'][] } | undefined
@@ -69,6 +41,6 @@ export interface Verdict {
 export interface ListGuard {
   /** Undefined for a server that is not locked. */
   judge(config: ServerConfig, listed: Listed): Verdict | undefined
-  /** Lists of a process have been read. With `isWhole`, all were read, and they become the baseline of a server without one. */
+  /** Lists of a process have been read. With `isWhole`, all were read, and a server that is not locked is locked with them. */
   complete(config: ServerConfig, listed: Listed, isWhole: boolean): void
 }

@@ -4,7 +4,7 @@
 // Every field is present: defaults are applied once, where the file is read.
 
 import type { CallTimes } from '../../mcp/call-deadline.js'
-import type { ChangeActions } from './list-guard.js'
+import type { ChangeAction } from './list-guard.js'
 import type { SandboxSettings } from './sandbox-config.js'
 
 /** Which of a server's tools clients see, by the server's own tool names. */
@@ -65,7 +65,7 @@ export interface ServerCommon extends ServerTimes {
   /** The user of the client is asked before a call of these tools. */
   readonly confirm: readonly ConfirmRule[]
   /** The consequence when the server lists something else than `mcps.lock` has; false is nothing, undefined where no lock is used. */
-  readonly lock?: ChangeActions | false
+  readonly lock?: ChangeAction | false
   /** Names of the `${VAR}`s its configuration uses, for messages about credentials. */
   readonly variables: readonly string[]
   /** Values that came out of variables or `env`; never to be logged. */

@@ -3,19 +3,17 @@
 // Everything that clients get of a server passes here, lists of an earlier start too. Accepted items stay the same
 // objects, with the bytes of the server.
 
-import { askableNames } from '../../mcp/capabilities.js'
 import { type ErrorBody } from '../../jsonrpc/build.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
-import type { Listed, ListChange, ListGuard, LockedKind, Verdict } from '../contracts/list-guard.js'
+import type { Listed, ListChange, ListGuard, Verdict } from '../contracts/list-guard.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
 import type { KeptView } from './kept-view.js'
 import type { Lists } from './lists.js'
-import type { LaneScope } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
 
@@ -24,8 +22,6 @@ interface Inputs {
   readonly guard: ListGuard
   readonly config: ServerConfig
   readonly facts: ServerFacts | undefined
-  /** Whether the lists are those of the lane's own process. */
-  readonly isCurrent: boolean
   readonly tools: readonly ListItem[] | undefined
   readonly prompts: readonly ListItem[] | undefined
 }
@@ -37,7 +33,6 @@ export class GuardedLists {
   readonly #keptView: Pick<KeptView, 'facts' | 'has'>
   readonly #inbox: Pick<Inbox, 'server'>
   readonly #config: () => ServerConfig
-  readonly #client: string
   #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
   /** The last list with a tool of the proxy's own. */
   #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
@@ -45,7 +40,6 @@ export class GuardedLists {
 
   constructor(
     context: Pick<ServerContext, 'guard' | 'service'>,
-    { declared }: Pick<LaneScope, 'declared'>,
     lists: Pick<Lists, 'items' | 'ownTool' | 'failures' | 'hasNames' | 'known'>,
     keptView: Pick<KeptView, 'facts' | 'has'>,
     inbox: Pick<Inbox, 'server'>,
@@ -56,7 +50,6 @@ export class GuardedLists {
     this.#keptView = keptView
     this.#inbox = inbox
     this.#config = config
-    this.#client = askableNames(declared).join(' ')
   }
 
   /** The facts as the server has said them, in this start or an earlier one. */
@@ -84,14 +77,13 @@ export class GuardedLists {
   get #verdict(): Verdict | undefined {
     const guard = this.#context.guard()
     if (guard === undefined) return undefined
-    const items = (kind: LockedKind): readonly ListItem[] | undefined =>
+    const items = (kind: 'tools' | 'prompts'): readonly ListItem[] | undefined =>
       this.isKnown(kind) ? this.#lists.items(kind) : undefined
-    const { hasNames: isCurrent } = this.#lists
     const config = this.#config()
     const { said: facts } = this
-    const inputs = { guard, config, facts, isCurrent, tools: items('tools'), prompts: items('prompts') }
+    const inputs = { guard, config, facts, tools: items('tools'), prompts: items('prompts') }
     if (this.#latest === undefined || !isSame(this.#latest.inputs, inputs))
-      this.#latest = { inputs, verdict: guard.judge(config, this.#listed(inputs)) }
+      this.#latest = { inputs, verdict: guard.judge(config, listedOf(inputs)) }
     return this.#latest.verdict
   }
 
@@ -110,12 +102,11 @@ export class GuardedLists {
     const guard = this.#context.guard()
     if (guard === undefined) return
     const { failures, known } = this.#lists
-    const items = (kind: LockedKind): readonly ListItem[] | undefined =>
+    const items = (kind: 'tools' | 'prompts'): readonly ListItem[] | undefined =>
       known.has(kind) && !failures.has(kind) ? this.#lists.items(kind) : undefined
     const config = this.#config()
     const [tools, prompts] = [items('tools'), items('prompts')]
-    const inputs = { guard, config, facts, isCurrent: true, tools, prompts }
-    guard.complete(config, this.#listed(inputs), tools !== undefined && prompts !== undefined)
+    guard.complete(config, listedOf({ facts, tools, prompts }), tools !== undefined && prompts !== undefined)
   }
 
   /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
@@ -145,13 +136,13 @@ export class GuardedLists {
     if (this.#extended?.judged !== judged) this.#extended = { judged, items: [...judged, ownTool] }
     return this.#extended.items
   }
+}
 
-  #listed({ facts, isCurrent, tools, prompts }: Inputs): Listed {
-    const lists = new Map<LockedKind, readonly ListItem[]>()
-    if (tools !== undefined) lists.set('tools', tools)
-    if (prompts !== undefined) lists.set('prompts', prompts)
-    return { client: this.#client, isCurrent, instructions: facts && { text: facts.instructions }, lists }
-  }
+function listedOf({ facts, tools, prompts }: Pick<Inputs, 'facts' | 'tools' | 'prompts'>): Listed {
+  const lists = new Map<'tools' | 'prompts', readonly ListItem[]>()
+  if (tools !== undefined) lists.set('tools', tools)
+  if (prompts !== undefined) lists.set('prompts', prompts)
+  return { instructions: facts && { text: facts.instructions }, lists }
 }
 
 /** The facts of an earlier start as clients may see them before one uses the server. */
@@ -161,9 +152,8 @@ export function guardedFacts(
   facts: ServerFacts | undefined,
 ): ServerFacts | undefined {
   if (guard === undefined || facts === undefined) return facts
-  const instructions = { text: facts.instructions }
-  const verdict = guard.judge(config, { client: '', isCurrent: false, instructions, lists: new Map() })
-  return shownFacts(facts, verdict)
+  const listed = listedOf({ facts, tools: undefined, prompts: undefined })
+  return shownFacts(facts, guard.judge(config, listed))
 }
 
 function shownFacts(facts: ServerFacts, verdict: Verdict | undefined): ServerFacts {
@@ -175,7 +165,6 @@ function isSame(one: Inputs, other: Inputs): boolean {
     one.guard === other.guard &&
     one.config === other.config &&
     one.facts === other.facts &&
-    one.isCurrent === other.isCurrent &&
     one.tools === other.tools &&
     one.prompts === other.prompts
   )

@@ -74,7 +74,7 @@ export class ServerLane implements Lane {
     const isKept = !scope.startsOnCall || context.isolation === 'session'
     this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
     const current = (): ServerConfig => this.config
-    this.#guarded = new GuardedLists(context, scope, this.#lists, this.#keptView, this.#inbox, current)
+    this.#guarded = new GuardedLists(context, this.#lists, this.#keptView, this.#inbox, current)
     this.#workers = new Workers(context, scope, this.#inbox)
     const onSettled = (): void => this.#settle()
     this.#start = new LaneStart(context, this.#inbox, this.#workers, onSettled, onNews)

@@ -1,0 +1,124 @@
+// The text of `mcps.lock`: JSON in one order, a member a line, so that `git diff` shows what has changed.
+//
+// Each entry has its content for people and the hash of it. An entry that was edited by hand, or merged wrongly, does not
+// fit its hash, and the whole file is refused.
+
+import { scanText } from '../jsonrpc/scan.js'
+import { parse, quote } from '../jsonrpc/text.js'
+import { errorText } from '../text/error-text.js'
+import type { LockedKind } from '../upstream/contracts/list-guard.js'
+import {
+  type Content,
+  contentOf,
+  DEPTH_MAX,
+  indented,
+  type Member,
+  membersOf,
+  objectText,
+} from './content.js'
+
+export const lockedKinds = ['instructions', 'tools', 'prompts'] as const
+
+/** By name. */
+export type Contents = ReadonlyMap<string, Content>
+
+/** The accepted contents of a server. */
+export type LockedServer = Readonly<Record<LockedKind, Contents>>
+
+/** The servers of each schema. */
+export type LockedSchemas = ReadonlyMap<string, ReadonlyMap<string, LockedServer>>
+
+/** 1 had hashes without the name, and lists for each kind of client. */
+const VERSION = '2'
+
+const COMMENT = 'Written by mcps-proxy lock: what each MCP server was accepted with. Commit it.'
+
+/** The containers around a content. */
+const CONTENT_DEPTH = 6
+
+/** Why a lock cannot be used. */
+export class LockError extends Error {
+  override readonly name = 'LockError'
+}
+
+export function encodeLock(schemas: LockedSchemas): string {
+  const all = mapText(schemas, (servers) => mapText(servers, serverText, 2), 1)
+  const members: readonly Member[] = [
+    ['$comment', quote(COMMENT)],
+    ['lockVersion', VERSION],
+    ['schemas', all],
+  ]
+  return `${objectText(members, 0)}\n`
+}
+
+function serverText(locked: LockedServer): string {
+  return objectText(
+    lockedKinds.map((kind): Member => [kind, mapText(locked[kind], entryText, CONTENT_DEPTH - 2)]),
+    CONTENT_DEPTH - 3,
+  )
+}
+
+function entryText(content: Content): string {
+  const members: readonly Member[] = [
+    ['content', indented(content, CONTENT_DEPTH)],
+    ['hash', quote(content.hash)],
+  ]
+  return objectText(members, CONTENT_DEPTH - 1)
+}
+
+function mapText<T>(values: ReadonlyMap<string, T>, write: (value: T) => string, depth: number): string {
+  return objectText(
+    [...values].map(([name, value]): Member => [name, write(value)]),
+    depth,
+  )
+}
+
+/** @throws LockError that says what is wrong */
+export function decodeLock(bytes: Buffer): LockedSchemas {
+  const file = membersIn(jsonOf(bytes), 'the lock')
+  const version = file.get('lockVersion')
+  if (version === '1') throw new LockError('is of an earlier version of mcps-proxy')
+  if (version !== VERSION) throw new LockError(`has no "lockVersion": ${VERSION}`)
+  return mapOf(file.get('schemas'), '"schemas"', (servers, schema) => mapOf(servers, `"${schema}"`, serverOf))
+}
+
+function jsonOf(bytes: Buffer): string {
+  try {
+    scanText(bytes, DEPTH_MAX + CONTENT_DEPTH)
+    return bytes.toString()
+  } catch (error) {
+    throw new LockError(`is not JSON: ${errorText(error)}`)
+  }
+}
+
+function serverOf(json: string, name: string): LockedServer {
+  const lists = membersIn(json, `server "${name}"`)
+  const read = (kind: LockedKind): Contents =>
+    mapOf(lists.get(kind), `"${kind}" of server "${name}"`, (entry, item) =>
+      entryOf(`"${item}" in "${kind}" of server "${name}"`, entry),
+    )
+  return { instructions: read('instructions'), tools: read('tools'), prompts: read('prompts') }
+}
+
+function entryOf(what: string, json: string): Content {
+  const members = membersIn(json, what)
+  const content = contentOf(Buffer.from(members.get('content') ?? 'null'))
+  if (parse(members.get('hash') ?? 'null') !== content.hash)
+    throw new LockError(`has content that does not fit its hash: ${what}`)
+  return content
+}
+
+function mapOf<T>(
+  json: string | undefined,
+  what: string,
+  read: (json: string, name: string) => T,
+): ReadonlyMap<string, T> {
+  return new Map([...membersIn(json, what)].map(([name, value]) => [name, read(value, name)]))
+}
+
+/** What is missing must not count as nothing that was accepted: the next lists would be accepted. */
+function membersIn(json: string | undefined, what: string): ReadonlyMap<string, string> {
+  const members = json === undefined ? undefined : membersOf(json)
+  if (members === undefined) throw new LockError(`has no object for ${what}`)
+  return new Map(members)
+}
