@@ -62,6 +62,7 @@ const rooms = table(`
 
 /** Packages, and the builtins that reach outside of the process, with the rooms that use them. */
 const users = table(`
+  @opentelemetry         | metrics
   ajv                    | mcp
   chalk                  | log
   cross-spawn            | upstream/process

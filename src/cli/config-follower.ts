@@ -38,7 +38,6 @@ const startOnly = [
 /** Opened at the start, for every call from then on. */
 const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configuration) => unknown])[] = [
   ['server.metrics', ({ server }) => server.metrics],
-  ['server.otlp', ({ server }) => server.otlp],
   ['server.ui', ({ server }) => server.ui],
 ]
 

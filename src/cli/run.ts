@@ -96,7 +96,7 @@ export async function runPlan<C extends ServeOptions>(
   const audit = await openAudit(plan.config, logger, screen, own)
   let telemetry: Telemetry | undefined
   try {
-    telemetry = await openTelemetryIfAsked(plan, logger.sink, own)
+    telemetry = await openTelemetryIfAsked(plan, logger.sink, own, audit)
     // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
     const options = {
@@ -151,24 +151,18 @@ async function openAudit(
   return audit
 }
 
-/** The variables of OpenTelemetry that ask for an export. */
-const otlpEndpoints = [
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-] as const
-
 async function openTelemetryIfAsked(
   { config, command: { kind, measures } }: Plan<ServeOptions>,
   log: LogSink,
   runtime: Runtime,
+  audit: RunAudit,
 ): Promise<Telemetry | undefined> {
-  const { metrics, otlp } = config.server
-  const asks = [metrics, otlp, ...otlpEndpoints.map((name) => runtime.env[name])]
-  if (!measures || asks.every((each) => each === undefined)) return undefined
+  const isAsked =
+    config.server.metrics !== undefined || Object.keys(runtime.env).some((name) => name.startsWith('OTEL_'))
+  if (!measures || !isAsked) return undefined
   const { openTelemetry } = await import('../metrics/telemetry.js')
   // Several clients start a proxy each with one configuration.
-  return openTelemetry(config, { log, runtime, needsPort: kind === 'http' })
+  return openTelemetry(config, { log, runtime, needsPort: kind === 'http', lostLines: () => audit.lostLines })
 }
 
 type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>

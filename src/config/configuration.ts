@@ -133,8 +133,6 @@ export interface FrontConfig {
   readonly stateKeys: readonly string[]
   /** The page of metrics; undefined counts nothing. */
   readonly metrics: MetricsConfig | undefined
-  /** The address of an OpenTelemetry collector; the variables of OpenTelemetry override it. */
-  readonly otlp: string | undefined
 }
 
 /** The places at which metrics are served, and their extent. */

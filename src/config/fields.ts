@@ -117,7 +117,6 @@ export interface FrontValues extends Pick<
   readonly ui: UiValues
   readonly tokens: readonly TokenValues[] | undefined
   readonly auth: FrontAuthValues | undefined
-  readonly otlp: string | undefined
 }
 
 /** Text whose value depends on a variable is checked once that is put in. */
@@ -197,14 +196,6 @@ export const frontFields: FieldsOf<FrontValues> = {
     'Tokens of single clients, by their hashes. An empty list refuses every client.',
   ),
   auth: optional(frontAuthKind, 'Access tokens of authorization servers, for clients that log in.'),
-  otlp: optional(
-    text({
-      secret: true,
-      pattern: '^https?://[^\\u0000-\\u0020/?#]+([/?#][^\\u0000-\\u0020]*)?$',
-      wanted: 'an http:// or https:// address, such as "http://127.0.0.1:4318"',
-    }),
-    'Address of an OpenTelemetry collector, which gets metrics and traces. OTEL_EXPORTER_OTLP_ENDPOINT overrides it.',
-  ),
 }
 
 /** Access tokens are made for the address of the front, which only `publicUrl` says. */

@@ -1,22 +1,15 @@
-// Counts calls: a listener of the events of a proxy.
-//
-// The series of the latest kinds of calls are kept together, so that a call costs a few comparisons and additions.
+// Counts the calls of all schemas, and says what metrics and spans say of a call.
 
-import type { CallEvent, ListsEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
-import { type ServerLabels, frontError, isKnownMethod, transportOf, upstreamError } from './call-labels.js'
-import { perCall, operations } from './families.js'
-import {
-  Counter,
-  type Family,
-  Histogram,
-  LimitedValues,
-  OTHER,
-  SeriesFamily,
-  operationBounds,
-} from './registry.js'
+import type { CallEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
+import { isClientMistake } from '../mcp/error-codes.js'
+import { requests, statelessRequests } from '../mcp/methods.js'
+import { Counter, Histogram, SeriesFamily, OTHER, SERIES_MAX } from './registry.js'
 
-/** Series of one family. */
-export const SERIES_MAX = 2000
+/** The protocol version and the transport of a server, as OpenTelemetry names them. */
+export interface ServerLabels {
+  readonly revision: string
+  readonly transport: string
+}
 
 /** Tools of all servers that have series of their own. */
 export const TOOLS_MAX = 500
@@ -24,24 +17,21 @@ export const TOOLS_MAX = 500
 /** Error numbers are chosen by servers. */
 export const ERROR_TYPES_MAX = 64
 
-/** Kinds of calls that are compared before any is looked up. */
-const RECENT_MAX = 8
-
 /** The error type that stands for every further one (OpenTelemetry, error.type). */
 const OTHER_ERROR = '_OTHER'
 
-/** From a millisecond to a minute. */
-const overheadBounds: readonly number[] = [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60]
+/** The bounds of the OpenTelemetry conventions for MCP, in seconds. */
+const operationBounds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
-/** The facts of a call that choose its series. */
-type Likeness = Pick<
-  CallEvent,
-  'schema' | 'server' | 'method' | 'outcome' | 'isToolError' | 'code' | 'reason' | 'revision' | 'transport'
-> & { readonly wasSent: boolean; readonly tool: string }
+/** From a millisecond to a minute. */
+const overheadBounds = [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60]
+
+/** Reasons that have a series from the start, so that a rate sees the first calls too. */
+const refusedFromStart = ['overloaded', 'rate-limited', 'not-confirmed', 'audit-failed']
+const failedFromStart = ['timeout', 'exited', 'unavailable']
 
 /** The series of calls that differ in nothing but time and lengths. */
 interface CallSeries {
-  readonly like: Likeness
   readonly front: Histogram
   readonly upstream: Histogram | undefined
   readonly overhead: Histogram | undefined
@@ -50,160 +40,96 @@ interface CallSeries {
   readonly resultBytes: Counter
 }
 
-/** Counts the calls of all schemas. */
 export class CallMetrics {
   readonly #hasTools: boolean
-  readonly #front: SeriesFamily<Histogram>
-  readonly #upstream: SeriesFamily<Histogram>
-  readonly #overhead = histograms(perCall.overhead, overheadBounds)
-  readonly #failed = counters(perCall.failed)
-  readonly #refused = counters(perCall.refused)
-  readonly #argumentBytes = counters(perCall.argumentBytes)
-  readonly resultBytes: SeriesFamily<Counter> = counters(perCall.resultBytes)
-  /** By server, and by method or tool. */
-  readonly #known = new Map<string | undefined, Map<string, CallSeries[]>>()
-  #knownCount = 0
-  /** Of the latest kinds of calls, each in the place of an earlier one. */
-  readonly #recent: CallSeries[] = []
-  #replaced = 0
+  readonly #front = histograms('mcp_server_operation_duration_seconds', operationBounds)
+  readonly #upstream = histograms('mcp_client_operation_duration_seconds', operationBounds)
+  readonly #overhead = histograms('mcps_overhead_seconds', overheadBounds)
+  readonly #failed = counters('mcps_failed_total')
+  readonly #refused = counters('mcps_refused_total')
+  readonly #argumentBytes = counters('mcps_argument_bytes_total')
+  readonly resultBytes: SeriesFamily<Counter> = counters('mcps_result_bytes_total')
+  /** By everything that chooses them. */
+  readonly #known = new Map<string, CallSeries>()
   readonly #errorTypes = new LimitedValues(ERROR_TYPES_MAX, OTHER_ERROR)
   readonly #tools = new LimitedValues(TOOLS_MAX, OTHER)
   /** By schema and server; there are as many as were ever configured. */
-  readonly #serverLabels = new Map<string, ServerLabels>()
-  /** The same: the length of each list. */
-  readonly #lists = new Map<string, ListsEvent['bytes']>()
+  readonly #servers = new Map<string, ServerLabels>()
   /** Of the events of a proxy. */
-  readonly listeners: ProxyListeners
+  readonly listeners: ProxyListeners = {
+    call: (event) => this.observe(event),
+    server: (event) => this.#speaks(event),
+  }
 
   /** With `hasTools` the operations have the label of the tool. */
   constructor(hasTools: boolean) {
-    const { front, upstream } = operations(hasTools)
     this.#hasTools = hasTools
-    this.#front = histograms(front, operationBounds)
-    this.#upstream = histograms(upstream, operationBounds)
-    this.listeners = {
-      call: (event) => this.#count(event),
-      server: (event) => this.#speaks(event),
-      lists: ({ schema, server, bytes }) => void this.#lists.set(`${schema}\0${server}`, bytes),
-    }
   }
 
-  /** Undefined before the server is ready. */
-  serverLabelsOf(schema: string, server: string): ServerLabels | undefined {
-    return this.#serverLabels.get(`${schema}\0${server}`)
-  }
-
-  /** Undefined before the lists are read. */
-  listsOf(schema: string, server: string): ListsEvent['bytes'] | undefined {
-    return this.#lists.get(`${schema}\0${server}`)
-  }
-
-  get families(): readonly Family[] {
+  get families(): readonly SeriesFamily<Counter | Histogram>[] {
     const counts = [this.#failed, this.#refused, this.#argumentBytes, this.resultBytes]
     return [this.#front, this.#upstream, this.#overhead, ...counts]
   }
 
-  #count(event: CallEvent): void {
-    const series = this.#recentLike(event) ?? this.#seriesOf(event)
-    const { ms, serverMs, argumentBytes, resultBytes } = event
+  /** Undefined before the server is ready. */
+  serverLabelsOf(schema: string, server: string): ServerLabels | undefined {
+    return this.#servers.get(`${schema}\0${server}`)
+  }
+
+  /** A server without a name stands for requests for which none was chosen. */
+  startAtZero(schema: string, server: string): void {
+    for (const reason of refusedFromStart) this.#refused.of([schema, server, reason])
+    for (const reason of server === '' ? [] : failedFromStart) this.#failed.of([schema, server, reason])
+  }
+
+  observe(event: CallEvent): void {
+    const series = this.#seriesOf(event)
+    const { ms, serverMs = ms, argumentBytes, resultBytes } = event
     series.front.observe(ms / 1000)
-    if (serverMs !== undefined) {
-      series.upstream?.observe(serverMs / 1000)
-      series.overhead?.observe((ms - serverMs) / 1000)
-    }
-    series.ended?.add(1)
-    if (argumentBytes > 0) series.argumentBytes.add(argumentBytes)
-    if (resultBytes > 0) series.resultBytes.add(resultBytes)
-  }
-
-  #recentLike(event: CallEvent): CallSeries | undefined {
-    const recent = this.#recent
-    for (let at = 0; at < recent.length; at++) {
-      const each = recent[at]
-      if (each !== undefined && this.#isLike(event, each)) return each
-    }
-    return undefined
-  }
-
-  #isLike(event: CallEvent, { like }: CallSeries): boolean {
-    return (
-      event.method === like.method &&
-      event.server === like.server &&
-      event.outcome === like.outcome &&
-      event.isToolError === like.isToolError &&
-      event.code === like.code &&
-      event.reason === like.reason &&
-      event.revision === like.revision &&
-      event.transport === like.transport &&
-      event.schema === like.schema &&
-      (event.serverMs !== undefined) === like.wasSent &&
-      (!this.#hasTools || this.#toolOf(event) === like.tool)
-    )
-  }
-
-  #seriesOf(event: CallEvent): CallSeries {
-    const known = this.#known.get(event.server)?.get(this.#keyOf(event))
-    const found = known?.find((each) => this.#isLike(event, each))
-    const series = found ?? this.#newSeries(event)
-    if (found === undefined) this.#keep(series, event)
-    this.#recent[this.#replaced++ % RECENT_MAX] = series
-    return series
-  }
-
-  /** Few calls have the same key and other series. */
-  #keyOf(event: CallEvent): string {
-    const tool = this.#toolOf(event)
-    return tool === '' ? event.method : tool
+    series.upstream?.observe(serverMs / 1000)
+    series.overhead?.observe((ms - serverMs) / 1000)
+    if (series.ended !== undefined) series.ended.value += 1
+    series.argumentBytes.value += argumentBytes
+    series.resultBytes.value += resultBytes
   }
 
   /** The cache only saves time, so it is emptied when clients bring too many kinds of calls. */
-  #keep(series: CallSeries, event: CallEvent): void {
-    const { server } = event
-    if (++this.#knownCount > SERIES_MAX) {
-      this.#known.clear()
-      this.#knownCount = 1
-    }
-    const ofServer = this.#known.get(server) ?? new Map<string, CallSeries[]>()
-    this.#known.set(server, ofServer)
-    const key = this.#keyOf(event)
-    ofServer.set(key, [...(ofServer.get(key) ?? []), series])
+  #seriesOf(event: CallEvent): CallSeries {
+    const { schema, server, method, item, outcome, isToolError, code, reason, revision, transport } = event
+    const tool = this.#hasTools ? item : undefined
+    const sent = event.serverMs === undefined ? 0 : 1
+    const key = `${schema}\0${server}\0${method}\0${tool}\0${outcome}\0${isToolError}\0${code}\0${reason}\0${revision}\0${transport}\0${sent}`
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    if (this.#known.size >= SERIES_MAX) this.#known.clear()
+    const series = this.#newSeries(event)
+    this.#known.set(key, series)
+    return series
   }
 
   #newSeries(event: CallEvent): CallSeries {
-    const { schema, server = '', revision = '', serverMs } = event
-    const method = isKnownMethod(event.method) ? event.method : OTHER
-    const tool = this.#toolOf(event)
-    const tools = this.#hasTools ? [tool] : []
-    const named = [schema, server, method]
+    const { schema, server = '', revision = '', serverMs, item } = event
+    const named = [schema, server, isKnownMethod(event.method) ? event.method : OTHER]
+    const hasTool = this.#hasTools && event.method === 'tools/call' && item !== undefined
+    const tool = hasTool ? this.#tools.of(item) : ''
     const speech = this.serverLabelsOf(schema, server)
-    const front = [...named, this.#errorType(event, frontError(event)), revision, transportOf(event)]
-    const upstream = [
-      ...named,
-      this.#errorType(event, upstreamError(event)),
-      speech?.revision ?? '',
-      speech?.transport ?? '',
-    ]
+    const front = [...named, this.#errorType(event, frontError(event)), revision, transportOf(event), tool]
+    const upstream = [...named, this.#errorType(event, upstreamError(event)), speech?.revision ?? '', speech?.transport ?? '', tool] // prettier-ignore
     const wasSent = serverMs !== undefined
     return {
-      like: { ...likenessOf(event), wasSent, tool },
-      front: this.#front.series([...front, ...tools]),
-      upstream: wasSent ? this.#upstream.series([...upstream, ...tools]) : undefined,
-      overhead: wasSent ? this.#overhead.series([schema, server]) : undefined,
+      front: this.#front.of(front),
+      upstream: wasSent ? this.#upstream.of(upstream) : undefined,
+      overhead: wasSent ? this.#overhead.of([schema, server]) : undefined,
       ended: this.#endedOf(event),
-      argumentBytes: this.#argumentBytes.series(named),
-      resultBytes: this.resultBytes.series(named),
+      argumentBytes: this.#argumentBytes.of(named),
+      resultBytes: this.resultBytes.of(named),
     }
   }
 
-  #endedOf(event: CallEvent): Counter | undefined {
-    const { schema, server = '', outcome, reason, code } = event
+  #endedOf({ schema, server = '', outcome, reason, code }: CallEvent): Counter | undefined {
     if (outcome !== 'failed' && outcome !== 'refused') return undefined
-    const family = outcome === 'failed' ? this.#failed : this.#refused
-    return family.series([
-      schema,
-      server,
-      this.#errorTypes.of(reason ?? (code === undefined ? 'arguments' : String(code))),
-    ])
+    const why = this.#errorTypes.of(reason ?? (code === undefined ? 'arguments' : String(code)))
+    return (outcome === 'failed' ? this.#failed : this.#refused).of([schema, server, why])
   }
 
   #errorType({ isToolError }: CallEvent, type: string): string {
@@ -211,36 +137,70 @@ export class CallMetrics {
     return type === '' ? '' : this.#errorTypes.of(type)
   }
 
-  /** The name that the server has for it: a client cannot make one up. */
-  #toolOf({ method, item }: CallEvent): string {
-    return this.#hasTools && method === 'tools/call' && item !== undefined ? this.#tools.of(item) : ''
-  }
-
   #speaks(event: ServerEvent): void {
     if (event.state !== 'ready') return
     const { schema, server, kind, revision } = event
-    const key = `${schema}\0${server}`
-    if (this.#serverLabels.get(key)?.revision === revision) return
-    this.#serverLabels.set(key, { revision, transport: kind === 'http' || kind === 'sse' ? 'tcp' : 'pipe' })
+    if (this.serverLabelsOf(schema, server)?.revision === revision) return
+    const transport = kind === 'http' || kind === 'sse' ? 'tcp' : 'pipe'
+    this.#servers.set(`${schema}\0${server}`, { revision, transport })
     // Those that are kept have the labels of before.
-    this.#known.delete(server)
-    this.#recent.length = 0
-    this.#replaced = 0
+    this.#known.clear()
   }
 }
 
-function likenessOf(event: CallEvent): Omit<Likeness, 'wasSent' | 'tool'> {
-  const { schema, server, method, outcome, isToolError, code, reason, revision, transport } = event
-  return { schema, server, method, outcome, isToolError, code, reason, revision, transport }
+/** At most so many different values; every further one is `other`. */
+class LimitedValues {
+  readonly #valuesMax: number
+  readonly #other: string
+  readonly #known = new Set<string>()
+
+  constructor(valuesMax: number, other: string) {
+    this.#valuesMax = valuesMax
+    this.#other = other
+  }
+
+  of(value: string): string {
+    if (this.#known.has(value)) return value
+    if (this.#known.size >= this.#valuesMax) return this.#other
+    this.#known.add(value)
+    return value
+  }
 }
 
-function histograms(
-  description: SeriesFamily<Histogram>['description'],
-  bounds: readonly number[],
-): SeriesFamily<Histogram> {
-  return new SeriesFamily(description, SERIES_MAX, () => new Histogram(bounds))
+function histograms(name: string, bounds: readonly number[]): SeriesFamily<Histogram> {
+  return new SeriesFamily(name, () => new Histogram(bounds))
 }
 
-function counters(description: SeriesFamily<Counter>['description']): SeriesFamily<Counter> {
-  return new SeriesFamily(description, SERIES_MAX, () => new Counter())
+function counters(name: string): SeriesFamily<Counter> {
+  return new SeriesFamily(name, () => new Counter())
+}
+
+export function isKnownMethod(method: string): boolean {
+  return requests.get(method) !== undefined || statelessRequests.get(method) !== undefined
+}
+
+/**
+ * The error of a call towards its client, but for that of a tool; empty where there is none.
+ *
+ * A mistake of the client is no error of the side that was asked (OpenTelemetry, RPC: server spans).
+ */
+export function frontError({ outcome, code }: Pick<CallEvent, 'outcome' | 'code'>): string {
+  if (outcome === 'cancelled') return 'cancelled'
+  return code === undefined || isClientMistake(code) ? '' : String(code)
+}
+
+/** The server's own error, or why there was no answer; empty where there is none. */
+export function upstreamError({
+  outcome,
+  code,
+  reason,
+}: Pick<CallEvent, 'outcome' | 'code' | 'reason'>): string {
+  if (outcome === 'cancelled') return 'cancelled'
+  return reason ?? (code === undefined ? '' : String(code))
+}
+
+/** Empty for a connection inside the process. */
+export function transportOf({ transport }: Pick<CallEvent, 'transport'>): string {
+  if (transport === 'stdio') return 'pipe'
+  return transport === 'http' || transport === 'sse' ? 'tcp' : ''
 }

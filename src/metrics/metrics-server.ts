@@ -4,7 +4,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import { isLoopback } from '../text/loopback.js'
 import { readAuthority } from '../transports/http-server/host.js'
-import { EXPOSITION_TYPE } from './exposition.js'
+import { EXPOSITION_TYPE } from './registry.js'
 
 /** Scrapers that read at the same time. */
 const CONNECTIONS_MAX = 16

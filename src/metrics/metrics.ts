@@ -2,40 +2,55 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import process from 'node:process'
+import type { ListsEvent, ProxyListeners } from '../events/proxy-events.js'
+import type { McpProxy } from '../proxy/proxy-interface.js'
+import { TOKEN_BYTES } from '../text/tokens.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
-import type { ServerLabels } from './call-labels.js'
 import { CallMetrics } from './call-metrics.js'
-import { exposition } from './exposition.js'
-import { type ProcessFacts, type WatchedProxies, processGauges, proxyGauges, resultTokens } from './gauges.js'
-import type { Family } from './registry.js'
-import type { ProxyListeners } from '../events/proxy-events.js'
+import { exposition, type Family, familyOf } from './registry.js'
+
+/** The proxies that are looked at, by their schemas. */
+export type WatchedProxies = ReadonlyMap<string, Pick<McpProxy, 'status' | 'sessions'>>
 
 /** How often the delay of the event loop is measured. */
 const DELAY_RESOLUTION_MS = 20
 
-const delayQuantiles = ['0.5', '0.99', '1'] as const
+const delayQuantiles = ['0.5', '0.99', '1']
+
+const ofServers: readonly (readonly [string, (status: UpstreamStatus) => number | undefined])[] = [
+  ['mcps_server_up', ({ state }) => (state === 'error' || state === 'login-required' ? 0 : 1)],
+  ['mcps_server_tools', ({ tools }) => tools],
+  ['mcps_queue_depth', ({ gauges }) => gauges.queued],
+  ['mcps_inflight', ({ gauges }) => gauges.inFlight],
+  ['mcps_processes', ({ pids }) => pids.length],
+  ['mcps_restarts_total', ({ gauges }) => gauges.restarts],
+  ['mcps_child_memory_bytes', ({ gauges }) => gauges.memoryBytes],
+]
 
 /** Counts from the start on; `close` ends the look at the event loop. */
 export class Metrics {
-  readonly #calls: CallMetrics
+  readonly calls: CallMetrics
   readonly #delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   readonly #startedAtSeconds: number
+  readonly #lostLines: () => number
+  /** The length of each list, by schema and server; there are as many as were ever configured. */
+  readonly #lists = new Map<string, ListsEvent['bytes']>()
   #proxies: () => WatchedProxies = () => new Map()
-  #more: () => readonly Family[] = () => []
 
-  /** With `hasTools` each tool has series of its own; `nowMs` is in milliseconds since 1970. */
-  constructor(hasTools: boolean, nowMs: number) {
+  /** With `hasTools` each tool has series of its own; `nowMs` is in milliseconds since 1970; `lostLines` counts those of the audit. */
+  constructor(hasTools: boolean, nowMs: number, lostLines: () => number = () => 0) {
     this.#startedAtSeconds = nowMs / 1000 - process.uptime()
-    this.#calls = new CallMetrics(hasTools)
+    this.#lostLines = lostLines
+    this.calls = new CallMetrics(hasTools)
     this.#delays.enable()
   }
 
   get listeners(): ProxyListeners {
-    return this.#calls.listeners
-  }
-
-  serverLabelsOf(schema: string, server: string): ServerLabels | undefined {
-    return this.#calls.serverLabelsOf(schema, server)
+    return {
+      ...this.calls.listeners,
+      lists: ({ schema, server, bytes }) => void this.#lists.set(`${schema}\0${server}`, bytes),
+    }
   }
 
   /** Servers and clients are read from these proxies. */
@@ -43,19 +58,21 @@ export class Metrics {
     this.#proxies = proxies
   }
 
-  /** Further families, which are read with the others. */
-  add(more: () => readonly Family[]): void {
-    this.#more = more
-  }
-
   families(): readonly Family[] {
-    const calls = this.#calls
+    const servers = [...this.#proxies()].flatMap(([schema, proxy]) =>
+      proxy.status().map((status) => ({ labels: [schema, status.name], status })),
+    )
+    for (const schema of this.#proxies().keys()) this.calls.startAtZero(schema, '')
+    for (const { labels: [schema = '', name = ''] } of servers) this.calls.startAtZero(schema, name) // prettier-ignore
+    const results = this.calls.resultBytes
+      .points()
+      .flatMap(({ labels, value }) => (typeof value === 'number' ? [[labels, tokens(value)] as const] : []))
     return [
-      ...calls.families,
-      resultTokens(calls.resultBytes),
-      ...proxyGauges(this.#proxies(), (schema, server) => calls.listsOf(schema, server)),
-      ...processGauges(this.#facts(), version),
-      ...this.#more(),
+      ...this.calls.families,
+      familyOf('mcps_result_tokens_total', results),
+      ...this.#ofServers(servers),
+      ...this.#ofClients(),
+      ...this.#ofProcess(),
     ]
   }
 
@@ -68,16 +85,58 @@ export class Metrics {
     this.#delays.disable()
   }
 
-  #facts(): ProcessFacts {
+  #ofServers(
+    servers: readonly { readonly labels: readonly string[]; readonly status: UpstreamStatus }[],
+  ): readonly Family[] {
+    const lists = servers.flatMap(({ labels }) =>
+      Object.entries(this.#lists.get(labels.join('\0')) ?? {}).map(
+        ([list, bytes]) => [[...labels, list], bytes] as const,
+      ),
+    )
+    return [
+      ...ofServers.map(([name, valueOf]) => {
+        const values = servers.flatMap(({ labels, status }) => {
+          const value = valueOf(status)
+          return value === undefined ? [] : [[labels, value] as const]
+        })
+        return familyOf(name, values)
+      }),
+      familyOf('mcps_list_bytes', lists),
+      familyOf(
+        'mcps_list_tokens',
+        lists.map(([labels, bytes]) => [labels, tokens(bytes)]),
+      ),
+    ]
+  }
+
+  #ofClients(): readonly Family[] {
+    const sessions = [...this.#proxies()].map(([schema, proxy]) => ({ schema, all: proxy.sessions() }))
+    const unread = ({ all }: (typeof sessions)[number]): number =>
+      all.reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
+    return [
+      familyOf(
+        'mcps_sessions',
+        sessions.map(({ schema, all }) => [[schema], all.length]),
+      ),
+      familyOf(
+        'mcps_unread_bytes',
+        sessions.map((each) => [[each.schema], unread(each)]),
+      ),
+    ]
+  }
+
+  #ofProcess(): readonly Family[] {
     const { user, system } = process.cpuUsage()
-    const delays = delayQuantiles.map((each) => [each, this.#delaySeconds(Number(each))] as const)
+    const delays = delayQuantiles.map((each) => [[each], this.#delaySeconds(Number(each))] as const)
     this.#delays.reset()
-    return {
-      memoryBytes: process.memoryUsage.rss(),
-      cpuSeconds: (user + system) / 1e6,
-      startedAtSeconds: this.#startedAtSeconds,
-      delays,
-    }
+    return [
+      familyOf('mcps_audit_lost_lines_total', [[[], this.#lostLines()]]),
+      familyOf('mcps_build_info', [[[version, process.versions.node, process.platform], 1]]),
+      familyOf('mcps_start_time_seconds', [[[], this.#startedAtSeconds]]),
+      familyOf('mcps_memory_bytes', [[[], process.memoryUsage.rss()]]),
+      familyOf('mcps_cpu_seconds_total', [[[], (user + system) / 1e6]]),
+      familyOf('mcps_eventloop_delay_seconds', delays),
+    ]
   }
 
   /** A measurement is the time between two turns, of which the loop has waited the resolution on purpose. */
@@ -85,4 +144,9 @@ export class Metrics {
     if (this.#delays.count === 0) return 0
     return Math.max(0, this.#delays.percentile(quantile * 100) / 1e9 - DELAY_RESOLUTION_MS / 1000)
   }
+}
+
+/** Estimated from bytes. */
+function tokens(bytes: number): number {
+  return Math.ceil(bytes / TOKEN_BYTES)
 }

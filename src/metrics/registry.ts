@@ -1,49 +1,22 @@
-// Counters, gauges and histograms with labels, by the names that Prometheus and OpenTelemetry give them.
+// Counters, gauges and histograms with labels, and their text for Prometheus (version 0.0.4).
 //
-// A family holds at most so many series. The labels of every further one are `other`, so that no client and no server can
+// A metric holds at most so many series. The labels of every further one are `other`, so that no client and no server can
 // make the memory of the proxy grow.
+
+import { type Description, descriptions } from './table.js'
+
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The value of a label that is one too many. */
 export const OTHER = 'other'
 
-/** The bounds of the OpenTelemetry conventions for MCP, in seconds. */
-export const operationBounds: readonly number[] = [
-  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
-]
-
-/** The name, the meaning and the labels of a family. */
-export interface Description {
-  /** For Prometheus. */
-  readonly name: string
-  /** For OpenTelemetry. */
-  readonly otel: string
-  readonly kind: 'counter' | 'gauge' | 'histogram'
-  /** Of UCUM: `s`, `By`, or a thing in braces. */
-  readonly unit: string
-  readonly help: string
-  readonly labels: readonly Label[]
-}
-
-export interface Label {
-  /** For Prometheus. */
-  readonly name: string
-  /** For OpenTelemetry. */
-  readonly otel: string
-}
+/** Series of one metric. */
+export const SERIES_MAX = 2000
 
 /** One series at one moment; an empty label is one that it does not have. */
 export interface Point {
   readonly labels: readonly string[]
-  /** A number, or the state of a histogram. */
-  readonly value: number | Counts
-}
-
-/** The state of a histogram. */
-export interface Counts {
-  readonly bounds: readonly number[]
-  /** Of the values up to each bound and above the one before; the last is of those above all bounds. */
-  readonly buckets: readonly number[]
-  readonly sum: number
+  readonly value: number | Histogram
 }
 
 /** The series of one name. */
@@ -52,22 +25,14 @@ export interface Family {
   points(): readonly Point[]
 }
 
-/** Adds up values of one series. */
+/** A sum. */
 export class Counter {
-  #sum = 0
-
-  get value(): number {
-    return this.#sum
-  }
-
-  add(amount: number): void {
-    this.#sum += amount
-  }
+  value = 0
 }
 
-/** Counts the values of one series. */
-export class Histogram implements Counts {
+export class Histogram {
   readonly bounds: readonly number[]
+  /** How many values are up to each bound and above the one before; the last is of those above all bounds. */
   readonly buckets: number[]
   sum = 0
 
@@ -76,7 +41,7 @@ export class Histogram implements Counts {
     this.buckets = [...bounds, Infinity].map(() => 0)
   }
 
-  get value(): Counts {
+  get value(): this {
     return this
   }
 
@@ -90,56 +55,88 @@ export class Histogram implements Counts {
 }
 
 /** How many values a histogram has counted. */
-export function countOf({ buckets }: Counts): number {
+export function countOf({ buckets }: Histogram): number {
   return buckets.reduce((sum, each) => sum + each, 0)
 }
 
 /** The series of a counter or a histogram, by their labels. */
-export class SeriesFamily<Series extends Counter | Histogram> implements Family {
+export class SeriesFamily<T extends Counter | Histogram> implements Family {
   readonly description: Description
-  readonly #seriesMax: number
-  readonly #newSeries: () => Series
-  readonly #series = new Map<string, { readonly labels: readonly string[]; readonly series: Series }>()
+  readonly #newValue: () => T
+  readonly #series = new Map<string, { readonly labels: readonly string[]; readonly value: T }>()
 
-  constructor(description: Description, seriesMax: number, newSeries: () => Series) {
-    this.description = description
-    this.#seriesMax = seriesMax
-    this.#newSeries = newSeries
+  constructor(name: string, newValue: () => T) {
+    this.description = described(name)
+    this.#newValue = newValue
   }
 
-  /** The series with these labels, or the one of all that are too many. */
-  series(labels: readonly string[]): Series {
+  /** The value with these labels, or the one of all that are too many. */
+  of(labels: readonly string[]): T {
     const key = labels.join('\0')
-    const known = this.#series.get(key)
-    if (known !== undefined) return known.series
-    const isOver = this.#series.size >= this.#seriesMax
+    const found = this.#series.get(key)
+    if (found !== undefined) return found.value
     const other = labels.map(() => OTHER)
-    if (isOver && key !== other.join('\0')) return this.series(other)
-    const series = this.#newSeries()
-    this.#series.set(key, { labels, series })
-    return series
+    if (this.#series.size >= SERIES_MAX && key !== other.join('\0')) return this.of(other)
+    const value = this.#newValue()
+    this.#series.set(key, { labels, value })
+    return value
   }
 
   points(): readonly Point[] {
-    return [...this.#series.values()].map(({ labels, series }) => ({ labels, value: series.value }))
+    return [...this.#series.values()].map(({ labels, value }) => ({ labels, value: value.value }))
   }
 }
 
-/** At most so many different values; every further one is the `rest`. */
-export class LimitedValues {
-  readonly #valuesMax: number
-  readonly #rest: string
-  readonly #known = new Set<string>()
+/** A family that is read from elsewhere. */
+export function familyOf(
+  name: string,
+  values: readonly (readonly [labels: readonly string[], value: number])[],
+): Family {
+  const points = values.map(([labels, value]) => ({ labels, value }))
+  return { description: described(name), points: () => points }
+}
 
-  constructor(valuesMax: number, rest: string) {
-    this.#valuesMax = valuesMax
-    this.#rest = rest
-  }
+function described(name: string): Description {
+  const description = descriptions.get(name)
+  if (description === undefined) throw new Error(`the metric ${name} has no row in its table`)
+  return description
+}
 
-  of(value: string): string {
-    if (this.#known.has(value)) return value
-    if (this.#known.size >= this.#valuesMax) return this.#rest
-    this.#known.add(value)
-    return value
-  }
+/** The page that a scraper reads. */
+export function exposition(families: readonly Family[]): string {
+  return families.flatMap(linesOf).join('')
+}
+
+function linesOf(family: Family): string[] {
+  const { name, kind, help, labels } = family.description
+  const points = family.points()
+  if (points.length === 0) return []
+  const lines = points.flatMap(({ labels: values, value }) => {
+    const pairs = labels.map((label, at) => `${label.name}="${escaped(values[at] ?? '')}"`)
+    return typeof value === 'number'
+      ? [`${name}${braces(pairs)} ${value}\n`]
+      : histogramLines(name, pairs, value)
+  })
+  return [`# HELP ${name} ${help}\n`, `# TYPE ${name} ${kind}\n`, ...lines]
+}
+
+function histogramLines(name: string, pairs: readonly string[], value: Histogram): string[] {
+  let count = 0
+  const buckets = [...value.bounds, '+Inf'].map((bound, at) => {
+    count += value.buckets[at] ?? 0
+    return `${name}_bucket${braces([...pairs, `le="${bound}"`])} ${count}\n`
+  })
+  return [
+    ...buckets,
+    `${name}_sum${braces(pairs)} ${value.sum}\n`,
+    `${name}_count${braces(pairs)} ${count}\n`,
+  ]
+}
+
+function braces(pairs: readonly string[]): string {
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 }

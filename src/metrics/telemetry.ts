@@ -4,17 +4,12 @@
 
 import type { Configuration } from '../config/configuration.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
+import { within } from '../runtime/deadline.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import { read } from './families.js'
-import { type WatchedProxies, family } from './gauges.js'
-import { EXPOSITION_TYPE } from './exposition.js'
-import { Metrics } from './metrics.js'
+import { Metrics, type WatchedProxies } from './metrics.js'
 import { MetricsServer } from './metrics-server.js'
-import { OtlpExporter, type Post } from './otlp/exporter.js'
-import { metricsJson } from './otlp/metrics-json.js'
-import { type OtlpOptions, otlpOptions } from './otlp/options.js'
-import { spansJson } from './otlp/spans-json.js'
-import { type CallSpan, Tracing } from './tracing.js'
+import type { Collector } from './opentelemetry.js'
+import { EXPOSITION_TYPE } from './registry.js'
 
 /** How long the end of the program waits for a collector. */
 const CLOSE_MS = 2000
@@ -22,23 +17,29 @@ const CLOSE_MS = 2000
 /** The log and the clock of the program, and how strict it is. */
 export interface TelemetryOptions {
   readonly log: LogSink
-  readonly runtime: Pick<Runtime, 'setTimer' | 'wallNow' | 'env'>
+  readonly runtime: Pick<Runtime, 'now' | 'setTimer' | 'wallNow' | 'env'>
   /** Whether a port that another proxy has ends the start, instead of being a warning. */
   readonly needsPort: boolean
+  /** Counts the lines that the audit has lost. */
+  readonly lostLines?: () => number
 }
 
 /** Counts the calls of one process, and serves or sends the counts. */
 export class Telemetry {
   readonly #metrics: Metrics
-  readonly #exporter: OtlpExporter<CallSpan> | undefined
+  readonly #collector: Collector | undefined
+  readonly #runtime: TelemetryOptions['runtime']
   #server: MetricsServer | undefined
-  /** Traces calls; undefined where no collector gets them. */
-  readonly tracer: Tracing | undefined
 
-  constructor(metrics: Metrics, exporter?: OtlpExporter<CallSpan>, tracer?: Tracing) {
+  constructor(metrics: Metrics, collector: Collector | undefined, runtime: TelemetryOptions['runtime']) {
     this.#metrics = metrics
-    this.#exporter = exporter
-    this.tracer = tracer
+    this.#collector = collector
+    this.#runtime = runtime
+  }
+
+  /** Traces calls; undefined where no collector gets them. */
+  get tracer(): Collector['tracer'] {
+    return this.#collector?.tracer
   }
 
   /** The page for the HTTP front. */
@@ -69,7 +70,8 @@ export class Telemetry {
 
   /** Sends what waits for the collector, for up to two seconds. */
   async close(): Promise<void> {
-    await Promise.all([this.#server?.close(), this.#exporter?.close(CLOSE_MS)])
+    const sent = this.#collector?.close() ?? Promise.resolve()
+    await Promise.all([this.#server?.close(), within(sent, CLOSE_MS, this.#runtime)])
     this.#metrics.close()
   }
 }
@@ -77,67 +79,30 @@ export class Telemetry {
 /**
  * Undefined where nothing asks for telemetry after all.
  *
- * @throws Error with a message for the person who started the program, when the port cannot be had
+ * @throws Error with a message for the person who started the program, when the port cannot be had or a package is missing
  */
 export async function openTelemetry(
-  { server: config }: Configuration,
-  { log, runtime, needsPort }: TelemetryOptions,
+  { server: { metrics: wanted, name } }: Configuration,
+  { log, runtime, needsPort, lostLines }: TelemetryOptions,
 ): Promise<Telemetry | undefined> {
-  const { metrics: wanted, otlp: endpoint, name } = config
-  const warn = (message: string): void => log({ level: 'warn', message })
-  const otlp = otlpOptions({ endpoint, name }, runtime.env, warn)
-  if (wanted === undefined && otlp === undefined) return undefined
-  const place = wanted?.port === undefined ? undefined : { ...wanted, port: wanted.port }
-  const metrics = new Metrics(wanted?.tools ?? false, runtime.wallNow())
-  const telemetry = otlp === undefined ? new Telemetry(metrics) : exporting(otlp, metrics, log, runtime)
-  if (place === undefined) return telemetry
+  const { exportedSignals, openCollector } = await import('./opentelemetry.js')
+  const isExported = exportedSignals(runtime.env).size > 0
+  if (wanted === undefined && !isExported) return undefined
+  const metrics = new Metrics(wanted?.tools ?? false, runtime.wallNow(), lostLines)
+  const collector = isExported ? await openCollector(metrics, name, runtime, log) : undefined
+  const telemetry = new Telemetry(metrics, collector, runtime)
+  if (wanted?.port === undefined) return telemetry
+  const { host, port: wantedPort } = wanted
   try {
-    const port = await telemetry.listen(place)
-    log({ level: 'info', message: `metrics are at http://${hostInUrl(place.host)}:${port}/metrics` })
+    const port = await telemetry.listen({ host, port: wantedPort })
+    const shown = host.includes(':') ? `[${host}]` : host
+    log({ level: 'info', message: `metrics are at http://${shown}:${port}/metrics` })
   } catch (error) {
     if (needsPort || !(error instanceof Error)) {
       await telemetry.close()
       throw error
     }
-    warn(error.message)
+    log({ level: 'warn', message: error.message })
   }
   return telemetry
-}
-
-function hostInUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
-}
-
-function exporting(
-  options: OtlpOptions,
-  metrics: Metrics,
-  log: LogSink,
-  runtime: TelemetryOptions['runtime'],
-): Telemetry {
-  const now = (): number => runtime.wallNow()
-  const { resource, sampler, tracesUrl, headers } = options
-  const startMs = now()
-  const exported = {
-    metrics: () => metricsJson(metrics.families(), resource, { startMs, nowMs: now() }),
-    spans: (spans: readonly CallSpan[]) => spansJson(spans, resource),
-  }
-  const exporter = new OtlpExporter(options, exported, postWith(headers), runtime, log)
-  if (tracesUrl === undefined) return new Telemetry(metrics, exporter)
-  metrics.add(() => [family(read.spansDropped, [{ labels: [], value: exporter.dropped }])])
-  const serverLabelsOf: Metrics['serverLabelsOf'] = (schema, server) => metrics.serverLabelsOf(schema, server)
-  return new Telemetry(
-    metrics,
-    exporter,
-    new Tracing(sampler, serverLabelsOf, now, (span) => exporter.add(span)),
-  )
-}
-
-/** Node's own client, whose certificates are those of NODE_EXTRA_CA_CERTS too. */
-function postWith(more: Readonly<Record<string, string>>): Post {
-  return async (url, body, signal) => {
-    const headers = { 'content-type': 'application/json', ...more }
-    const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' })
-    await response.body?.cancel()
-    return response.status
-  }
 }

@@ -100,7 +100,6 @@ const full = {
     },
     stateKey: 'a key of sixteen and more',
     metrics: { port: 9464, host: '0.0.0.0', open: true, tools: true },
-    otlp: 'https://collector.example.com:4318',
     previousStateKey: 'the key of before it',
     cors: {
       enabled: false,

@@ -3,11 +3,17 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { CallEvent } from '../../src/index.js'
-import { CallMetrics, ERROR_TYPES_MAX, SERIES_MAX, TOOLS_MAX } from '../../src/metrics/call-metrics.js'
-import { exposition } from '../../src/metrics/exposition.js'
-import { family } from '../../src/metrics/gauges.js'
+import { CallMetrics, ERROR_TYPES_MAX, TOOLS_MAX } from '../../src/metrics/call-metrics.js'
 import { Metrics } from '../../src/metrics/metrics.js'
-import { Counter, SeriesFamily, countOf } from '../../src/metrics/registry.js'
+import {
+  Counter,
+  countOf,
+  exposition,
+  Histogram,
+  SeriesFamily,
+  familyOf,
+  SERIES_MAX,
+} from '../../src/metrics/registry.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { type ReadFamily, readExposition, samplesOf, sumOf } from './support/exposition.js'
 
@@ -173,30 +179,25 @@ describe('labels', () => {
   test('of a series too many are other', () => {
     const { count, metrics } = counting()
     for (let n = 0; n <= SERIES_MAX + 1; n++) count({ server: `s${n}` })
-    const [front] = metrics.families
-    const series = front?.points() ?? []
+    const series = metrics.families[0]?.points() ?? []
     const last = series.at(-1)
     assert.equal(series.length, SERIES_MAX + 1)
-    assert(last !== undefined && typeof last.value !== 'number')
+    assert(last?.value instanceof Histogram)
     assert.deepEqual([last.labels[1], countOf(last.value)], ['other', 2])
   })
 
   test('are escaped, and those of two series never become one', () => {
-    const description = { name: 'x_total', otel: 'x', kind: 'counter', unit: '', help: 'a\\b\nc' } as const
-    const labels = ['one', 'two'].map((name) => ({ name, otel: name }))
-    const counters = new SeriesFamily({ ...description, labels }, 10, () => new Counter())
+    const counters = new SeriesFamily('mcps_inflight', () => new Counter())
     const odd = 'a"b\\n\nc{},=é'
     for (const values of [
       [odd, ''],
       ['', odd],
       ['a', 'b'],
     ])
-      counters.series(values).add(1)
-    const read = readExposition(
-      exposition([counters, family({ ...description, name: 'y_total', labels }, [])]),
-    )
+      counters.of(values).value += 1
+    const read = readExposition(exposition([counters, familyOf('mcps_processes', [])]))
     assert.deepEqual(
-      samplesOf(read, 'x_total').map((sample) => [...sample.labels.values()]),
+      samplesOf(read, 'mcps_inflight').map((sample) => [...sample.labels.values()]),
       [
         [odd, ''],
         ['', odd],
@@ -226,13 +227,24 @@ test('servers and clients are read when the page is', () => {
     status: () => [status, { ...status, name: 'm', gauges: { ...gauges, memoryBytes: 6 } }],
     sessions: () => [session, session],
   }
-  const metrics = new Metrics(false, Date.now())
+  const metrics = new Metrics(false, Date.now(), () => 8)
   metrics.watch(() => new Map([['default', proxy]]))
   const sizes = { tools: 9, prompts: 0, resources: 0, templates: 0 }
   const lists = { schema: 'default', client: undefined, changed: [], counts: sizes, bytes: sizes }
   for (const server of ['s', 'gone']) void metrics.listeners.lists?.({ ...lists, server })
   const read = readExposition(metrics.text())
   metrics.close()
+  const zero = (name: string): number[] => samplesOf(read, name, { server: 's' }).map(({ value }) => value)
+  assert.deepEqual(
+    [zero('mcps_refused_total'), zero('mcps_failed_total')],
+    [
+      [0, 0, 0, 0],
+      [0, 0, 0],
+    ],
+    'from the start',
+  )
+  assert.equal(samplesOf(read, 'mcps_refused_total', { server: '', reason: 'overloaded' }).length, 1)
+  assert.equal(sumOf(read, 'mcps_audit_lost_lines_total'), 8)
   const values = [
     'server_up',
     'server_tools',

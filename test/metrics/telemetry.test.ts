@@ -5,8 +5,9 @@ import { type IncomingMessage, createServer, request } from 'node:http'
 import { describe, test } from 'node:test'
 import { type ForwardEvent, httpServer } from '../../src/index.js'
 import { libraryProxy } from '../integration/support/library.js'
-import { EXPOSITION_TYPE } from '../../src/metrics/exposition.js'
+import { EXPOSITION_TYPE } from '../../src/metrics/registry.js'
 import { MetricsServer } from '../../src/metrics/metrics-server.js'
+import { exportedSignals } from '../../src/metrics/opentelemetry.js'
 import { type Telemetry, openTelemetry } from '../../src/metrics/telemetry.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import type { Runtime } from '../../src/runtime/runtime.js'
@@ -15,6 +16,7 @@ import { nodeProgram, program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { handshake, message, send } from '../transports/support/http.js'
 import { readExposition, samplesOf, sumOf } from './support/exposition.js'
+import { callEvent } from '../proxy/support/call-event.js'
 import { claim } from '../integration/support/claim.js'
 import { gatewayConfig, gatewayOf, requestFields } from '../integration/support/gateway.js'
 
@@ -43,10 +45,14 @@ async function opened(t: Scope, server: object, env: Runtime['env'] = {}, needsP
   return { telemetry, log, port: Number(port) }
 }
 
-function timers(t: Scope): Pick<Runtime, 'setTimer' | 'wallNow'> {
+function timers(t: Scope): Pick<Runtime, 'now' | 'setTimer' | 'wallNow'> {
   const runtime = realRuntime(() => {})
   t.after(() => runtime.close())
-  return { setTimer: (ms, fire) => runtime.setTimer(ms, fire), wallNow: () => runtime.wallNow() }
+  return {
+    now: () => runtime.now(),
+    setTimer: (ms, fire) => runtime.setTimer(ms, fire),
+    wallNow: () => runtime.wallNow(),
+  }
 }
 
 async function gatewayWith(t: Scope, telemetry: Telemetry | undefined, server: object = {}): Promise<number> {
@@ -157,10 +163,10 @@ describe('the port', () => {
   })
 })
 
-/** A collector that keeps what it gets. */
+/** A collector that keeps what it gets, and the environment that names it. */
 async function collector(
   t: Scope,
-): Promise<{ url: string; got: { path: string; key: string; body: unknown }[] }> {
+): Promise<{ env: Record<string, string>; got: { path: string; key: string; body: unknown }[] }> {
   const got: { path: string; key: string; body: unknown }[] = []
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = []
@@ -172,36 +178,48 @@ async function collector(
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => void server.close())
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   const address = server.address()
   assert(typeof address === 'object' && address !== null)
-  return { url: `http://127.0.0.1:${address.port}`, got }
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}` }
+  return { env, got }
+}
+
+/** The packages of OpenTelemetry read the environment of the process. */
+function setEnvironment(t: Scope, env: Record<string, string>): void {
+  for (const [name, value] of Object.entries(env)) {
+    process.env[name] = value
+    t.after(() => void delete process.env[name])
+  }
 }
 
 test('a collector gets the same, with headers and the name of the sender, at the latest when the proxy ends', async (t) => {
-  const { url, got } = await collector(t)
-  const { telemetry } = await opened(
-    t,
-    { otlp: url },
-    { OTEL_EXPORTER_OTLP_HEADERS: 'x-key=k', OTEL_SERVICE_NAME: 'mine' },
-  )
+  const { env, got } = await collector(t)
+  const all = { ...env, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=k', OTEL_SERVICE_NAME: 'mine' }
+  setEnvironment(t, all)
+  const { telemetry } = await opened(t, {}, all)
   await callAll(await gatewayWith(t, telemetry))
   await telemetry?.close()
   const first = got.find(({ path }) => path === '/v1/metrics')
   assert.equal(first?.key, 'k')
   const resource = listAt(first?.body, 'resourceMetrics', 0, 'resource', 'attributes')
-  assert.equal(textAt(resource, 0, 'value', 'stringValue'), 'mine')
+  const service = resource.find((each) => textAt(each, 'key') === 'service.name')
+  assert.equal(textAt(service, 'value', 'stringValue'), 'mine')
   const metrics = listAt(first?.body, 'resourceMetrics', 0, 'scopeMetrics', 0, 'metrics')
-  const front = metrics.find((each) => textAt(each, 'name') === 'mcp.server.operation.duration')
-  const counts = listAt(front, 'histogram', 'dataPoints').map((point) => Number(textAt(point, 'count')))
+  const named = (name: string): unknown => metrics.find((each) => textAt(each, 'name') === name)
+  const counts = listAt(named('mcp.server.operation.duration'), 'histogram', 'dataPoints').map((point) =>
+    Number(at(point, 'count')),
+  )
   assert.equal(
     counts.reduce((sum, each) => sum + each, 0),
     6,
   )
+  assert.equal(listAt(named('mcps.processes'), 'gauge', 'dataPoints').length, 2)
+  assert.equal(at(named('mcps.restarts'), 'sum', 'isMonotonic'), true)
 })
-
-/** The digit of which the parent of a span is made. */
-const parentOf = (span: unknown): string => textAt(span, 'parentSpanId').slice(0, 1)
 
 /** The spans that a collector has got. */
 function spansIn(got: readonly { path: string; body: unknown }[]): readonly unknown[] {
@@ -210,10 +228,17 @@ function spansIn(got: readonly { path: string; body: unknown }[]): readonly unkn
     .flatMap(({ body }) => listAt(body, 'resourceSpans', 0, 'scopeSpans', 0, 'spans'))
 }
 
+/** The digit of which the parent of a span is made. */
+const parentOf = (span: unknown): string => {
+  const id = at(span, 'parentSpanId')
+  return typeof id === 'string' ? id.slice(0, 1) : ''
+}
+
 for (const file of ['reference.mjs', 'reference-stateless.mjs'])
   test(`a call of either era to ${file} is a span below that of its client, and its server gets the one below`, async (t) => {
-    const { url, got } = await collector(t)
-    const { telemetry } = await opened(t, { otlp: url })
+    const { env, got } = await collector(t)
+    setEnvironment(t, env)
+    const { telemetry } = await opened(t, {}, env)
     const sent: string[] = []
     const forward = ({ to, output, edits }: ForwardEvent): void => {
       const message = parsed(Buffer.from(output).toString())
@@ -255,7 +280,7 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
       fronts.map(() => true),
     )
     const below = fronts.map((front) =>
-      spans.find((span) => textAt(span, 'parentSpanId') === textAt(front, 'spanId')),
+      spans.find((span) => at(span, 'parentSpanId') === textAt(front, 'spanId')),
     )
     assert.deepEqual(
       sent,
@@ -264,8 +289,62 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
     assert(below.every((span) => at(span, 'kind') === 3))
   })
 
-test('nothing is opened where nothing asks for it', async (t) => {
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const PARENT = 'b7ad6b7169203331'
+
+/** Parent, sampler, and whether the call is sampled as part of the trace of the parent, of its own, or not. */
+const traced: readonly (readonly [string | undefined, string, 'trace' | 'own' | undefined])[] = [
+  [`00-${TRACE}-${PARENT}-01`, '', 'trace'],
+  [`00-${TRACE}-${PARENT}-00`, '', undefined],
+  [`00-${TRACE}-${PARENT}-00`, 'always_on', 'trace'],
+  [`cc-${TRACE}-${PARENT}-01-what-the-future-brings`, '', 'trace'],
+  [undefined, '', 'own'],
+  [undefined, 'always_off', undefined],
+  [`00-${TRACE}-${PARENT}-01-more`, '', 'own'],
+  [`ff-${TRACE}-${PARENT}-01`, '', 'own'],
+  [`00-${'0'.repeat(32)}-${PARENT}-01`, '', 'own'],
+  [`00-${TRACE}-${'0'.repeat(16)}-01`, '', 'own'],
+]
+
+test('spans say what was called, whose child they are, and what came of it', async (t) => {
+  for (const [parent, sampler, want] of traced) {
+    const { env, got } = await collector(t)
+    setEnvironment(t, { ...env, OTEL_TRACES_SAMPLER: sampler })
+    const { telemetry } = await opened(t, {}, env)
+    const trace = telemetry?.tracer?.begin(parent, '"é"')
+    telemetry?.tracer?.ended(
+      callEvent({ trace, item: 'own', outcome: 'failed', code: -32603, reason: 'timeout' }),
+    )
+    await telemetry?.close()
+    const spans = spansIn(got)
+    const front = spans.find((span) => at(span, 'kind') === 2)
+    const below = spans.find((span) => at(span, 'kind') === 3)
+    if (want === undefined) assert.deepEqual([trace, spans], [undefined, []])
+    else {
+      assert.equal(trace?.traceparent, `00-${textAt(front, 'traceId')}-${textAt(below, 'spanId')}-01`)
+      assert.equal(at(front, 'parentSpanId'), want === 'trace' ? PARENT : undefined)
+      assert.equal(textAt(front, 'traceId') === TRACE, want === 'trace')
+      assert.deepEqual([at(front, 'name'), at(below, 'name')], ['tools/call own', 'tools/call own'])
+      const errors = [front, below].map((span) =>
+        listAt(span, 'attributes').find((each) => textAt(each, 'key') === 'error.type'),
+      )
+      assert.deepEqual(
+        errors.map((each) => textAt(each, 'value', 'stringValue')),
+        ['-32603', 'timeout'],
+      )
+    }
+  }
+})
+
+test('nothing is opened where nothing asks for it, and one signal alone where one is named', async (t) => {
   assert.equal((await opened(t, {})).telemetry, undefined)
-  const env = { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
-  assert.equal((await opened(t, {}, env)).telemetry, undefined)
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+  assert.equal((await opened(t, {}, { ...env, OTEL_SDK_DISABLED: 'true' })).telemetry, undefined)
+  for (const [more, want] of [
+    [env, 'METRICS TRACES'],
+    [{ ...env, OTEL_TRACES_EXPORTER: 'none' }, 'METRICS'],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1' }, 'TRACES'],
+    [{ OTEL_METRICS_EXPORTER: 'otlp' }, 'METRICS'],
+  ] as const)
+    assert.equal([...exportedSignals(more)].join(' '), want)
 })

@@ -1,0 +1,324 @@
+// Sends metrics and spans to a collector through the packages of OpenTelemetry, which a person installs beside the proxy.
+// They read the standard variables of the environment.
+//
+// Each sampled call is two spans: one for the client's request, and below it one for the request to the server (semantic
+// conventions of OpenTelemetry for MCP; W3C Trace Context, level 1).
+
+import process from 'node:process'
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+import type { CollectionResult, DataPoint, HistogramMetricData, MetricData } from '@opentelemetry/sdk-metrics'
+import type { IdGenerator } from '@opentelemetry/sdk-trace-base'
+import type { CallEvent } from '../events/proxy-events.js'
+import type { CallTrace, CallTracer } from '../mcp/trace-edits.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import { errorText } from '../text/error-text.js'
+import { version } from '../version.js'
+import {
+  type CallMetrics,
+  frontError,
+  isKnownMethod,
+  type ServerLabels,
+  transportOf,
+  upstreamError,
+} from './call-metrics.js'
+import type { Metrics } from './metrics.js'
+import { countOf, type Family, OTHER } from './registry.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Resource = CollectionResult['resourceMetrics']['resource']
+type Clock = Pick<Runtime, 'env' | 'wallNow'>
+type Packages = Awaited<ReturnType<typeof loadPackages>>
+
+const METRICS_INTERVAL_MS = 60_000
+
+const EXPORT_MS_MAX = 30_000
+
+/** A timer of Node takes no more. */
+const INTERVAL_MS_MAX = 2_147_483_647
+
+/** Which signals the variables of OpenTelemetry ask for. */
+export function exportedSignals(env: Environment): ReadonlySet<'METRICS' | 'TRACES'> {
+  const isOff = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
+  const signals = (['METRICS', 'TRACES'] as const).filter((signal) => {
+    const exporter = env[`OTEL_${signal}_EXPORTER`] ?? ''
+    const places = [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, 'OTEL_EXPORTER_OTLP_ENDPOINT']
+    return exporter === 'otlp' || (exporter === '' && places.some((name) => (env[name] ?? '') !== ''))
+  })
+  return new Set(isOff ? [] : signals)
+}
+
+/** A collector that gets what the environment asks for. */
+export interface Collector {
+  /** Undefined where no spans are sent. */
+  readonly tracer: (CallTracer & { ended(event: CallEvent): void }) | undefined
+  /** Sends what waits. */
+  close(): Promise<void>
+}
+
+/** @throws Error with the command that installs the packages */
+export async function openCollector(
+  metrics: Metrics,
+  name: string,
+  runtime: Clock,
+  log: LogSink,
+): Promise<Collector> {
+  const packages = await loadPackages()
+  const { api, resources } = packages
+  const report = reporter(log)
+  const logger = { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore }
+  api.diag.setLogger(logger, api.DiagLogLevel.WARN)
+  const signals = exportedSignals(runtime.env)
+  const resource = resources
+    .resourceFromAttributes({ 'service.name': name, 'service.version': version })
+    .merge(resources.detectResources({ detectors: [resources.envDetector] }))
+  const meters = signals.has('METRICS') ? metersOf(packages, metrics, resource, runtime) : undefined
+  const traces = signals.has('TRACES') ? tracesOf(packages, metrics, resource, runtime) : undefined
+  return {
+    tracer: traces?.tracer,
+    close: async () => void (await Promise.allSettled([meters?.shutdown(), traces?.provider.shutdown()])),
+  }
+}
+
+/** A collector that is away is reported once. */
+function reporter(log: LogSink): (text: string) => void {
+  let last: string | undefined
+  return (text) => {
+    const [, message = text] = /"message":"([^"]*)"/.exec(text) ?? []
+    if (message !== last) log({ level: 'warn', message: `telemetry: ${message}` })
+    last = message
+  }
+}
+
+function metersOf(
+  packages: Packages,
+  metrics: Metrics,
+  resource: Resource,
+  clock: Clock,
+): { shutdown(): Promise<void> } {
+  const { sdkMetrics, metricsExporter } = packages
+  const interval = Number(clock.env['OTEL_METRIC_EXPORT_INTERVAL'])
+  const intervalMs = interval > 0 && interval <= INTERVAL_MS_MAX ? interval : METRICS_INTERVAL_MS
+  const startTime = hrTime(clock.wallNow())
+  const collect = (): Promise<CollectionResult> => {
+    const filled = metrics.families().filter((family) => family.points().length > 0)
+    const data = filled.map((family) =>
+      dataOf(family, packages, { startTime, endTime: hrTime(clock.wallNow()) }),
+    )
+    const scopeMetrics = [{ scope: { name: 'mcps-proxy', version }, metrics: data }]
+    return Promise.resolve({ resourceMetrics: { resource, scopeMetrics }, errors: [] })
+  }
+  const reader = new sdkMetrics.PeriodicExportingMetricReader({
+    exporter: new metricsExporter.OTLPMetricExporter(exporterOptions()),
+    exportIntervalMillis: intervalMs,
+    exportTimeoutMillis: Math.min(intervalMs, EXPORT_MS_MAX),
+    metricProducers: [{ collect }],
+  })
+  return new sdkMetrics.MeterProvider({ resource, readers: [reader] })
+}
+
+function tracesOf(
+  { api, sdkTraces, tracesExporter }: Packages,
+  { calls }: Metrics,
+  resource: Resource,
+  clock: Clock,
+): { readonly provider: { shutdown(): Promise<void> }; readonly tracer: CallTraces } {
+  const ids = new Ids(new sdkTraces.RandomIdGenerator())
+  const exporter = new tracesExporter.OTLPTraceExporter(exporterOptions())
+  const spanProcessors = [new sdkTraces.BatchSpanProcessor(exporter)]
+  const provider = new sdkTraces.BasicTracerProvider({ resource, idGenerator: ids, spanProcessors })
+  return {
+    provider,
+    tracer: new CallTraces(api, provider.getTracer('mcps-proxy', version), ids, calls, () => clock.wallNow()),
+  }
+}
+
+/** From Node 22.21 on HTTPS_PROXY and its like hold for a collector too. */
+function exporterOptions(): { httpAgentOptions: { keepAlive: boolean } } {
+  const agent = { keepAlive: true, proxyEnv: process.env }
+  return { httpAgentOptions: agent }
+}
+
+async function loadPackages() {
+  try {
+    const [api, resources, sdkMetrics, sdkTraces, metricsExporter, tracesExporter] = await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/resources'),
+      import('@opentelemetry/sdk-metrics'),
+      import('@opentelemetry/sdk-trace-base'),
+      import('@opentelemetry/exporter-metrics-otlp-http'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+    ])
+    return { api, resources, sdkMetrics, sdkTraces, metricsExporter, tracesExporter }
+  } catch (error) {
+    throw new Error(`${missingPackages} (${errorText(error)})`, { cause: error })
+  }
+}
+
+const missingPackages =
+  'variables of OpenTelemetry ask for an export, and its packages are not installed: npm install --global ' +
+  '@opentelemetry/api@1 @opentelemetry/resources@2 @opentelemetry/sdk-metrics@2 @opentelemetry/sdk-trace-base@2 ' +
+  '@opentelemetry/exporter-metrics-otlp-http@0.223 @opentelemetry/exporter-trace-otlp-http@0.223'
+
+/** A family as OpenTelemetry has it, counted from the start of the process. */
+function dataOf(
+  family: Family,
+  { api, sdkMetrics }: Packages,
+  times: Pick<DataPoint<number>, 'startTime' | 'endTime'>,
+): MetricData {
+  const { otel, help, unit, kind, labels } = family.description
+  const { AggregationTemporality, DataPointType } = sdkMetrics
+  const numbers: DataPoint<number>[] = []
+  const histograms: HistogramMetricData['dataPoints'] = []
+  for (const { labels: values, value } of family.points()) {
+    // An empty label is one that the series does not have.
+    const pairs = labels.map(({ otel: label }, at) => [label, values[at] ?? ''] as const)
+    const point = { ...times, attributes: Object.fromEntries(pairs.filter(([, text]) => text !== '')) }
+    if (typeof value === 'number') numbers.push({ ...point, value })
+    else {
+      const buckets = { boundaries: [...value.bounds], counts: [...value.buckets] }
+      histograms.push({ ...point, value: { buckets, sum: value.sum, count: countOf(value) } })
+    }
+  }
+  const common = {
+    descriptor: { name: otel, description: help, unit, valueType: api.ValueType.DOUBLE },
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+  }
+  if (kind === 'gauge') return { ...common, dataPointType: DataPointType.GAUGE, dataPoints: numbers }
+  if (kind === 'histogram')
+    return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: histograms }
+  return { ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints: numbers }
+}
+
+function ignore(): void {}
+
+function hrTime(ms: number): [number, number] {
+  return [Math.floor(ms / 1000), (ms % 1000) * 1e6]
+}
+
+/** Makes ids of spans; one that a server has been given already comes first. */
+class Ids implements IdGenerator {
+  readonly #random: IdGenerator
+  given: string | undefined
+
+  constructor(random: IdGenerator) {
+    this.#random = random
+  }
+
+  generateTraceId(): string {
+    return this.#random.generateTraceId()
+  }
+
+  generateSpanId(): string {
+    const id = this.given ?? this.#random.generateSpanId()
+    this.given = undefined
+    return id
+  }
+}
+
+/** The trace of one call. */
+class SampledCall implements CallTrace {
+  /** The span of the client's request. */
+  readonly front: Span
+  /** The id of the span below it. */
+  readonly upstream: string
+  /** Raw JSON of the request id. */
+  readonly id: string
+  readonly traceparent: string
+
+  constructor(front: Span, upstream: string, id: string) {
+    this.front = front
+    this.upstream = upstream
+    this.id = id
+    this.traceparent = `00-${front.spanContext().traceId}-${upstream}-01`
+  }
+}
+
+/** Begins a trace when a call comes, since its server gets the id of the second span, which is made when the call ends. */
+class CallTraces implements CallTracer {
+  readonly #api: Packages['api']
+  readonly #tracer: Tracer
+  readonly #ids: Ids
+  readonly #serverLabelsOf: (schema: string, server: string) => ServerLabels | undefined
+  /** In milliseconds since 1970. */
+  readonly #wallNow: () => number
+
+  constructor(api: Packages['api'], tracer: Tracer, ids: Ids, calls: CallMetrics, wallNow: () => number) {
+    this.#api = api
+    this.#tracer = tracer
+    this.#ids = ids
+    this.#serverLabelsOf = (schema, server) => calls.serverLabelsOf(schema, server)
+    this.#wallNow = wallNow
+  }
+
+  begin(parent: string | undefined, id: string): CallTrace | undefined {
+    const front = this.#tracer.startSpan('call', { kind: this.#api.SpanKind.SERVER }, this.#contextOf(parent))
+    return front.isRecording() ? new SampledCall(front, this.#ids.generateSpanId(), id) : undefined
+  }
+
+  ended(event: CallEvent): void {
+    const { trace, serverMs, server, isToolError, schema, outcome, revision } = event
+    if (!(trace instanceof SampledCall)) return
+    const now = this.#wallNow()
+    const { front, upstream } = trace
+    if (serverMs !== undefined && server !== undefined) {
+      const below = this.#api.trace.setSpan(this.#api.ROOT_CONTEXT, front)
+      const options = { kind: this.#api.SpanKind.CLIENT, startTime: now - serverMs }
+      this.#ids.given = upstream
+      const span = this.#tracer.startSpan(nameOf(event), options, below)
+      // A call that has failed without an answer of the server has the proxy's own number.
+      const own = outcome === 'failed' ? { ...event, code: undefined } : event
+      const error = isToolError ? 'tool_error' : upstreamError(event)
+      this.#end(span, attributesOf(own, trace, error, this.#serverLabelsOf(schema, server)), error, now)
+    }
+    front.updateName(nameOf(event))
+    const error = isToolError ? 'tool_error' : frontError(event)
+    const speech = { revision, transport: transportOf(event) }
+    this.#end(front, attributesOf(event, trace, error, speech), error, now)
+  }
+
+  #end(span: Span, attributes: Attributes, error: string, now: number): void {
+    span.setAttributes(attributes)
+    if (error !== '') span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
+    span.end(now)
+  }
+
+  /** Without a parent for a text that is none, as W3C Trace Context asks (section 3.2.2.3). */
+  #contextOf(text: string | undefined): Context {
+    const { ROOT_CONTEXT, trace } = this.#api
+    const [, head, traceId = '', spanId = '', flags = '', more] =
+      /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(text ?? '') ?? []
+    const isUnknown = head === undefined || head === 'ff' || (head === '00' && more !== undefined)
+    if (isUnknown || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return ROOT_CONTEXT
+    const traceFlags = Number.parseInt(flags, 16) & 1
+    return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+  }
+}
+
+/** With the tool or the prompt, and never with a URI, of which there are too many. */
+function nameOf({ method, item }: CallEvent): string {
+  const known = isKnownMethod(method) ? method : OTHER
+  return item === undefined ? known : `${known} ${item}`
+}
+
+function attributesOf(
+  { method, item, code, schema, server }: Pick<CallEvent, 'method' | 'item' | 'code' | 'schema' | 'server'>,
+  { id }: SampledCall,
+  error: string,
+  speech?: { readonly revision: string | undefined; readonly transport: string },
+): Attributes {
+  const isTool = method === 'tools/call'
+  const all = {
+    'mcp.method.name': method,
+    'gen_ai.operation.name': isTool ? 'execute_tool' : undefined,
+    'gen_ai.tool.name': isTool ? item : undefined,
+    'gen_ai.prompt.name': method === 'prompts/get' ? item : undefined,
+    'jsonrpc.request.id': id.replace(/^"|"$/g, ''),
+    'rpc.response.status_code': code === undefined ? undefined : String(code),
+    'error.type': error,
+    'mcp.protocol.version': speech?.revision,
+    'network.transport': speech?.transport,
+    'mcps.schema': schema,
+    'mcps.server': server,
+  }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== ''))
+}
