@@ -58,7 +58,8 @@ async function print({ stream, text, exitCode }: Reply): Promise<number> {
 
 async function main(): Promise<number> {
   try {
-    // A process that a proxy has left behind; no part of the command line for people.
+    // Processes that a proxy leaves behind; no part of the command line for people.
+    if (argv[0] === 'log-in') return await (await import('./cli/run-log-in.js')).runLogIn()
     if (argv[0] === 'warm-up') return await (await import('./cli/run-warm-up.js')).runWarmUp(argv.slice(1))
     return await run(parseArguments(argv))
   } catch (error) {

@@ -27,7 +27,7 @@ const rooms = table(`
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts
   login                  | config jsonrpc mcp runtime secrets text transports/http-client upstream/contracts
   upstream/server        | jsonrpc mcp runtime text upstream/contracts | transports/ upstream/process
-  upstream/http          | jsonrpc mcp runtime text transports/http-client login upstream/auth upstream/contracts | upstream/
+  upstream/http          | jsonrpc mcp runtime text transports/http-client login upstream/auth upstream/contracts upstream/process | upstream/
   kept                   | jsonrpc mcp limits text | runtime upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox
   limits                 | jsonrpc | proxy/ transports/ upstream/

@@ -108,7 +108,8 @@ function commandIn(argv: readonly string[]): Command {
   if (line.kind === 'usage') return line
   const [word, about] = line.words
   if (word === 'help') return helpAbout(about)
-  if (line.values.has('help')) return helpAbout(line.command ?? word)
+  if (line.values.has('help'))
+    return helpAbout(line.command ?? word ?? (line.values.has('url') ? 'connect' : undefined))
   if (line.values.has('version')) return { kind: 'version' }
   return mistakeInOptions(line) ?? mistakeInValues(line) ?? readers[commandOf(line) ?? 'http'](line)
 }
@@ -139,8 +140,8 @@ function helpAbout(name: string | undefined): Command {
 /** Also where an option means it, as in the older spellings. */
 function commandOf({ command, values }: CommandLine): CommandName | undefined {
   if (command !== 'sandbox' && command !== 'lock' && values.has('check')) return 'check'
-  const named = (['stdio', 'http'] as const).find((name) => values.has(name))
-  return command ?? named ?? (values.has('url') ? 'connect' : undefined)
+  const named = command ?? (['http', 'stdio'] as const).find((name) => values.has(name))
+  return values.has('url') && (named ?? 'stdio') === 'stdio' ? 'connect' : named
 }
 
 function mistakeInOptions(line: CommandLine): UsageMistake | undefined {

@@ -77,7 +77,7 @@ function valued(
 }
 
 export const options: readonly Option[] = [
-  option('stdio', 'Serve one schema on stdin and stdout', ['stdio', 'check', 'sandbox']),
+  option('stdio', 'Serve one schema on stdin and stdout', ['stdio', 'connect', 'check', 'sandbox']),
   valued('schema', 'NAME', 'The group of servers that is meant (default: "default")', [
     'stdio',
     'check',

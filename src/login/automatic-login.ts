@@ -2,9 +2,13 @@
 //
 // One tab at a time, for all servers and processes of this user: the others wait, and use what the first one got. A person who
 // refuses, or closes the tab, is not asked again for a while, unless a call needs the server.
+//
+// A client that gives up a server which wants a login ends its proxy, while the person is still typing. So the login of the one
+// server behind `connect` is made in another process (`login-process.ts`), which this one follows.
 
 import type { LogLevel, Timer } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
+import { LoginError } from './login-error.js'
 import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
 import type { LoginStore } from './login-store.js'
@@ -12,14 +16,30 @@ import type { LoginStore } from './login-store.js'
 /** After a login that came to nothing. */
 const ASK_AGAIN_MS = 600_000
 
+/** The process of a login ends after this, also where it only waited for the tab of another one. */
+export const LOGIN_JOB_MS = 620_000
+
 /** How often a process looks whether the tab of another one is closed. */
 const LOOK_MS = 500
+
+/** A login for another process. */
+export interface LoginJob {
+  readonly folder: string
+  readonly target: LoginTarget
+  readonly moreScopes: readonly string[]
+  /** Of the login that does not suffice. */
+  readonly version: string
+}
+
+/** Makes a login in a process that outlives this one, and resolves when that process has ended. */
+export type LogInElsewhere = (job: Omit<LoginJob, 'folder'>) => Promise<void>
 
 export class AutomaticLogin {
   readonly #target: LoginTarget
   readonly #store: LoginStore
   readonly #runtime: LoginRuntime
   readonly #tell: (level: LogLevel, message: string) => void
+  readonly #elsewhere: LogInElsewhere | undefined
   readonly #closing = new AbortController()
   #running: Promise<void> | undefined
   /** To ask for, beyond those of the login before. */
@@ -27,24 +47,43 @@ export class AutomaticLogin {
   /** When a call has needed the login last, in milliseconds since 1970. */
   #calledAtMs = 0
   #startPage: string | undefined
+  #onPage: (startPage: string) => void = () => {}
   #look: Timer | undefined
 
-  /** `tell` logs. */
+  /** `tell` logs. The login is made in this process, unless `elsewhere` makes it. */
   constructor(
     target: LoginTarget,
     store: LoginStore,
     runtime: LoginRuntime,
     tell: (level: LogLevel, message: string) => void,
+    elsewhere?: LogInElsewhere,
   ) {
     this.#target = target
     this.#store = store
     this.#runtime = runtime
     this.#tell = tell
+    this.#elsewhere = elsewhere
   }
 
   /** The address with which the login begins, while this process waits for it. */
   get startPage(): string | undefined {
     return this.#startPage
+  }
+
+  /** Resolves when the login that is under way has ended; undefined when none is. */
+  get underWay(): Promise<void> | undefined {
+    return this.#running
+  }
+
+  /** The same as `ask` for a person who asks for the login itself; `onPage` gets its address. Rejects with LoginError where there is no login then. */
+  async logIn(onPage: (startPage: string) => void): Promise<void> {
+    const { url } = this.#target
+    const before = this.#store.versionOf(url)
+    this.#onPage = onPage
+    if (this.#startPage !== undefined) onPage(this.#startPage)
+    await this.ask(true)
+    if (this.#store.versionOf(url) === before)
+      throw new LoginError(this.#store.refusal(url)?.why ?? 'it has ended')
   }
 
   /**
@@ -65,7 +104,9 @@ export class AutomaticLogin {
       return isEnough ? this.#running : this.#running.then(() => this.ask(false, scopes))
     }
     this.#moreScopes = scopes
-    this.#running = this.#run(version)
+    this.#running = (
+      this.#elsewhere === undefined ? this.#run(version) : this.#follow(this.#elsewhere, version)
+    )
       .catch((error: unknown) => this.#tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {
         this.#running = undefined
@@ -80,9 +121,8 @@ export class AutomaticLogin {
   }
 
   async #run(before: string): Promise<void> {
-    const { url } = this.#target
     const turn = this.#store.browserTurn()
-    const isOver = (): boolean => this.#closing.signal.aborted || this.#store.versionOf(url) !== before
+    const isOver = (): boolean => this.#isOver(before)
     while (!turn.tryTake()) {
       await this.#pause()
       if (isOver()) return
@@ -95,8 +135,47 @@ export class AutomaticLogin {
     }
   }
 
+  #isOver(before: string): boolean {
+    return this.#closing.signal.aborted || this.#store.versionOf(this.#target.url) !== before
+  }
+
+  /** Lets another process make the login, or follows one that an earlier start has left behind. */
+  async #follow(elsewhere: LogInElsewhere, before: string): Promise<void> {
+    const { url } = this.#target
+    if (this.#isOver(before) || this.#isRefused) return
+    const ended = new AbortController()
+    const isLeftBehind = !this.#isTurnFree && this.#store.startPage(url) !== undefined
+    const job = { target: this.#target, moreScopes: this.#moreScopes, version: before }
+    if (!isLeftBehind) void elsewhere(job).then(() => ended.abort())
+    while (!ended.signal.aborted && !this.#isOver(before)) {
+      const page = this.#store.startPage(url)
+      if (page !== undefined && page !== this.#startPage) this.#show(page, true)
+      await this.#pause()
+      if (isLeftBehind && this.#isTurnFree) ended.abort()
+    }
+    this.#startPage = undefined
+    if (this.#closing.signal.aborted) return
+    if (this.#store.versionOf(url) !== before) this.#tell('info', 'logged in')
+    else this.#tell('warn', `its login came to nothing: ${this.#store.refusal(url)?.why ?? 'it has ended'}`)
+  }
+
+  /** Whether no process has opened the browser. */
+  get #isTurnFree(): boolean {
+    const turn = this.#store.browserTurn()
+    const isFree = turn.tryTake()
+    if (isFree) turn.free()
+    return isFree
+  }
+
+  #show(startPage: string, isOpen: boolean): void {
+    this.#startPage = startPage
+    this.#onPage(startPage)
+    const words = isOpen ? 'its login is in your browser; or open' : 'to log in, open on this machine'
+    this.#tell('info', `${words}: ${startPage}`)
+  }
+
   get #isRefused(): boolean {
-    const refusedAtMs = this.#store.refusedAtMs(this.#target.url)
+    const refusedAtMs = this.#store.refusal(this.#target.url)?.atMs
     if (refusedAtMs === undefined || this.#calledAtMs > refusedAtMs) return false
     return this.#runtime.wallNow() - refusedAtMs < ASK_AGAIN_MS
   }
@@ -109,9 +188,8 @@ export class AutomaticLogin {
     )
     const show = async (startPage: string): Promise<void> => {
       this.#startPage = startPage
-      const isOpen = await openBrowser(startPage, this.#runtime.env)
-      const words = isOpen ? 'its login is in your browser; or open' : 'to log in, open on this machine'
-      this.#tell('info', `${words}: ${startPage}`)
+      this.#store.showStartPage(this.#target.url, startPage)
+      this.#show(startPage, await openBrowser(startPage, this.#runtime.env))
     }
     try {
       const moreScopes = this.#moreScopes.length === 0 ? undefined : this.#moreScopes.join(' ')
@@ -120,10 +198,11 @@ export class AutomaticLogin {
       this.#tell('info', `logged in at ${new URL(issuer).host}`)
     } catch (error) {
       if (this.#closing.signal.aborted) return
-      this.#store.refused(this.#target.url)
+      this.#store.refused(this.#target.url, errorText(error))
       this.#tell('warn', `its login came to nothing: ${errorText(error)}`)
     } finally {
       this.#startPage = undefined
+      this.#store.hideStartPage()
     }
   }
 

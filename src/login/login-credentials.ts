@@ -59,6 +59,7 @@ export interface LoginHelp {
 
 export class LoginCredentials implements HttpCredentials {
   readonly #name: string
+  readonly #command: string
   readonly #url: string
   readonly #runtime: LoginRuntime
   readonly #store: LoginStore
@@ -75,7 +76,7 @@ export class LoginCredentials implements HttpCredentials {
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is that of the server in the configuration; `tell` logs, and never a token. `help` leads a person to the login. */
+  /** `name` is that of the server in the configuration; `tell` logs, and never a token. `help` leads a person to the login, which is that of `named` for the command. */
   constructor(
     name: string,
     url: string,
@@ -83,8 +84,10 @@ export class LoginCredentials implements HttpCredentials {
     runtime: LoginRuntime,
     tell: (level: LogLevel, message: string) => void,
     help?: LoginHelp,
+    named: string = name,
   ) {
     this.#name = name
+    this.#command = loginCommand(named, store.user)
     this.#url = url
     this.#runtime = runtime
     this.#store = store
@@ -186,10 +189,6 @@ export class LoginCredentials implements HttpCredentials {
   get #way(): string {
     const page = this.#help?.startPage
     return `${page === undefined ? '' : `open ${page} or `}run: ${this.#command}`
-  }
-
-  get #command(): string {
-    return loginCommand(this.#name, this.#store.user)
   }
 
   /** More rights for one request: the person is asked for them, and it is sent again. */

@@ -3,7 +3,7 @@
 // The process that refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
 
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { write } from '../jsonrpc/text.js'
@@ -40,6 +40,9 @@ export interface Login {
 
 /** A login has some tokens. */
 const LOGIN_BYTES_MAX = 1024 * 1024
+
+/** Of the reason why a login came to nothing. */
+const WORDS_LENGTH_MAX = 1000
 
 /** Several refreshes, one after the other. */
 const LOCK_WAIT_MS_MAX = 60_000
@@ -115,14 +118,35 @@ export class LoginStore {
   }
 
   /** A login to this address came to nothing, now. */
-  refused(url: string): void {
+  refused(url: string, why: string): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    writeFileSync(`${this.#pathOf(url)}.refused`, '', { mode: 0o600 })
+    replaceFile(`${this.#pathOf(url)}.refused`, why.slice(0, WORDS_LENGTH_MAX), 0o600)
   }
 
-  /** When a login to this address came to nothing last, in milliseconds since 1970. */
-  refusedAtMs(url: string): number | undefined {
-    return statSync(`${this.#pathOf(url)}.refused`, { throwIfNoEntry: false })?.mtimeMs
+  /** When a login to this address came to nothing last, in milliseconds since 1970, and why. */
+  refusal(url: string): { readonly atMs: number; readonly why: string } | undefined {
+    const path = `${this.#pathOf(url)}.refused`
+    const atMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+    return atMs === undefined ? undefined : { atMs, why: textOf(path) ?? '' }
+  }
+
+  /** The process that has the browser's turn shows the address with which its login begins to all others. */
+  showStartPage(url: string, startPage: string): void {
+    replaceFile(this.#pagePath, `${url}\n${startPage}`, 0o600)
+  }
+
+  hideStartPage(): void {
+    rmSync(this.#pagePath, { force: true })
+  }
+
+  /** The address with which the login to this server begins, while some process makes it. */
+  startPage(url: string): string | undefined {
+    const [of, page] = textOf(this.#pagePath)?.split('\n') ?? []
+    return of === url ? page : undefined
+  }
+
+  get #pagePath(): string {
+    return join(this.#folder, 'browser.page')
   }
 
   /** The lock of the process that has opened the browser, for all servers. */

@@ -1,4 +1,4 @@
-// A tool in the place of the tools of a server that wants a login, where no browser can open by itself.
+// A tool in the place of the tools of a server that wants a login, where no browser can open by itself, and behind `connect`.
 //
 // A person reads its result, or is asked by the client to open the page (MCP, Elicitation: URL mode). The tools of the server
 // take its place after the login.
@@ -21,7 +21,8 @@ import { putNewest } from '../runtime/newest.js'
 import { errorText } from '../text/error-text.js'
 import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError, loginCommand } from './login-error.js'
-import type { LoginTarget } from './login-flow.js'
+import type { AutomaticLogin } from './automatic-login.js'
+import type { LoginPerson, LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
 import type { LoginStore } from './login-store.js'
 
@@ -49,10 +50,14 @@ interface Begun {
 /** The server, and where a login to it can begin. */
 export interface LoginToolTarget extends LoginTarget {
   readonly name: string
+  /** Its name in commands. */
+  readonly named: string
   /** Whether the person can open a page of this machine. */
   readonly isHere: boolean
   /** The pages of a person who is elsewhere; undefined where there are none. */
   readonly pages: OpenLoginPages | undefined
+  /** The login that opens by itself too; undefined where a call of the tool makes another one. */
+  readonly automatic: AutomaticLogin | undefined
 }
 
 export class LoginTool {
@@ -121,15 +126,11 @@ export class LoginTool {
     const signal = this.#closing.signal
     const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     const shown = new LazyPromise<string>()
-    const login = import('./login-flow.js').then(({ logIn }) => {
-      const show = async (startPage: string): Promise<void> => {
-        this.#startPage = startPage
-        shown.come(startPage)
-      }
-      const pages = this.#target.pages?.()
-      if (pages === undefined && !this.#target.isHere) throw new LoginError('too many logins are under way')
-      return logIn(this.#target, this.#store, this.#runtime, { show, left, pages })
-    })
+    const show = async (startPage: string): Promise<void> => {
+      this.#startPage = startPage
+      shown.come(startPage)
+    }
+    const login = this.#target.automatic?.logIn(show) ?? this.#logIn({ show, left })
     const ended = login
       .then(() => undefined, errorText)
       .finally(() => {
@@ -146,6 +147,13 @@ export class LoginTool {
     })
     this.#begun = { page, ended, offered }
     return this.#begun
+  }
+
+  async #logIn(person: LoginPerson): Promise<void> {
+    const { logIn } = await import('./login-flow.js')
+    const pages = this.#target.pages?.()
+    if (pages === undefined && !this.#target.isHere) throw new LoginError('too many logins are under way')
+    await logIn(this.#target, this.#store, this.#runtime, { ...person, pages })
   }
 
   /** Asks the client to open the page where it can do that; a text for the person otherwise. */
@@ -175,8 +183,8 @@ export class LoginTool {
   }
 
   #words(page: string | undefined): string {
-    const { name, user } = this.#target
-    const command = loginCommand(name, user)
+    const { name, named, user } = this.#target
+    const command = loginCommand(named, user)
     const after = `The tools of '${name}' appear after the login.`
     if (page === undefined)
       return `'${name}' needs a login, which the operator of mcps-proxy makes on its machine: ${command} --no-browser. ${after}`

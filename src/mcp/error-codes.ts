@@ -6,7 +6,7 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError } from '../jsonrpc/errors.js'
 import type { ErrorFrame } from '../jsonrpc/frame.js'
-import { membersAt } from '../jsonrpc/members.js'
+import { membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import { counted } from '../text/counted.js'
@@ -254,6 +254,11 @@ const NO_UPSTREAM_LENGTH_MAX = 4096
 /** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
 export function authenticationFailed(service: string, message: string, details: Details = {}): ErrorBody {
   return failure(INTERNAL_ERROR, message, { service, ...details })
+}
+
+/** Whether a person has to log in to the server first. */
+export function needsLogin({ data }: ErrorBody): boolean {
+  return data !== undefined && membersOf(data)?.string('reason') === 'login-required'
 }
 
 /** A page that a person has to open (MCP 2025-11-25, Elicitation: URL mode). */

@@ -112,6 +112,7 @@ class PooledProxy implements McpProxy {
         () => this.#policy.current?.questions,
       ),
       isForOneClient: options.ownStart === 'with-client',
+      isTransparent: () => this.#fleet.isTransparent,
       hasSeveralPrincipals: () => hasSeveralPrincipals(this.#config.server),
       newLeg: (origin, principal) => {
         const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
@@ -209,7 +210,8 @@ class PooledProxy implements McpProxy {
       runtime: this.#common.runtime,
       holdStarts: () => this.#common.starts.hold(),
       startupGraceMs: this.#config.startupGraceMs,
-      initializeGraceMs: this.#limits.initializeGraceMs,
+      // The one server of a client says by itself what it is.
+      initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,
       namesDown: this.#config.nameUnavailable,
       limits: this.#limits.session,
     })

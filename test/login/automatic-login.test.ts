@@ -144,7 +144,7 @@ describe('an automatic login', () => {
     void own.ask(true)
     await until(() => at.store.read(at.server.url) !== undefined)
     assert.equal(at.tabs().length, 2)
-    assert.equal(at.store.refusedAtMs(at.server.url), undefined)
+    assert.equal(at.store.refusal(at.server.url), undefined)
   })
 
   test('is asked for again by a call of a tool that no list has, and the tools follow', async (t) => {
@@ -220,6 +220,6 @@ describe('an automatic login', () => {
     const turn = at.store.browserTurn()
     await until(() => turn.tryTake())
     turn.free()
-    assert.equal(at.store.refusedAtMs(at.server.url), undefined)
+    assert.equal(at.store.refusal(at.server.url), undefined)
   })
 })

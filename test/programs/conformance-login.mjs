@@ -1,5 +1,5 @@
-// What the client of the conformance runs needs for the scenarios of authorization: a home folder without logins, the
-// configuration that the scenario speaks of, and a browser that follows every redirect.
+// What the client of the conformance runs needs for the scenarios of authorization: a home folder without logins, what the
+// scenario says of the client, and a browser that follows every redirect. Grants without a person need a configuration.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,14 +8,17 @@ import { join } from 'node:path'
 /** The address that the suite wants as the id of a client with a metadata document. */
 const clientMetadataUrl = 'https://conformance-test.local/client-metadata.json'
 
-/** `auth` of the configuration, from what the suite says of a scenario. */
+/** Options of `connect`, from what the suite says of a scenario. */
+const clients = {
+  'auth/basic-cimd': () => ['--client-metadata-url', clientMetadataUrl],
+  'auth/pre-registration': ({ client_id, client_secret }) => [
+    '--client-info',
+    JSON.stringify({ client_id, client_secret }),
+  ],
+}
+
+/** `auth` of the configuration, in the same way. */
 const auths = {
-  'auth/basic-cimd': () => ({ clientMetadataUrl }),
-  'auth/pre-registration': ({ client_id, client_secret, issuer }) => ({
-    clientId: client_id,
-    clientSecret: client_secret,
-    issuer,
-  }),
   'auth/client-credentials-jwt': ({ client_id, private_key_pem }) => ({
     grant: 'client_credentials',
     clientId: client_id,
@@ -44,14 +47,18 @@ const auths = {
 export function loginPlace(scenario, url, context) {
   const home = mkdtempSync(join(tmpdir(), 'conformance-home-'))
   const browser = join(import.meta.dirname, 'browser.mjs')
-  const config = join(home, 'mcp.json')
-  const auth = { type: 'oauth', ...auths[scenario]?.(context) }
-  const entry = { url, prefix: false, describe: false, auth }
-  writeFileSync(config, JSON.stringify({ mcpServers: { server: entry } }))
   const env = { ...process.env, HOME: home, BROWSER: browser }
   return {
-    args: ['stdio', '--config', config],
+    args: argsFor(scenario, url, context, join(home, 'mcp.json')),
     env,
     remove: () => rmSync(home, { recursive: true, force: true }),
   }
+}
+
+function argsFor(scenario, url, context, config) {
+  const auth = auths[scenario]?.(context)
+  if (auth === undefined) return ['connect', url, ...(clients[scenario]?.(context) ?? [])]
+  const entry = { url, prefix: false, describe: false, auth: { type: 'oauth', ...auth } }
+  writeFileSync(config, JSON.stringify({ mcpServers: { server: entry } }))
+  return ['stdio', '--config', config]
 }

@@ -49,7 +49,11 @@ export type Received =
       readonly filter: SubscriptionFilter
     }
   /** Answered with what is behind the proxy; `reply` makes the answer. */
-  | { readonly kind: 'discover'; readonly reply: (description: ServerDescription) => string }
+  | {
+      readonly kind: 'discover'
+      readonly context: StatelessContext
+      readonly reply: (description: ServerDescription) => string
+    }
   /** Answered with an empty result. */
   | { readonly kind: 'ping' }
   /** Answered with an empty result when the calls before it are answered; nothing is to come but the end. */

@@ -54,11 +54,11 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     if (fault !== undefined) return { kind: 'refused', error: fault }
     const row = statelessRequests.get(frame.method) ?? extensionRow(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
-    if (frame.method === DISCOVER)
-      return { kind: 'discover', reply: (description) => this.#discovered(description) }
     const context = known ?? statelessContext(frame, this.#sender)
     this.#said = said
     this.#context = context
+    if (frame.method === DISCOVER)
+      return { kind: 'discover', context, reply: (description) => this.#discovered(description) }
     return row.stays === true ? listening(frame, row, context) : { kind: 'stateless', row, context }
   }
 

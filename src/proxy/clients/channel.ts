@@ -13,13 +13,14 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
-import { Call, type Outcome, type CallOwner, type InputNeeded } from '../../mcp/call.js'
+import { Call, type Outcome, type CallOwner, type InputNeeded, isResult } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import type { ClientLeg, Received } from '../../mcp/eras/leg.js'
 import {
   clientUnreachable,
   invalidRequest,
   malformed,
+  needsLogin,
   sessionEnded,
   shuttingDown,
   tooLong,
@@ -110,7 +111,7 @@ export class ClientChannel implements PeerOwner<Question> {
         return this.#beginStateless(frame, received, field)
       case 'discover':
         if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
-        return this.#replies.reply(frame.id, received.reply(this.#context.describe(this.#client.view)))
+        return this.#discover(frame.id, received)
       case 'ping':
         return this.#replies.pong(frame.id)
       case 'refused':
@@ -201,26 +202,34 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
-  #open(frame: RequestFrame, { row, reply, passed }: Received & { readonly kind: 'open' }): void {
+  #open(frame: RequestFrame, open: OpenRequest): void {
+    const { passed } = open
     // A call before `initialize` has opened the server already.
     if (passed !== undefined && (this.#client.routes === undefined || this.#isRefused))
-      return this.#pass(frame, row, passed)
+      return this.#pass(frame, open, passed)
+    const { reply } = open
     const routes = this.#client.openRoutes()
     this.#hold(() => this.#replies.reply(frame.id, reply(routes.describe())))
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
   }
 
-  /** Opens the server with the client's own request; its answer, or why there is none, is the client's. */
-  #pass(frame: RequestFrame, row: RequestRow, passed: (outcome: Outcome) => void): void {
+  /**
+   * Opens the server with the client's own request; its answer, or why there is none, is the client's. A server that wants a
+   * login is described as one that says nothing yet, so that the client stays until there is a login.
+   */
+  #pass(frame: RequestFrame, { row, reply }: OpenRequest, passed: (outcome: Outcome) => void): void {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
     this.#isRefused = false
     const deadline = new CallDeadline(this.#context.runtime.now())
     const opening = new Call(frame, row, this.#client, deadline, {
       settled: (_opening, came) => {
-        outcome = came
-        this.#isRefused = came.kind !== 'answered' || came.frame.kind === 'error'
-        passed(came)
+        outcome =
+          came.kind === 'failed' && needsLogin(came.error)
+            ? { kind: 'result', result: reply(this.#client.openRoutes().describe()) }
+            : came
+        this.#isRefused = !isResult(outcome)
+        passed(outcome)
         this.#opened()
       },
     })
@@ -231,6 +240,17 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#client.routes = undefined
     this.#client.opening = opening
     this.#client.openRoutes()
+  }
+
+  /** One server describes itself; what is not known of several is presumed. */
+  #discover(id: RequestId, { context, reply }: Received & { readonly kind: 'discover' }): void {
+    const describe = (): void => this.#replies.reply(id, reply(this.#context.describe(this.#client.view)))
+    const settled = this.#context.isTransparent()
+      ? this.#directory.sender(context, this.view)?.client.settled
+      : undefined
+    if (settled === undefined || this.#opening.on) return this.#opening.behind(0, describe, id)
+    this.#hold(describe)
+    void settled.then(() => this.#opened())
   }
 
   /** Calls wait until `initialize` is answered. */
@@ -330,6 +350,8 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#context.log({ level: 'debug', message })
   }
 }
+
+type OpenRequest = Received & { readonly kind: 'open' }
 
 /** Holds the calls of one channel, and owns those of its session. */
 class ChannelCalls implements CallOwner {

@@ -36,6 +36,8 @@ export interface ClientContext {
   readonly tracer?: CallTracer | undefined
   /** Whether the proxy was made for one client; the states that servers give it are not signed then. */
   readonly isForOneClient: boolean
+  /** Whether one server stands behind the proxy, which its client opens by itself. */
+  readonly isTransparent: () => boolean
   /** Whether a front tells its clients apart by several principals. */
   readonly hasSeveralPrincipals: () => boolean
   /** `principal` is that of its requests without a session. */

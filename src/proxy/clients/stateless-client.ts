@@ -87,6 +87,11 @@ export class StatelessClient implements RoutedClient {
     return !this.idle
   }
 
+  /** Resolves when what it reaches has answered first; undefined when nothing has to be waited for. */
+  get settled(): Promise<unknown> | undefined {
+    return this.#routes.settled
+  }
+
   /** Whether no request has come since that time, and no call waits. */
   isIdleSince(since: number): boolean {
     return this.idle && this.usedAt <= since

@@ -3,6 +3,7 @@
 // Most clients list once, directly after `initialize`, and never see an item that comes later. A client also gives a
 // server up that does not answer in time. So a list waits for servers, but never longer than its client does.
 
+import { patienceMs } from '../../mcp/client-patience.js'
 import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
@@ -15,37 +16,6 @@ const QUIET_MS = 3000
 
 /** A server that answers this soon is in time for every client, so a shorter wait says nothing about it. */
 export const SHORT_MS = 1500
-
-/** The time between the end of a wait and the moment at which the client gives up. */
-const MARGIN_MS = 2000
-
-/** For clients that are not in the table, and for those that show their user how far a request has come. */
-const UNKNOWN_MS = 8000
-const PROGRESS_MS = 45_000
-
-/**
- * How long a client waits for a server, in milliseconds, by the beginning of its `clientInfo.name`. The default of its
- * documentation or source; where that is longer than a minute, a minute.
- */
-const clientLimitsMs: readonly (readonly [name: string, limitMs: number])[] = [
-  // Codex (`startup_timeout_sec`, which covers `initialize` and the lists).
-  ['codex-mcp-client', 10_000],
-  // Claude Code (`MCP_TIMEOUT`).
-  ['claude-code', 30_000],
-  // Claude Desktop, and others that use the TypeScript SDK with its default.
-  ['claude-ai', 60_000],
-  ['cursor-vscode', 60_000],
-  ['Visual Studio Code', 60_000],
-  // Copilot CLI.
-  ['github-copilot-developer', 60_000],
-  ['gemini-cli-mcp-client', 60_000],
-  ['goose', 60_000],
-  ['langchain-mcp-adapter', 60_000],
-  ['windsurf-client', 60_000],
-  ['Zed', 60_000],
-  // The default of the Python SDK; the OpenAI Agents SDK sets five seconds.
-  ['mcp', 5000],
-]
 
 /** How long the lists of one client wait. */
 export interface ListTimes {
@@ -61,12 +31,7 @@ export function listTimes(
   configuredMs: number | undefined,
 ): ListTimes {
   if (configuredMs !== undefined) return { isConfigured: true, ms: configuredMs }
-  // The default of the Python SDK is a whole name, since it is the beginning of many others.
-  const isOf = (name: string): boolean =>
-    name === 'mcp' ? client === name : client?.startsWith(name) === true
-  const limitMs = clientLimitsMs.find(([name]) => isOf(name))?.[1]
-  const unknownMs = hasToken ? PROGRESS_MS : UNKNOWN_MS
-  return { isConfigured: false, ms: limitMs === undefined ? unknownMs : limitMs - MARGIN_MS }
+  return { isConfigured: false, ms: patienceMs(client, hasToken) }
 }
 
 /** The servers that a list still lacks. */

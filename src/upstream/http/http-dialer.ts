@@ -24,7 +24,8 @@ import { HttpPause } from '../../transports/http-client/pause.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
 import { HttpSession } from '../../transports/http-client/session.js'
 import { SseClientConnection } from '../../transports/http-client/http-sse.js'
-import { AutomaticLogin } from '../../login/automatic-login.js'
+import { write } from '../../jsonrpc/text.js'
+import { AutomaticLogin, type LogInElsewhere } from '../../login/automatic-login.js'
 import { hasPerson } from '../../login/browser.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
 import { LoginTool } from '../../login/login-tool.js'
@@ -32,6 +33,7 @@ import { LoginStore } from '../../login/login-store.js'
 import { credentialsRefusal, speaksOfCredentials } from '../auth/refusal-words.js'
 import { googleAuthOf } from '../auth/google-auth.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
+import { runDetached } from '../process/detached.js'
 import type { UpstreamLimits } from '../server/limits.js'
 import { IdTokenCredentials } from '../auth/id-token-credentials.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
@@ -200,18 +202,27 @@ function loginFor(
   // The browser of this machine is that of no user in particular.
   const isHere = person === 'here' && login.user === undefined
   const isAutomatic = isHere && login.isAutomatic && hasPerson(runtime.env)
-  const automatic = isAutomatic ? new AutomaticLogin({ ...login, url }, store, runtime, tell) : undefined
+  // The client of `connect` shows nothing else, so that it may end the proxy while the person logs in.
+  const isAlone = config.isTransparent === true
+  const elsewhere: LogInElsewhere = (job) => runDetached(['log-in'], write({ ...job, folder: login.folder }))
+  const automatic = isAutomatic
+    ? new AutomaticLogin({ ...login, url }, store, runtime, tell, isAlone ? elsewhere : undefined)
+    : undefined
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
   const pages = login.user === undefined ? undefined : loginPages?.(login.user)
-  const target = { ...login, url, name, isHere, pages }
-  const hasTool = person !== undefined && !isAutomatic && isShown && !login.isByDevice
+  const named = isAlone ? url : name
+  const target = { ...login, url, name, named, isHere, pages, automatic }
+  const hasTool = person !== undefined && (!isAutomatic || isAlone) && isShown && !login.isByDevice
   const tool = hasTool ? new LoginTool(target, store, runtime) : undefined
-  const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic ?? tool)
+  const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic ?? tool, named)
   return {
     credentials,
     logins: {
       onChange: (wake) => credentials.onChange(wake),
       ask: () => credentials.ask(),
+      get underWay() {
+        return isAlone ? automatic?.underWay : undefined
+      },
       tool,
       close: () => {
         automatic?.close()

@@ -61,6 +61,9 @@ function loginsOf(dialer: () => HttpDialer | undefined): ServerLogins {
   return {
     onChange: (wake) => dialer()?.logins?.onChange(wake) ?? { cancel: () => {} },
     ask: () => dialer()?.logins?.ask(),
+    get underWay() {
+      return dialer()?.logins?.underWay
+    },
     get tool() {
       return dialer()?.logins?.tool
     },

@@ -93,6 +93,7 @@ function loginsOf(logins: readonly LoginVariable[], runtime: Runtime): ServerLog
         },
       }
     },
+    underWay: undefined,
     ask: () => {},
     tool: undefined,
     close: () => {},

@@ -13,6 +13,16 @@ export function spawnDetached(args: readonly string[], streams: readonly Readabl
   spawnAgain(args, ['ignore', 'ignore', 'ignore', ...streams])
 }
 
+/** The same for a process that reads this input; resolves when it has ended. */
+export function runDetached(args: readonly string[], input: string): Promise<void> {
+  const child = spawnAgain(args, ['pipe', 'ignore', 'ignore'])
+  child.stdin?.on('error', () => {}).end(input)
+  return new Promise((resolve) => {
+    child.on('error', () => resolve())
+    child.on('exit', () => resolve())
+  })
+}
+
 /** Takes the place of the installs on the command line of the successor. */
 export const SUCCESSOR = 'successor'
 

@@ -113,7 +113,9 @@ export interface ServerLogins {
   onChange(wake: () => void): Timer
   /** A call needs the login, so that the person is asked again. */
   ask(): void
-  /** Listed while the server wants a login, where no browser opens by itself. */
+  /** A login in the browser for which the first request of the client waits; resolves when it has ended. */
+  readonly underWay: Promise<void> | undefined
+  /** Listed while the server wants a login, where no browser opens by itself, or one client has opened the server. */
   readonly tool: OwnTool | undefined
   close(): void
 }

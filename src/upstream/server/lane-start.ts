@@ -1,6 +1,8 @@
 // The start of a lane: its first process, and the first reading of its lists. Lists and calls wait for the promises of this.
 
+import { patienceMs } from '../../mcp/client-patience.js'
 import type { ListKind } from '../../mcp/methods.js'
+import { within } from '../../runtime/deadline.js'
 import { LazyPromise } from '../../runtime/lazy.js'
 import { isAboutCredentials } from '../contracts/errors.js'
 import type { UpstreamState } from '../contracts/upstream.js'
@@ -91,7 +93,7 @@ export class LaneStart {
     if (this.#state.kind !== 'asleep') return
     this.startedAt = this.#context.runtime.now()
     const delay = isLater ? this.#delay() : undefined
-    const started = delay === undefined ? this.#startFirst() : delay.then(() => this.#startFirst())
+    const started = delay === undefined ? this.#launch() : delay.then(() => this.#launch())
     const settled = this.#attempt(started).then(() => {
       this.#state = { kind: 'settled' }
       this.#onSettled()
@@ -129,6 +131,24 @@ export class LaneStart {
     leave()
   }
 
+  /** The first attempt. The server is opened again when the person has logged in, or could not. */
+  async #launch(): Promise<void> {
+    await this.#startFirst()
+    const { runtime } = this.#context
+    const client = this.#inbox.clients.only?.profile.info?.name
+    const endsAt = (this.startedAt ?? 0) + patienceMs(client, false)
+    for (let login = this.#login; login !== undefined; login = this.#login) {
+      const leftMs = endsAt - runtime.now()
+      if (leftMs <= 0 || this.#inbox.isClosed) return
+      const ended = login.then(() => true)
+      if ((await within(ended, leftMs, runtime)) === true) await this.#startFirst()
+    }
+  }
+
+  /** The login that is under way, without which the server cannot be opened. */
+  get #login(): Promise<void> | undefined {
+    return this.#workers.failure?.reason === 'login-required' ? this.#context.logins?.underWay : undefined
+  }
   /** Resolves when that has succeeded or failed. */
   async #startFirst(): Promise<void> {
     // The server puts the lane into place before its first process starts.

@@ -100,6 +100,7 @@ export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
     unread: new Unread(session.unreadBytesMax),
     pending: new PendingInput(() => [], 's', pendingInput, runtime),
     isForOneClient: false,
+    isTransparent: () => false,
     hasSeveralPrincipals: () => false,
     newLeg: (origin, principal) =>
       new AnyClientLeg(

@@ -1,0 +1,149 @@
+// `connect` to a server that wants a login: the client waits for the person, and the login outlives the client.
+
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { claim } from '../integration/support/claim.js'
+import type { RawClient } from '../integration/support/client.js'
+import { at, textAt } from '../integration/support/json.js'
+import { cli } from '../integration/support/programs.js'
+import { Spawned, scratch } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
+import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
+
+interface Place {
+  readonly server: AuthorizationServer
+  /** Starts the proxy as a client does. */
+  readonly start: () => Spawned
+  /** Lets the person go on. */
+  readonly goOn: () => void
+  /** How often the browser was opened. */
+  readonly tabs: () => number
+}
+
+/** The person goes on at once, or when `goOn` is called; there may be no browser at all. */
+async function place(
+  t: TestContext,
+  person: 'quick' | 'slow' | 'away',
+  options: AuthorizationOptions = {},
+): Promise<Place> {
+  const server = await new AuthorizationServer(options).listen()
+  t.after(() => server.close())
+  const home = scratch(t)
+  const [browser, seen, go] = ['browser.mjs', 'tabs', 'go'].map((name) => join(home, name))
+  assert(browser !== undefined && seen !== undefined && go !== undefined)
+  const script = [
+    `#!${process.execPath}`,
+    `import { appendFileSync, existsSync } from 'node:fs'`,
+    `appendFileSync(${JSON.stringify(seen)}, 'x')`,
+    `while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 20))`,
+    'await fetch(process.argv[2])',
+  ]
+  writeFileSync(browser, script.join('\n'))
+  chmodSync(browser, 0o755)
+  const goOn = (): void => writeFileSync(go, '')
+  if (person === 'quick') goOn()
+  const own = person === 'away' ? { BROWSER: '', CI: 'true' } : { BROWSER: browser }
+  const start = (): Spawned => {
+    const env = { ...process.env, HOME: home, ...own }
+    const spawned = new Spawned(process.execPath, [cli, 'connect', server.url, '--verbose'], { env })
+    t.after(() => spawned.kill())
+    return spawned
+  }
+  return { server, start, goOn, tabs: () => (existsSync(seen) ? readFileSync(seen, 'utf8').length : 0) }
+}
+
+const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0, 'text')
+const nameOf = (opened: unknown): string => textAt(opened, 'serverInfo', 'name')
+const isOpen = (names: string[]): boolean => names.includes('hello')
+
+async function logsInByTool(client: RawClient, { server }: Place): Promise<void> {
+  assert.deepEqual(await client.toolNames(), ['login'])
+  const words = textOf((await client.call('login')).value)
+  assert(words.includes(`mcps-proxy login ${server.url} --no-browser`), words)
+  const page = /http:\S+\/login\/[0-9a-f]{32}/.exec(words)?.[0] ?? ''
+  const waiting = client.call('login')
+  await browse(page)
+  assert.match(textOf((await waiting).value), /^Logged in/)
+  assert.deepEqual(await client.toolNamesOnce(isOpen), ['hello'])
+  assert.equal(textOf((await client.call('hello')).value), 'hi')
+}
+
+describe('connect to a server that wants a login', () => {
+  test('holds initialize until the person has logged in, and the answer is that of the server', async (t) => {
+    const { start, tabs } = await place(t, 'quick')
+    const { client } = start()
+    assert.equal(nameOf(await client.open()), 'guarded')
+    assert.deepEqual(await client.toolNames(), ['hello'])
+    assert.equal(tabs(), 1)
+  })
+
+  for (const first of ['server/discover', 'tools/list', 'tools/call'])
+    test(`holds ${first} of a client without a session`, async (t) => {
+      const { start, server } = await place(t, 'quick')
+      const { client } = start()
+      const params = { name: 'hello', arguments: {}, _meta: claim() }
+      const { value } = await client.request(first, params)
+      assert.equal(at(value, 'error'), undefined)
+      assert.equal(
+        server.mcpRequests.some((request) => request.includes('"initialize"')),
+        true,
+      )
+      if (first === 'server/discover')
+        assert.deepEqual(Object.keys(Object(at(value, 'result', 'capabilities'))), ['tools'])
+      if (first === 'tools/list') assert.equal(textAt(value, 'result', 'tools', 0, 'name'), 'hello')
+      if (first === 'tools/call') assert.equal(textOf(value), 'hi')
+    })
+
+  test('leaves the login behind when the client gives up, and the next start works', async (t) => {
+    const { start, goOn, tabs } = await place(t, 'slow')
+    const given = start()
+    given.client.open().catch(() => undefined)
+    await until(() => tabs() === 1)
+    given.kill()
+    await given.exited
+    const { client } = start()
+    const opened = client.open()
+    goOn()
+    assert.equal(nameOf(await opened), 'guarded')
+    assert.equal(tabs(), 1)
+  })
+
+  test('is answered by the proxy when the client would give up, and the tools follow', async (t) => {
+    const { start, goOn, tabs } = await place(t, 'slow')
+    const { client } = start()
+    const opened = await client.open()
+    assert.equal(nameOf(opened), 'mcps-proxy')
+    const changes = { listChanged: true }
+    assert.deepEqual(at(opened, 'capabilities'), {
+      logging: {},
+      completions: {},
+      tools: changes,
+      prompts: changes,
+      resources: { listChanged: true, subscribe: true },
+    })
+    assert.deepEqual(await client.toolNames(), ['login'])
+    goOn()
+    assert.deepEqual(await client.toolNamesOnce(isOpen), ['hello'])
+    assert.equal(tabs(), 1)
+  })
+
+  test('lists the one tool of the login where no browser opens', async (t) => {
+    const at = await place(t, 'away')
+    const { client } = at.start()
+    assert.equal(nameOf(await client.open()), 'mcps-proxy')
+    await logsInByTool(client, at)
+    assert.equal(at.tabs(), 0)
+  })
+
+  test('lists it after a refusal, and a call opens the browser again', async (t) => {
+    const { start, server, tabs } = await place(t, 'quick', { refusesLogin: true })
+    const { client } = start()
+    assert.equal(nameOf(await client.open()), 'mcps-proxy')
+    server.options = {}
+    assert.match(textOf((await client.call('login')).value), /needs a login/)
+    assert.deepEqual(await client.toolNamesOnce(isOpen), ['hello'])
+    assert.equal(tabs(), 2)
+  })
+})
