@@ -18,7 +18,7 @@ import { numericId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import { rawAt, write } from '../jsonrpc/text.js'
-import { declinedByPerson, isMissing, methodNotFound } from '../mcp/error-codes.js'
+import { isMissing, methodNotFound } from '../mcp/error-codes.js'
 import { latestHandshake } from '../mcp/revisions.js'
 import { type MemoryConnection, memoryPair } from '../transports/memory.js'
 import { version } from '../version.js'
@@ -82,8 +82,8 @@ const noParams = new RawValue(Buffer.from('{}'), { start: 0, end: 2 })
 export interface Person {
   /** Client capabilities, as raw JSON. */
   readonly capabilities: string
-  /** Gives a result as raw JSON, or nothing where the person declines; undefined for a question that is not known. */
-  answer(method: string, params: RawValue): Promise<string | undefined> | undefined
+  /** Gives a result as raw JSON; undefined for a question that is not known. */
+  answer(method: string, params: RawValue): Promise<string> | undefined
 }
 
 /** Progress of a call (MCP, Utilities: progress). */
@@ -113,7 +113,7 @@ export class LocalClient {
     this.#connection = ours
     this.#person = person
     ours.start({
-      message: (line) => this.#heard(line),
+      message: (line) => this.#onMessage(line),
       oversize: (_, bytes) => this.#failAll(`an answer of ${bytes} bytes is too large`),
       drained: () => undefined,
       ended: () => this.#failAll('the proxy has closed the connection'),
@@ -168,15 +168,15 @@ export class LocalClient {
     this.#connection.send(message)
   }
 
-  #heard(line: Line): void {
+  #onMessage(line: Line): void {
     const frame = frameOrError(line)
     if (frame instanceof FrameError) return this.#failAll(frame.message)
     if (frame.kind === 'request') void this.#answer(frame)
-    else if (frame.kind === 'notification') this.#told(frame)
-    else this.#answered(frame)
+    else if (frame.kind === 'notification') this.#onNotification(frame)
+    else this.#onResponse(frame)
   }
 
-  #answered(frame: ResponseFrame): void {
+  #onResponse(frame: ResponseFrame): void {
     const key = String(frame.id)
     const waiting = this.#waiting.get(key)
     this.#waiting.delete(key)
@@ -187,23 +187,21 @@ export class LocalClient {
     )
   }
 
-  #told({ method, line, params }: NotificationFrame): void {
+  #onNotification({ method, line, params }: NotificationFrame): void {
     if (method === 'notifications/tools/list_changed') this.#toolsChanged()
     if (method !== 'notifications/progress' || params.span === undefined) return
-    const told = new RawValue(line, params.span)
-    const progress = told.member('progress')?.text
+    const values = new RawValue(line, params.span)
+    const progress = values.member('progress')?.text
     if (progress === undefined) return
-    const said = { progress, total: told.member('total')?.text, message: told.string('message') }
-    this.#waiting.get(told.member('progressToken')?.text ?? '')?.progressed?.(said)
+    const report = { progress, total: values.member('total')?.text, message: values.string('message') }
+    this.#waiting.get(values.member('progressToken')?.text ?? '')?.progressed?.(report)
   }
 
   async #answer({ id, method, line, params }: RequestFrame): Promise<void> {
     if (method === 'ping') return this.#send(buildResult(id, '{}'))
     const asked = params.span === undefined ? noParams : new RawValue(line, params.span)
     const answer = this.#person?.answer(method, asked)
-    if (answer === undefined) return this.#send(buildError(id, methodNotFound(method)))
-    const result = await answer
-    this.#send(result === undefined ? buildError(id, declinedByPerson()) : buildResult(id, result))
+    this.#send(answer === undefined ? buildError(id, methodNotFound(method)) : buildResult(id, await answer))
   }
 
   #failAll(why: string): void {
@@ -212,11 +210,14 @@ export class LocalClient {
   }
 }
 
+/** A person waits for a server as long as it may start. */
+const WAIT_MS = 600_000
+
 /** The configuration with servers that start when they are asked for something. */
 export function onDemand(config: Configuration): Configuration {
   const schemas = [...config.schemas].map(
     ([name, schema]) =>
       [name, { ...schema, servers: schema.servers.map((server) => ({ ...server, lazy: true })) }] as const,
   )
-  return { ...config, schemas: new Map(schemas) }
+  return { ...config, startupGraceMs: WAIT_MS, schemas: new Map(schemas) }
 }

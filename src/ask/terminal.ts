@@ -1,4 +1,4 @@
-// Answers the questions of servers on the terminal (MCP, Elicitation and Sampling).
+// Answers the questions of servers on the terminal (MCP, Elicitation).
 
 import process from 'node:process'
 import { quote } from '../jsonrpc/text.js'
@@ -20,11 +20,8 @@ export function personAtTerminal(): Person | undefined {
 /** A person that is asked in a dialog. */
 export function personOf(dialog: Dialog): Person {
   return {
-    capabilities: '{"elicitation":{"form":{},"url":{}},"sampling":{}}',
-    answer: (method, params) => {
-      if (method === 'elicitation/create') return elicited(params, dialog)
-      return method === 'sampling/createMessage' ? sampled(params, dialog) : undefined
-    },
+    capabilities: '{"elicitation":{"form":{},"url":{}}}',
+    answer: (method, params) => (method === 'elicitation/create' ? elicited(params, dialog) : undefined),
   }
 }
 
@@ -75,18 +72,6 @@ function typed(said: string, type: string | undefined): string {
 
 function isYes(said: string): boolean {
   return /^(?:y|yes|true|1)$/i.test(said)
-}
-
-/** The person writes what a model would. */
-async function sampled(question: RawValue, { tell, ask }: Dialog): Promise<string | undefined> {
-  tell('A server asks for the answer of a model:')
-  const system = question.string('systemPrompt')
-  if (system !== undefined) tell(`system: ${system}`)
-  for (const message of question.member('messages')?.items ?? [])
-    tell(`${message.string('role') ?? '?'}: ${message.member('content')?.string('text') ?? '(no text)'}`)
-  const text = await ask('Your answer (empty declines): ')
-  if (text === '') return undefined
-  return `{"role":"assistant","model":"a person","content":{"type":"text","text":${quote(text)}}}`
 }
 
 const terminal: Dialog = {

@@ -13,6 +13,7 @@ import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors } from '../log/lines.js'
 import { createProxy } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
+import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
 import type { AskCommand } from './ask-options.js'
 import { counted } from '../text/counted.js'
@@ -157,10 +158,11 @@ const asks: Readonly<
 
 async function showTools(
   client: LocalClient,
-  { words: [pattern], json, profile, disabled, schema }: Question,
+  { words: [pattern = ''], json, profile, disabled, schema }: Question,
 ): Promise<number> {
   const all = await client.list('tools/list', 'tools')
-  const fits = pattern === undefined ? (): boolean => true : matcher(pattern)
+  // `*` stands for any characters; a pattern without one fits where it stands in the name.
+  const fits = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
   const tools = all.filter((tool) => fits(nameOf(tool)))
   await printList(tools, toolRow, json)
   if (all.length === 0 && profile !== undefined)
@@ -169,7 +171,7 @@ async function showTools(
       `mcps-proxy: the profile "${profile}" shows no tool; mcps-proxy tools prints the names that its patterns are to fit\n`,
     )
   else if (all.length === 0) await sayDisabled(disabled, schema)
-  if (tools.length > 0 || pattern === undefined) return 0
+  if (tools.length > 0 || pattern === '') return 0
   return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
 }
 
@@ -244,14 +246,6 @@ async function linesOf(rows: readonly Row[]): Promise<string> {
     return `${paint('service', name)}${' '.repeat(Math.max(0, width - name.length))}  ${escapeText(shown)}`.trimEnd()
   })
   return lines.map((line) => `${line}\n`).join('')
-}
-
-/** `*` stands for any characters; a pattern without one fits where it stands in the name. */
-function matcher(pattern: string): (name: string) => boolean {
-  if (!pattern.includes('*')) return (name) => name.includes(pattern)
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
-  const expression = new RegExp(`^${parts.join('.*')}$`, 's')
-  return (name) => expression.test(name)
 }
 
 async function callTool(client: LocalClient, command: Question): Promise<number> {

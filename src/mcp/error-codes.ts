@@ -160,11 +160,6 @@ export function methodNotFound(method: string): ErrorBody {
   return failure(METHOD_NOT_FOUND, `Method '${method}' not found`)
 }
 
-/** A person did not want to answer (MCP, Sampling: error handling). */
-export function declinedByPerson(): ErrorBody {
-  return failure(DECLINED, 'The person has declined to answer')
-}
-
 /** `nearest` are the names that the caller may have meant. */
 export function toolNotFound(name: string, nearest: readonly string[]): ErrorBody {
   return failure(METHOD_NOT_FOUND, `Tool '${name}' not found`, nearest.length > 0 ? { nearest } : undefined)

@@ -166,13 +166,6 @@ describe('what a person is asked', () => {
     for (const said of others) assert.deepEqual(await asked(consent, form({}), said), { action: 'decline' })
   })
 
-  test('the answer of a model, which an empty line declines', async () => {
-    const question = { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] }
-    const answer = await asked('sampling/createMessage', question, 'hello')
-    assert.equal(textAt(answer, 'content', 'text'), 'hello')
-    assert.equal(await asked('sampling/createMessage', question, ''), undefined)
-  })
-
   test('no other question', () =>
     assert.equal(
       personOf({ tell: () => undefined, ask: () => Promise.resolve('') }).answer('roots/list', raw({})),
