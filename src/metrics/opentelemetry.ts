@@ -55,7 +55,7 @@ export interface Collector {
   close(): Promise<void>
 }
 
-/** @throws Error with the command that installs the packages */
+/** Rejects with the command that installs the packages where one is missing. */
 export async function openCollector(
   metrics: Metrics,
   name: string,

@@ -6,6 +6,7 @@ import type { Configuration } from '../config/configuration.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import { within } from '../runtime/deadline.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
+import { errorText } from '../text/error-text.js'
 import { Metrics, type WatchedProxies } from './metrics.js'
 import { MetricsServer } from './metrics-server.js'
 import type { Collector } from './opentelemetry.js'
@@ -79,7 +80,7 @@ export class Telemetry {
 /**
  * Undefined where nothing asks for telemetry after all.
  *
- * @throws Error with a message for the person who started the program, when the port cannot be had or a package is missing
+ * @throws Error with a message for the person who started the program, when the port cannot be had
  */
 export async function openTelemetry(
   { server: { metrics: wanted, name } }: Configuration,
@@ -89,7 +90,13 @@ export async function openTelemetry(
   const isExported = exportedSignals(runtime.env).size > 0
   if (wanted === undefined && !isExported) return undefined
   const metrics = new Metrics(wanted?.tools ?? false, runtime.wallNow(), lostLines)
-  const collector = isExported ? await openCollector(metrics, name, runtime, log) : undefined
+  // The variables may be meant for other programs of this machine, so a package that is missing stops nothing.
+  const collector = await (isExported ? openCollector(metrics, name, runtime, log) : undefined)?.catch(
+    (error: unknown) => {
+      log({ level: 'error', message: errorText(error) })
+      return undefined
+    },
+  )
   const telemetry = new Telemetry(metrics, collector, runtime)
   if (wanted?.port === undefined) return telemetry
   const { host, port: wantedPort } = wanted
