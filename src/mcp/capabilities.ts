@@ -173,7 +173,7 @@ export function serverCapabilities(
   { tasks }: Pick<Revision, 'tasks'>,
 ): ServerCapabilities {
   const members = membersAt(bytes, span)
-  const has = (name: string): boolean => isObject(members, name)
+  const has = (name: string): boolean => isObject(members, name) || isEmptyArray(members, name)
   const promises = (name: string, what: string): boolean => {
     const promised = membersAt(bytes, members?.span(name))?.span(what)
     return promised !== undefined && rawAt(bytes, promised) === 'true'
@@ -203,6 +203,12 @@ function taskCapabilities(bytes: Buffer, span: Span | undefined): TaskCapabiliti
   return isObject(tools, 'call')
     ? { list: isObject(members, 'list'), cancel: isObject(members, 'cancel') }
     : undefined
+}
+
+/** Servers in PHP write an empty object as an empty array. */
+function isEmptyArray(members: Members | undefined, name: string): boolean {
+  const span = members?.span(name)
+  return members !== undefined && span !== undefined && /^\[\s*\]$/.test(rawAt(members.bytes, span))
 }
 
 function isObject(members: Members | undefined, name: string): boolean {

@@ -23,7 +23,7 @@ import { HttpClientConnection } from '../transports/http-client/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
 import type { Connect, Runtime } from '../runtime/runtime.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
-import { ListRefusals } from '../transports/http-client/list-refusals.js'
+import { DoubtfulRefusals } from '../transports/http-client/doubtful-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-client/http-sse.js'
@@ -128,7 +128,8 @@ function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): Http
     refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
     log: () => {},
     trace: undefined,
-    listRefusals: new ListRefusals(() => false),
+    refusals: new DoubtfulRefusals(),
+    isList: () => false,
     pause: new HttpPause(runtime, defaultHttpClientLimits.retryAfterMsMax),
     patienceMs: timeoutMs,
     timers: runtime,

@@ -38,6 +38,8 @@ const newServers: readonly (readonly [declares: object, want: string])[] = [
 const oldServers: readonly (readonly [declares: object, want: string])[] = [
   [{}, waits],
   [{ logging: {} }, `${waits}; ${scarce}`],
+  // An empty object as servers in PHP write it.
+  [{ logging: [] }, `${waits}; ${scarce}`],
   [tasks, `${waits}; no tasks`],
   [
     extensions('com.example/x'),

@@ -1,9 +1,24 @@
 // What a connection over Streamable HTTP makes of everything that servers do.
 
 import { strict as assert } from 'node:assert'
+import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
+import { HttpAgent } from '../../src/transports/http-client/agent.js'
+import { connectPlain } from '../../src/transports/http-client/connect.js'
+import { SseClientConnection } from '../../src/transports/http-client/http-sse.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
-import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
+import {
+  type Handler,
+  Heard,
+  answerOf,
+  bytesOf,
+  connect,
+  events,
+  json,
+  scripted,
+  target,
+} from './support/scripted.js'
+import { send } from './support/sending.js'
 
 const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -16,6 +31,9 @@ function withSession(handler: Handler): Handler {
     else handler(seen, response, request)
   }
 }
+
+const errorTo = (id: unknown, code: number, message: string): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })
 
 const method405: Handler = (_seen, response) => response.writeHead(405).end()
 
@@ -62,6 +80,14 @@ describe('one answer', () => {
     await heard.until(() => heard.messages.length === 1)
     assert.deepEqual([heard.messages, heard.during], [[body], ['1']])
     assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
+  })
+
+  test('JSON behind a byte order mark', async (t) => {
+    const server = await scripted(t, (seen, response) => json(response, `\u{feff}${answerOf(seen.id)}`))
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 1)
+    assert.deepEqual(heard.messages, [answerOf(1)])
   })
 
   for (const pieceBytes of [1, 5000, 65_536, 1_000_000])
@@ -290,6 +316,98 @@ describe('a session', () => {
     }
     assert.deepEqual(rest.map(({ method }) => method).sort(), ['DELETE', 'GET', 'POST'])
     assert.equal(heard.closed?.cause, undefined)
+  })
+
+  test('the id of each response counts for the next request, also for one that a newer id has overtaken', async (t) => {
+    let answered = 0
+    const server = await scripted(t, (seen, response) => {
+      if (seen.method === 'GET') return void response.writeHead(405).end()
+      const isCurrent = seen.rpc === 'initialize' || seen.headers['mcp-session-id'] === `s-${answered}`
+      if (!isCurrent) return json(response, 'Session not found', 404)
+      const named = { 'mcp-session-id': `s-${++answered}` }
+      if (seen.id === undefined) response.writeHead(202, named).end()
+      else json(response, answerOf(seen.id, INIT), 200, named)
+    })
+    const { heard, request, send } = connect(t, server.url)
+    request(0, 'initialize')
+    await heard.until(() => heard.messages.length === 1)
+    send(NOTE)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    request(2, 'work')
+    request(3, 'work')
+    await heard.until(() => heard.messages.length === 4)
+    assert.deepEqual(heard.failures, [])
+  })
+
+  /** Whether an error with status 200 is the end of a session that was served before or not. */
+  const errors: readonly (readonly [wasServed: boolean, code: number, message: string, isEnd: boolean])[] = [
+    [true, -32600, 'Session not found', true],
+    [true, -32000, 'Invalid session ID', true],
+    [true, -32001, 'unknown session', true],
+    [false, -32600, 'Session not found', false],
+    [true, -32602, 'Session not found', false],
+    [true, -32600, 'no such tool', false],
+  ]
+  for (const [wasServed, code, message, isEnd] of errors)
+    test(`"${message}" (${code}) with status 200 ${isEnd ? 'ends' : 'does not end'} one that has served ${wasServed ? 'something' : 'nothing'}`, async (t) => {
+      const server = await scripted(
+        t,
+        withSession((seen, response) => {
+          if (seen.rpc === 'first') json(response, answerOf(seen.id))
+          else if (seen.id === undefined) response.writeHead(405).end()
+          else json(response, errorTo(seen.id, code, message))
+        }),
+      )
+      const { heard, request } = connect(t, server.url)
+      request(0, 'initialize')
+      await heard.until(() => heard.messages.length === 1)
+      if (wasServed) request(1, 'first')
+      const before = wasServed ? 2 : 1
+      await heard.until(() => heard.messages.length === before)
+      request(2, 'work')
+      await heard.until(() => heard.failures.length + heard.messages.length > before)
+      assert.deepEqual(
+        heard.failures.map(({ error }) => error.code),
+        isEnd ? ['TRANSPORT_SESSION'] : [],
+      )
+    })
+
+  test('nothing overtakes notifications/initialized over HTTP+SSE either', async (t) => {
+    const order: unknown[] = []
+    let stream: ServerResponse | undefined
+    const server = await scripted(t, (seen, response) => {
+      if (seen.method === 'GET') {
+        stream = response
+        return events(response, 'event: endpoint\ndata: /messages\n\n')
+      }
+      order.push(seen.rpc)
+      setTimeout(
+        () => {
+          response.writeHead(202).end()
+          if (seen.id !== undefined) stream?.write(`data: ${answerOf(seen.id, INIT)}\n\n`)
+        },
+        seen.rpc === 'work' ? 0 : 50,
+      )
+      response.on('finish', () => order.push(`${String(seen.rpc)} is taken`))
+    })
+    const heard = new Heard()
+    const agent = new HttpAgent(server.url, defaultHttpClientLimits, connectPlain)
+    const connection = new SseClientConnection(target(server.url), agent)
+    connection.start(heard.sink)
+    t.after(() => agent.destroy())
+    const say = (text: string): void => send(connection, bytesOf(text))
+    say('{"jsonrpc":"2.0","id":1,"method":"initialize"}')
+    await heard.until(() => heard.messages.length === 1)
+    say(NOTE)
+    say('{"jsonrpc":"2.0","id":2,"method":"work"}')
+    await heard.until(() => heard.messages.length === 2)
+    assert.deepEqual(order.slice(2, 5), [
+      'notifications/initialized',
+      'notifications/initialized is taken',
+      'work',
+    ])
+    await connection.close()
   })
 
   test('nothing overtakes notifications/initialized', async (t) => {

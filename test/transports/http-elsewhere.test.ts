@@ -33,3 +33,25 @@ test('an answer on the stream of the server gives back the connection of its req
   assert.deepEqual(heard.messages.slice(1, 2), [answerOf(2)])
   assert.deepEqual(heard.failures, [])
 })
+
+test('the answer to a request that is only accepted comes on the stream of the server', async (t) => {
+  let stream: ServerResponse | undefined
+  const server = await scripted(t, (seen, response) => {
+    if (seen.method === 'GET') {
+      events(response, ': hello\n\n')
+      stream = response
+    } else if (seen.rpc === 'initialize') json(response, answerOf(seen.id))
+    else {
+      response.writeHead(202).end()
+      if (seen.id !== undefined) stream?.write(`data: ${answerOf(seen.id)}\n\n`)
+    }
+  })
+  const { heard, request, send } = connect(t, server.url)
+  request(0, 'initialize')
+  await heard.until(() => heard.messages.length === 1)
+  send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+  await heard.until(() => stream !== undefined)
+  request(1, 'work')
+  await heard.until(() => heard.messages.length === 2)
+  assert.deepEqual([heard.messages[1], heard.failures], [answerOf(1), []])
+})

@@ -27,6 +27,14 @@ function heard(chunks: readonly Buffer[], own = limits): readonly unknown[] {
   return said
 }
 
+test('each line of a chunk counts as work', () => {
+  const parser = new SseParser({ event: () => {}, oversize: () => {} }, limits)
+  assert.deepEqual(
+    [':\n\nretry: 1\n', 'data', '\n'].map((chunk) => parser.push(Buffer.from(chunk))),
+    [3, 0, 1],
+  )
+})
+
 const big = 'x'.repeat(100)
 
 const cases: readonly (readonly [string, string, readonly unknown[]])[] = [

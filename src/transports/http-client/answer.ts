@@ -18,6 +18,8 @@ export interface BodyConsumer {
 /** The connection that an answer comes on. */
 export interface AnswerSource {
   read(on: boolean): void
+  /** The reader of the body has taken so many pieces, such as lines of an event stream. */
+  worked(pieces: number): void
   /** No more of the body is needed. */
   spare(): void
   /** Closes the connection. */
@@ -63,6 +65,11 @@ export class HttpAnswer {
   /** Stops or goes on reading; what has come meanwhile waits. */
   read(on: boolean): void {
     this.#source?.read(on)
+  }
+
+  /** Counts pieces of the body, such as lines of an event stream, as work of this turn. */
+  worked(pieces: number): void {
+    this.#source?.worked(pieces)
   }
 
   /** No more of the body is needed: it keeps neither its connection for long nor the process. */
@@ -147,7 +154,7 @@ export function readEvents(
   ended: (error?: Error) => void,
 ): SseParser {
   const parser = new SseParser(sink, limits)
-  answer.readBy({ data: (chunk: Buffer) => parser.push(chunk), end: () => ended(), cut: ended })
+  answer.readBy({ data: (chunk) => answer.worked(parser.push(chunk)), end: () => ended(), cut: ended })
   return parser
 }
 

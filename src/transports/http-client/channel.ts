@@ -7,6 +7,7 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
+import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { behind, writeAll } from '../http1/write.js'
 import type { HttpAgent } from './agent.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
@@ -42,6 +43,9 @@ interface End {
 
 /** A server that names the time for which it keeps a connection may close it a little sooner. */
 const REST_MARGIN_MS = 1000
+/** A shorter read ends the turn of its connection by itself; one record of TLS has so many bytes. */
+const LARGE_READ_BYTES = 16 * 1024
+
 const NOTHING = Buffer.alloc(0)
 
 /** One socket and what is asked on it. */
@@ -50,6 +54,9 @@ export class Channel implements AnswerSource, ResponseSink {
   readonly #socket: HttpSocket
   readonly #agent: HttpAgent
   readonly #reader = new ResponseReader(this)
+  readonly #throttle: ReadThrottle
+  /** Pieces of the present read. */
+  #pieces = 0
   #user: ChannelUser | undefined
   #answer: HttpAnswer | undefined
   #isConnected = false
@@ -72,12 +79,15 @@ export class Channel implements AnswerSource, ResponseSink {
     this.#socket = socket
     this.#agent = agent
     this.#restMs = restMs
+    this.#throttle = new ReadThrottle(socket)
     if (isTls) socket.once('secureConnect', () => this.#connects())
     else if (socket.connecting === true) socket.once('connect', () => this.#connects())
     else this.#isConnected = true
     socket.on('data', (chunk: Buffer) => {
       if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
+      this.#pieces = 0
       this.#take(chunk)
+      if (chunk.length >= LARGE_READ_BYTES) this.#throttle.worked(this.#pieces)
     })
     socket.on('end', () => this.#ends({ isWhole: true }))
     socket.on('timeout', () => {
@@ -118,10 +128,14 @@ export class Channel implements AnswerSource, ResponseSink {
   read(on: boolean): void {
     if (this.paused !== on) return
     this.paused = !on
-    if (!on) return void this.#socket.pause()
-    this.#socket.resume()
+    this.#throttle.want(on)
+    if (!on) return
     // Later: a caller that resumes several channels may stop all of them at the first message.
     if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
+  }
+
+  worked(pieces: number): void {
+    this.#pieces += pieces
   }
 
   /** The answer may still end in order, so that the connection can be used again, but nothing waits for that. */
@@ -169,6 +183,7 @@ export class Channel implements AnswerSource, ResponseSink {
   }
 
   data(chunk: Buffer): void {
+    this.#pieces++
     this.#answer?.data(chunk)
   }
 

@@ -32,6 +32,8 @@ export class HttpExchange implements ChannelUser {
   /** The credential that it was sent with, if credentials may change. */
   #credential: Credential | undefined
   #channel: Channel | undefined
+  /** Earlier responses, whose bodies may still come. */
+  readonly #discarded: HttpAnswer[] = []
   #connecting: { cancel(): void } | undefined
   /** Until a pause is over that the server has asked for meanwhile. */
   #pausing: { cancel(): void } | undefined
@@ -64,6 +66,7 @@ export class HttpExchange implements ChannelUser {
     this.#pausing?.cancel()
     this.#session.agent.forget(this)
     this.#channel?.leave(this)
+    for (const answer of this.#discarded) answer.drop()
   }
 
   #begin(): void {
@@ -126,10 +129,10 @@ export class HttpExchange implements ChannelUser {
     this.#connecting?.cancel()
     if (this.#session.target.trace !== undefined) this.#traceAnswer(answer)
     this.#session.learnCookies(answer, this.url)
-    const { excerptBytesMax, redirectsMax } = this.#session.target.limits
+    const { redirectsMax } = this.#session.target.limits
     const to = this.#session.redirect(answer, this.#ask.method, this.url)
     if (to !== undefined && ++this.#redirects <= redirectsMax) {
-      discard(answer, excerptBytesMax)
+      this.#discard(answer)
       this.url = to
       // Later POSTs go to the new address directly.
       if (this.#ask.method === 'POST') this.#session.url = to
@@ -162,7 +165,7 @@ export class HttpExchange implements ChannelUser {
     if (this.#settled) return
     this.#isHeld = false
     if (said === undefined) this.#settle(answer)
-    else discard(answer, this.#session.target.limits.excerptBytesMax)
+    else this.#discard(answer)
     answer.read(true)
     // A credential that was there before does not count as renewed, once.
     if (said === 'other' && !this.#hasTriedOther) {
@@ -171,6 +174,11 @@ export class HttpExchange implements ChannelUser {
     }
     if (said === 'again' || said === 'other') this.#again()
     else if (said !== undefined) this.#failed(said, answer.status)
+  }
+
+  #discard(answer: HttpAnswer): void {
+    this.#discarded.push(answer)
+    discard(answer, this.#session.target.limits.excerptBytesMax)
   }
 
   #settle(answer: HttpAnswer): void {

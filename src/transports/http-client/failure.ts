@@ -155,6 +155,19 @@ export function forgetsSession(status: number, body: string, { id, refusesReques
   return (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')
 }
 
+/** The error numbers with which servers say in an answer with status 200 that there is no such session. */
+const noSessionCodes = ['-32600', '-32000', '-32001']
+
+export function saysNoSession({ line, error }: ErrorFrame): boolean {
+  const members = membersAt(line, error)
+  const code = members?.span('code')
+  return (
+    code !== undefined &&
+    noSessionCodes.includes(rawAt(line, code)) &&
+    unknownSession.test(members?.string('message') ?? '')
+  )
+}
+
 /** The message of a JSON-RPC error that names no request. */
 function rpcMessage(body: string): string | undefined {
   const frame = errorIn(body)
@@ -173,9 +186,11 @@ function errorIn(body: string): ErrorFrame | undefined {
 
 /** The beginning of a body as text: tags and runs of white space say nothing. */
 function excerpt({ limits }: HttpTarget, body: string): string {
-  const text = body
-    .replaceAll(/<(?:style|script)[^]{0,4000}?<\/(?:style|script)>/gi, ' ')
-    .replaceAll(/<[^>]{0,1000}>/g, ' ')
+  const blocks = body.split(/<\/(?:style|script)>/i)
+  const text = blocks
+    .map((block, at) => (at === blocks.length - 1 ? block : block.replace(/<(?:style|script)[^]*/i, ' ')))
+    .join(' ')
+    .replaceAll(/<[^<>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
   return text.length > limits.excerptCharsMax ? `${text.slice(0, limits.excerptCharsMax)}…` : text

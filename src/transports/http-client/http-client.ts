@@ -29,10 +29,6 @@ export class HttpClientConnection implements Connection, PostOwner {
   readonly #messages: HttpMessages
   readonly #posts: HttpPosts
   readonly #standalone: StandaloneStream
-  /** The message that the server must accept before any other is sent, and the messages that wait. */
-  #gate: HttpPost | undefined
-  #patience: { cancel(): void } | undefined
-  #held: HttpPost[] = []
   #forgotten = false
   /** Its messages say by themselves what they speak. */
   #isSessionless = false
@@ -41,7 +37,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
     this.#session = session
     this.#messages = new HttpMessages(session.longLines, (cause) => this.#end(cause))
-    this.#posts = new HttpPosts(target, this.#messages)
+    this.#posts = new HttpPosts(target, this.#messages, () => this.#ready())
     this.#standalone = new StandaloneStream(
       session,
       this.#messages,
@@ -75,8 +71,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     else if (post.mirrored !== undefined) this.#isSessionless = true
     // Later: the sender must have returned before its handler is called.
     if (this.#forgotten) setImmediate(() => this.#refuse(post))
-    else if (this.#gate !== undefined) this.#held.push(post)
-    else this.#post(post)
+    else this.#posts.send(post)
   }
 
   read(on: boolean): void {
@@ -92,18 +87,21 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   // PostOwner: what becomes of the messages.
 
+  get listens(): boolean {
+    return this.#standalone.isOffered
+  }
+
   failed(error: TransportError): void {
     // Other requests in flight show that the server can be reached.
     if (error.code === 'TRANSPORT_UNREACHABLE' && this.#posts.size === 1) this.#end(error)
   }
 
   forgotten(post: HttpPost, status: number): void {
-    this.#refuse(post, status)
     this.#forget()
+    this.#refuse(post, status)
   }
 
-  ended(post: HttpPost): void {
-    if (this.#gate === post) this.#openGate()
+  ended(): void {
     if (this.#forgotten) this.#endWhenIdle()
   }
 
@@ -119,27 +117,8 @@ export class HttpClientConnection implements Connection, PostOwner {
     for (const post of posts) post?.cancel()
   }
 
-  #post(post: HttpPost): void {
-    // Two POSTs may overtake each other, and a server must not be called before it is ready.
-    if (post.head.method === 'notifications/initialized') this.#closeGate(post)
-    this.#posts.send(post)
-  }
-
-  /** A server that says nothing to it is called all the same. */
-  #closeGate(post: HttpPost): void {
-    const { timers, limits } = this.#session.target
-    this.#gate = post
-    this.#patience = timers.setTimer(limits.readyMs, () => this.#openGate())
-  }
-
-  #openGate(): void {
-    this.#patience?.cancel()
-    this.#gate = undefined
-    const held = this.#held
-    this.#held = []
-    if (this.#messages.closed || this.#forgotten || this.#closing !== undefined) return
-    this.#standalone.open()
-    for (const post of held) this.#post(post)
+  #ready(): void {
+    if (!this.#forgotten && this.#closing === undefined) this.#standalone.open()
   }
 
   /** The server did not accept it, so its sender may send it to the next session. */
@@ -153,7 +132,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     if (this.#forgotten || this.#messages.closed) return
     this.#forgotten = true
     this.#standalone.stop()
-    for (const post of this.#held) this.#refuse(post)
+    for (const post of this.#posts.takeHeld()) this.#refuse(post)
     this.#endWhenIdle()
   }
 
@@ -164,6 +143,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   /** The last messages, such as a cancel, get a moment to arrive. */
   async #finish(): Promise<void> {
     if (this.#messages.closed) return
+    for (const post of this.#posts.takeHeld()) post.cancel()
     await this.#posts.quiet()
     this.#stop()
     if (!this.#forgotten) await deleteSession(this.#session)
@@ -171,7 +151,6 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 
   #stop(): void {
-    this.#patience?.cancel()
     this.#standalone.stop()
     this.#posts.stop()
     this.#session.end()
@@ -239,6 +218,8 @@ class StandaloneStream {
   #openedAt = 0
   #failures = 0
   #stopped = false
+  /** The server has refused it. */
+  #isMissing = false
 
   /** `onForgotten` is called when the server does not know the session any more. */
   constructor(
@@ -264,6 +245,11 @@ class StandaloneStream {
     })
   }
 
+  /** Whether the server has this stream, as far as is known. */
+  get isOffered(): boolean {
+    return this.#exchange !== undefined && !this.#stopped && !this.#isMissing
+  }
+
   read(on: boolean): void {
     this.#answer?.read(on)
   }
@@ -287,6 +273,7 @@ class StandaloneStream {
   }
 
   #none(status: number): void {
+    this.#isMissing = true
     if (status !== 405 && !this.#stopped) this.#log(`the server offers no stream of its own (HTTP ${status})`)
   }
 

@@ -195,6 +195,7 @@ export class SseClientConnection implements Connection, PostOwner {
   /** The last messages, such as a cancel, get a moment to arrive. */
   async #finish(): Promise<void> {
     // The server may never name an address, so messages that need one are dropped.
+    for (const post of this.#posts.takeHeld()) post.cancel()
     if (this.#held === undefined) await this.#posts.quiet()
     this.#end(undefined)
   }

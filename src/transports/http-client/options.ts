@@ -5,7 +5,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpCredentials } from './credentials.js'
 import type { Redactor } from '../../text/redactor.js'
-import type { ListRefusals } from './list-refusals.js'
+import type { DoubtfulRefusals } from './doubtful-refusals.js'
 import type { HttpPause } from './pause.js'
 
 /** Time and chance, from outside. */
@@ -33,8 +33,8 @@ const limits = {
   excerptCharsMax: 200,
   /** Above this many bytes that the server has not taken the connection is congested. */
   backlogBytesHigh: 1_048_576, // 1 MiB
-  /** Every call in flight holds a socket, and so does every standalone stream. */
-  socketsMax: 1024,
+  /** Every call in flight holds a socket, and so does the standalone stream of each of the thousand sessions of a front. */
+  socketsMax: 2048,
   idleSocketsMax: 64,
   /**
    * Shorter than what servers keep an idle connection open for, so that a request does not meet its end: Node's own
@@ -89,6 +89,8 @@ export interface HttpTarget {
   readonly reconnectMs: number
   /** Whether a request with this method may be sent twice. */
   readonly isRead: (method: string) => boolean
+  /** Whether a request with this method asks for a list. */
+  readonly isList: (method: string) => boolean
   /** The header fields that repeat what a message of ours says, names and values in turn; undefined for one of a session. */
   readonly mirror?: ((message: Line, method: string | undefined) => readonly string[] | undefined) | undefined
   /** Whether such a request is answered only when its stream ends. */
@@ -111,7 +113,7 @@ export interface HttpTarget {
   /** Shared by all connections to the server. */
   readonly pause: HttpPause
   /** Shared by all connections to the server. */
-  readonly listRefusals: ListRefusals
+  readonly refusals: DoubtfulRefusals
   /** The longest time that a caller waits for an answer. */
   readonly patienceMs: number
   readonly timers: HttpTimers

@@ -11,7 +11,7 @@ import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
-import type { WholeBody } from '../http1/whole-body.js'
+import { type WholeBody, withoutMark } from '../http1/whole-body.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { SseParser } from '../sse/parser.js'
 import {
@@ -33,6 +33,7 @@ import {
   errorTo,
   failure,
   forgetsSession,
+  saysNoSession,
   incomplete,
   notAMessage,
   paused,
@@ -48,6 +49,8 @@ import type { HttpSession } from './session.js'
 export interface PostOwner {
   /** Answers come on another stream, so that a message is done once it is taken. */
   readonly answersElsewhere?: boolean
+  /** The server has a stream of its own, on which the answer to a request that it has accepted (202) may come. */
+  readonly listens?: boolean
   /** The message did not get through, or its answer will not come; the sink was told. */
   failed?(error: TransportError): void
   /** The server does not know the session any more, and has not taken the message. */
@@ -56,6 +59,7 @@ export interface PostOwner {
   ended?(post: HttpPost): void
 }
 
+const ACCEPTED = 202
 const TOO_MANY = 429
 
 /** The media types of an answer to a POST. */
@@ -85,6 +89,9 @@ export class HttpPost {
   /** Undefined until something goes wrong; counts the attempts to resume a response too. */
   #attempts: Attempts | undefined
   #exchange: HttpExchange | undefined
+  /** The session that the last attempt named, and whether a newer one was tried after it. */
+  #sessionId: string | undefined
+  #hasFollowed = false
   /** The response that is being read, and its events. */
   #source: HttpAnswer | undefined
   #parser: SseParser | undefined
@@ -136,6 +143,7 @@ export class HttpPost {
       body: this.bytes,
       mirrored: this.mirrored,
     } as const
+    this.#sessionId = this.#session.id
     this.#exchange = new HttpExchange(this.#session, ask, this.#handler)
   }
 
@@ -193,12 +201,12 @@ export class HttpPost {
     const { status } = answer
     const isSuccess = status >= 200 && status < 300
     // The body says what is limited.
-    if (status !== TOO_MANY) this.#session.learn(answer, this.head.method === 'initialize' && isSuccess)
-    if (isSuccess) this.#session.target.listRefusals.given(this.head.method)
+    if (status !== TOO_MANY) this.#session.learn(answer, this.mirrored === undefined && isSuccess)
     if (status >= 300 && status < 400)
       return this.#fail(redirected(this.#session.target, status, answer.get('location')))
     if (!isSuccess) return this.#refused(answer)
     if (this.head.id === undefined || this.#elsewhere) return this.#taken(answer)
+    if (status === ACCEPTED && this.#owner.listens === true && !mayAnswer(answer)) return this.#taken(answer)
     this.#lastEventId = undefined
     this.#take(answer, this.head.id)
   }
@@ -251,6 +259,7 @@ export class HttpPost {
       const message = this.#messageIn(body)
       const received = this.#messages.read(message)
       // A batch holds the answer among others; anything else would leave the request waiting.
+      if (received.some((each) => this.#forgets(each))) return this.#forgotten(200)
       if (received.some((each) => answers(each, id))) {
         this.#deliver(message, received)
         return this.#finish(undefined)
@@ -264,12 +273,16 @@ export class HttpPost {
   /** A long message stays in parts, unless it is a batch, which has to be taken apart. */
   #messageIn(body: WholeBody): Line | LongLine {
     const isInParts = body.bytes >= LONG_BYTES_MIN && body.firstByte === OPEN_OBJECT
-    return isInParts ? this.#session.longLines.end(body.parts()) : body.line()
+    return isInParts ? this.#session.longLines.end(body.parts()) : withoutMark(body.line())
   }
 
   #deliver(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
-    if (this.head.method === 'initialize')
-      for (const each of received) this.#session.version ??= versionIn(each)
+    const { method } = this.head
+    if (method === 'initialize') for (const each of received) this.#session.version ??= versionIn(each)
+    else if (received.some(({ kind }) => kind === 'result')) {
+      this.#session.hasServed = true
+      this.#session.target.refusals.given(method)
+    }
     this.#messages.deliver(message, received, this.head.id)
   }
 
@@ -293,6 +306,10 @@ export class HttpPost {
     if (this.#ended || type !== 'message') return
     this.#attempted.progressed()
     const received = this.#messages.read(data)
+    if (received.some((each) => this.#forgets(each))) {
+      this.#source?.drop()
+      return this.#forgotten(200)
+    }
     const isAnswer = !this.#isAnswered && received.some((each) => answers(each, id))
     this.#deliver(data, received)
     if (!isAnswer || this.#ended) return
@@ -358,10 +375,7 @@ export class HttpPost {
 
   /** No attempt is left: the sender gets the refusal. */
   #stands({ status }: HttpAnswer, body: string): void {
-    if (this.#isForgotten(status, body)) {
-      this.#owner.forgotten(this, status)
-      return this.cancel()
-    }
+    if (this.#isForgotten(status, body)) return this.#forgotten(status)
     const { target } = this.#session
     const isOverruled =
       this.head.method !== undefined && target.overrules?.(this.head.method, status) === true
@@ -375,13 +389,36 @@ export class HttpPost {
     this.cancel()
   }
 
+  /** The request was not executed. The server may have named another session since it was sent. */
+  #forgotten(status: number): void {
+    if (this.#awaited && !this.#hasFollowed && this.#sessionId !== this.#session.id) {
+      this.#hasFollowed = true
+      return this.send()
+    }
+    this.#owner.forgotten(this, status)
+    this.cancel()
+  }
+
+  /** Whether an answer with status 200 says that there is no such session, in one that the server has served. */
+  #forgets(received: ReceivedMessage): boolean {
+    const { method, id } = this.head
+    if (!this.#session.hasServed || this.#session.id === undefined || method === undefined) return false
+    if (received.kind !== 'error' || id === undefined || !answers(received, id)) return false
+    return saysNoSession(received) && !this.#session.target.refusals.isAnswer(method, this.#session)
+  }
+
   #isForgotten(status: number, body: string): boolean {
     if (this.#elsewhere) return status === 404
     if (this.#session.id === undefined || this.head.method === 'initialize') return false
-    if (
-      !forgetsSession(status, body, { id: this.head.id, refusesRequest: this.#session.target.refusesRequest })
-    )
-      return false
-    return status !== 404 || !this.#session.target.listRefusals.isAnswer(this.head.method, this.#session)
+    const { refusesRequest, refusals, isList } = this.#session.target
+    if (!forgetsSession(status, body, { id: this.head.id, refusesRequest })) return false
+    const { method } = this.head
+    const isOfList = status === 404 && method !== undefined && isList(method)
+    return !isOfList || !refusals.isAnswer(method, this.#session)
   }
+}
+
+/** Whether the body may be an answer. */
+function mayAnswer(answer: HttpAnswer): boolean {
+  return ['application/json', 'text/event-stream'].includes(mediaType(answer))
 }

@@ -12,21 +12,34 @@ interface Entry {
   isSent: boolean
 }
 
-/** Keeps every message of ours until its end, and counts what the server has not taken. */
+/**
+ * Keeps every message of ours until its end, and counts what the server has not taken.
+ *
+ * Two POSTs may overtake each other, and a server must not be called before it is ready: what follows
+ * `notifications/initialized` is held until the server has taken that.
+ */
 export class HttpPosts {
   congested = false
   readonly #target: HttpTarget
   readonly #messages: HttpMessages
+  readonly #onReady: () => void
   readonly #entries = new BriefMap<number, Entry>()
   /** Our requests by their ids; of two with one id, which was given back and lent again, the later one. */
   readonly #requests = new BriefMap<RequestId, HttpPost>()
   #last = 0
   #unsentBytes = 0
   #quiet: (() => void) | undefined
+  /** The message that the server must take before any other is sent, and the messages that wait. */
+  #gate: HttpPost | undefined
+  #patience: { cancel(): void } | undefined
+  #held: HttpPost[] = []
+  #isStopped = false
 
-  constructor(target: HttpTarget, messages: HttpMessages) {
+  /** `onReady` is called when the server has taken `notifications/initialized`, or has not answered it for a while. */
+  constructor(target: HttpTarget, messages: HttpMessages, onReady: () => void = () => {}) {
     this.#target = target
     this.#messages = messages
+    this.#onReady = onReady
   }
 
   /** How many are on their way. */
@@ -46,6 +59,8 @@ export class HttpPosts {
 
   /** Gives up what is on its way. */
   stop(): void {
+    this.#isStopped = true
+    this.#patience?.cancel()
     for (const { post } of this.#entries.values()) post.cancel()
     this.congested = false
   }
@@ -61,10 +76,33 @@ export class HttpPosts {
   }
 
   send(post: HttpPost): void {
+    if (this.#gate !== undefined) return void this.#held.push(post)
+    if (post.head.method === 'notifications/initialized') this.#closeGate(post)
     if (!this.#messages.passes('out', post.bytes)) return
     post.send()
     const { cancels } = post.head
     if (cancels !== undefined) this.request(cancels)?.abandon()
+  }
+
+  /** Gives back the messages that are held; they are not sent any more. */
+  takeHeld(): readonly HttpPost[] {
+    return this.#held.splice(0)
+  }
+
+  /** A server that says nothing to it is called all the same. */
+  #closeGate(post: HttpPost): void {
+    const { timers, limits } = this.#target
+    this.#gate = post
+    this.#patience = timers.setTimer(limits.readyMs, () => this.#openGate())
+  }
+
+  #openGate(): void {
+    this.#patience?.cancel()
+    this.#gate = undefined
+    const held = this.takeHeld()
+    if (this.#isStopped) return
+    this.#onReady()
+    for (const post of held) this.send(post)
   }
 
   /** The system has the whole message. */
@@ -83,6 +121,7 @@ export class HttpPosts {
     const post = this.#entries.take(number)?.post
     const id = post?.head.id
     if (id !== undefined && this.#requests.get(id) === post) this.#requests.take(id)
+    if (post !== undefined && post === this.#gate) this.#openGate()
     if (this.#quiet !== undefined && !this.#isTelling()) this.#quiet()
   }
 

@@ -70,6 +70,10 @@ export class HttpSession {
   #fixed: string | undefined
   readonly #cookie: string | undefined
   #id: string | undefined
+  /** The latest id that the server has named, valid or not. */
+  #namedId: string | undefined
+  /** Whether the server has answered a request other than `initialize` with a result. */
+  hasServed = false
   #credential: Credential | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent) {
@@ -98,11 +102,16 @@ export class HttpSession {
     for (const waits of Object.values(this.waits)) waits.stop()
   }
 
-  /** Takes what the head of a response to a message says about the session, and about all of them. */
-  learn(answer: HttpAnswer, isOpening: boolean): void {
+  /**
+   * Takes what the head of a response to a message says about all sessions, and where the response is `ofSession` about this one.
+   *
+   * A server may name another id with each response; the latest is used.
+   */
+  learn(answer: HttpAnswer, ofSession: boolean): void {
     this.target.pause.learn(answer)
     const id = answer.get('mcp-session-id')
-    if (!isOpening || id === undefined) return
+    if (!ofSession || id === undefined || id === this.#namedId) return
+    this.#namedId = id
     this.target.discretion.add(id)
     if (sessionId.test(id)) this.#id = id
     else

@@ -11,7 +11,7 @@ import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { WholeBody } from '../http1/whole-body.js'
+import { WholeBody, withoutMark } from '../http1/whole-body.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './limits.js'
@@ -138,7 +138,7 @@ export class Bodies {
   #whole(line: Line, bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new BodyReservation(response, () => void (this.#bytes -= bytes))
-    return { line: trimmed(line), hold }
+    return { line: trimmed(withoutMark(line)), hold }
   }
 
   /** Counts a body no longer that holds nothing. */

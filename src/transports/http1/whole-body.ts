@@ -1,8 +1,18 @@
 // Gathers a body until it is whole.
 
-import type { Buffer } from 'node:buffer'
-import { type Line, toLine } from '../../jsonrpc/line.js'
+import { Buffer } from 'node:buffer'
+import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { UnfinishedLine } from '../unfinished-line.js'
+
+/** Some programs write a byte order mark before JSON, which a reader may skip (RFC 8259, section 8.1). */
+const MARK = Buffer.from('\u{feff}')
+
+/** A line without the byte order mark that it may begin with. */
+export function withoutMark(line: Line): Line {
+  if (line[0] !== MARK[0] || !line.subarray(0, MARK.length).equals(MARK)) return line
+  const { buffer, byteOffset, length } = line
+  return lineAt(Buffer.from(buffer, byteOffset, length + 1), MARK.length, length)
+}
 
 /** A body that came whole; it is asked once for what it holds. */
 export class WholeBody {

@@ -7,7 +7,7 @@
 // no end.
 
 import { Buffer } from 'node:buffer'
-import { CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
+import { COLON, CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
 import { type Line, joinLine, lengthOf, lineAt, toLine } from '../../jsonrpc/line.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -72,15 +72,21 @@ export class SseParser {
     return this.#retryMs
   }
 
-  push(chunk: Buffer): void {
+  /** Takes a chunk, and returns how many lines end in it. */
+  push(chunk: Buffer): number {
+    let lines = 0
     let start = this.#afterCr && chunk[0] === LF ? 1 : 0
     if (chunk.length > 0) this.#afterCr = false
     let cr = nextOf(chunk, CR, start)
     let lf = nextOf(chunk, LF, start)
     while (start < chunk.length) {
       const end = Math.min(cr, lf)
-      if (end === chunk.length) return this.#keep(start === 0 ? chunk : chunk.subarray(start))
+      if (end === chunk.length) {
+        this.#keep(start === 0 ? chunk : chunk.subarray(start))
+        return lines
+      }
       this.#endLine(chunk, start, end)
+      lines++
       start = end + 1
       if (end === cr) {
         if (start === chunk.length) this.#afterCr = true
@@ -89,6 +95,7 @@ export class SseParser {
       }
       if (lf < start) lf = nextOf(chunk, LF, start)
     }
+    return lines
   }
 
   #keep(part: Buffer): void {
@@ -147,6 +154,8 @@ export class SseParser {
 
   #line(memory: Buffer, start: number, end: number): void {
     if (start === end) return this.#dispatch()
+    // A comment.
+    if (memory[start] === COLON) return
     const field = sseField(memory, this.#lineStart(memory, start), end)
     if (field.name === 'data') return this.#addData(memory, field.start, end)
     if (end - field.start <= this.#limits.fieldBytesMax) this.#set(field, memory, end)
@@ -240,6 +249,7 @@ class SseData {
 
   /** The event is complete. */
   dispatch(type: string): void {
+    if (this.#lines.length === 0 && this.#long.length === 0 && this.#dropped === undefined) return
     const lines = this.#lines
     const long = this.#long
     const dropped = this.#dropped

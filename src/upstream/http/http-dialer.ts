@@ -19,7 +19,7 @@ import {
   type HttpClientLimits,
   type HttpTarget,
 } from '../../transports/http-client/options.js'
-import { ListRefusals } from '../../transports/http-client/list-refusals.js'
+import { DoubtfulRefusals } from '../../transports/http-client/doubtful-refusals.js'
 import { HttpPause } from '../../transports/http-client/pause.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
 import { HttpSession } from '../../transports/http-client/session.js'
@@ -112,12 +112,13 @@ export class HttpDialer {
       onUnreachable: known.onUnreachable,
       reconnectMs: config.reconnectIntervalMs,
       isRead,
+      isList,
       mirror: config.protocol === 'handshake' || this.#isSaidOlder ? undefined : mirrorOf(known),
       isEndless: (method) => method === LISTEN,
       overrules: (method, status) => method === DISCOVER && saysNothing(status),
       refusesRequest,
       limitsTool: (error) => retryAfterIn(error) !== undefined,
-      listRefusals: new ListRefusals(isList),
+      refusals: new DoubtfulRefusals(),
       refusal: refusalsOf(config, tell),
       log: tell,
       trace: verbose ? (message) => tell('debug', message) : undefined,

@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { Redactor } from '../../text/redactor.js'
+import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { LastWords } from './last-words.js'
 
@@ -47,19 +48,27 @@ export class StderrLog {
   }
 
   drain(stream: Readable): void {
-    stream.on('data', (chunk: Buffer) => this.#push(chunk))
+    const throttle = new ReadThrottle(stream)
+    stream.on('data', (chunk: Buffer) => {
+      const lines = this.#push(chunk)
+      if (chunk.length >= FULL_READ_BYTES) throttle.worked(lines)
+    })
     // A broken stderr loses log lines and nothing else.
     for (const end of ['end', 'error', 'close']) stream.on(end, () => this.#end())
   }
 
-  #push(chunk: Buffer): void {
+  /** Returns how many lines end in the chunk. */
+  #push(chunk: Buffer): number {
+    let lines = 0
     let start = 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
       this.#keep(chunk.subarray(start, end))
       this.#endLine()
       start = end + 1
+      lines++
     }
     this.#keep(chunk.subarray(start))
+    return lines
   }
 
   #keep(part: Buffer): void {

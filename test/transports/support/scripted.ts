@@ -19,7 +19,7 @@ import { Redactor } from '../../../src/text/redactor.js'
 import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
-import { ListRefusals } from '../../../src/transports/http-client/list-refusals.js'
+import { DoubtfulRefusals } from '../../../src/transports/http-client/doubtful-refusals.js'
 import { HttpPause } from '../../../src/transports/http-client/pause.js'
 import {
   type HttpClientLimits,
@@ -193,7 +193,8 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     refusal: (status) => ({ message: `refused ${status}`, remedy: undefined }),
     log: () => {},
     trace: undefined,
-    listRefusals: new ListRefusals((method) => method.startsWith('list')),
+    refusals: new DoubtfulRefusals(),
+    isList: (method) => method.startsWith('list'),
     pause: new HttpPause(testTimers, 60_000),
     patienceMs: 30_000,
     timers: testTimers,
