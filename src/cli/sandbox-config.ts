@@ -43,7 +43,11 @@ export async function sandboxPlan(command: SandboxCommand, program: string): Pro
   const front = {
     ...read.server,
     drainTimeoutMs,
-    cors: { ...cors, enabled: cors.enabled || command.enablesCors },
+    cors: {
+      ...cors,
+      enabled: cors.enabled || command.enablesCors,
+      localPages: cors.localPages === true || command.enablesCors,
+    },
   }
   return { server, config: { ...read, server: front, schemas: new Map([['default', schema]]) } }
 }

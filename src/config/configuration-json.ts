@@ -150,7 +150,7 @@ export type ConfigurationJson = Shape &
     readonly server?:
       | (Keys<Omit<FrontValues, 'metrics' | 'ui' | 'tokens' | 'auth'>> & {
           readonly metrics?: Keys<MetricsValues> | undefined
-          readonly cors?: Keys<CorsConfig> | undefined
+          readonly cors?: Keys<Omit<CorsConfig, 'localPages'>> | undefined
           /** A size may be text such as `16MB` too. */
           readonly ui?:
             (Keys<Omit<UiValues, 'history'>> & { readonly history?: number | string | undefined }) | undefined

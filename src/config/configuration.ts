@@ -39,6 +39,8 @@ export interface CorsConfig {
   readonly methods: readonly string[]
   readonly credentials: boolean
   readonly allowedHeaders: readonly string[]
+  /** Whether pages of this machine may call without a token: `MCP_ENABLE_CORS` says so where no origin is named. */
+  readonly localPages?: boolean | undefined
 }
 
 /** The inspector that `--ui` serves. */

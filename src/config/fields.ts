@@ -201,7 +201,7 @@ export const frontFields: FieldsOf<FrontValues> = {
 /** Access tokens are made for the address of the front, which only `publicUrl` says. */
 export const frontRules: Rules = { needs: [['auth', 'publicUrl']] }
 
-export const corsFields: FieldsOf<CorsConfig> = {
+export const corsFields: FieldsOf<Omit<CorsConfig, 'localPages'>> = {
   enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
   origins: field(
     names,

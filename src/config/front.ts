@@ -26,7 +26,7 @@ interface Overrides extends ExpansionSources {
   readonly findings: Findings
 }
 
-/** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
+/** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCP_CORS_ORIGINS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
 export function readFront(section: Section, sources: ExpansionSources, defaults: FrontDefaults): FrontConfig {
   const { env } = sources
   const {
@@ -102,15 +102,21 @@ function portOf({ env, findings }: Overrides): number | undefined {
 const origin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
 function readCors(section: Section, overrides: Overrides, { cors }: FrontDefaults): CorsConfig {
-  const values = section.readAll(corsFields, cors === undefined ? {} : { enabled: cors })
+  const named = given(overrides.env, 'MCP_CORS_ORIGINS')
+    ?.split(/[\s,]+/)
+    .filter((each) => each !== '')
+  const read = section.readAll(corsFields, cors === undefined ? {} : { enabled: cors })
+  const values = named === undefined ? read : { ...read, origins: named }
   section.reportUnknownKeys()
   for (const [index, each] of values.origins.entries())
     if (!origin.test(each))
       section.findings.warn(
-        `${section.pathOf('origins')}[${index}]`,
+        named === undefined ? `${section.pathOf('origins')}[${index}]` : '$MCP_CORS_ORIGINS',
         `is "${each}", which no page has for its origin; one is like "https://app.example.com:8443"`,
       )
-  return { ...values, enabled: readSwitch(overrides) ?? values.enabled }
+  const enabled = readSwitch(overrides)
+  const localPages = enabled === true && values.origins.includes('*')
+  return { ...values, enabled: enabled ?? values.enabled, ...(localPages && { localPages }) }
 }
 
 function readSwitch({ env, findings }: Overrides): boolean | undefined {

@@ -20,6 +20,16 @@ const PART_LENGTH_MIN = 4
 /** Most values that are added after the start, such as cookies, session ids and the secrets of reloaded files. */
 const ADDED_MAX = 1000
 
+/** A secret that is added again after so many others counts as new, so that newer ones do not displace it while it is used. */
+const RENEWED_AFTER = 100
+
+/** An added secret. */
+interface Known {
+  readonly forms: readonly string[]
+  /** How many were added before it. */
+  readonly nth: number
+}
+
 const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
 const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
 /** The same two where a cut has left only their beginnings. */
@@ -38,10 +48,11 @@ export interface Range {
 /** Knows the secrets of one server, or of everything that a log may mention. */
 export class Redactor {
   readonly #given: readonly string[]
-  /** Each added secret with its forms; the one that was added longest ago comes first. */
-  readonly #added = new Map<string, readonly string[]>()
+  /** The one that was added longest ago comes first. */
+  readonly #added = new Map<string, Known>()
   /** The same of those that no added one displaces. */
-  readonly #kept = new Map<string, readonly string[]>()
+  readonly #kept = new Map<string, Known>()
+  #additions = 0
   /** Undefined after something was added. */
   #all: readonly string[] | undefined
 
@@ -53,9 +64,9 @@ export class Redactor {
     this.#onAdded = onAdded
   }
 
-  /** Adds secrets; beyond a thousand, those that were added longest ago are forgotten. */
+  /** Adds secrets, also those that are used again; beyond a thousand, those that were added longest ago are forgotten. */
   add(...secrets: readonly string[]): void {
-    if (secrets.every((secret) => this.#added.has(secret))) return
+    if (secrets.every((secret) => this.#isRecent(secret))) return
     this.#remember(this.#added, secrets, secretForms)
     this.#onAdded(secrets)
   }
@@ -65,14 +76,20 @@ export class Redactor {
     this.#remember(this.#kept, secrets, encodedForms)
   }
 
+  #isRecent(secret: string): boolean {
+    const known = this.#added.get(secret)
+    return known !== undefined && this.#additions - known.nth <= RENEWED_AFTER
+  }
+
   #remember(
-    known: Map<string, readonly string[]>,
+    known: Map<string, Known>,
     secrets: readonly string[],
     formsOf: (secret: string) => string[],
   ): void {
     for (const secret of secrets) {
+      const forms = known.get(secret)?.forms ?? formsOf(secret)
       known.delete(secret)
-      known.set(secret, formsOf(secret))
+      known.set(secret, { forms, nth: ++this.#additions })
     }
     this.#all = undefined
     let excess = known.size - Math.max(ADDED_MAX, secrets.length)
@@ -116,7 +133,8 @@ export class Redactor {
   }
 
   get #secrets(): readonly string[] {
-    const added = (): string[] => [this.#kept, this.#added].flatMap((known) => [...known.values()].flat())
+    const added = (): string[] =>
+      [this.#kept, this.#added].flatMap((known) => [...known.values()].flatMap(({ forms }) => forms))
     this.#all ??= [...new Set([...this.#given, ...added()])]
     return this.#all
   }
@@ -134,7 +152,7 @@ function secretForms(value: string): string[] {
   if (schemeAlone.test(value)) return []
   const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
   const forms = [value, value.trim(), inUrl(value), quote(value).slice(1, -1), ...lines]
-  return forms.filter((form) => form.length >= SECRET_LENGTH_MIN)
+  return [...new Set(forms)].filter((form) => form.length >= SECRET_LENGTH_MIN)
 }
 
 /** Those forms, and the value in hex and in base64, also behind other bytes, as in `Basic` with a user (RFC 7617). */
@@ -194,8 +212,10 @@ function credentialsIn(text: string, isCut: boolean): Range[] {
 
 /** How many of the secret's first characters stand at the end. */
 function partAtEnd(text: string, secret: string): number {
-  for (let length = Math.min(secret.length - 1, text.length); length >= PART_LENGTH_MIN; length--)
-    if (text.endsWith(secret.slice(0, length))) return length
+  const first = secret.charCodeAt(0)
+  const last = text.length - PART_LENGTH_MIN
+  for (let at = Math.max(0, text.length - secret.length + 1); at <= last; at++)
+    if (text.charCodeAt(at) === first && secret.startsWith(text.slice(at))) return text.length - at
   return 0
 }
 

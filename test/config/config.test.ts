@@ -304,6 +304,14 @@ describe('a configuration', () => {
     assert.deepEqual([host, port, cors.enabled, token], ['h', 1, false, 'from-env'])
     const empty = read(full, { MCP_SERVER_HOST: '', MCP_SERVER_PORT: '', MCP_ENABLE_CORS: '' }).server
     assert.deepEqual([empty.host, empty.port, empty.cors.enabled], ['0.0.0.0', 8080, false])
+    const pages = (more: Record<string, string>): unknown => {
+      const { origins, localPages } = read({ mcpServers: { s: one } }, more).server.cors
+      return [origins, localPages]
+    }
+    assert.deepEqual(pages({}), [['*'], undefined])
+    assert.deepEqual(pages({ MCP_ENABLE_CORS: 'true' }), [['*'], true])
+    const named = { MCP_ENABLE_CORS: 'true', MCP_CORS_ORIGINS: 'https://a.example, https://b.example' }
+    assert.deepEqual(pages(named), [['https://a.example', 'https://b.example'], undefined])
   })
 
   test('is not checked against the environment where it is not served', () => {

@@ -71,3 +71,17 @@ test('what is learnt on the way is a secret from then on, and so many are rememb
     '[redacted] learnt-00000 [redacted] [redacted]',
   )
 })
+
+test('a secret that is used again is not displaced, and its owner is given it again', () => {
+  const added: string[] = []
+  const redactor = new Redactor([], (secrets) => added.push(...secrets))
+  for (let nth = 0; nth <= 2000; nth++) redactor.add('the token', `cookie-${nth}`)
+  redactor.add('the token')
+  assert.equal(redactor.clean('the token'), '[redacted]')
+  const other = new Redactor()
+  for (let nth = 0; nth <= 2000; nth++) {
+    other.add('the token')
+    other.add(`cookie-${nth}`)
+  }
+  assert.equal(other.clean('the token cookie-1 cookie-2000'), '[redacted] cookie-1 [redacted]')
+})

@@ -284,6 +284,8 @@ describe('pages of the web', () => {
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['access-control-allow-origin'], 'http://evil.example')
     assert.equal(answer.headers['access-control-allow-credentials'], undefined)
+    const star = { body, headers: { origin: '*', authorization: 'Bearer s' } }
+    assert.equal((await send(closed.port, star)).status, 403, 'no page has "*" for its origin')
   })
 
   test('of this machine come in only when they are named, or with a token', async (t) => {
@@ -309,6 +311,10 @@ describe('pages of the web', () => {
     const local = 'http://localhost:5173'
     assert.equal((await send(closed.port, { body, headers: page(local) })).status, 401)
     assert.equal((await send(closed.port, { body, headers: page(local, 'secret') })).status, 200)
+    const open = await front(t, { cors: { ...cors, origins: ['*'], localPages: true } })
+    const admitted = await send(open.port, { body, headers: page(local) })
+    assert.deepEqual([admitted.status, admitted.headers['access-control-allow-origin']], [200, local])
+    assert.equal((await send(open.port, { body, headers: page('http://evil.example') })).status, 403)
   })
 
   test('without an origin are told by Sec-Fetch-Site', async (t) => {

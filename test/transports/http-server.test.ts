@@ -558,6 +558,25 @@ describe('a session', () => {
     for (const reader of kept) reader.cut()
   })
 
+  test('is given up for a new one of the principal that has most, although others are idle for longer', async (t) => {
+    const { port, sessions } = await front(t, { limits: { sessionsMax: 3 }, principalOf: (token) => token })
+    const opened = async (token: string): Promise<Record<string, string>> => {
+      const authorization = `Bearer ${token}`
+      const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
+      const { headers } = await send(port, { body, headers: { authorization } })
+      return { authorization, 'mcp-session-id': String(headers['mcp-session-id']) }
+    }
+    await opened('few')
+    const reader = await listen(port, await opened('many'))
+    await opened('many')
+    await opened('other')
+    assert.deepEqual(
+      sessions.map(({ closed }) => closed),
+      [false, false, true, false],
+    )
+    reader.cut()
+  })
+
   test('answers a request once, and refuses its twin', async (t) => {
     const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
     const headers = await handshake(port)

@@ -7,7 +7,7 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import { notificationHead } from '../../src/jsonrpc/connection.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
-import { EventStore, readEventId } from '../../src/transports/http-server/event-stream.js'
+import { EventBudget, EventStore, readEventId } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
 import {
   EventReader,
@@ -276,7 +276,7 @@ describe('kept events', () => {
   const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150, ageMsMax: 1000 }
   test('are limited in number, bytes and age, and together', () => {
     let now = 0
-    const budget = { bytes: 0 }
+    const budget = new EventBudget(limits.totalBytesMax)
     const one = new EventStore(limits, budget, { now: () => now })
     const two = new EventStore(limits, budget, { now: () => now })
     for (let at = 1; at <= 4; at++) one.add(0, at, [Buffer.alloc(10)])
@@ -285,13 +285,14 @@ describe('kept events', () => {
     assert.deepEqual([one.after(0, 0).length, budget.bytes], [1, 100])
     one.add(0, 6, [Buffer.alloc(101)])
     assert.deepEqual([one.after(0, 0).length, one.after(0, 5).length, budget.bytes], [1, 0, 100])
-    two.add(0, 1, [Buffer.alloc(60)])
-    assert.deepEqual([two.after(0, 0).length, budget.bytes], [0, 100])
-    two.add(0, 2, [Buffer.alloc(50)])
-    assert.deepEqual([two.after(0, 0).length, budget.bytes], [1, 150])
+    // The store that has most gives up events.
+    assert.equal(two.add(0, 1, [Buffer.alloc(60)]), true)
+    assert.deepEqual([one.after(0, 0).length, two.after(0, 0).length, budget.bytes], [0, 1, 60])
+    assert.equal(two.add(0, 2, [Buffer.alloc(101)]), false)
+    one.add(0, 7, [Buffer.alloc(50)])
     now = 1001
     one.sweep()
-    assert.deepEqual([one.after(0, 0).length, budget.bytes], [0, 50])
+    assert.deepEqual([one.after(0, 0).length, budget.bytes], [0, 60])
     two.clear()
     assert.equal(budget.bytes, 0)
   })

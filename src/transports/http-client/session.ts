@@ -74,7 +74,6 @@ export class HttpSession {
   #namedId: string | undefined
   /** Whether the server has answered a request other than `initialize` with a result. */
   hasServed = false
-  #credential: Credential | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent) {
     const { url, limits, timers } = target
@@ -148,9 +147,9 @@ export class HttpSession {
    * @throws TypeError when a field would end early, or cannot be written
    */
   headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
-    if (credential !== undefined && credential !== this.#credential)
-      this.target.discretion.add(credential.secret)
-    this.#credential = credential
+    // Each time: a secret in use stays known, however many cookies the server sets.
+    if (credential !== undefined) this.target.discretion.add(credential.secret)
+    if (this.#id !== undefined) this.target.discretion.add(this.#id)
     this.#fixed ??= fixedFields(this.target)
     let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`
     if (credential !== undefined) head += written(credential.fields)

@@ -35,6 +35,9 @@ const PIECES_MAX = 512
 /** To serve a request costs as much as so many pieces of a body. */
 const PIECES_PER_REQUEST = 128
 
+/** So much is read behind a request that is being answered, so that the end of the connection is seen. */
+const REST_BYTES_MAX = 16 * 1024
+
 const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
 
@@ -229,7 +232,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
       this.#isExpected = false
       this.socket.write(CONTINUE)
     }
-    this.#pause(this.#rest.length > 0)
+    this.#pause(this.#rest.length > REST_BYTES_MAX || (this.#rest.length > 0 && this.#wants))
   }
 
   get #wants(): boolean {

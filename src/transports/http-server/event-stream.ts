@@ -51,13 +51,15 @@ export class EventStream {
     return this.#ended
   }
 
-  send(message: Wire): void {
+  /** Says whether the client reads the event, or can ask for it later. */
+  send(message: Wire): boolean {
     const number = ++this.#last
     const event = messageEvent(message, this.#store && this.#id(number))
-    this.#store?.add(this.number, number, event)
-    if (this.#writer === undefined) return
+    const isStored = this.#store?.add(this.number, number, event) === true
+    if (this.#writer === undefined) return isStored
     this.#written = number
     this.#writer.write(event)
+    return true
   }
 
   /** Whether its request was cancelled and event `number` was the last: nothing follows, not even an answer. */
@@ -116,9 +118,34 @@ export class EventStream {
   }
 }
 
-/** The size of all stores of a front together. */
-export interface EventBudget {
-  bytes: number
+/** The size of all stores of a front together. When it is reached, the store that has most gives up events. */
+export class EventBudget {
+  readonly #bytesMax: number
+  readonly #stores = new Set<EventStore>()
+  #bytes = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  makeRoom(bytes: number): void {
+    while (this.#bytes + bytes > this.#bytesMax) {
+      const [first, ...others] = this.#stores
+      if (first === undefined) return
+      others.reduce((most, store) => (store.bytes > most.bytes ? store : most), first).dropOldest()
+    }
+  }
+
+  /** Counts bytes that a store has more, or less. */
+  count(store: EventStore, bytes: number): void {
+    this.#bytes += bytes
+    if (store.bytes > 0) this.#stores.add(store)
+    else this.#stores.delete(store)
+  }
 }
 
 interface StoredEvent {
@@ -149,18 +176,26 @@ export class EventStore {
     this.#clock = clock
   }
 
-  /** Keeps event `number` of a stream, unless it is larger than everything that may be kept. */
-  add(stream: number, number: number, event: SseEvent): void {
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Keeps event `number` of a stream; false when it is larger than everything that may be kept. */
+  add(stream: number, number: number, event: SseEvent): boolean {
     const length = lengthOf(event)
-    if (length > this.#limits.bytesMax) return
-    for (const old of this.#events ?? []) {
-      if (this.#hasRoom(length)) break
-      this.#drop(old)
-    }
-    if (!this.#hasRoom(length)) return
+    const { eventsMax, bytesMax, totalBytesMax } = this.#limits
+    if (length > bytesMax || length > totalBytesMax) return false
+    while (this.#bytes + length > bytesMax || (this.#events?.size ?? 0) >= eventsMax) this.dropOldest()
+    this.#budget.makeRoom(length)
     this.#events ??= new Set()
     this.#events.add({ stream, number, bytes: Buffer.concat(event, length), atMs: this.#clock.now() })
     this.#count(length)
+    return true
+  }
+
+  dropOldest(): void {
+    const [oldest] = this.#events ?? []
+    if (oldest !== undefined) this.#drop(oldest)
   }
 
   /** The kept events of a stream after event number `after`, in order. */
@@ -184,12 +219,6 @@ export class EventStore {
     for (const event of this.#events ?? []) this.#drop(event)
   }
 
-  #hasRoom(bytes: number): boolean {
-    const { eventsMax, bytesMax, totalBytesMax } = this.#limits
-    const hasRoom = (this.#events?.size ?? 0) < eventsMax && this.#bytes + bytes <= bytesMax
-    return hasRoom && this.#budget.bytes + bytes <= totalBytesMax
-  }
-
   #drop(event: StoredEvent): void {
     this.#events?.delete(event)
     this.#count(-event.bytes.length)
@@ -197,6 +226,6 @@ export class EventStore {
 
   #count(bytes: number): void {
     this.#bytes += bytes
-    this.#budget.bytes += bytes
+    this.#budget.count(this, bytes)
   }
 }

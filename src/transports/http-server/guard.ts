@@ -23,6 +23,8 @@ export interface CorsRules {
   readonly methods: readonly string[]
   readonly credentials: boolean
   readonly allowedHeaders: readonly string[]
+  /** Whether pages of this machine may call, although no token is required. */
+  readonly localPages?: boolean | undefined
 }
 
 /** The access rules; they may change while the server runs. */
@@ -205,11 +207,14 @@ export class Guard {
    */
   #lets(origin: string, head: RequestHead): boolean {
     const { cors, senderOf } = this.#rules
+    // No page has it for its origin, but the configuration may name it for all.
+    if (origin === '*') return false
     if (cors.enabled && names(cors.origins, origin)) return true
     const host = head.get('host')?.toLowerCase()
     if (origin === `http://${host}` || origin === `https://${host}`) return true
     const page = originAuthority(origin)
-    if (page === undefined || senderOf === undefined) return false
+    if (page === undefined) return false
+    if (senderOf === undefined) return cors.localPages === true && isLoopback(page.host)
     return isLoopback(page.host) || (cors.enabled && cors.origins.includes('*'))
   }
 

@@ -38,11 +38,11 @@ export class HttpSessions<S extends Kept> {
   /**
    * The id of one more session for this owner; undefined when there is no room.
    *
-   * Room may be made at the cost of the session that has been idle longest.
+   * Room may be made at the cost of the principal that has most sessions.
    */
   admit(owner: Owner): string | undefined {
     const { newId, room } = this.#environment
-    return room() === 'enough' && this.#makesRoom() ? newId(owner) : undefined
+    return room() === 'enough' && this.#makesRoom(owner) ? newId(owner) : undefined
   }
 
   add(id: string, { endpoint, principal }: Owner, session: S): void {
@@ -84,13 +84,21 @@ export class HttpSessions<S extends Kept> {
     for (const { session } of this.#entries.values()) void session.close()
   }
 
-  #makesRoom(): boolean {
+  /** Ends the session that has been idle longest of the principal that has most; of another than the new one also a busy one. */
+  #makesRoom({ principal }: Owner): boolean {
     if (this.#entries.size < this.#environment.limits.sessionsMax) return true
-    let idlest: Entry<S> | undefined
-    for (const entry of this.#entries.values())
-      if (!entry.session.busy && entry.usedMs < (idlest?.usedMs ?? Infinity)) idlest = entry
-    void idlest?.session.close()
-    return idlest !== undefined
+    const counts = new Map<string, number>()
+    for (const each of this.#entries.values())
+      counts.set(each.principal, (counts.get(each.principal) ?? 0) + 1)
+    const most = Math.max(...counts.values())
+    const found = [...this.#entries.values()].filter((each) => counts.get(each.principal) === most)
+    const [last] = found
+      .filter(({ session, principal: other }) => !session.busy || other !== principal)
+      .sort(
+        (one, other) => Number(one.session.busy) - Number(other.session.busy) || one.usedMs - other.usedMs,
+      )
+    void last?.session.close()
+    return last !== undefined
   }
 }
 

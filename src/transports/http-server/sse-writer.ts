@@ -42,6 +42,8 @@ const sseHead: Fields = Object.entries({
 }).flat()
 
 export interface SseWatch {
+  /** The client has not taken all bytes. */
+  behind?(): void
   /** The client has taken everything. */
   drained(): void
   /** The client is gone, or the stream was cut. */
@@ -52,12 +54,14 @@ export interface SseWatch {
 export class SseWriter {
   readonly #response: HttpResponse
   readonly #backlogBytesMax: number
+  readonly #watch: SseWatch
   readonly #beat: { cancel(): void }
 
   /** Sends the header fields. */
   constructor(response: HttpResponse, fields: Fields, environment: HttpEnvironment, watch: SseWatch) {
     const { limits } = environment
     this.#response = response
+    this.#watch = watch
     this.#backlogBytesMax = limits.backlogBytesMax
     response.stream(200, [...sseHead, ...fields])
     this.#beat = repeat(environment, limits.keepAliveMs, () => this.#keepAlive())
@@ -77,6 +81,7 @@ export class SseWriter {
     if (this.#response.hasEnded) return
     if (this.backlogBytes > this.#backlogBytesMax) this.#response.cut()
     else this.#response.write(event)
+    if (this.backlogBytes > 0) this.#watch.behind?.()
   }
 
   end(): void {

@@ -11,7 +11,7 @@ import type { Accepts } from './guard.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import { StreamableConnection } from './connection.js'
 import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
-import { EventStore } from './event-stream.js'
+import { EventBudget, EventStore } from './event-stream.js'
 import type { AnswerStatus } from './exchange.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
@@ -37,8 +37,7 @@ export class Streamable {
   readonly #policy: RequestPolicy
   readonly #gone: (head: RequestHead) => Refusal
   readonly #sessions: HttpSessions<StreamableConnection>
-  /** Of the events that may be asked for again. */
-  readonly #budget = { bytes: 0 }
+  readonly #budget: EventBudget
   readonly #waits: Waits
   readonly #stateless: StatelessClients
 
@@ -55,6 +54,7 @@ export class Streamable {
     this.#policy = new RequestPolicy(refusals)
     this.#gone = gone
     this.#sessions = new HttpSessions(environment, 'streamable-http')
+    this.#budget = new EventBudget(environment.limits.events.totalBytesMax)
     this.#waits = new Waits(environment.limits.answerWaitMs, environment)
     this.#stateless = new StatelessClients(environment, this.#waits, statusOf)
   }
@@ -166,8 +166,9 @@ export class Streamable {
     const life = { kind: 'session', id, store } as const
     const closed = (): void => this.#sessions.delete(id)
     const client = new StreamableConnection(this.#environment, this.#waits, life, closed)
+    // At once, so that those that come meanwhile count it.
+    this.#sessions.add(id, owner, client)
     client.attached = await attach(owner, client)
-    if (client.open) this.#sessions.add(id, owner, client)
     return client
   }
 

@@ -28,6 +28,8 @@ export class HttpStreams {
   readonly #streams = new Map<number, EventStream>()
   /** Responses that hold what their client has not taken. */
   readonly #sending = new Set<HttpResponse>()
+  /** Those of them whose client has not taken the latest bytes. A client may have hundreds of streams, nearly all of them idle. */
+  readonly #behind = new Set<HttpResponse>()
   readonly #standalone: EventStream
   #last = STANDALONE
 
@@ -61,9 +63,11 @@ export class HttpStreams {
   }
 
   get backlogBytes(): number {
-    if (!this.attached) return 0
     let bytes = 0
-    for (const response of this.#sending) bytes += response.unsentBytes
+    for (const response of this.#behind) {
+      if (response.unsentBytes === 0) this.#behind.delete(response)
+      bytes += response.unsentBytes
+    }
     return bytes
   }
 
@@ -88,17 +92,21 @@ export class HttpStreams {
     return 'open'
   }
 
-  /** Says what belongs to no request; false for a client without a session, which has no standalone stream. */
+  /**
+   * Says what belongs to no request; false when it cannot reach the client, such as one without a session, which has no
+   * standalone stream.
+   */
   aside(message: Wire): boolean {
-    if (this.#store !== undefined) this.#standalone.send(message)
-    return this.#store !== undefined
+    return this.#store !== undefined && this.#standalone.send(message)
   }
 
   /** Counts what its client has not taken of this one until it has taken everything. */
   sending(response: HttpResponse): void {
     this.#sending.add(response)
+    this.#behind.add(response)
     response.whenClosed(() => {
       this.#sending.delete(response)
+      this.#behind.delete(response)
       this.#taken()
     })
   }
@@ -128,6 +136,7 @@ export class HttpStreams {
     // `gone` is not called for a response that is closed already.
     if (response.isClosed) return
     const writer = new SseWriter(response, this.fields, this.#environment, {
+      behind: () => this.#behind.add(response),
       drained: this.#taken,
       gone: () => stream.detach(writer),
     })
