@@ -57,8 +57,9 @@ const RATE_LIMITED = 'rate-limited'
 
 // The meaning of the numbers of others.
 
-/** Transports refuse with an error of the server's own or an invalid request; tools do not. */
-export function refusesRequest(code: number): boolean {
+/** Transports refuse with an error of the server's own or an invalid request; tools do not. With status 200 few numbers mean that. */
+export function refusesRequest(code: number, status: number): boolean {
+  if (status === 200) return [INVALID_REQUEST, TRANSPORT_ERROR, SESSION_NOT_FOUND].includes(code)
   return code === INVALID_REQUEST || (code >= OWN_FIRST && code <= OWN_LAST)
 }
 

@@ -469,42 +469,6 @@ describe('a session', () => {
     }
   })
 
-  test('whose client sends more than is taken is not read', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    const [session] = sessions
-    assert.ok(session)
-    session.connection.read(false)
-    const socket = connect(port, '127.0.0.1')
-    t.after(() => void socket.destroy())
-    const said = message('notifications/x', undefined, { text: 'x'.repeat(15_000_000) })
-    const named = `Mcp-Session-Id: ${headers['mcp-session-id']}\r\n`
-    socket.write(posting(port, '', named, said.length))
-    let isTaken = false
-    socket.write(said, () => {
-      isTaken = true
-    })
-    // More than the system's own buffers take, so that it waits for us.
-    const answered = new Promise<string>((resolve) => {
-      socket.once('data', (chunk: Buffer) => resolve(chunk.toString()))
-    })
-    for (let i = 0; i < 20; i++) await send(port, { path: '/health', method: 'GET' })
-    assert.equal(isTaken, false)
-    session.connection.read(true)
-    assert.match(await answered, /^HTTP\/1\.1 202/)
-    assert.equal(session.received.length, 2)
-  })
-
-  test('that ends lets go of whoever waits to be read', async (t) => {
-    const { port, sessions } = await front(t)
-    const headers = await handshake(port)
-    sessions[0]?.connection.read(false)
-    const waiting = send(port, { body: message('echo', 1), headers })
-    await send(port, { path: '/health', method: 'GET' })
-    await sessions[0]?.connection.close()
-    assert.equal((await waiting).status, 404)
-  })
-
   test('ends with DELETE', async (t) => {
     const { port, sessions } = await front(t)
     const headers = await handshake(port)

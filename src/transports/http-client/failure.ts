@@ -135,7 +135,7 @@ const unknownSession = /no valid session|session (?:not found|expired)|invalid s
 /** The request, and the error numbers that refuse it. */
 interface Asked {
   readonly id: RequestId | undefined
-  readonly refusesRequest: (code: number) => boolean
+  readonly refusesRequest: HttpTarget['refusesRequest']
 }
 
 /**
@@ -149,23 +149,19 @@ export function forgetsSession(status: number, body: string, { id, refusesReques
   if (status !== 404 && status !== 400) return false
   const own = errorTo(id, body)
   if (own === undefined) return status === 404 || unknownSession.test(body)
-  const members = membersAt(own.line, own.error)
-  const code = members?.span('code')
-  if (code === undefined || !refusesRequest(Number(rawAt(own.line, code)))) return false
-  return (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')
+  return saysNoSession(own, status, refusesRequest)
 }
 
-/** The error numbers with which servers say in an answer with status 200 that there is no such session. */
-const noSessionCodes = ['-32600', '-32000', '-32001']
-
-export function saysNoSession({ line, error }: ErrorFrame): boolean {
+/** Whether an error refuses a request because there is no such session. */
+export function saysNoSession(
+  { line, error }: ErrorFrame,
+  status: number,
+  refusesRequest: HttpTarget['refusesRequest'],
+): boolean {
   const members = membersAt(line, error)
   const code = members?.span('code')
-  return (
-    code !== undefined &&
-    noSessionCodes.includes(rawAt(line, code)) &&
-    unknownSession.test(members?.string('message') ?? '')
-  )
+  if (code === undefined || !refusesRequest(Number(rawAt(line, code)), status)) return false
+  return (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')
 }
 
 /** The message of a JSON-RPC error that names no request. */

@@ -97,8 +97,8 @@ export interface HttpTarget {
   readonly isEndless?: (method: string) => boolean
   /** Whether a refusal with this status is none by the server, though its body is an answer. */
   readonly overrules?: (method: string, status: number) => boolean
-  /** Whether a server that answers with this error number has refused the request and not taken it. */
-  readonly refusesRequest: (code: number) => boolean
+  /** Whether a server that answers with this error number and HTTP status has refused the request and not taken it. */
+  readonly refusesRequest: (code: number, status: number) => boolean
   /** Whether an error with HTTP 429 limits the tool that was called, so that it is the answer and other messages may be sent. */
   readonly limitsTool?: (error: ErrorFrame) => boolean
   /**

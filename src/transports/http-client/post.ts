@@ -404,7 +404,8 @@ export class HttpPost {
     const { method, id } = this.head
     if (!this.#session.hasServed || this.#session.id === undefined || method === undefined) return false
     if (received.kind !== 'error' || id === undefined || !answers(received, id)) return false
-    return saysNoSession(received) && !this.#session.target.refusals.isAnswer(method, this.#session)
+    const { refusals, refusesRequest } = this.#session.target
+    return saysNoSession(received, 200, refusesRequest) && !refusals.isAnswer(method, this.#session)
   }
 
   #isForgotten(status: number, body: string): boolean {

@@ -1,4 +1,4 @@
-// How messages of an HTTP client reach its sink, and what holds both ways up, the same for both transports.
+// How messages of an HTTP client reach its sink, the same for both transports.
 
 import type { FieldReader, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
@@ -15,12 +15,6 @@ export class ClientInbox {
   readonly #limits: HttpServerLimits
   readonly #tapFailed: (cause: TransportError) => void
   #sink: Sink | undefined
-  /** While reading is off, bodies are not read, so that their senders feel it. */
-  #isPaused = false
-  /** Those who wait to read a body. */
-  #waiting: (() => void)[] = []
-  /** Messages that were in flight when reading was turned off. */
-  readonly #held: (() => void)[] = []
   /** Whether the client leaves too much unread. */
   congested = false
   #closed = false
@@ -40,27 +34,6 @@ export class ClientInbox {
   start(sink: Sink): void {
     this.#sink = sink
     if (this.#closed) setImmediate(() => sink.closed(this.#cause))
-  }
-
-  /** Resolves when the next body may be read; undefined when it may be now. */
-  get paused(): Promise<void> | undefined {
-    return this.#isPaused ? new Promise((resolve) => this.#waiting.push(resolve)) : undefined
-  }
-
-  read(on: boolean): void {
-    if (!on) {
-      if (!this.#closed) this.#isPaused = true
-      return
-    }
-    this.#resume()
-    // The receiver of a message may turn reading off again.
-    while (!this.#isPaused && this.#held.length > 0) this.#held.shift()?.()
-  }
-
-  /** Delivers now, or once reading is on again. */
-  deliver(deliver: () => void): void {
-    if (!this.#isPaused && this.#held.length === 0) deliver()
-    else this.#held.push(deliver)
   }
 
   /** Delivers a message that was read already; false when it was not delivered. */
@@ -109,8 +82,6 @@ export class ClientInbox {
     if (this.#closed) return
     this.#closed = true
     this.#cause = cause
-    this.#held.length = 0
-    this.#resume()
     before()
     this.congested = false
     this.#sink?.closed(cause)
@@ -119,11 +90,6 @@ export class ClientInbox {
   /** Shows a message to the tap; false when it must not pass. */
   #passes(direction: 'in' | 'out', line: Line): boolean {
     return !this.#closed && messagePassesTap(this.#sink, direction, line, this.#tapFailed)
-  }
-
-  #resume(): void {
-    this.#isPaused = false
-    for (const go of this.#waiting.splice(0)) go()
   }
 }
 

@@ -86,11 +86,6 @@ export class StreamableConnection implements Connection, Kept {
     return this.#exchanges.size > 0 || this.#streams.attached
   }
 
-  /** Resolves when the next body may be read; undefined when it may be now. */
-  get paused(): Promise<void> | undefined {
-    return this.#inbox.paused
-  }
-
   start(sink: Sink): void {
     this.#inbox.start(sink)
   }
@@ -101,9 +96,8 @@ export class StreamableConnection implements Connection, Kept {
     this.#measure()
   }
 
-  read(on: boolean): void {
-    this.#inbox.read(on)
-  }
+  /** A client is never stopped. */
+  read(): void {}
 
   close(atOnce = false): Promise<void> {
     this.#end(undefined)
@@ -138,9 +132,7 @@ export class StreamableConnection implements Connection, Kept {
       if (isShared) response.whenClosed(() => this.#left(exchange))
     }
     const field = fieldReader(head)
-    this.#inbox.deliver(() => {
-      for (const frame of frames) this.#deliver(frame, field)
-    })
+    for (const frame of frames) this.#deliver(frame, field)
     if (keys.length > 0) return
     // A client without a session has said everything.
     if (this.#life.kind === 'single') this.#end(undefined)

@@ -39,10 +39,6 @@ class PairConnection implements Connection, Kept {
     return true
   }
 
-  get paused(): Promise<void> | undefined {
-    return this.#inbox.paused
-  }
-
   get congested(): boolean {
     return this.#inbox.congested
   }
@@ -62,7 +58,10 @@ class PairConnection implements Connection, Kept {
 
   take(posted: PostedMessage): void {
     this.#holds.took(posted)
-    this.#inbox.deliver(() => this.#inbox.message(posted.line))
+    const [frame] = posted.frames
+    // The answers to a batch leave in one message.
+    if (posted.isBatch || frame === undefined) this.#inbox.message(posted.line)
+    else this.#inbox.frame(frame, undefined)
   }
 
   send(message: Outgoing, head: MessageHead): void {
@@ -72,9 +71,8 @@ class PairConnection implements Connection, Kept {
     this.#inbox.measure(this.backlogBytes)
   }
 
-  read(on: boolean): void {
-    this.#inbox.read(on)
-  }
+  /** A client is never stopped. */
+  read(): void {}
 
   close(): Promise<void> {
     this.#end(undefined)
@@ -173,7 +171,6 @@ export class EventPair {
     const id = new URLSearchParams(query).get('sessionId')
     if (id === null) return this.#refusals.plain(400, 'The query must name a sessionId')
     const find = (): PairConnection | undefined => this.#sessions.find(id, owner)
-    await find()?.paused
     if (find() === undefined) return this.#refusals.noSession()
     const posted = await this.#bodies.read(request)
     if (posted === undefined || isRefusal(posted)) return posted

@@ -105,8 +105,6 @@ export class Streamable {
       if (!isRefusal(came)) return this.#posted(came, request, owner, accepts, isLost ? 'lost' : client)
       return isLost ? this.#refusals.noSession() : { ...came, revision: client?.revision }
     }
-    const paused = client?.paused
-    if (paused !== undefined) return paused.then(() => this.#bodies.read(request)).then(take)
     // Nearly always the body has come with its head: then the message is taken in the same turn.
     const read = this.#bodies.read(request)
     return read instanceof Promise ? read.then(take) : take(read)
