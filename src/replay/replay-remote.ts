@@ -4,13 +4,7 @@
 // messages, and find out which of the two HTTP transports the server speaks. They send
 // single messages only, so a transcript with a batch or with junk is skipped.
 
-import {
-  type Connection,
-  type MessageHead,
-  answerHead,
-  notificationHead,
-  requestHead,
-} from '../jsonrpc/connection.js'
+import { type MessageHead, answerHead, notificationHead, requestHead } from '../jsonrpc/connection.js'
 import { type Frame, type FrameLimits, readFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
@@ -18,15 +12,11 @@ import { refusesRequest } from '../mcp/error-codes.js'
 import { requestFields } from '../mcp/http-headers.js'
 import { cancelledId } from '../mcp/methods.js'
 import { Redactor } from '../text/redactor.js'
-import { RemoteConnection } from '../transports/http-client/remote-connection.js'
-import { HttpClientConnection } from '../transports/http-client/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
 import type { Connect, Runtime } from '../runtime/runtime.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
-import { DoubtfulRefusals } from '../transports/http-client/doubtful-refusals.js'
-import { HttpPause } from '../transports/http-client/pause.js'
-import { HttpSession } from '../transports/http-client/session.js'
-import { SseClientConnection } from '../transports/http-client/http-sse.js'
+import { HttpLink } from '../transports/http-client/link.js'
+import { DoubtfulRefusals, HttpPause } from '../transports/http-client/retries.js'
 import type { ChildExit } from '../runtime/runtime.js'
 import type { Sent } from './transcript.js'
 import { type Mail, Mailbox } from './server.js'
@@ -48,21 +38,14 @@ interface HttpReplayOptions {
 export class ReplayRemote implements ReplayedServer {
   readonly #mail: Mailbox<ServerOutput>
   readonly #agent: HttpAgent
-  readonly #connection: Connection
-  #session: HttpSession
+  readonly #connection: HttpLink
   #why = 'the connection was closed'
 
   constructor(options: HttpReplayOptions, connect: Connect) {
     const target = targetOf(options)
     this.#mail = new Mailbox(options.runtime)
     this.#agent = new HttpAgent(target.url, target.limits, connect)
-    this.#session = new HttpSession(target, this.#agent)
-    const connection = new HttpClientConnection(target, this.#agent, this.#session)
-    const older = (): Connection => {
-      this.#session = new HttpSession(target, this.#agent)
-      return new SseClientConnection(target, this.#agent, this.#session)
-    }
-    this.#connection = new RemoteConnection(Promise.resolve({ connection, older }))
+    this.#connection = new HttpLink(target, this.#agent, { older: 'maybe' })
     this.#start()
   }
 

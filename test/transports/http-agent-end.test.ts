@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
-import { HttpClientConnection } from '../../src/transports/http-client/http-client.js'
+import { HttpLink } from '../../src/transports/http-client/link.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
-import { HttpExchange } from '../../src/transports/http-client/exchange.js'
+import { OutgoingRequest } from '../../src/transports/http-client/outgoing-request.js'
 import { HttpSession } from '../../src/transports/http-client/session.js'
 import { rawServer } from './support/raw-server.js'
 import { Heard, type Scope, bytesOf, target } from './support/scripted.js'
@@ -63,7 +63,7 @@ test('an answer that is dropped at its end is traced once', async (t) => {
       troubled: () => {},
     }
     const session = new HttpSession(target(url, { trace: (message) => void told.push(message) }), agent)
-    void new HttpExchange(session, { method: 'POST', url, accept: '*/*' }, handler)
+    void new OutgoingRequest(session, { method: 'POST', url, accept: '*/*' }, handler)
   })
   await came
   sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx')
@@ -102,7 +102,7 @@ for (const what of ['a redirect', 'a notification', 'the end of a session'] as c
     })
     t.after(() => agent.destroy())
     const heard = new Heard()
-    const connection = new HttpClientConnection(target(url, more), agent)
+    const connection = new HttpLink(target(url, more), agent)
     connection.start(heard.sink)
     send(connection, bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'))
     await heard.until(() => heard.messages.length === 1)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { HttpClientConnection } from '../../src/transports/http-client/http-client.js'
+import { HttpLink } from '../../src/transports/http-client/link.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
@@ -52,7 +52,7 @@ test('a connection whose sink stops at a message tells no other one', async (t) 
   })
   const heard = new Heard()
   const agent = new HttpAgent(url, target(url).limits, connectPlain)
-  const connection = new HttpClientConnection(target(url), agent)
+  const connection = new HttpLink(target(url), agent)
   t.after(async () => {
     await connection.close()
     agent.destroy()

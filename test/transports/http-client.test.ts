@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
-import { SseClientConnection } from '../../src/transports/http-client/http-sse.js'
+import { HttpLink } from '../../src/transports/http-client/link.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import {
   type Handler,
@@ -393,7 +393,7 @@ describe('a session', () => {
     })
     const heard = new Heard()
     const agent = new HttpAgent(server.url, defaultHttpClientLimits, connectPlain)
-    const connection = new SseClientConnection(target(server.url), agent)
+    const connection = new HttpLink(target(server.url), agent, { older: 'yes' })
     connection.start(heard.sink)
     t.after(() => agent.destroy())
     const say = (text: string): void => send(connection, bytesOf(text))

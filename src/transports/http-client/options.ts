@@ -5,8 +5,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpCredentials } from './credentials.js'
 import type { Redactor } from '../../text/redactor.js'
-import type { DoubtfulRefusals } from './doubtful-refusals.js'
-import type { HttpPause } from './pause.js'
+import type { DoubtfulRefusals, HttpPause } from './retries.js'
 
 /** Time and chance, from outside. */
 export type HttpTimers = Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'random'>

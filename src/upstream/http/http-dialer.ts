@@ -5,8 +5,6 @@ import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
-import type { RemoteWays } from '../../transports/http-client/remote-connection.js'
-import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
 import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/lazy.js'
@@ -19,11 +17,9 @@ import {
   type HttpClientLimits,
   type HttpTarget,
 } from '../../transports/http-client/options.js'
-import { DoubtfulRefusals } from '../../transports/http-client/doubtful-refusals.js'
-import { HttpPause } from '../../transports/http-client/pause.js'
+import { HttpLink } from '../../transports/http-client/link.js'
+import { DoubtfulRefusals, HttpPause } from '../../transports/http-client/retries.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
-import { HttpSession } from '../../transports/http-client/session.js'
-import { SseClientConnection } from '../../transports/http-client/http-sse.js'
 import { write } from '../../jsonrpc/text.js'
 import { AutomaticLogin, type LogInElsewhere } from '../../login/automatic-login.js'
 import { hasPerson } from '../../login/browser.js'
@@ -130,23 +126,12 @@ export class HttpDialer {
     this.#agent = new HttpAgent(url, limits, connect)
   }
 
-  /** How a new connection reaches the server; `older` is for one that refuses Streamable HTTP. */
-  ways(): RemoteWays {
-    if (this.#isOlder) return { connection: this.#older() }
-    return {
-      connection: new HttpClientConnection(this.#target, this.#agent),
-      older: () => this.#older(),
-      chosen: () => {
-        this.#isOlder = true
-      },
-    }
-  }
-
-  #older(): Connection {
-    const session = new HttpSession(this.#target, this.#agent)
-    return new SseClientConnection(this.#target, this.#agent, session, () => {
-      // The findings may be out of date: another program may run there meanwhile.
-      this.#isOlder = this.#isSaidOlder
+  /** A new connection to the server. */
+  connection(): Connection {
+    return new HttpLink(this.#target, this.#agent, {
+      older: this.#isOlder ? 'yes' : 'maybe',
+      // A refusal may be out of date: another program may run there meanwhile.
+      onOlder: (isOlder) => (this.#isOlder = isOlder || this.#isSaidOlder),
     })
   }
 }

@@ -6,7 +6,7 @@
 
 import { LazyValue } from '../../runtime/lazy.js'
 import { Redactor } from '../../text/redactor.js'
-import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
+import { PendingConnection } from '../../transports/pending-connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import { fromTransport, thatServer } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
@@ -26,7 +26,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
       made = await module.HttpDialer.of(config, around, discretion, known)
       return made
     })
-    return new HttpDialed(config.name, new RemoteConnection(dialer.get().then((made) => made.ways())))
+    return new HttpDialed(config.name, new PendingConnection(dialer.get().then((made) => made.connection())))
   }
   const behaviour = {
     dial,
@@ -88,11 +88,11 @@ function redactedLog(log: ProxyContext['log'], discretion: Redactor): ProxyConte
 
 /** One session with a remote server. */
 class HttpDialed implements Dialed {
-  readonly connection: RemoteConnection
+  readonly connection: PendingConnection
   readonly pid = undefined
   readonly ended: Promise<DialEnd>
 
-  constructor(service: string, connection: RemoteConnection) {
+  constructor(service: string, connection: PendingConnection) {
     this.connection = connection
     this.ended = connection.ended.then((cause) =>
       cause === undefined

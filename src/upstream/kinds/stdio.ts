@@ -10,7 +10,7 @@ import { Redactor } from '../../text/redactor.js'
 import { Server } from '../server/server.js'
 import { LazyValue } from '../../runtime/lazy.js'
 import type { Child, Runtime, Timer } from '../../runtime/runtime.js'
-import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
+import { PendingConnection } from '../../transports/pending-connection.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
@@ -102,7 +102,7 @@ function loginsOf(logins: readonly LoginVariable[], runtime: Runtime): ServerLog
 
 /** A process whose variables are fetched before it starts; takes its messages until then. */
 class LateProcess implements Dialed {
-  readonly connection: RemoteConnection
+  readonly connection: PendingConnection
   readonly ended: Promise<DialEnd>
   readonly #started: Promise<ServerProcess | undefined>
   #process: ServerProcess | undefined
@@ -116,7 +116,7 @@ class LateProcess implements Dialed {
       return this.#process
     })
     this.#started = started.catch(() => undefined)
-    this.connection = new RemoteConnection(started.then(({ connection }) => ({ connection })))
+    this.connection = new PendingConnection(started.then(({ connection }) => connection))
     this.ended = started.then(
       ({ ended }) => ended,
       (error: unknown) => {

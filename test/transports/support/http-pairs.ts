@@ -6,10 +6,9 @@ import type { Line } from '../../../src/jsonrpc/line.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import type { Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
 import { latestHandshake } from '../../../src/mcp/revisions.js'
-import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
+import { HttpLink } from '../../../src/transports/http-client/link.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
-import { SseClientConnection } from '../../../src/transports/http-client/http-sse.js'
 import { until } from '../../integration/support/waiting.js'
 import { type Scope, front } from './http.js'
 import { bytesOf, target, testLimits } from './scripted.js'
@@ -101,9 +100,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   // On a busy machine a hundred messages that wait for their close need more than a moment.
   const given = target(url, { limits: { ...testLimits, closeMs: CLOSE_MS } })
   const agent = new HttpAgent(url, given.limits, connectPlain)
-  const connection = isStreamable
-    ? new HttpClientConnection(given, agent)
-    : new SseClientConnection(given, agent)
+  const connection = new HttpLink(given, agent, { older: isStreamable ? 'no' : 'yes' })
   scope.after(async () => {
     await connection.close()
     agent.destroy()

@@ -16,11 +16,11 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { refusesRequest } from '../../../src/mcp/error-codes.js'
 import { Redactor } from '../../../src/text/redactor.js'
-import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
+import { HttpLink } from '../../../src/transports/http-client/link.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
-import { DoubtfulRefusals } from '../../../src/transports/http-client/doubtful-refusals.js'
-import { HttpPause } from '../../../src/transports/http-client/pause.js'
+import { DoubtfulRefusals } from '../../../src/transports/http-client/retries.js'
+import { HttpPause } from '../../../src/transports/http-client/retries.js'
 import {
   type HttpClientLimits,
   type HttpTarget,
@@ -205,7 +205,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
 
 export interface Opened {
   readonly heard: Heard
-  readonly connection: HttpClientConnection
+  readonly connection: HttpLink
   readonly send: (text: string) => void
   readonly request: (id: number | string, method: string) => void
 }
@@ -219,7 +219,7 @@ export function connect(
   const heard = new Heard()
   const given = target(url, more)
   const agent = new HttpAgent(url, given.limits, connectPlain)
-  const connection = new HttpClientConnection(given, agent)
+  const connection = new HttpLink(given, agent)
   connection.start(takesParts ? heard.sinkOfParts : heard.sink)
   scope.after(async () => {
     await connection.close()

@@ -24,9 +24,7 @@ import {
   readExcerpt,
   readWhole,
 } from './answer.js'
-import { Attempts } from './attempts.js'
 import { answers, versionIn } from './envelope.js'
-import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import {
   type HttpTrouble,
   compressed,
@@ -41,23 +39,10 @@ import {
   refused,
   unreachable,
 } from './failure.js'
-import type { HttpMessages } from './messages.js'
-import type { HttpPosts } from './posts.js'
+import type { HttpLink } from './link.js'
+import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
+import { Attempts } from './retries.js'
 import type { HttpSession } from './session.js'
-
-/** The connection of a message, which reacts to its failure and its end. */
-export interface PostOwner {
-  /** Answers come on another stream, so that a message is done once it is taken. */
-  readonly answersElsewhere?: boolean
-  /** The server has a stream of its own, on which the answer to a request that it has accepted (202) may come. */
-  readonly listens?: boolean
-  /** The message did not get through, or its answer will not come; the sink was told. */
-  failed?(error: TransportError): void
-  /** The server does not know the session any more, and has not taken the message. */
-  forgotten(post: HttpPost, status: number): void
-  /** Called once, after any of the others; nothing comes after it. */
-  ended?(post: HttpPost): void
-}
 
 const ACCEPTED = 202
 const TOO_MANY = 429
@@ -66,29 +51,27 @@ const TOO_MANY = 429
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
-export class HttpPost {
+export class PostedMessage {
   readonly head: MessageHead
   readonly bytes: WireBytes
+  /** Its number among those of its connection. */
+  readonly number: number
   /** The header fields that repeat what it says; undefined where it is of a session. */
   readonly mirrored: readonly string[] | undefined
   readonly #session: HttpSession
-  readonly #messages: HttpMessages
-  readonly #posts: HttpPosts
-  readonly #owner: PostOwner
-  /** Its number among those of its connection. */
-  readonly #number: number
+  readonly #link: HttpLink
   /** One for all attempts: a credential is renewed once. */
-  readonly #handler: ExchangeHandler = {
+  readonly #handler: RequestHandler = {
     isRenewed: false,
     isAbandoned: () => !this.#awaited,
-    sent: () => this.#posts.sent(this.#number),
+    sent: () => this.#sent(),
     responded: (answer) => this.#responded(answer),
     troubled: (trouble) => this.#troubled(trouble),
   }
   readonly #timeout: Waiting = { waited: () => this.#timedOut() }
   /** Undefined until something goes wrong; counts the attempts to resume a response too. */
   #attempts: Attempts | undefined
-  #exchange: HttpExchange | undefined
+  #request: OutgoingRequest | undefined
   /** The session that the last attempt named, and whether a newer one was tried after it. */
   #sessionId: string | undefined
   #hasFollowed = false
@@ -103,29 +86,22 @@ export class HttpPost {
   #wait: Wait
   /** Whether the sender still waits for an answer. */
   #awaited = true
+  /** Whether the system has the whole of it. */
+  #isSent = false
   #ended = false
 
-  constructor(
-    head: MessageHead,
-    bytes: WireBytes,
-    session: HttpSession,
-    messages: HttpMessages,
-    posts: HttpPosts,
-    owner: PostOwner,
-  ) {
+  constructor(head: MessageHead, bytes: WireBytes, session: HttpSession, link: HttpLink, number: number) {
     this.head = head
     this.bytes = bytes
     this.#session = session
-    this.#messages = messages
-    this.#posts = posts
-    this.#owner = owner
+    this.#link = link
+    this.number = number
     const { target, waits } = session
     this.mirrored = target.mirror?.(bytes, head.method)
     const isEndless = head.method !== undefined && target.isEndless?.(head.method) === true
     const answer = isEndless ? waits.endless : waits.answer
     this.#waits = head.id === undefined || this.#elsewhere ? waits.accept : answer
     this.#wait = this.#waits.begin(this.#timeout)
-    this.#number = posts.add(this)
   }
 
   send(): void {
@@ -144,7 +120,7 @@ export class HttpPost {
       mirrored: this.mirrored,
     } as const
     this.#sessionId = this.#session.id
-    this.#exchange = new HttpExchange(this.#session, ask, this.#handler)
+    this.#request = new OutgoingRequest(this.#session, ask, this.#handler)
   }
 
   /** Stops or resumes reading what comes back. */
@@ -155,7 +131,7 @@ export class HttpPost {
   /** The answer is not needed any more; the server gets a moment to end the exchange by itself. */
   abandon(): void {
     this.#awaited = false
-    if (this.#attempts?.waiting === true || this.#exchange?.isHeld === true) return this.cancel()
+    if (this.#attempts?.waiting === true || this.#request?.isHeld === true) return this.cancel()
     this.#waits.cancel(this.#wait)
     if (this.#ended) return
     this.#waits = this.#session.waits.linger
@@ -168,13 +144,18 @@ export class HttpPost {
     this.#ended = true
     this.#waits.cancel(this.#wait)
     this.#attempts?.stop()
-    this.#exchange?.cancel()
-    this.#posts.ended(this.#number)
-    this.#owner.ended?.(this)
+    this.#request?.cancel()
+    this.#sent()
+    this.#link.ended(this)
   }
 
   get #elsewhere(): boolean {
-    return this.#owner.answersElsewhere === true
+    return this.#link.answersElsewhere
+  }
+
+  #sent(): void {
+    if (!this.#isSent) this.#link.sent(this)
+    this.#isSent = true
   }
 
   /** Nothing has come for too long. */
@@ -184,10 +165,7 @@ export class HttpPost {
 
   #fail(error: TransportError): void {
     if (this.#ended) return
-    if (this.#awaited) {
-      this.#messages.failed(this.head.id, error)
-      this.#owner.failed?.(error)
-    }
+    if (this.#awaited) this.#link.failed(this, error)
     this.cancel()
   }
 
@@ -206,7 +184,7 @@ export class HttpPost {
       return this.#fail(redirected(this.#session.target, status, answer.get('location')))
     if (!isSuccess) return this.#refused(answer)
     if (this.head.id === undefined || this.#elsewhere) return this.#taken(answer)
-    if (status === ACCEPTED && this.#owner.listens === true && !mayAnswer(answer)) return this.#taken(answer)
+    if (status === ACCEPTED && this.#link.listens && !mayAnswer(answer)) return this.#taken(answer)
     this.#lastEventId = undefined
     this.#take(answer, this.head.id)
   }
@@ -218,7 +196,7 @@ export class HttpPost {
 
   /** Reads a response to the request `id`; `cancel` ends the reading. */
   #take(source: HttpAnswer, id: RequestId): void {
-    if (!this.#messages.reading) source.read(false)
+    if (!this.#link.isReading) source.read(false)
     this.#source = source
     const type = mediaType(source)
     const { limits, discretion } = this.#session.target
@@ -253,11 +231,11 @@ export class HttpPost {
       if (why === 'cut') return this.#finish(incomplete('the answer was cut', error))
       if (body === undefined) {
         const bytes = Number(source.get('content-length') ?? 0)
-        this.#messages.oversize(id, Math.max(bytes, answerBytesMax), false)
+        this.#link.oversize(id, Math.max(bytes, answerBytesMax), false)
         return this.#finish(undefined)
       }
       const message = this.#messageIn(body)
-      const received = this.#messages.read(message)
+      const received = this.#link.readMessages(message)
       // A batch holds the answer among others; anything else would leave the request waiting.
       if (received.some((each) => this.#forgets(each))) return this.#forgotten(200)
       if (received.some((each) => answers(each, id))) {
@@ -283,7 +261,7 @@ export class HttpPost {
       this.#session.hasServed = true
       this.#session.target.refusals.given(method)
     }
-    this.#messages.deliver(message, received, this.head.id)
+    this.#link.deliver(message, received, this.head.id)
   }
 
   #readEvents(source: HttpAnswer, id: RequestId): void {
@@ -293,7 +271,7 @@ export class HttpPost {
         this.#event(type, this.#session.longLines.end(parts), id),
       oversize: (found: RequestId | undefined, bytes: number, isCall: boolean) => {
         if (this.#ended) return
-        this.#messages.oversize(isCall ? found : id, bytes, isCall)
+        this.#link.oversize(isCall ? found : id, bytes, isCall)
         // An answer that is too long is not read further: it may have no end.
         if (!isCall) this.#finish(undefined)
       },
@@ -305,7 +283,7 @@ export class HttpPost {
   #event(type: string, data: Line | LongLine, id: RequestId): void {
     if (this.#ended || type !== 'message') return
     this.#attempted.progressed()
-    const received = this.#messages.read(data)
+    const received = this.#link.readMessages(data)
     if (received.some((each) => this.#forgets(each))) {
       this.#source?.drop()
       return this.#forgotten(200)
@@ -334,7 +312,7 @@ export class HttpPost {
   #resume(id: RequestId): void {
     const { url } = this.#session
     const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
-    this.#exchange = new HttpExchange(this.#session, ask, {
+    this.#request = new OutgoingRequest(this.#session, ask, {
       responded: (source) => this.#resumed(source, id),
       troubled: ({ status, error }) => (status === undefined ? this.#streamEnded(id) : this.#finish(error)),
     })
@@ -354,7 +332,7 @@ export class HttpPost {
   #taken(answer: HttpAnswer): void {
     if (mediaType(answer) !== 'text/event-stream') {
       discard(answer, this.#session.target.limits.excerptBytesMax)
-      this.#exchange = undefined
+      this.#request = undefined
     }
     this.cancel()
   }
@@ -385,7 +363,7 @@ export class HttpPost {
       const said = { status, body: this.#session.target.discretion.beginning(body) }
       return this.#fail(refused(this.#session.target, said))
     }
-    this.#messages.message(answer, this.head.id)
+    this.#link.deliver(answer, this.#link.readMessages(answer), this.head.id)
     this.cancel()
   }
 
@@ -395,7 +373,7 @@ export class HttpPost {
       this.#hasFollowed = true
       return this.send()
     }
-    this.#owner.forgotten(this, status)
+    this.#link.forgotten(this, status)
     this.cancel()
   }
 

@@ -10,9 +10,9 @@ import type { Credential, CredentialVerdict } from './credentials.js'
 import { paused, takenBack, type HttpTrouble, socketTrouble } from './failure.js'
 import type { HttpAsk, HttpSession } from './session.js'
 
-/** Exactly one of the two is called, unless the exchange is cancelled. */
-export interface ExchangeHandler {
-  /** Whether its credential was renewed already, by this exchange or by one before it. */
+/** Exactly one of the two is called, unless the request is cancelled. */
+export interface RequestHandler {
+  /** Whether its credential was renewed already, by this request or by one before it. */
   isRenewed?: boolean
   /** The response is not needed any more: the request is not repeated elsewhere or with another credential. */
   isAbandoned?(): boolean
@@ -23,12 +23,12 @@ export interface ExchangeHandler {
 }
 
 /** A request that is on its way. */
-export class HttpExchange implements ChannelUser {
+export class OutgoingRequest implements ChannelUser {
   /** The address that the response comes from. */
   url: URL
   readonly #session: HttpSession
   readonly #ask: HttpAsk
-  readonly #handler: ExchangeHandler
+  readonly #handler: RequestHandler
   /** The credential that it was sent with, if credentials may change. */
   #credential: Credential | undefined
   #channel: Channel | undefined
@@ -45,7 +45,7 @@ export class HttpExchange implements ChannelUser {
   #cancelled = false
 
   /** Sends the request; it can be cancelled from now on. */
-  constructor(session: HttpSession, ask: HttpAsk, handler: ExchangeHandler) {
+  constructor(session: HttpSession, ask: HttpAsk, handler: RequestHandler) {
     this.#session = session
     this.#ask = ask
     this.#handler = handler
@@ -221,4 +221,32 @@ export class HttpExchange implements ChannelUser {
 
 function asTransportError(error: unknown): TransportError {
   return error instanceof TransportError ? error : new TransportError('TRANSPORT_AUTH', String(error))
+}
+
+/**
+ * Ends a session at the server (MCP, Transports: session management).
+ *
+ * Resolves with the response or after a limit; a server may refuse the request (405).
+ */
+export function deleteSession(session: HttpSession): Promise<void> {
+  const { timers, limits } = session.target
+  if (session.id === undefined) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = (): void => {
+      timer.cancel()
+      resolve()
+    }
+    const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
+    const request = new OutgoingRequest(session, ask, {
+      responded: (answer) => {
+        discard(answer, limits.excerptBytesMax)
+        done()
+      },
+      troubled: done,
+    })
+    const timer = timers.setTimer(limits.closeMs, () => {
+      request.cancel()
+      resolve()
+    })
+  })
 }

@@ -1,0 +1,371 @@
+// A connection to a remote server: every message of ours is a POST.
+//
+// MCP 2025-03-26 to 2025-11-25, Transports, Streamable HTTP. Answers come back as JSON or as events, each handed on as it arrives. A
+// message that does not get through fails alone; the connection ends when the server has forgotten the session, or cannot be
+// reached while nothing else is on its way.
+//
+// MCP 2024-11-05, Transports, HTTP with SSE. Answers come on the one stream of the server, which names the address for the POSTs, and
+// whose end is the end of the session. Where it may be either, only `initialize` chooses (MCP 2025-03-26, Transports, backwards
+// compatibility): if its POST is refused with 400, 404 or 405 and not in JSON-RPC, the address may be that of an older server. A
+// server that accepts no POST (405) may refuse it in JSON-RPC.
+
+import type { Connection, MessageHead, ReceivedMessage, Sink } from '../../jsonrpc/connection.js'
+import { TransportError } from '../../jsonrpc/errors.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
+import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { messagePassesTap } from '../tap.js'
+import type { HttpAgent } from './agent.js'
+import { answeredId, readMessages } from './envelope.js'
+import type { HttpTarget } from './options.js'
+import { deleteSession } from './outgoing-request.js'
+import { PostedMessage } from './posted-message.js'
+import { OlderStream, StandaloneStream } from './server-streams.js'
+import { HttpSession } from './session.js'
+
+export interface LinkOptions {
+  /** Whether the server speaks HTTP+SSE: `maybe` where it may refuse Streamable HTTP. */
+  readonly older?: 'yes' | 'maybe' | 'no'
+  /** The server has turned out to speak HTTP+SSE, or not to. */
+  readonly onOlder?: (isOlder: boolean) => void
+}
+
+interface Sent {
+  readonly message: Outgoing
+  readonly head: MessageHead
+}
+
+/** Whether the server speaks the transport that is used: `open` until it has answered, `refused` while the older is tried. */
+type Choice =
+  | { readonly kind: 'open'; readonly first: Sent | undefined }
+  | { readonly kind: 'refused'; readonly error: TransportError }
+  | { readonly kind: 'made' }
+
+const refusals: readonly unknown[] = [400, 404, 405]
+
+/** One session with one server. */
+export class HttpLink implements Connection {
+  congested = false
+  /** Whether the owner takes messages now. */
+  isReading = true
+  readonly #target: HttpTarget
+  readonly #agent: HttpAgent
+  readonly #options: LinkOptions
+  #choice: Choice = { kind: 'open', first: undefined }
+  #session: HttpSession
+  #stream: StandaloneStream | OlderStream
+  #sink: Sink | undefined
+  #isClosed = false
+  /** Why it has closed. */
+  #cause: TransportError | undefined
+  #closing: Promise<void> | undefined
+  readonly #posts = new BriefMap<number, PostedMessage>()
+  #number = 0
+  /** Our requests by their ids; of two with one id, which was given back and lent again, the later one. */
+  readonly #requests = new BriefMap<RequestId, PostedMessage>()
+  #unsentBytes = 0
+  #onQuiet: (() => void) | undefined
+  /** The message that the server must take before any other is sent. */
+  #gate: PostedMessage | undefined
+  #patience: { cancel(): void } | undefined
+  /** Messages that wait for that, or for the address of an older server. */
+  #held: PostedMessage[] = []
+  #isForgotten = false
+  /** Its messages say by themselves what they speak. */
+  #isSessionless = false
+
+  constructor(target: HttpTarget, agent: HttpAgent, options: LinkOptions = {}) {
+    this.#target = target
+    this.#agent = agent
+    this.#options = options
+    this.#session = new HttpSession(target, agent)
+    this.#stream =
+      options.older === 'yes'
+        ? new OlderStream(this.#session, this)
+        : new StandaloneStream(this.#session, this)
+  }
+
+  get session(): HttpSession {
+    return this.#session
+  }
+
+  get backlogBytes(): number {
+    return this.#unsentBytes
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Answers come on the stream of the server, so that a message is done once it is taken. */
+  get answersElsewhere(): boolean {
+    return this.#stream instanceof OlderStream
+  }
+
+  /** The server has a stream of its own, on which the answer to a request that it has accepted (202) may come. */
+  get listens(): boolean {
+    return this.#stream.isOffered
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    if (this.#isClosed) setImmediate(() => sink.closed(this.#cause))
+    else if (this.#stream instanceof OlderStream) this.#stream.open()
+  }
+
+  send(message: Outgoing, head: MessageHead): void {
+    if (this.#isClosed || this.#closing !== undefined) return
+    // Without a session, closing the stream of a request cancels it, and no message is sent (MCP 2026-07-28).
+    if (head.cancels !== undefined && this.#isSessionless) return this.#requests.get(head.cancels)?.cancel()
+    if (this.#choice.kind === 'open' && head.method === 'initialize')
+      this.#choice = { kind: 'open', first: { message, head } }
+    const post = new PostedMessage(head, joinedWire(message), this.#session, this, ++this.#number)
+    this.#add(post)
+    if (head.method === 'initialize') this.#isSessionless = false
+    else if (post.mirrored !== undefined && !this.answersElsewhere) this.#isSessionless = true
+    // Later: the sender must have returned before its handler is called.
+    if (this.#isForgotten) setImmediate(() => this.#refuse(post))
+    else this.#post(post)
+  }
+
+  read(on: boolean): void {
+    this.isReading = on
+    for (const post of this.#posts.values()) post.read(on)
+    this.#stream.read(on)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  // What becomes of our messages.
+
+  /** The system has the whole message. */
+  sent(post: PostedMessage): void {
+    this.#unsentBytes -= post.bytes.length
+    if (!this.congested || this.#unsentBytes > this.#target.limits.backlogBytesHigh) return
+    this.congested = false
+    if (!this.#isClosed) this.#sink?.drained()
+  }
+
+  /** The message did not get through, or its answer will not come. */
+  failed(post: PostedMessage, error: TransportError): void {
+    if (this.#triesOlder(error)) return
+    this.#tellFailed(post, error)
+    // Other requests in flight show that the server can be reached.
+    const isAlone = this.#posts.size === 1 && !this.answersElsewhere
+    if (error.code === 'TRANSPORT_UNREACHABLE' && isAlone) this.end(error)
+  }
+
+  /** The server does not know the session any more, and has not taken the message. */
+  forgotten(post: PostedMessage, status: number): void {
+    if (this.answersElsewhere) {
+      this.#tellFailed(post, forgetful(status))
+      return this.end(forgetful(status))
+    }
+    this.forget()
+    this.#refuse(post, status)
+  }
+
+  /** The message is over; nothing comes after it. */
+  ended(post: PostedMessage): void {
+    this.#posts.take(post.number)
+    const { id } = post.head
+    if (id !== undefined && this.#requests.get(id) === post) this.#requests.take(id)
+    if (post === this.#gate) this.#openGate()
+    if (this.#onQuiet !== undefined && !this.#isTelling()) this.#onQuiet()
+    if (this.#isForgotten) this.#endWhenIdle()
+  }
+
+  // What the server says.
+
+  /** Reads a body or an event, for callers that look into it before it is delivered. */
+  readMessages(message: Line | LongLine): readonly ReceivedMessage[] {
+    return readMessages(message, this.#session.longLines, this.#sink?.frameLimits)
+  }
+
+  /** Hands on what was read in `message`; `during` is the request of ours on whose stream it came. */
+  deliver(
+    message: Line | LongLine,
+    received: readonly ReceivedMessage[],
+    during: RequestId | undefined,
+  ): void {
+    if (this.#isClosed) return
+    if (this.#sink?.wire !== undefined && !this.#passes('in', joinedLine(message))) return
+    if (this.#choice.kind === 'refused') this.#options.onOlder?.(true)
+    if (this.#choice.kind !== 'made') this.#choice = { kind: 'made' }
+    for (const each of received)
+      if (this.#sink?.received === undefined) this.#sink?.message(each.line, during)
+      else this.#sink.received(each, during)
+  }
+
+  /** A message on the stream of the server. One that answers there may keep the stream of the request open for ever. */
+  unasked(message: Line | LongLine): void {
+    if (this.#isClosed) return
+    const received = this.readMessages(message)
+    // Before it is delivered: the receiver of the answer may lend the id again.
+    const posts = this.answersElsewhere ? [] : received.map((each) => this.#requestOf(each))
+    this.deliver(message, received, undefined)
+    for (const post of posts) post?.cancel()
+  }
+
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    if (!this.#isClosed) this.#sink?.oversize(id, bytes, isCall)
+  }
+
+  missed(): void {
+    if (!this.#isClosed) this.#sink?.missed?.()
+  }
+
+  /** An older server has named the address for messages. */
+  addressed(): void {
+    for (const post of this.#held.splice(0)) this.#post(post)
+  }
+
+  /** The server speaks no HTTP+SSE. */
+  refusedOlder(): void {
+    this.#options.onOlder?.(false)
+  }
+
+  /** The server does not know the session any more: requests in flight may end, and nothing new is sent. */
+  forget(): void {
+    if (this.#isForgotten || this.#isClosed) return
+    this.#isForgotten = true
+    this.#stream.stop()
+    for (const post of this.#held.splice(0)) this.#refuse(post)
+    this.#endWhenIdle()
+  }
+
+  /** A server that speaks neither transport is described best by what it said first. */
+  end(cause: TransportError | undefined): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#cause = this.#choice.kind === 'refused' && cause !== undefined ? this.#choice.error : cause
+    this.#sink?.closed(this.#cause)
+    this.#stop()
+  }
+
+  #add(post: PostedMessage): void {
+    const { head, bytes } = post
+    this.#posts.set(post.number, post)
+    if (head.id !== undefined) this.#requests.set(head.id, post)
+    this.#unsentBytes += bytes.length
+    if (this.#unsentBytes > this.#target.limits.backlogBytesHigh) this.congested = true
+  }
+
+  /** Two POSTs may overtake each other, and a server must not be called before it has taken `notifications/initialized`. */
+  #post(post: PostedMessage): void {
+    if (this.#gate !== undefined || !this.#stream.isAddressed) return void this.#held.push(post)
+    if (post.head.method === 'notifications/initialized') this.#closeGate(post)
+    if (!this.#passes('out', post.bytes)) return
+    post.send()
+    const { cancels } = post.head
+    if (cancels !== undefined) this.#requests.get(cancels)?.abandon()
+  }
+
+  /** A server that says nothing to it is called all the same. */
+  #closeGate(post: PostedMessage): void {
+    this.#gate = post
+    this.#patience = this.#target.timers.setTimer(this.#target.limits.readyMs, () => this.#openGate())
+  }
+
+  #openGate(): void {
+    this.#patience?.cancel()
+    this.#gate = undefined
+    if (this.#isClosed || this.#isForgotten || this.#closing !== undefined) return
+    if (this.#stream instanceof StandaloneStream) this.#stream.open()
+    for (const post of this.#held.splice(0)) this.#post(post)
+  }
+
+  #requestOf(received: ReceivedMessage): PostedMessage | undefined {
+    const id = answeredId(received)
+    return id === undefined ? undefined : this.#requests.get(id)
+  }
+
+  /** Begins anew with the older transport where the first answer of the server may mean that; false where it does not. */
+  #triesOlder(error: TransportError): boolean {
+    const first = this.#choice.kind === 'open' ? this.#choice.first : undefined
+    if (first === undefined) return false
+    this.#choice = { kind: 'made' }
+    if (this.#options.older !== 'maybe' || !isRefusal(error)) return false
+    this.#choice = { kind: 'refused', error }
+    this.#stop()
+    this.#session = new HttpSession(this.#target, this.#agent)
+    const stream = new OlderStream(this.#session, this)
+    this.#stream = stream
+    stream.open()
+    this.send(first.message, first.head)
+    return true
+  }
+
+  #tellFailed({ head }: PostedMessage, error: TransportError): void {
+    if (!this.#isClosed) this.#sink?.failed?.(head.id, error)
+  }
+
+  /** The server did not accept it, so its sender may send it to the next session. */
+  #refuse(post: PostedMessage, status?: number): void {
+    this.#tellFailed(post, forgetful(status))
+    post.cancel()
+  }
+
+  #endWhenIdle(): void {
+    if (this.#posts.size === 0) this.end(forgetful())
+  }
+
+  /** The last messages, such as a cancel, get a moment to arrive; those that have no address yet are dropped. */
+  async #finish(): Promise<void> {
+    if (this.#isClosed) return
+    for (const post of this.#held.splice(0)) post.cancel()
+    await this.#quiet()
+    this.#stop()
+    if (!this.answersElsewhere && !this.#isForgotten) await deleteSession(this.#session)
+    this.end(undefined)
+  }
+
+  /** Waits until nothing is on its way that expects no answer (a cancel, or an answer of ours), but not for long. */
+  async #quiet(): Promise<void> {
+    if (!this.#isTelling()) return
+    const { timers, limits } = this.#target
+    await new Promise<void>((resolve) => {
+      const timer = timers.setTimer(limits.closeMs, resolve)
+      this.#onQuiet = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
+
+  #isTelling(): boolean {
+    for (const post of this.#posts.values()) if (post.head.id === undefined) return true
+    return false
+  }
+
+  #stop(): void {
+    this.#patience?.cancel()
+    this.#stream.stop()
+    for (const post of this.#posts.values()) post.cancel()
+    this.congested = false
+    this.#session.end()
+  }
+
+  /** Whether the message may pass the tap. Bodies are tapped as lines; headers, which hold credentials, are not. */
+  #passes(direction: 'in' | 'out', line: Line): boolean {
+    return messagePassesTap(this.#sink, direction, line, (cause) => this.end(cause))
+  }
+}
+
+/** Whether a server of the older transport may refuse like this. One that refuses the revision has read the message. */
+function isRefusal({ code, details }: TransportError): boolean {
+  const { body, status } = details ?? {}
+  if (typeof body === 'string' && /protocol.?version/i.test(body)) return false
+  return code === 'TRANSPORT_STATUS' && refusals.includes(status) && (body !== undefined || status === 405)
+}
+
+function forgetful(status?: number): TransportError {
+  const options = status === undefined ? {} : { details: { status } }
+  const how = status === undefined ? '' : ` (HTTP ${status})`
+  return new TransportError('TRANSPORT_SESSION', `the server has forgotten the session${how}`, options)
+}
