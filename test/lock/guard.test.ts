@@ -95,14 +95,14 @@ test('lists are compared when one of them, the lock or the configuration is anot
     failures: new Map(),
     hasNames: true,
     known: new Set([]),
+    keptFacts: facts,
+    isKept: (kind: string) => isKnown && kind === 'tools',
   }
   let config = configOf(true)
   let isKnown = false
-  const keptView = { facts, has: (kind: string) => isKnown && kind === 'tools' }
   const guarded = new GuardedLists(
     { guard: () => guard, service: 's' },
     lists,
-    keptView,
     { server: undefined },
     () => config,
   )

@@ -180,10 +180,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Finds out anew what the server has, or what it speaks. */
   async renew(what: 'lists' | 'era'): Promise<void> {
-    const { reader } = this.#inbox
+    const { lists } = this.#inbox
     if (what === 'lists') {
-      reader.changed(this, ['tools'])
-      await reader.reading('tools')
+      lists.changed(this, ['tools'])
+      await lists.reading('tools')
     } else void this.#worker.supervisor.restart(this, 'it refuses the revision that it spoke before')
   }
 
@@ -271,7 +271,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (flight === undefined) return this.#log('warn', error.message)
     const { body, message, reason } = fromTransport(this.#context.service, error)
     if (reason !== 'login-required') return this.calls.failed(flight, error)
-    this.#inbox.reader.loginNeeded(this, { message, reason, body })
+    this.#inbox.lists.loginNeeded(this, { message, reason, body })
     this.calls.failed(flight, error, this.#context.logins?.tool?.refusal(flight.call))
   }
 
@@ -286,7 +286,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   missed(): void {
-    this.#inbox.reader.missed(this)
+    this.#inbox.lists.missed(this)
   }
 
   ended(): void {

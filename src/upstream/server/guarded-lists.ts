@@ -12,8 +12,7 @@ import type { Listed, ListChange, ListGuard, Verdict } from '../contracts/list-g
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
-import type { KeptView } from './kept-view.js'
-import type { Lists } from './lists.js'
+import type { ServerLists } from './server-lists.js'
 
 const NOTHING: readonly ListItem[] = []
 
@@ -26,11 +25,15 @@ interface Inputs {
   readonly prompts: readonly ListItem[] | undefined
 }
 
+type GuardedSource = Pick<
+  ServerLists,
+  'items' | 'ownTool' | 'failures' | 'hasNames' | 'known' | 'keptFacts' | 'isKept'
+>
+
 /** What a lane knows of its server, and what of it clients may see. */
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
-  readonly #lists: Pick<Lists, 'items' | 'ownTool' | 'failures' | 'hasNames' | 'known'>
-  readonly #keptView: Pick<KeptView, 'facts' | 'has'>
+  readonly #lists: GuardedSource
   readonly #inbox: Pick<Inbox, 'server'>
   readonly #config: () => ServerConfig
   #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
@@ -40,21 +43,19 @@ export class GuardedLists {
 
   constructor(
     context: Pick<ServerContext, 'guard' | 'service'>,
-    lists: Pick<Lists, 'items' | 'ownTool' | 'failures' | 'hasNames' | 'known'>,
-    keptView: Pick<KeptView, 'facts' | 'has'>,
+    lists: GuardedSource,
     inbox: Pick<Inbox, 'server'>,
     config: () => ServerConfig,
   ) {
     this.#context = context
     this.#lists = lists
-    this.#keptView = keptView
     this.#inbox = inbox
     this.#config = config
   }
 
   /** The facts as the server has said them, in this start or an earlier one. */
   get said(): ServerFacts | undefined {
-    return this.#inbox.server?.facts ?? this.#keptView.facts
+    return this.#inbox.server?.facts ?? this.#lists.keptFacts
   }
 
   /** The facts for clients. */
@@ -70,7 +71,7 @@ export class GuardedLists {
 
   /** Whether something is known of the list; one that could not be read may stand as it was before. */
   isKnown(kind: ListKind): boolean {
-    return this.#lists.known.has(kind) || this.#keptView.has(kind) || this.#lists.items(kind).length > 0
+    return this.#lists.known.has(kind) || this.#lists.isKept(kind) || this.#lists.items(kind).length > 0
   }
 
   /** Undefined where everything is shown. Every call asks, and most configurations have no lock. */

@@ -21,7 +21,7 @@ import { cutNamed } from '../../mcp/member-edits.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods.js'
 import { LaneClients, Subscriptions } from './subscriptions.js'
-import type { ListReader } from './list-reader.js'
+import type { ServerLists } from './server-lists.js'
 import type { ServerContext } from './context.js'
 import type { LaneScope } from './sharing.js'
 import type { ServerConnection } from './connection.js'
@@ -33,7 +33,7 @@ export class Inbox {
   readonly subscriptions: Subscriptions
   readonly #context: ServerContext
   readonly #scope: LaneScope
-  readonly reader: ListReader
+  readonly lists: ServerLists
   readonly #connections = new Set<ServerConnection>()
   /**
    * The server's latest description of itself, and how its revision was found out; undefined before the first
@@ -42,10 +42,10 @@ export class Inbox {
   server: OpenedServer | undefined
   isClosed = false
 
-  constructor(context: ServerContext, scope: LaneScope, reader: ListReader) {
+  constructor(context: ServerContext, scope: LaneScope, lists: ServerLists) {
     this.#context = context
     this.#scope = scope
-    this.reader = reader
+    this.lists = lists
     this.subscriptions = new Subscriptions(
       context.service,
       context.limits.subscriptionsMax,
@@ -66,7 +66,7 @@ export class Inbox {
       if (connection.isTyped) this.#listen(connection, facts)
       this.subscriptions.resubscribe(connection)
     }
-    this.reader.opened(connection, facts.capabilities, isFirst)
+    this.lists.opened(connection, facts.capabilities, isFirst)
     this.#context.reports.opened(server)
   }
 
@@ -74,7 +74,7 @@ export class Inbox {
   #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
     const missed = (isFirst: boolean): void => {
       // On stdio the first reads of lists are sent behind this request, so they miss no change; over HTTP they may overtake it.
-      if (!isFirst || this.#context.namesCalls || !this.reader.busy) this.reader.missed(connection)
+      if (!isFirst || this.#context.namesCalls || !this.lists.busy) this.lists.missed(connection)
     }
     connection.listening = new ServerListen(this.#context, connection, capabilities, this.clients, missed)
     // It may have ended while it said what it is.
@@ -100,7 +100,7 @@ export class Inbox {
   /** Lists are being read, a server waits for the answer of a client, or a task runs. */
   get isAtWork(): boolean {
     const hasTasks = [...this.#connections].some((connection) => connection.calls.tasks.areWanted)
-    return this.reader.busy || this.#isOwed || hasTasks
+    return this.lists.busy || this.#isOwed || hasTasks
   }
 
   /** A client is about to answer what a process has asked. */
@@ -162,7 +162,7 @@ export class Inbox {
   ): void {
     switch (row?.does) {
       case 'list-changed':
-        return this.reader.changed(connection, row.lists)
+        return this.lists.changed(connection, row.lists)
       case 'updated':
         return this.#updated(frame, connection)
       case 'cancel':
@@ -225,7 +225,7 @@ export class Inbox {
   onClosed(connection: ServerConnection): void {
     for (const client of this.clients) client.questions.forget(connection)
     this.#connections.delete(connection)
-    this.reader.close(connection)
+    this.lists.close(connection)
   }
 
   #log(level: 'debug' | 'warn', message: string): void {

@@ -10,13 +10,11 @@ import type { ListChange } from '../contracts/list-guard.js'
 import { GuardedLists } from './guarded-lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
-import { type Described, KeptView } from './kept-view.js'
+import type { Described } from './kept-lists.js'
 import { Inbox } from './inbox.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { ListReader } from './list-reader.js'
-import { Lists } from './lists.js'
+import { ServerLists } from './server-lists.js'
 import type { Load } from './worker.js'
-import { LaneStart } from './lane-start.js'
 import { LaneView } from './lane-view.js'
 import { Workers } from './workers.js'
 import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
@@ -39,13 +37,10 @@ export class ServerLane implements Lane {
   readonly #scope: LaneScope
   readonly #left: () => void
   readonly known: ReadonlySet<ListKind>
-  readonly #lists: Lists
-  readonly #reader: ListReader
+  readonly #lists: ServerLists
   readonly #guarded: GuardedLists
   readonly #inbox: Inbox
   readonly #workers: Workers
-  readonly #start: LaneStart
-  readonly #keptView: KeptView
   /**
    * The client has used this lane and stays here, also if it turns out that all clients could share one. Before that the
    * client notices no move, and its calls wait here while another process is asked which revisions the server speaks.
@@ -64,31 +59,29 @@ export class ServerLane implements Lane {
     this.#scope = scope
     this.config = config
     this.#left = left
-    const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
-    this.#lists = new Lists(announce)
-    const onNews = (): void => this.#report([])
-    this.#reader = new ListReader(context, scope.sharing, this.#lists, announce, () => this.#keep(), onNews)
-    this.known = this.#lists.known
-    this.#inbox = new Inbox(context, scope, this.#reader)
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     const isKept = !scope.startsOnCall || context.isolation === 'session'
-    this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
-    const current = (): ServerConfig => this.config
-    this.#guarded = new GuardedLists(context, this.#lists, this.#keptView, this.#inbox, current)
+    const onNews = (): void => this.#report([])
+    this.#lists = new ServerLists(context, scope.sharing, isKept, {
+      onChange: (kinds) => this.#announce(kinds),
+      onRead: () => this.#keep(),
+      onNews,
+    })
+    this.known = this.#lists.known
+    this.#inbox = new Inbox(context, scope, this.#lists)
+    this.#guarded = new GuardedLists(context, this.#lists, this.#inbox, () => this.config)
     this.#workers = new Workers(context, scope, this.#inbox)
-    const onSettled = (): void => this.#settle()
-    this.#start = new LaneStart(context, this.#inbox, this.#workers, onSettled, onNews)
-    this.ownView = new LaneView(
-      context,
-      this.#reader,
-      this.#guarded,
-      this.#keptView,
-      this.#workers,
-      this.#start,
-    )
+    this.ownView = new LaneView(context, {
+      inbox: this.#inbox,
+      lists: this.#lists,
+      guarded: this.#guarded,
+      workers: this.#workers,
+      onSettled: () => this.#settle(),
+      onNews,
+    })
     // Requests that kept lists can answer are answered before a process is started.
-    const isLater = !context.dialer.hasAdopted && this.#keptView.facts !== undefined
-    if (!scope.startsOnCall && !config.lazy) this.#start.begin(isLater)
+    const isLater = !context.dialer.hasAdopted && this.#lists.keptFacts !== undefined
+    if (!scope.startsOnCall && !config.lazy) this.ownView.begin(isLater)
   }
 
   get view(): ServerView {
@@ -111,7 +104,7 @@ export class ServerLane implements Lane {
     if (standIn === undefined) return
     this.#standIn = undefined
     standIn.#deferred.delete(this)
-    if (standIn.described !== undefined) this.#keptView.borrow(standIn.described)
+    if (standIn.described !== undefined) this.#lists.borrow(standIn.described)
     // The kept lists of an earlier start show again where the other lane has failed since.
     const differing = listKinds.filter((kind) => standIn.ownView.items(kind) !== this.ownView.items(kind))
     for (const client of this.#inbox.clients) client.listsChanged(differing)
@@ -120,23 +113,23 @@ export class ServerLane implements Lane {
   /** Its own process is wanted, also where the start was put off. */
   #use(): void {
     this.#endDeferral()
-    this.#start.begin()
-    this.#start.startNow()
+    this.ownView.begin()
+    this.ownView.startNow()
   }
 
   /** Resolves when the first attempt to start a process has ended; undefined when it has, or has not begun. */
   get settled(): Promise<void> | undefined {
-    return this.#start.settled
+    return this.ownView.settled
   }
 
   /** A start that was put off begins now. */
   startNow(): void {
-    this.#start.startNow()
+    this.ownView.startNow()
   }
 
   /** Lists do not wait for its server any longer. */
   unreachable(): void {
-    this.#start.unreachable()
+    this.ownView.unreachable()
   }
 
   /** The client uses the server: it stays here, or from then on when the era is known. */
@@ -156,14 +149,14 @@ export class ServerLane implements Lane {
     if (this.ownView.failure?.reason === 'login-required') this.#context.logins?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.ownView.state !== 'starting'
-    this.#start.hurry(isRefused)
+    this.ownView.hurry(isRefused)
   }
 
   /** The server's description of itself and its lists, from this start or an earlier one. */
   get described(): Described | undefined {
     const { said: facts } = this.#guarded
     if (facts === undefined) return undefined
-    const isCurrent = this.#inbox.server?.facts !== undefined || this.#keptView.isCurrent
+    const isCurrent = this.#inbox.server?.facts !== undefined || this.#lists.isBorrowed
     return { isCurrent, facts, lists: this.#describedLists }
   }
 
@@ -299,9 +292,9 @@ export class ServerLane implements Lane {
     this.#ending?.cancel()
     this.#inbox.isClosed = true
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
-    this.#keptView.over()
-    this.#reader.close()
-    this.#start.close()
+    this.#lists.endKept()
+    this.#lists.close()
+    this.ownView.startNow()
     await this.#workers.close()
   }
 
@@ -313,10 +306,10 @@ export class ServerLane implements Lane {
     const { failure } = this.#workers
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
     if (this.#inbox.server?.facts !== undefined || isUnknown) return
-    const livedMs = this.#context.runtime.now() - (this.#start.startedAt ?? 0)
+    const livedMs = this.#context.runtime.now() - (this.ownView.startedAt ?? 0)
     // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
     if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
-    this.#announce(this.#keptView.failed(failure?.message ?? 'it did not start'))
+    this.#lists.startFailed(failure?.message ?? 'it did not start')
   }
 
   /** Keeps the server's description and lists for the next start. */
@@ -324,10 +317,7 @@ export class ServerLane implements Lane {
     const { server } = this.#inbox
     if (server === undefined || this.retired) return
     const { facts } = server
-    const isNew = this.#context.keptLists.described === undefined
-    this.#keptView.confirmed({ facts, lists: this.#describedLists })
-    // A client may kill the proxy as soon as it has a list.
-    if (isNew) void this.#context.kept.flush()
+    this.#lists.confirmed({ facts, lists: this.#describedLists })
     this.#guarded.complete(facts)
     if (this.#guarded.turned()) this.#announce(listKinds)
   }

@@ -5,7 +5,7 @@ import type { EraEvidence, OpenedServer } from '../../mcp/eras/leg.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { Timer } from '../../runtime/runtime.js'
-import type { Lists } from './lists.js'
+import type { ServerLists } from './server-lists.js'
 import type { ServerConnection } from './connection.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { ServerContext } from './context.js'
@@ -52,7 +52,7 @@ export class Reports {
     this.#crossing = message
   }
 
-  lists(lists: Lists, client: number | undefined, changed: readonly ListKind[]): void {
+  lists(lists: ServerLists, client: number | undefined, changed: readonly ListKind[]): void {
     const counts = ofEach((kind) => lists.items(kind).length)
     const bytes = ofEach((kind) => lists.items(kind).reduce((sum, { line }) => sum + line.length, 0))
     this.#context.news.lists({ server: this.#context.service, client, changed, counts, bytes })

@@ -47,7 +47,7 @@ export class Starter {
 
   /** Lists a tool of the proxy's own until the server has listed its tools. */
   showTool(tool: ListItem): void {
-    this.#inbox.reader.lists.showOwnTool(tool)
+    this.#inbox.lists.showOwnTool(tool)
   }
 
   /** Whether calls wait for it. */
@@ -93,8 +93,8 @@ export class Starter {
       dialer.connected()
       this.#worker.onOpened(connection.isTyped)
       this.#inbox.opened(connection, server, this.#isFirst)
-      const { reader } = this.#inbox
-      void reader.opening.then(() => report.ready(server, reader.lists.items('tools').length))
+      const { lists } = this.#inbox
+      void lists.opening.then(() => report.ready(server, lists.items('tools').length))
     })
     void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())
     report.usedBy(connection, client, this.#starts++, () => this.#inbox.isClosed)

@@ -8,7 +8,6 @@ import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { Before } from '../contracts/upstream.js'
-import type { Lists } from './lists.js'
 
 const NEVER_STARTED: KeptFacts = { starts: 0, failure: undefined, description: undefined }
 
@@ -109,89 +108,6 @@ export class KeptLists {
   #remember(description: SelfDescription, described: Described): Described {
     this.#known.set(description, described)
     return described
-  }
-}
-
-/** The kept facts as one lane shows them. */
-export class KeptView {
-  readonly #all: KeptLists
-  readonly #lists: Lists
-  readonly #isKept: boolean
-  /** Whether a description of an earlier start was there at this one. */
-  readonly wasKept: boolean
-  /** The facts of an earlier run, until this start has ended. */
-  #before: KeptFacts | undefined
-  /** The description that is shown until then. */
-  #shown: Described | undefined
-  /** The server has answered or failed. */
-  #isOver = false
-
-  /** `isKept` says that what this lane's server says is kept for the next start, and not only what others say. */
-  constructor(all: KeptLists, lists: Lists, isKept: boolean) {
-    this.#all = all
-    this.#lists = lists
-    this.#isKept = isKept
-    this.#before = all.kept
-    const { described } = all
-    this.wasKept = described !== undefined
-    if (described !== undefined) this.#show(described)
-  }
-
-  /** The server's description of before its start, while that is shown. */
-  get facts(): ServerFacts | undefined {
-    return this.#shown?.facts
-  }
-
-  /** Whether what is shown was said in this run, by another process. */
-  get isCurrent(): boolean {
-    return this.#shown?.isCurrent === true
-  }
-
-  get before(): Before {
-    return beforeOf(this.#before, this.#shown !== undefined)
-  }
-
-  /** Whether this list was kept: one that could not be read then is not known. */
-  has(kind: ListKind): boolean {
-    return this.#shown?.lists.has(kind) === true
-  }
-
-  /** Shows what another lane of the same server knows. */
-  borrow(described: Described): void {
-    if (!this.#isOver) this.#show(described)
-  }
-
-  /** The server has said what it is and has; that is kept for the next start. */
-  confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
-    this.over()
-    if (this.#isKept || this.#all.facts === undefined) this.#all.confirmed(said)
-  }
-
-  /**
-   * The first attempt has failed, so the next start does not wait for the server.
-   *
-   * The facts of an earlier run are not shown any more; returns the lists that had items. The facts of another process
-   * of this run stay, as after a crash.
-   */
-  failed(why: string): ListKind[] {
-    if (this.#isOver) return []
-    this.#all.failed(why)
-    if (this.isCurrent) return []
-    this.over()
-    return this.#lists.forget()
-  }
-
-  /** From now on nothing is shown that was kept. */
-  over(): void {
-    this.#isOver = true
-    this.#before = undefined
-    this.#shown = undefined
-  }
-
-  #show(described: Described): void {
-    // A list that only the one before has stays.
-    this.#shown = { ...described, lists: new Map([...(this.#shown?.lists ?? []), ...described.lists]) }
-    for (const [kind, items] of described.lists) this.#lists.recall(kind, items)
   }
 }
 

@@ -1,0 +1,118 @@
+// Reads one list of a server, page by page.
+
+import { type ListItem, listShapes, readPage } from '../../mcp/lists.js'
+import { markFault, type ParamHeader, paramHeaders } from '../../mcp/http-headers.js'
+import type { ListKind } from '../../mcp/methods.js'
+import type { LogSink } from '../../runtime/runtime.js'
+import { UpstreamError } from '../contracts/errors.js'
+import type { ServerConnection } from './connection.js'
+import type { ServerContext } from './context.js'
+
+/** Items that one log line names. */
+const NAMED_MAX = 10
+
+/** Some names, and how many more there are. */
+export function someOf(names: readonly string[]): string {
+  const more = names.length > NAMED_MAX ? `, and ${names.length - NAMED_MAX} more` : ''
+  return `${names.slice(0, NAMED_MAX).join(', ')}${more}`
+}
+
+/** The most characters of an answer that is no list which an error shows. */
+const SHOWN_LENGTH_MAX = 200
+
+/** A list, and how long it holds; infinite unless the server says that of each page. */
+export interface ReadList {
+  readonly items: readonly ListItem[]
+  readonly ttlMs: number
+}
+
+/** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
+export async function readList(
+  { discretion, limits, log, marked, mirrors, service }: ServerContext,
+  connection: ServerConnection,
+  kind: ListKind,
+  wasEmpty: boolean,
+): Promise<ReadList> {
+  const { pagesMax, itemsMax } = limits.lists
+  const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
+  const warn = (message: string): void => log({ level: 'warn', service, message })
+  const shown = (text: string): string => discretion.shown(text, SHOWN_LENGTH_MAX)
+  const items: ListItem[] = []
+  const faults: string[] = []
+  const ttls: number[] = []
+  const seen = new Set<string>()
+  let params = '{}'
+  const patience = connection.own.patience('listTimeoutMs')
+  for (let pages = 0; pages < pagesMax; pages++) {
+    const frame = await connection.ask(listShapes[kind].method, params, patience)
+    if (frame.kind === 'error') {
+      // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
+      if (kind === 'templates' && wasEmpty) return { items, ttlMs: Infinity }
+      const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
+      throw broken(shown(why))
+    }
+    const page = readPage(frame, kind, itemsMax)
+    if (page === undefined) throw broken('the answer holds no list')
+    if (page === 'too-long' || items.length + page.items.length > itemsMax)
+      throw broken(`more than ${itemsMax} items`)
+    for (const item of page.items) items.push(item)
+    faults.push(...page.faults)
+    if (page.ttlMs !== undefined) ttls.push(page.ttlMs)
+    const { cursor } = page
+    const isLast = cursor === undefined || cursor === '""' || seen.has(cursor)
+    if (cursor !== undefined && isLast)
+      warn(
+        `${listShapes[kind].method} ends after ${pages + 1} pages: the cursor ${shown(cursor)} does not advance`,
+      )
+    if (isLast) {
+      if (faults.length > 0) warn(`not listed, because clients refuse such items: ${someOf(faults)}`)
+      const isMarked = kind === 'tools' && mirrors && connection.isTyped
+      const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
+      return { items: isMarked ? marked.listed(items) : items, ttlMs }
+    }
+    seen.add(cursor)
+    params = `{"cursor":${cursor}}`
+  }
+  throw broken(`more than ${pagesMax} pages`)
+}
+
+const NONE: readonly ParamHeader[] = []
+
+/** Knows the marked arguments of each tool. */
+export class MarkedTools {
+  readonly #service: string
+  readonly #log: LogSink
+  readonly #marked = new Map<string, readonly ParamHeader[]>()
+
+  constructor(service: string, log: LogSink) {
+    this.#service = service
+    this.#log = log
+  }
+
+  of(tool: string): readonly ParamHeader[] {
+    return this.#marked.get(tool) ?? NONE
+  }
+
+  /** The server has these; gives those that can be called. */
+  listed(tools: readonly ListItem[]): readonly ListItem[] {
+    this.#marked.clear()
+    return tools.filter((tool) => this.#isUsable(tool))
+  }
+
+  #isUsable({ line, key, schemaSpan }: ListItem): boolean {
+    if (schemaSpan === undefined) return true
+    const schema = line.subarray(schemaSpan.start, schemaSpan.end)
+    const fault = markFault(schema)
+    if (fault !== undefined) {
+      this.#log({
+        level: 'warn',
+        service: this.#service,
+        message: `its tool '${key}' is not listed: ${fault}`,
+      })
+      return false
+    }
+    const headers = paramHeaders(schema)
+    if (headers.length > 0) this.#marked.set(key, headers)
+    return true
+  }
+}

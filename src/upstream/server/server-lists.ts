@@ -1,0 +1,525 @@
+// The lists of a server as one lane knows them: kept of an earlier start, said by another process, or read from its own.
+//
+// A list is read when the first process of the lane opens, when a process says that it has changed, and again where that
+// failed. A list that cannot be read stays as it was, so that a server which comes back half does not look as if it had
+// nothing. A server that comes back and says that it has nothing is asked again, since many servers claim that before
+// they are ready.
+
+import { strict as assert } from 'node:assert'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { ServerCapabilities } from '../../mcp/capabilities.js'
+import type { ServerFacts } from '../../mcp/eras/leg.js'
+import type { FailureReason } from '../../mcp/error-codes.js'
+import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/lists.js'
+import type { ListKind } from '../../mcp/methods.js'
+import { LazyPromise } from '../../runtime/lazy.js'
+import type { LogRecord, Timer } from '../../runtime/runtime.js'
+import { errorText } from '../../text/error-text.js'
+import { UpstreamError } from '../contracts/errors.js'
+import type { KeptFacts } from '../contracts/kept.js'
+import type { Before } from '../contracts/upstream.js'
+import type { ServerConnection } from './connection.js'
+import type { ServerContext } from './context.js'
+import { beforeOf, type Described } from './kept-lists.js'
+import { readList, someOf } from './read-list.js'
+import { keepsTasks, type Sharing } from './sharing.js'
+
+const NOTHING: readonly ListItem[] = []
+
+/** How often a server that had something before it was started anew is asked again whether it has nothing now. */
+const DOUBTED_RETRIES = 3
+
+/** How often a server that cannot list is asked while a call waits for it. */
+const HURRIED_TRIES = 3
+
+/** Reads of one list, whose changes are announced during the read before, for which calls wait. */
+const READS_MAX = 2
+
+/**
+ * After a read that changed nothing, the next reported change is read this much later; the pause doubles with each such
+ * read. Some servers report a change whenever their list is read.
+ */
+const PAUSE_MS = 1000
+const PAUSE_MS_MAX = 30_000
+
+/** Why a list could not be read. */
+export interface ListFailure {
+  readonly message: string
+  readonly reason: FailureReason | undefined
+  /** The error of a call, where a person has to log in. */
+  readonly body: ErrorBody | undefined
+}
+
+/** One list, and its reads. */
+interface ListState {
+  /** What the server has, or had. Items that did not change stay the same objects. */
+  items: readonly ListItem[]
+  /** When it was first read in this start, in monotonic milliseconds. */
+  listedAt: number | undefined
+  /** When it is out of date, where the server has given a time. */
+  expiresAt: number
+  /** It had something before the server came back. */
+  isDoubted: boolean
+  /** The read that is under way. */
+  reading: Promise<void> | undefined
+  /** The connection that has reported a change while it was read. */
+  stale: ServerConnection | undefined
+  /** It is read because a process says that it has changed. */
+  isReported: boolean
+  /** The pause after a read that changed nothing. */
+  pauseMs: number
+  pauseEndsAt: number
+  /** A read that waits for the end of the pause. */
+  paused: Timer | undefined
+}
+
+/** What the owner of the lists is told. */
+export interface ListEvents {
+  /** These have changed. */
+  readonly onChange: (kinds: readonly ListKind[]) => void
+  /** What was asked for has been read, or could not be. */
+  readonly onRead: () => void
+  /** That is so of one list. */
+  readonly onNews: () => void
+}
+
+/** Holds the lists of a lane, and keeps them up to date. */
+export class ServerLists {
+  readonly #context: ServerContext
+  readonly #sharing: Sharing
+  readonly #events: ListEvents
+  readonly #states: ReadonlyMap<ListKind, ListState>
+  readonly #known = new Set<ListKind>()
+  /** The lists that were read, and those that the server does not have. */
+  readonly known: ReadonlySet<ListKind> = this.#known
+  readonly #failures = new Map<ListKind, ListFailure>()
+  /** Why a list could not be read the last time. */
+  readonly failures: ReadonlyMap<ListKind, ListFailure> = this.#failures
+  /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
+  ownTool: ListItem | undefined
+
+  /** Whether what this server says is kept for the next start, and not only what the processes of other lanes say. */
+  readonly #keeps: boolean
+  /** Whether a description of an earlier start was there at this one. */
+  readonly wasKept: boolean
+  /** The facts of an earlier run, until this start has ended. */
+  #before: KeptFacts | undefined
+  /** The description that is shown until then. */
+  #shown: Described | undefined
+  /** The server has answered or failed. */
+  #isOver = false
+
+  /** The connection of the process whose lists these are. */
+  #connection: ServerConnection | undefined
+  #capabilities: ServerCapabilities | undefined
+  /** Resolves when the reads that the start of a process began have ended. */
+  opening: Promise<void> = Promise.resolve()
+  /** Readings of several lists that are under way. */
+  #rounds = 0
+  #retries = 0
+  #retry: Timer | undefined
+  /** The login that the server wants. */
+  #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
+  /** The wait of calls that need the lists, and how many lists were missing when it began. */
+  #hurried: { readonly over: LazyPromise<void>; readonly missing: number } | undefined
+
+  constructor(context: ServerContext, sharing: Sharing, isKept: boolean, events: ListEvents) {
+    this.#context = context
+    this.#sharing = sharing
+    this.#events = events
+    this.#states = new Map(listKinds.map((kind) => [kind, newState()]))
+    this.#keeps = isKept
+    const { kept, described } = context.keptLists
+    this.#before = kept
+    this.wasKept = described !== undefined
+    if (described !== undefined) this.borrow(described)
+  }
+
+  /** The items that the server has, or had. */
+  items(kind: ListKind): readonly ListItem[] {
+    return this.#state(kind).items
+  }
+
+  /** Whether the names of tools and prompts have been read at least once. */
+  get hasNames(): boolean {
+    return this.known.has('tools') && this.known.has('prompts')
+  }
+
+  listedAt(kind: ListKind): number | undefined {
+    return this.#state(kind).listedAt
+  }
+
+  /** Resolves when the read of this list that is under way has ended; undefined when there is none. */
+  reading(kind: ListKind): Promise<void> | undefined {
+    return this.#state(kind).reading
+  }
+
+  /** Whether something is being read, or about to be. */
+  get busy(): boolean {
+    return this.#rounds > 0 || this.#retry !== undefined
+  }
+
+  /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
+  get failure(): ListFailure | undefined {
+    const [why] = this.failures.values()
+    return why ?? this.#login?.why
+  }
+
+  /** Lists a tool of the proxy's own, unless the server has one of that name. */
+  showOwnTool(tool: ListItem): void {
+    if (this.ownTool === tool || this.items('tools').some(({ key }) => key === tool.key)) return
+    this.ownTool = tool
+    this.#events.onChange(['tools'])
+  }
+
+  // What was said before this start, or by another process.
+
+  /** The server's description of before its start, while that is shown. */
+  get keptFacts(): ServerFacts | undefined {
+    return this.#shown?.facts
+  }
+
+  /** Whether what is shown was said in this run, by another process. */
+  get isBorrowed(): boolean {
+    return this.#shown?.isCurrent === true
+  }
+
+  get before(): Before {
+    return beforeOf(this.#before, this.#shown !== undefined)
+  }
+
+  /** Whether this list was kept: one that could not be read then is not known. */
+  isKept(kind: ListKind): boolean {
+    return this.#shown?.lists.has(kind) === true
+  }
+
+  /** Shows what the server listed in an earlier start, or to other clients, until it has been asked. */
+  borrow(described: Described): void {
+    if (this.#isOver) return
+    // A list that only the one before has stays.
+    this.#shown = { ...described, lists: new Map([...(this.#shown?.lists ?? []), ...described.lists]) }
+    for (const [kind, items] of described.lists) {
+      const state = this.#state(kind)
+      const isSame = state.items.length === items.length
+      if (!isSame || !state.items.every((item, at) => isSameItem(item, items[at]))) state.items = items
+    }
+  }
+
+  /** The server has said what it is and has; that is kept for the next start. */
+  confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
+    this.endKept()
+    const { kept, keptLists } = this.#context
+    if (!this.#keeps && keptLists.facts !== undefined) return
+    const isNew = keptLists.described === undefined
+    keptLists.confirmed(said)
+    // A client may kill the proxy as soon as it has a list.
+    if (isNew) void kept.flush()
+  }
+
+  /**
+   * The first attempt has failed, so the next start does not wait for the server.
+   *
+   * The facts of an earlier run are not shown any more. Those of another process of this run stay, as after a crash.
+   */
+  startFailed(why: string): void {
+    if (this.#isOver) return
+    this.#context.keptLists.failed(why)
+    if (this.isBorrowed) return
+    this.endKept()
+    const forgotten = listKinds.filter((kind) => {
+      const { items, listedAt } = this.#state(kind)
+      return items.length > 0 && listedAt === undefined
+    })
+    for (const kind of forgotten) this.#state(kind).items = NOTHING
+    this.#events.onChange(forgotten)
+  }
+
+  /** From now on nothing is shown that was kept. */
+  endKept(): void {
+    this.#isOver = true
+    this.#before = undefined
+    this.#shown = undefined
+  }
+
+  // Reads.
+
+  /** A process is ready, and its lists are read; of a further one only while the first is not there. */
+  opened(connection: ServerConnection, capabilities: ServerCapabilities, isFirst: boolean): void {
+    if (!isFirst && this.#connection !== undefined) return
+    this.#endLogin()
+    this.#connection = connection
+    this.#capabilities = capabilities
+    this.#retries = 0
+    for (const kind of listKinds) {
+      const state = this.#state(kind)
+      if (state.listedAt !== undefined || !offers(capabilities, kind)) this.#known.add(kind)
+      else this.#known.delete(kind)
+      // A server that lists nothing now may still be starting.
+      if (state.items.length > 0) state.isDoubted = true
+    }
+    this.opening = this.#refresh(connection, listKinds)
+  }
+
+  /** A client wants these lists: an expired one is shown and read anew, unless the server reports changes. */
+  renew(kinds: readonly ListKind[]): void {
+    const now = this.#context.runtime.now()
+    const old = kinds.filter((kind) => {
+      const isReported = this.#capabilities?.changes.includes(kind) === true
+      return !isReported && !this.failures.has(kind) && Math.round(this.#state(kind).expiresAt - now) <= 0
+    })
+    if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
+  }
+
+  /**
+   * Reads the missing lists now, and a few times more; resolves when one of them has been read, or the tries are used up.
+   */
+  hurry(): Promise<void> {
+    const missing = this.failures.size
+    if (this.#connection === undefined || this.hasNames || missing === 0) return Promise.resolve()
+    if (this.#hurried !== undefined) return this.#hurried.over.promise
+    const over = new LazyPromise<void>()
+    this.#hurried = { over, missing }
+    this.#cancelRetry()
+    this.#retries = 0
+    void this.#refresh(this.#connection, [...this.failures.keys()])
+    return over.promise
+  }
+
+  /** A process says that these have changed. */
+  changed(connection: ServerConnection, kinds: readonly ListKind[]): void {
+    const due = kinds.filter((kind) => {
+      const state = this.#state(kind)
+      state.isReported = true
+      const waitMs = state.pauseEndsAt - this.#context.runtime.now()
+      if (waitMs <= 0) return true
+      state.paused ??= this.#context.runtime.setTimer(waitMs, () => {
+        state.paused = undefined
+        void this.#refresh(connection, [kind])
+      })
+      return false
+    })
+    if (due.length > 0) void this.#refresh(connection, due)
+  }
+
+  /** Notifications of changes may have been lost, so the lists are read again. */
+  missed(connection: ServerConnection): void {
+    const kinds = this.#capabilities?.changes ?? []
+    if (connection === this.#connection && kinds.length > 0) void this.#refresh(connection, kinds)
+  }
+
+  /** The server wants a login during its session: after a login its lists are read again. */
+  loginNeeded(connection: ServerConnection, why: ListFailure): void {
+    const { logins } = this.#context
+    if (logins === undefined || connection !== this.#connection || this.#login !== undefined) return
+    if (logins.tool !== undefined) this.showOwnTool(logins.tool.item)
+    const watch = logins.onChange(() => {
+      this.#login = undefined
+      if (this.#connection !== undefined) void this.#refresh(this.#connection, listKinds)
+    })
+    this.#login = { why, watch }
+  }
+
+  /** Nothing more is read; with a connection, only where the lists are those of its process. */
+  close(connection: ServerConnection | undefined = this.#connection): void {
+    if (connection !== this.#connection) return
+    this.#connection = undefined
+    for (const state of this.#states.values()) {
+      state.paused?.cancel()
+      state.paused = undefined
+      state.pauseMs = 0
+      state.pauseEndsAt = -Infinity
+    }
+    this.#cancelRetry()
+    this.#endLogin()
+    this.#endHurry()
+  }
+
+  /** Each list is shown as soon as it has been read: tools need not wait for resources. */
+  async #refresh(connection: ServerConnection, kinds: readonly ListKind[]): Promise<void> {
+    const capabilities = this.#capabilities
+    if (capabilities === undefined) return
+    this.#rounds++
+    await Promise.all(kinds.map((kind) => this.#readOnce(connection, capabilities, kind)))
+    this.#rounds--
+    this.#events.onRead()
+    const { size } = this.failures
+    if (size === 0) this.#retries = 0
+    else if (this.#connection !== undefined) {
+      const wanted = [...this.failures.values()].find(({ reason }) => reason === 'login-required')
+      if (wanted === undefined) this.#scheduleRetry()
+      else this.loginNeeded(connection, wanted)
+    }
+    if (this.#hurried === undefined) return
+    const isLess = size < this.#hurried.missing
+    if (isLess || this.#retries >= HURRIED_TRIES || this.#login !== undefined) this.#endHurry()
+  }
+
+  /**
+   * One read at a time for each list: a change that is announced during a read makes it read once more.
+   *
+   * Calls wait for what this gives. A server that announces one change after the other does not keep them waiting: the
+   * further reads are a reading of their own.
+   */
+  #readOnce(connection: ServerConnection, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
+    const state = this.#state(kind)
+    if (state.reading !== undefined) {
+      state.stale = connection
+      return state.reading
+    }
+    state.reading = this.#readUntilFresh(connection, capabilities, kind).finally(() => {
+      state.reading = undefined
+      this.#events.onNews()
+      if (state.stale !== undefined) this.changed(state.stale, [kind])
+    })
+    return state.reading
+  }
+
+  async #readUntilFresh(
+    first: ServerConnection,
+    capabilities: ServerCapabilities,
+    kind: ListKind,
+  ): Promise<void> {
+    const state = this.#state(kind)
+    let connection: ServerConnection | undefined = first
+    for (let reads = 0; connection !== undefined && reads < READS_MAX; reads++) {
+      state.stale = undefined
+      const { items: before } = state
+      const tool = this.ownTool
+      try {
+        if (offers(capabilities, kind)) await this.#readFrom(connection, kind, state)
+        else this.#accept(kind, state, [])
+      } catch (error) {
+        this.#failed(kind, error)
+        // It may be the session that is not found: a request that every server answers finds out, and begins another one.
+        if (isNotFound(error) && !connection.isTyped) void connection.ask('ping', '{}').catch(() => {})
+      }
+      const hasChanged = state.items !== before
+      // Not later: clients must be able to call what they are shown, even if the list is read once more.
+      if (hasChanged || (kind === 'tools' && this.ownTool !== tool)) this.#events.onChange([kind])
+      connection = state.stale
+      if (state.isReported) this.#pause(state, hasChanged)
+    }
+  }
+
+  async #readFrom(connection: ServerConnection, kind: ListKind, state: ListState): Promise<void> {
+    const { items: before } = state
+    const { items, ttlMs } = await readList(this.#context, connection, kind, before.length === 0)
+    this.#accept(kind, state, items)
+    this.#known.add(kind)
+    if (state.items !== before) this.#tellOfTasks(state.items)
+    const now = this.#context.runtime.now()
+    state.listedAt ??= now
+    state.expiresAt = now + ttlMs
+  }
+
+  /** @throws UpstreamError when a server that had something may not be done with its start */
+  #accept(kind: ListKind, state: ListState, items: readonly ListItem[]): void {
+    if (items.length === 0 && state.isDoubted)
+      throw new UpstreamError(this.#context.service, 'invalid-answer', 'nothing is there any more')
+    state.isDoubted = false
+    this.#failures.delete(kind)
+    if (kind === 'tools') this.ownTool = undefined
+    const byKey = new Map(state.items.map((item) => [item.key, item]))
+    const merged = items.map((item) => {
+      const before = byKey.get(item.key)
+      return before !== undefined && isSameItem(before, item) ? before : item
+    })
+    const isSame =
+      merged.length === state.items.length && merged.every((item, at) => item === state.items[at])
+    if (!isSame) state.items = merged
+  }
+
+  /** A list has been read after a report. */
+  #pause(state: ListState, hasChanged: boolean): void {
+    state.isReported = false
+    const nextMs = Math.min(Math.max(2 * state.pauseMs, PAUSE_MS), PAUSE_MS_MAX)
+    state.pauseMs = hasChanged ? 0 : nextMs
+    state.pauseEndsAt = this.#context.runtime.now() + state.pauseMs
+  }
+
+  #failed(kind: ListKind, error: unknown): void {
+    const said = errorText(error)
+    // The log line names the server anyway.
+    const message = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
+    const reason = error instanceof UpstreamError ? error.reason : undefined
+    const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
+    this.#failures.set(kind, { message, reason, body })
+    const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
+    // A server that is being stopped cannot list: that is no warning.
+    this.#log(reason === 'shutting-down' ? 'debug' : 'warn', `${message}${kept}`)
+  }
+
+  #tellOfTasks(items: readonly ListItem[]): void {
+    const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
+    if (names.length === 0) return
+    const what = `${someOf(names)} can only be called as a task`
+    if (!keepsTasks(this.#sharing))
+      this.#log('info', `not listed: ${what}, and its clients share a process that may ask them`)
+    else if (this.#capabilities?.tasks === undefined)
+      this.#log('info', `not listed: ${what}, and the server does not offer tasks`)
+    else this.#log('info', `listed to clients with tasks only: ${what}`)
+  }
+
+  /** A server that cannot list now may be able to in a moment. */
+  #scheduleRetry(): void {
+    const { limits, runtime } = this.#context
+    const { retriesMax, retryMs, retryMsMax } = limits.lists
+    if (this.#retry !== undefined || this.#retries >= retriesMax) return
+    const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
+    this.#retry = runtime.setTimer(delayMs, () => {
+      this.#retry = undefined
+      // A server that still has nothing is believed.
+      if (this.#retries >= DOUBTED_RETRIES) for (const state of this.#states.values()) state.isDoubted = false
+      // The process may have been replaced meanwhile.
+      if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.failures.keys()])
+    })
+  }
+
+  #cancelRetry(): void {
+    this.#retry?.cancel()
+    this.#retry = undefined
+  }
+
+  #endLogin(): void {
+    this.#login?.watch.cancel()
+    this.#login = undefined
+  }
+
+  #endHurry(): void {
+    this.#hurried?.over.come()
+    this.#hurried = undefined
+  }
+
+  #state(kind: ListKind): ListState {
+    const state = this.#states.get(kind)
+    assert(state !== undefined)
+    return state
+  }
+
+  #log(level: LogRecord['level'], message: string): void {
+    this.#context.log({ level, service: this.#context.service, message })
+  }
+}
+
+function newState(): ListState {
+  return {
+    items: NOTHING,
+    listedAt: undefined,
+    expiresAt: Infinity,
+    isDoubted: false,
+    reading: undefined,
+    stale: undefined,
+    isReported: false,
+    pauseMs: 0,
+    pauseEndsAt: -Infinity,
+    paused: undefined,
+  }
+}
+
+function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
+  return kind === 'templates' ? capabilities.resources : capabilities[kind]
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof UpstreamError && error.details?.['status'] === 404
+}
