@@ -88,12 +88,11 @@ export function toEntry(name: string, nowMs: number, facts: KeptFacts): unknown 
 /** Undefined for everything that `toEntry` has not made. */
 export function fromEntry(entry: unknown): KeptFacts | undefined {
   if (!isObject(entry)) return undefined
-  const { starts, failure, isGivenUp, description: said } = entry
-  if (typeof starts !== 'number' || !Number.isSafeInteger(starts)) return undefined
+  const { failure, isGivenUp, description: said } = entry
   if (failure !== undefined && typeof failure !== 'string') return undefined
   const description = said === undefined ? undefined : toDescription(said)
   if (said !== undefined && description === undefined) return undefined
-  return { starts, failure, ...(isGivenUp === true && { isGivenUp }), description }
+  return { failure, ...(isGivenUp === true && { isGivenUp }), description }
 }
 
 function toDescription(said: unknown): SelfDescription | undefined {

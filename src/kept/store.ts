@@ -3,11 +3,10 @@
 // Nothing here is needed: without a folder, or on a full disk, the proxy goes on with what it has in memory. Several
 // processes with the same configuration may use the same file; each replaces it as a whole, with the entries of all.
 
-import { Buffer } from 'node:buffer'
 import { createHash, randomBytes } from 'node:crypto'
 import { type KeptLimits, limits as defaultLimits } from '../limits.js'
 import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
-import type { KeptFacts, KeptServer, KeptServers, SelfDescription } from '../upstream/contracts/kept.js'
+import type { KeptFacts, KeptServer, KeptServers } from '../upstream/contracts/kept.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { identityOf } from './identity.js'
 import { type KeptJson, decodeKept, encodeKept, fromEntry, keptId, toEntry, usedAt } from './kept-json.js'
@@ -35,79 +34,44 @@ export function keptFileName(source: string): string {
   return `${createHash('sha256').update(source).digest('hex').slice(0, 32)}.json`
 }
 
-/** Keeps the facts of every server of one proxy, or of all schemas of a gateway. */
-export class KeptStore implements KeptServers {
-  readonly #limits: KeptLimits
-  readonly #file: KeptFile | undefined
-  /** By the values that identify a server. */
-  readonly #servers = new Map<string, RememberedServer>()
-
-  constructor(limits: KeptLimits = defaultLimits.kept, disk?: KeptDisk) {
-    this.#limits = limits
-    this.#file = disk && new KeptFile(disk, limits)
-  }
-
-  of(config: ServerConfig): KeptServer {
-    const identity = identityOf(config)
-    const there = this.#servers.get(identity)
-    if (there !== undefined) return there
-    const file = config.keep ? this.#file : undefined
-    const server = new RememberedServer(config.name, identity, file)
-    this.#servers.set(identity, server)
-    const [oldest] = this.#servers.keys()
-    if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
-    return server
-  }
-
-  /** Resolves when everything that was kept until now is written. */
-  async flush(): Promise<void> {
-    await this.#file?.flush()
-  }
-
-  /** The same; nothing is written afterwards. */
-  async close(): Promise<void> {
-    await this.#file?.close()
-  }
-}
-
+/** A server, and what is known of it. */
 class RememberedServer implements KeptServer {
-  readonly #name: string
-  readonly #identity: string
-  readonly #file: KeptFile | undefined
+  readonly name: string
+  readonly identity: string
+  readonly #store: KeptStore
+  readonly #isOnDisk: boolean
   #facts: { readonly are: KeptFacts | undefined } | undefined
 
-  constructor(name: string, identity: string, file: KeptFile | undefined) {
-    this.#name = name
-    this.#identity = identity
-    this.#file = file
+  constructor(store: KeptStore, { name, keep }: ServerConfig, identity: string) {
+    this.name = name
+    this.identity = identity
+    this.#store = store
+    this.#isOnDisk = keep
   }
 
   get facts(): KeptFacts | undefined {
-    this.#facts ??= { are: this.#file?.load(this.#name, this.#identity) }
+    this.#facts ??= { are: this.#isOnDisk ? this.#store.load(this) : undefined }
     return this.#facts.are
   }
 
   keep(facts: KeptFacts): void {
     const before = this.facts
     this.#facts = { are: facts }
-    if (before === undefined || !isSameFacts(before, facts))
-      this.#file?.save(this.#name, this.#identity, facts)
+    if (this.#isOnDisk && (before === undefined || !isSameFacts(before, facts))) this.#store.save(this, facts)
   }
 }
 
-interface Unsaved {
-  readonly name: string
-  readonly facts: KeptFacts
-}
-
-/** The file of one configuration. */
-class KeptFile {
-  readonly #disk: KeptDisk
+/** Keeps the facts of every server of one proxy, or of all schemas of a gateway. */
+export class KeptStore implements KeptServers {
   readonly #limits: KeptLimits
-  readonly #name: string
+  readonly #disk: KeptDisk | undefined
+  readonly #fileName: string
+  /** By the values that identify a server. */
+  readonly #servers = new Map<string, RememberedServer>()
+  /** The file as it was at the first look. */
   #read: { readonly json: KeptJson | undefined } | undefined
-  /** By identity; what is to be written. */
-  readonly #unsaved = new Map<string, Unsaved>()
+  /** What is to be written. */
+  readonly #unsaved = new Map<RememberedServer, KeptFacts>()
   #timer: Timer | undefined
   #waitMs = WRITE_WAIT_MS
   #writing: Promise<void> = Promise.resolve()
@@ -115,29 +79,43 @@ class KeptFile {
   #hasFailed = false
   #isClosed = false
 
-  constructor(disk: KeptDisk, limits: KeptLimits) {
-    this.#disk = disk
+  constructor(limits: KeptLimits = defaultLimits.kept, disk?: KeptDisk) {
     this.#limits = limits
-    this.#name = keptFileName(disk.source)
+    this.#disk = disk
+    this.#fileName = keptFileName(disk?.source ?? '')
   }
 
-  load(name: string, identity: string): KeptFacts | undefined {
-    this.#read ??= { json: this.#readJson()?.json }
+  of(config: ServerConfig): KeptServer {
+    const identity = identityOf(config)
+    const there = this.#servers.get(identity)
+    if (there !== undefined) return there
+    const server = new RememberedServer(this, config, identity)
+    this.#servers.set(identity, server)
+    const [oldest] = this.#servers.keys()
+    if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
+    return server
+  }
+
+  /** What an earlier run has kept of it. */
+  load(server: RememberedServer): KeptFacts | undefined {
+    if (this.#disk === undefined) return undefined
+    this.#read ??= { json: this.#readJson(this.#disk)?.json }
     const { json } = this.#read
-    const entry = json?.entries.get(keptId(json.salt, identity))
+    const entry = json?.entries.get(keptId(json.salt, server.identity))
     const facts = fromEntry(entry)
     // An entry that is used stays; once a day is often enough to write that.
     if (facts !== undefined && this.#disk.runtime.wallNow() - usedAt(entry) >= DAY_MS)
-      this.save(name, identity, facts)
+      this.save(server, facts)
     return facts
   }
 
-  save(name: string, identity: string, facts: KeptFacts): void {
-    if (this.#isClosed) return
-    this.#unsaved.set(identity, { name, facts })
+  save(server: RememberedServer, facts: KeptFacts): void {
+    if (this.#disk === undefined || this.#isClosed) return
+    this.#unsaved.set(server, facts)
     this.#timer ??= this.#disk.runtime.setTimer(this.#waitMs, () => void this.flush())
   }
 
+  /** Resolves when everything that was kept until now is written. */
   flush(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -145,56 +123,59 @@ class KeptFile {
     return this.#writing
   }
 
+  /** The same; nothing is written afterwards. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.flush()
   }
 
   async #flush(): Promise<void> {
-    if (this.#unsaved.size === 0) return
-    const unsaved = new Map(this.#unsaved)
+    const disk = this.#disk
+    if (disk === undefined || this.#unsaved.size === 0) return
+    const unsaved = [...this.#unsaved]
     this.#unsaved.clear()
     this.#waitMs = Math.min(2 * this.#waitMs, WRITE_WAIT_MS_MAX)
     try {
-      const why = await this.#disk.files.prepare()
-      if (why !== undefined) this.#failed('debug', `there is no folder for them: ${why}`)
-      else await this.#write(unsaved)
+      const why = await disk.files.prepare()
+      if (why !== undefined) this.#failed(disk, 'debug', `there is no folder for them: ${why}`)
+      else await this.#write(disk, unsaved)
     } catch (error) {
-      const why = errorText(error)
-      this.#failed('warn', `${why}; what servers list is kept in memory only`)
+      this.#failed(disk, 'warn', `${errorText(error)}; what servers list is kept in memory only`)
     }
   }
 
-  async #write(unsaved: ReadonlyMap<string, Unsaved>): Promise<void> {
-    const { files, runtime, source } = this.#disk
+  async #write(disk: KeptDisk, unsaved: readonly (readonly [RememberedServer, KeptFacts])[]): Promise<void> {
+    const { files, runtime, source } = disk
     const nowMs = runtime.wallNow()
     for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
-      const before = this.#readJson()
+      const before = this.#readJson(disk)
       const salt = before?.json?.salt ?? (runtime.secret ?? randomBytes)(16).toString('hex')
       const entries = new Map(before?.json?.entries)
-      for (const [identity, { name, facts }] of unsaved) {
+      for (const [{ name, identity }, facts] of unsaved) {
         const id = keptId(salt, identity)
         if (!isLearnedElsewhere(facts, fromEntry(entries.get(id))))
           entries.set(id, toEntry(name, nowMs, facts))
       }
       const bytes = encodeKept({ salt, entries }, source, nowMs, this.#limits)
-      if (await files.write(this.#name, bytes, before?.version)) break
+      if (await files.write(this.#fileName, bytes, before?.version)) break
     }
     if (this.#isTidy) return
     this.#isTidy = true
     await files.removeUnused(nowMs - this.#limits.unusedMsMax)
   }
 
-  #readJson(): { readonly json: KeptJson | undefined; readonly version: string } | undefined {
-    const found = this.#disk.files.read(this.#name, this.#limits.fileBytesMax)
+  #readJson({
+    files,
+  }: KeptDisk): { readonly json: KeptJson | undefined; readonly version: string } | undefined {
+    const found = files.read(this.#fileName, this.#limits.fileBytesMax)
     return found && { json: decodeKept(found.bytes), version: found.version }
   }
 
   /** Once: a disk that fails for one write fails for the next. */
-  #failed(level: 'warn' | 'debug', why: string): void {
+  #failed({ files, log }: KeptDisk, level: 'warn' | 'debug', why: string): void {
     if (this.#hasFailed) return
     this.#hasFailed = true
-    this.#disk.log({ level, message: `kept lists in ${this.#disk.files.folder}: ${why}` })
+    log({ level, message: `kept lists in ${files.folder}: ${why}` })
   }
 }
 
@@ -203,26 +184,8 @@ function isLearnedElsewhere(ours: KeptFacts, theirs: KeptFacts | undefined): boo
   return ours.description === undefined && ours.failure === undefined && theirs?.description !== undefined
 }
 
-function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
-  return (
-    one.starts === other.starts &&
-    one.failure === other.failure &&
-    one.isGivenUp === other.isGivenUp &&
-    isSameDescription(one.description, other.description)
-  )
-}
-
 /** Byte by byte. */
-function isSameDescription(one: SelfDescription | undefined, other: SelfDescription | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other
-  if (one.isShy !== other.isShy || one.lists.size !== other.lists.size) return false
-  if (!isSame([one.handshake], [other.handshake])) return false
-  return [...one.lists].every(([kind, items]) => isSame(items, other.lists.get(kind)))
-}
-
-const NOTHING = Buffer.alloc(0)
-
-function isSame(one: readonly Uint8Array[], other: readonly Uint8Array[] | undefined): boolean {
-  if (one.length !== other?.length) return false
-  return one.every((item, at) => Buffer.compare(item, other[at] ?? NOTHING) === 0)
+function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
+  const [text, otherText] = [one, other].map((facts) => JSON.stringify(toEntry('', 0, facts)))
+  return text === otherText
 }

@@ -51,7 +51,7 @@ describe('the report of kept lists', () => {
     ])
     await keep(home, config, {
       github: { ...factsOf(), description: { ...description, lists } },
-      slow: { starts: 1, failure: 'its own words', description: undefined },
+      slow: { failure: 'its own words', description: undefined },
       off: factsOf('a'),
     })
     const lines = keptReport(config, { HOME: home })

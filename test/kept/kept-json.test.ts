@@ -19,8 +19,6 @@ describe('an entry', () => {
   const cases: readonly (readonly [string, unknown])[] = [
     ['no object', 'text'],
     ['a list', []],
-    ['without its number of starts', entry({ starts: undefined })],
-    ['with half a start', entry({ starts: 0.5 })],
     ['whose failure is no text', entry({ failure: 1 })],
     ['whose description is no object', entry({ description: 1 })],
     ['whose handshake is no JSON', said({ handshake: '{' })],

@@ -46,7 +46,7 @@ describe('what servers said', () => {
   test('is there in the next life, by server, as the server wrote it', async () => {
     const machine = new Machine()
     const [one, other] = [serverOf({ command: 'x' }, {}, 'one'), serverOf({ command: 'x' }, {}, 'other')]
-    const failed = { starts: 2, failure: "'other' exited with code 3", description: undefined }
+    const failed = { failure: "'other' exited with code 3", description: undefined }
     const first = machine.start()
     const said = factsOf('plain', 'é 1.0')
     first.of(one).keep(said)
@@ -60,7 +60,7 @@ describe('what servers said', () => {
   test('is not lost to a process that ends later and knows nothing of it', async () => {
     const machine = new Machine()
     const [leaving, warmUp] = [machine.start(), machine.start()]
-    leaving.of(a).keep({ starts: 1, failure: undefined, isGivenUp: true, description: undefined })
+    leaving.of(a).keep({ failure: undefined, isGivenUp: true, description: undefined })
     warmUp.of(a).keep(factsOf('plain', '1'))
     await warmUp.close()
     await leaving.close()

@@ -92,7 +92,6 @@ function described(plan: ServerPlan, failure?: string): KeptFacts {
       .map(([kind, method, member]) => [kind, itemsOf(facts.listed(method, {}), member)]),
   )
   return {
-    starts: 0,
     failure,
     description: { handshake: Buffer.from(facts.described()), lists, isShy: false },
   }
@@ -117,7 +116,6 @@ function foreign(server: ServerPlan, word: string): KeptFacts {
   const spoken = Buffer.from(handshake).toString().slice(0, -1)
   const tools = ['work', word, `${word}-too`].map((name) => Buffer.from(`{"name":"${name}"}`))
   return {
-    starts: 0,
     failure: undefined,
     description: {
       handshake: Buffer.from(`${spoken},"instructions":"${word}"}`),

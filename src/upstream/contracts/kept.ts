@@ -15,11 +15,9 @@ export interface SelfDescription {
 
 /** The kept facts of one server. */
 export interface KeptFacts {
-  /** Starts since it was last described, or since the first. */
-  readonly starts: number
   /** Why its last start failed, unless the proxy ended it early. Lists do not wait for a server whose last start failed. */
   readonly failure: string | undefined
-  /** A client has given up a list that waited for the server, so the next start does not wait for it. */
+  /** A list went without the server, which did not answer: the next start does not wait for it. */
   readonly isGivenUp?: boolean
   /** Undefined when it has never listed, or has failed twice in a row. */
   readonly description: SelfDescription | undefined

@@ -9,7 +9,7 @@ import type { ListKind } from '../../mcp/methods.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { Before } from '../contracts/upstream.js'
 
-const NEVER_STARTED: KeptFacts = { starts: 0, failure: undefined, description: undefined }
+const NEVER_STARTED: KeptFacts = { failure: undefined, description: undefined }
 
 /** A server and its lists, as a lane shows them. */
 export interface Described {
@@ -59,7 +59,7 @@ export class KeptLists {
   /** The server has said what it is and has. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
     this.#isConfirmed = true
-    this.#kept.keep({ starts: 0, failure: undefined, description: this.#write(said) })
+    this.#kept.keep({ failure: undefined, description: this.#write(said) })
   }
 
   /** A list has gone without it; whether that is new. */
@@ -73,8 +73,8 @@ export class KeptLists {
   /** Its start has failed, and the proxy did not end it. */
   failed(why: string): void {
     if (this.#isConfirmed) return
-    const { starts = 0, failure, description } = this.kept ?? {}
-    this.#kept.keep({ starts, failure: why, description: failure === undefined ? description : undefined })
+    const { failure, description } = this.kept ?? {}
+    this.#kept.keep({ failure: why, description: failure === undefined ? description : undefined })
   }
 
   #read(description: SelfDescription): Described | undefined {

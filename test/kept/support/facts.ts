@@ -8,7 +8,6 @@ import type { ServerConfig } from '../../../src/upstream/contracts/server-config
 /** A server that has said what it is, with these tools and nothing else. */
 export function factsOf(...tools: string[]): KeptFacts {
   return {
-    starts: 0,
     failure: undefined,
     description: {
       handshake: Buffer.from('{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}'),
