@@ -67,7 +67,11 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
     case 'ping':
       return void client.request({ ...own, method: 'ping' }, () => '')
     case 'unknown':
-      return void client.request({ ...own, method: 'no/such', mustSucceed: false }, () => '')
+      // The only server may have the method, and says so when it has started.
+      return void client.request(
+        { ...own, method: 'no/such', budgetMs: GRACE_MS + OWN_MS, mustSucceed: false },
+        () => '',
+      )
     case 'roots':
       return client.notify('notifications/roots/list_changed')
     case 'garbage':
