@@ -3,6 +3,7 @@
 // The files decide which lists clients are shown. A file or folder of another user, one that others may write, and a
 // symbolic link are not used. Windows has no such modes; there the profile of a user belongs to that user alone.
 
+import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -17,18 +18,14 @@ import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { KeptFileContent, KeptFiles } from '../runtime/runtime.js'
-import { errorCode, errorText } from '../text/error-text.js'
+import { errorText } from '../text/error-text.js'
 
 /** Files of today, of the form before, and those that a process did not finish. */
 const OURS = /\.json$|\.lock$|\.kept$|^key$|\.tmp$/
 
-/** A process with the same number in another container may have taken the names of temporary files. */
-const ATTEMPTS_MAX = 100
-
 /** One folder; it is made before the first write. */
 export class FolderFiles implements KeptFiles {
   readonly folder: string
-  #temporary = 0
 
   constructor(folder: string) {
     this.folder = folder
@@ -56,8 +53,9 @@ export class FolderFiles implements KeptFiles {
   async write(name: string, bytes: Uint8Array, before: string | undefined): Promise<boolean> {
     this.#assertTrusted()
     const path = join(this.folder, name)
-    const temporary = await this.#writeNew(join(this.folder, `.${name}.${process.pid}`), bytes)
+    const temporary = join(this.folder, `.${name}.${randomUUID()}.tmp`)
     try {
+      await writeFile(temporary, bytes, { mode: 0o600, flag: 'wx' })
       // Both in one turn, so that hardly anything can come between them.
       if (versionAt(path) !== before) return false
       renameSync(temporary, path)
@@ -82,20 +80,6 @@ export class FolderFiles implements KeptFiles {
   #mistrust(): string | undefined {
     const found = lstatSync(this.folder)
     return found.isDirectory() ? whoElseWrites(found) : 'is not a folder; a link to one is not followed'
-  }
-
-  /** Each write has a temporary file, whose name no other write has. */
-  async #writeNew(beginning: string, bytes: Uint8Array): Promise<string> {
-    for (let attempt = 1; ; attempt++) {
-      const path = `${beginning}.${++this.#temporary}.tmp`
-      try {
-        await writeFile(path, bytes, { mode: 0o600, flag: 'wx' })
-        return path
-      } catch (error) {
-        if (errorCode(error) !== 'EEXIST') await rm(path, { force: true })
-        if (errorCode(error) !== 'EEXIST' || attempt === ATTEMPTS_MAX) throw error
-      }
-    }
   }
 }
 
