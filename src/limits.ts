@@ -162,6 +162,8 @@ export const limits: Limits = {
     // Long enough for a client that calls repeatedly without a session.
     remoteRestMs: 300_000,
     guestProcessesMax: 8,
+    // A process that only one client uses ends this long after the last call, response or stream of the client.
+    clientProcessIdleMs: 120_000,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
     // Of all schemas together.

@@ -34,7 +34,7 @@ export async function sandboxPlan(command: SandboxCommand, program: string): Pro
     prefix: false,
     describe: false,
     // The sandbox says itself what is wrong with arguments, in words that its clients know.
-    argumentErrors: 'off',
+    argumentChecks: 'off',
     sandbox: { ...found.sandbox, runtime },
   }
   const { cors } = read.server

@@ -20,18 +20,12 @@ import type {
 import { type Door, throughDoor } from './door.js'
 import { readAudit } from './audit.js'
 import { literal } from './expand.js'
-import {
-  inputsFields,
-  logFields,
-  loginFields,
-  rootFields,
-  sharedSandboxFields,
-  stdioFields,
-} from './fields.js'
+import { inputsFields, logFields, loginFields, rootFields, stdioFields } from './fields.js'
 import { findConfigFile, homeOf } from './file.js'
 import { readSchemas, serverPath } from './formats.js'
 import { readLimits } from './policy.js'
 import { readProfiles } from './profiles.js'
+import { sharedSandboxFields } from './process-sandbox.js'
 import { type FrontDefaults, hasUsers, needsToken, readFront } from './front.js'
 import { type Repeated, lineFinder } from './json-syntax.js'
 import { lockFileName, lockPlace, readLock } from './lock.js'
@@ -206,7 +200,7 @@ function readRoot(root: Section, given: ResolveContext & { readonly home: string
     known: editorVariables(context.folder, context.home),
     shared: {},
     lock,
-    sandbox: root.read(sharedSandboxFields, 'sandbox'),
+    programs: root.read(sharedSandboxFields, 'sandbox')?.programs,
     encryptsLogins: root.read(loginFields, 'tokens') === 'keyring',
     isGuarded: needsToken(server),
     timeoutMs: stdio.timeoutMs,

@@ -26,7 +26,6 @@ import type {
 } from './front-auth.js'
 import type {
   AuthValues,
-  CallTimeValues,
   HttpServerValues,
   OtherLoginValues,
   ServerValues,
@@ -63,8 +62,7 @@ type TypeOf<Kind> = {
 type AnyServerKeys = Keys<ServerValues> &
   Keys<SharedValues> & {
     readonly lock?: boolean | Keys<ServerLockValues> | undefined
-    readonly tools?:
-      (Keys<ToolFilter> & { readonly timeouts?: Readonly<Record<string, Keys<CallTimeValues>>> }) | undefined
+    readonly tools?: Keys<ToolFilter> | undefined
   }
 
 /** The address stands under one of three names. */
@@ -145,8 +143,7 @@ export type ConfigurationJson = Shape &
   Keys<RootValues> &
   Keys<SharedValues> & {
     readonly $schema?: string | undefined
-    /** The default of servers with `sandboxEnabled`. */
-    readonly sandbox?: ProcessSandboxJson | undefined
+    readonly sandbox?: Pick<ProcessSandboxJson, 'programs'> | undefined
     readonly server?:
       | (Keys<Omit<FrontValues, 'metrics' | 'ui' | 'tokens' | 'auth'>> & {
           readonly metrics?: Keys<MetricsValues> | undefined

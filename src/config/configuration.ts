@@ -119,8 +119,6 @@ export interface FrontConfig {
   readonly clientAddressField: string | undefined
   readonly cors: CorsConfig
   readonly ui: UiConfig
-  /** How long a connection of a client may lie idle between two requests, while there is room. */
-  readonly keepAliveTimeoutMs: number
   /** How long calls may finish once the proxy is asked to stop; undefined leaves it to the limits. */
   readonly drainTimeoutMs: number | undefined
   /** The token that clients of the HTTP front must present; never to be logged. */
@@ -196,10 +194,6 @@ export interface Configuration {
   readonly lock: LockPlace
   /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number | undefined
-  /** Whether the instructions name the servers that cannot be used. */
-  readonly nameUnavailable: boolean
-  /** How long a process that only one client uses outlives the client's last word; 0 is as long as the client. */
-  readonly sessionProcessIdleMs: number
   /** Most processes of servers at the same time; undefined leaves it to the limits. */
   readonly processesMax: number | undefined
   readonly warnings: readonly ConfigWarning[]

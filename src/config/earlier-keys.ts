@@ -1,8 +1,27 @@
-// Keys of earlier versions, with what to write in their place. A file that still has one starts, with a warning.
+// Keys of earlier versions and of other programs, with what to write in their place.
 
+/** A file that still has one of these starts, with a warning. */
 export const earlierKeys: ReadonlyMap<string, string> = new Map([
   ['spare', 'a session starts in a tenth of a second, so no machine is kept ready; take it out'],
   ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
   ['otlp', 'the variable OTEL_EXPORTER_OTLP_ENDPOINT names a collector; take it out'],
   ['listTtl', 'clients are told that lists are out of date at once; take it out'],
+  ['restartDelayMax', 'a restart waits 30 seconds at most; take it out'],
+  ['crashWindow', 'crashes count for a minute; take it out'],
+  ['crashHold', 'a program that keeps crashing is left alone for 30 seconds; take it out'],
+  ['listTimeout', '"startTimeout" is the longest time of a list too'],
+  ['timeouts', 'write "timeout" or "totalTimeout" of the server'],
+  ['argumentErrors', 'the revision of the client decides; "argumentChecks": "off" checks nothing'],
+  ['nameUnavailable', 'the instructions always name servers that cannot be used; take it out'],
+  ['sessionProcessIdleMs', 'a process of one client is kept for two minutes; take it out'],
+  ['keepAliveTimeout', 'a connection may lie idle for 620 seconds; take it out'],
+  ['assertionType', 'the grant decides: an ID token for id_jag, else a JWT; take it out'],
+  ['clientKeyId', 'take it out, and register one key at the authorization server'],
+])
+
+/** Without these a program would run with more rights than the file asks for, so that the start is refused. */
+export const refusedKeys: ReadonlyMap<string, string> = new Map([
+  ['sandboxEnabled', 'write "sandbox": { … } in the server, or take it out'],
+  ['allowRead', 'write "read"'],
+  ['allowWrite', 'write "write"'],
 ])

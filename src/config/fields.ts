@@ -13,8 +13,7 @@ import type {
   UiConfig,
 } from './configuration.js'
 import { type FrontAuthValues, frontAuthKind, publicUrl } from './front-auth.js'
-import { type Kind, boolean, choice, integer, list, milliseconds, size, text, timeout } from './kinds.js'
-import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
+import { type Kind, boolean, choice, integer, list, size, text, timeout } from './kinds.js'
 import type { InputConfig } from './references.js'
 import { type FieldsOf, type Rules, defaultsOf, field, object, objects, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
@@ -109,7 +108,6 @@ export interface FrontValues extends Pick<
   FrontConfig,
   'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'clientAddressField' | 'token' | 'publicUrl'
 > {
-  readonly keepAliveTimeout: number
   readonly drainTimeout: number | undefined
   readonly stateKey: string | undefined
   readonly previousStateKey: string | undefined
@@ -160,11 +158,6 @@ export const frontFields: FieldsOf<FrontValues> = {
   publicUrl: optional(
     publicUrl,
     'The address under which clients reach the HTTP front, as behind a reverse proxy; its host is one of allowedHosts.',
-  ),
-  keepAliveTimeout: field(
-    milliseconds(1),
-    620_000,
-    'How long a connection to the HTTP front may lie idle between two requests, in milliseconds, while there is room.',
   ),
   drainTimeout: optional(
     integer(0, 3_600_000),
@@ -253,25 +246,12 @@ export const logFields: FieldsOf<{ readonly logging: LoggingValues }> = {
   logging: field(object(loggingFields), defaultsOf(loggingFields), 'Logs.'),
 }
 
-export type RootValues = Pick<
-  Configuration,
-  'startupGraceMs' | 'nameUnavailable' | 'sessionProcessIdleMs' | 'processesMax'
->
+export type RootValues = Pick<Configuration, 'startupGraceMs' | 'processesMax'>
 
 export const rootFields: FieldsOf<RootValues> = {
   startupGraceMs: optional(
     integer(0, 600_000),
     'How long, in milliseconds, the first lists wait for servers that are still starting. Absent: as long as the client waits for an answer, and 1500 where lists are kept.',
-  ),
-  nameUnavailable: field(
-    boolean(),
-    true,
-    'Whether the instructions end with a line that names the servers which cannot be used, and why.',
-  ),
-  sessionProcessIdleMs: field(
-    integer(0, 86_400_000),
-    120_000,
-    'How long, in milliseconds, the processes of one client outlive its last call, response or stream. 0: as long as the client.',
   ),
   processesMax: optional(
     integer(1, 65_536),
@@ -285,14 +265,6 @@ export const loginFields: FieldsOf<{ readonly tokens: 'file' | 'keyring' }> = {
     choice('file', 'keyring'),
     'file',
     'What protects the tokens of logins to remote servers: a file that its owner alone can read, or beside that a key in the keyring of the system, which encrypts it.',
-  ),
-}
-
-/** The keys that servers share unless they have them. */
-export const sharedSandboxFields: FieldsOf<{ readonly sandbox: ProcessSandboxValue | undefined }> = {
-  sandbox: optional(
-    processSandboxKind,
-    'As in VS Code: the sandbox of servers with "sandboxEnabled" that have none of their own.',
   ),
 }
 

@@ -30,7 +30,6 @@ interface Overrides extends ExpansionSources {
 export function readFront(section: Section, sources: ExpansionSources, defaults: FrontDefaults): FrontConfig {
   const { env } = sources
   const {
-    keepAliveTimeout,
     drainTimeout,
     stateKey,
     previousStateKey,
@@ -56,7 +55,6 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     host: given(env, 'MCP_SERVER_HOST') ?? values.host,
     cors: readCors(section.section('cors'), overrides, defaults),
     ui: { ...ui, historyBytes: history },
-    keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, defaults.isAsked ? whole : overrides),
     tokens: tokens && readTokens(tokens, section),

@@ -12,7 +12,6 @@ import {
   loginFields,
   rootFields,
   schemaFields,
-  sharedSandboxFields,
   stdioFields,
 } from './fields.js'
 import { protocolsOfSse } from './remote-server.js'
@@ -20,6 +19,7 @@ import { namesOnOneLine, plainNames } from './named.js'
 import type { JsonSchema } from './kinds.js'
 import { limitsFields } from './policy.js'
 import { lockFields, serverLockFields } from './lock.js'
+import { sharedSandboxFields } from './process-sandbox.js'
 import { profileFields } from './profiles.js'
 import { ownTemplates, sandboxFields, templateFields, templateRules } from './sandbox-fields.js'
 import { type Field, type Rules, objectSchema, propertySchema, propertySchemas } from './section.js'

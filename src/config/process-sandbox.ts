@@ -10,27 +10,20 @@ import { type Kind, list, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { whatItIs } from './problems.js'
 import { hosts } from './sandbox-fields.js'
-import { type FieldsOf, Section, object, objectSchema, optional } from './section.js'
-import { isObject } from '../text/json-object.js'
+import { type FieldsOf, type Section, object, optional } from './section.js'
 
-/** As it stands in a file, in the words of this proxy or in those of VS Code. */
+/** As it stands in a file. */
 export interface ProcessSandboxValue {
   readonly network: NetworkValue | undefined
   readonly filesystem: FilesystemValue | undefined
   readonly programs: readonly string[] | undefined
 }
 
-type NetworkValue = 'none' | 'host' | readonly string[] | AllowedDomains
-
-interface AllowedDomains {
-  readonly allowedDomains: readonly string[] | undefined
-}
+type NetworkValue = ProcessSandbox['network']
 
 export interface FilesystemValue {
   readonly read: readonly string[] | undefined
   readonly write: readonly string[] | undefined
-  readonly allowRead: readonly string[] | undefined
-  readonly allowWrite: readonly string[] | undefined
 }
 
 const paths = list(text({ wanted: 'a path' }))
@@ -38,12 +31,6 @@ const paths = list(text({ wanted: 'a path' }))
 const filesystemFields: FieldsOf<FilesystemValue> = {
   read: optional(paths, 'Files and folders that the program may read. ${VAR} and ~ are expanded.'),
   write: optional(paths, 'Folders that it may read and write. ${VAR} and ~ are expanded.'),
-  allowRead: optional(paths, 'Another spelling of read.'),
-  allowWrite: optional(paths, 'Another spelling of write.'),
-}
-
-const domainFields: FieldsOf<AllowedDomains> = {
-  allowedDomains: optional(hosts, 'Another spelling of the list.'),
 }
 
 const words = ['none', 'host'] as const
@@ -51,13 +38,11 @@ const networkWanted = 'one of "none", "host", or a list of hosts like ["api.exam
 
 const networkKind: Kind<NetworkValue> = {
   wanted: networkWanted,
-  schema: { anyOf: [{ enum: words }, hosts.schema, objectSchema(domainFields)] },
+  schema: { anyOf: [{ enum: words }, hosts.schema] },
   read: (value, spot) => {
     const word = words.find((each) => each === value)
     if (word !== undefined) return word
     if (Array.isArray(value)) return hosts.read(value, spot)
-    if (isObject(value))
-      return Section.of(value, spot.path, spot.findings)?.readOnly(domainFields, undefined, true)
     spot.findings.problem(spot.path, whatItIs(value), `must be ${networkWanted}`)
     return undefined
   },
@@ -79,6 +64,16 @@ const sandboxFields: FieldsOf<ProcessSandboxValue> = {
   ),
 }
 
+/** The key beside the servers, for all of them. */
+export const sharedSandboxFields: FieldsOf<{
+  readonly sandbox: Pick<ProcessSandboxValue, 'programs'> | undefined
+}> = {
+  sandbox: optional(
+    object({ programs: sandboxFields.programs }, undefined, { isClosed: true }),
+    'What all sandboxes have in common.',
+  ),
+}
+
 export const processSandboxKind: Kind<ProcessSandboxValue> = object(
   sandboxFields,
   'an object like { "network": ["api.example.com"], "filesystem": { "read": ["/srv"], "write": [] } }',
@@ -91,6 +86,8 @@ export interface ServerOrigin extends PathBase {
   /** The file, or what stands in its place. */
   readonly source: string
   readonly schema: string
+  /** Folders for programs of sandboxes, for servers that name none. */
+  readonly programs: readonly string[] | undefined
 }
 
 /** The home of a server of this file and schema alone; the name may have characters that a path has not. */
@@ -104,33 +101,22 @@ function folderOf(name: string, { source, folder, schema }: ServerOrigin): strin
 export function processSandbox(
   name: string,
   section: Section,
-  {
-    sandbox,
-    sandboxEnabled,
-  }: { sandbox: ProcessSandboxValue | undefined; sandboxEnabled: boolean | undefined },
-  shared: ProcessSandboxValue | undefined,
+  sandbox: ProcessSandboxValue | undefined,
   expansion: Expansion,
   origin: ServerOrigin,
 ): ProcessSandbox | undefined {
-  if (sandboxEnabled === false || (sandbox === undefined && sandboxEnabled === undefined)) return undefined
-  const { network, filesystem } = sandbox ?? shared ?? {}
-  const programs = sandbox?.programs ?? shared?.programs
+  if (sandbox === undefined) return undefined
+  const { network = [], filesystem, programs = origin.programs } = sandbox
   if (network === 'host')
     section.warn('sandbox', 'has the network "host": the program reaches whatever this machine can reach')
-  const whole = (...lists: readonly (readonly string[] | undefined)[]): string[] =>
-    lists.flatMap((each = []) => each.map((path) => absolute(expansion.text(path), origin)))
+  const whole = (paths: readonly string[] = []): string[] =>
+    paths.map((path) => absolute(expansion.text(path), origin))
   return {
     home: join(sandboxedFolder(origin.home), folderOf(name, origin)),
-    network: hostsOf(network),
-    read: whole(filesystem?.read, filesystem?.allowRead),
-    write: whole(filesystem?.write, filesystem?.allowWrite),
+    network: network.length === 0 ? 'none' : network,
+    read: whole(filesystem?.read),
+    write: whole(filesystem?.write),
     programs: whole(programs),
     untrusted: [],
   }
-}
-
-function hostsOf(network: NetworkValue | undefined): ProcessSandbox['network'] {
-  if (network === undefined || typeof network === 'string') return network ?? 'none'
-  const names = 'allowedDomains' in network ? (network.allowedDomains ?? []) : network
-  return names.length === 0 ? 'none' : names
 }

@@ -152,7 +152,6 @@ function readLogin(
     clientId: own?.clientId ?? other?.clientId,
     clientSecret: secret && expansion.text(secret),
     clientKey: own?.clientKey && expansion.text(own.clientKey),
-    clientKeyId: own?.clientKeyId,
     clientMetadataUrl: own?.clientMetadataUrl,
     scope: own?.scope ?? scopes,
     issuer: own?.issuer,
@@ -190,7 +189,6 @@ function readUnattended(auth: AuthValues, expansion: Expansion, base: PathBase):
     assertion: assertion && expansion.text(assertion),
     assertionFile:
       assertionFile === undefined ? undefined : absoluteFile(expansion.text(assertionFile), base),
-    assertionType: auth.assertionType ?? (kind === 'id_jag' ? 'id_token' : 'jwt'),
     identityProvider: identityProvider && {
       ...identityProvider,
       clientSecret: identityProvider.clientSecret && expansion.text(identityProvider.clientSecret),

@@ -13,7 +13,6 @@ import type { Expanded, Expansion } from './expand.js'
 import { readJson } from './json-syntax.js'
 import { plainNames, readNamed } from './named.js'
 import { type PathBase, absolute } from './paths.js'
-import type { ProcessSandboxValue } from './process-sandbox.js'
 import { type Findings, switchOf } from './problems.js'
 import {
   type SandboxValues,
@@ -30,7 +29,7 @@ import type { Section } from './section.js'
 /** The sources of the values of a sandbox, in addition to its section. */
 export interface SandboxContext extends PathBase {
   /** Of the file. */
-  readonly sandbox: ProcessSandboxValue | undefined
+  readonly programs: readonly string[] | undefined
   readonly env: Environment
   /** Whether clients of the HTTP front show who they are. */
   readonly isGuarded: boolean
@@ -103,7 +102,7 @@ function settingsOf(
     machineStartTimeoutMs: values.sandboxStartTimeout * 1000,
     executionTimeoutMs: values.executionTimeout * 1000,
     executionTimeoutMsMax,
-    programs: (context.sandbox?.programs ?? []).map((path) => absolute(expansion.text(path), context)),
+    programs: (context.programs ?? []).map((path) => absolute(expansion.text(path), context)),
     volumes: values.volumes.map((written) => volumeOf(expansion.text(written), context)),
     runAs: values.runAs,
     network: sandboxNetwork(section, values),

@@ -1,7 +1,7 @@
 // Reads one JSON object of a configuration, field by field.
 
 import { nearest } from '../text/nearest.js'
-import { earlierKeys } from './earlier-keys.js'
+import { earlierKeys, refusedKeys } from './earlier-keys.js'
 import { type JsonSchema, type Kind } from './kinds.js'
 import { type Findings, whatItIs } from './problems.js'
 import { isObject } from '../text/json-object.js'
@@ -265,10 +265,11 @@ export class Section {
     for (const key of Object.keys(this.#members)) {
       if (this.#known.has(key) || key === '$comment') continue
       const replacement = earlierKeys.get(key)
-      const hint = hints.get(key) ?? this.#keysLike(key)
+      const refused = refusedKeys.get(key)
+      const hint = refused ?? hints.get(key) ?? this.#keysLike(key)
       if (replacement !== undefined)
         this.warn(key, `is a key of an earlier version and is ignored; ${replacement}`)
-      else if (isClosed) this.problem(key, 'is not a known key here', hint)
+      else if (isClosed || refused !== undefined) this.problem(key, 'is not a known key here', hint)
       else this.warn(key, `is not a known key here and is ignored; ${hint}`)
     }
   }

@@ -12,6 +12,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 import { handshakeRevisions, latestStateless } from '../mcp/revisions.js'
 import {
+  type Kind,
   type NameRule,
   boolean,
   choice,
@@ -34,23 +35,30 @@ const pauseMsMax = 3_600_000
 const names = list(text())
 
 /** The keys of a server that may also stand beside `mcpServers`, for all servers there. */
-export type SharedValues = Pick<
-  ServerCommon,
-  'prefix' | 'describe' | 'argumentErrors' | 'argumentChecks' | 'confirm'
->
+export type SharedValues = Pick<ServerCommon, 'prefix' | 'describe' | 'argumentChecks' | 'confirm'>
+
+const onOrOff = choice('on', 'off')
+
+const argumentChecks: Kind<'on' | 'off'> = {
+  ...onOrOff,
+  read: (value, spot) => {
+    if (value !== 'strict') return onOrOff.read(value === 'lenient' ? 'on' : value, spot)
+    spot.findings.problem(
+      spot.path,
+      'is "strict", which is gone',
+      'write "on", by which arguments pass that a tolerant server puts right itself',
+    )
+    return undefined
+  },
+}
 
 export const sharedFields: FieldsOf<SharedValues> = {
   prefix: field(boolean(), true, 'Public names are server__name; false passes names through untouched.'),
   describe: field(boolean(), true, 'Descriptions of tools begin with [server].'),
-  argumentErrors: field(
-    choice('auto', 'protocol', 'tool', 'off'),
-    'auto',
-    'How arguments that fail a schema are answered; auto follows the revision of the client.',
-  ),
   argumentChecks: field(
-    choice('lenient', 'strict'),
-    'lenient',
-    'Whether arguments pass that fail a schema but that a tolerant server puts right itself.',
+    argumentChecks,
+    'on',
+    'Whether arguments that fail the schema of their tool are refused, except those that a tolerant server puts right itself.',
   ),
   confirm: field(
     confirmRules,
@@ -69,7 +77,6 @@ export interface ServerValues extends CallTimeValues, Pick<ServerCommon, 'disabl
   readonly enabled: boolean
   readonly protocol: string
   readonly startTimeout: number
-  readonly listTimeout: number
 }
 
 /** `protocol` as files write it -> what the server is taken to speak. */
@@ -98,8 +105,11 @@ export const serverFields: FieldsOf<ServerValues> = {
     'auto',
     'What the server speaks; auto asks it, legacy begins with initialize, a version with a handshake offers that version, and one without asks for nothing else.',
   ),
-  startTimeout: field(time, startMs, 'Longest time for a start and the handshake, in milliseconds.'),
-  listTimeout: field(time, startMs, 'Longest time for reading one list with all its pages, in milliseconds.'),
+  startTimeout: field(
+    time,
+    startMs,
+    'Longest time for a start with the handshake, and for reading one list, in milliseconds.',
+  ),
   timeout: optional(
     timeout(),
     'Longest time for a call in milliseconds, extended by progress. Absent: cli.stdio.timeout.',
@@ -110,23 +120,7 @@ export const serverFields: FieldsOf<ServerValues> = {
   ),
 }
 
-const toolTimeFields: FieldsOf<CallTimeValues> = {
-  timeout: optional(
-    timeout(),
-    "Longest time for a call of this tool, extended by progress. Absent: the server's.",
-  ),
-  totalTimeout: optional(
-    time,
-    "Longest time for a call of this tool, whatever its progress. Absent: the server's, or timeout where that is longer.",
-  ),
-}
-
-/** Which tools clients see, and how long they may take. */
-export interface ToolValues extends ToolFilter {
-  readonly timeouts: ReadonlyMap<string, CallTimeValues>
-}
-
-const toolFields: FieldsOf<ToolValues> = {
+const toolFields: FieldsOf<ToolFilter> = {
   allow: optional(names, "Only these tools are shown, by the server's own names."),
   deny: field(names, [], 'These tools are hidden.'),
   rename: field(
@@ -134,20 +128,11 @@ const toolFields: FieldsOf<ToolValues> = {
     new Map(),
     "The server's own name of a tool -> the name that clients see.",
   ),
-  timeouts: field(
-    map(toolNames, object(toolTimeFields), 'an object'),
-    new Map(),
-    "The server's own name of a tool -> how long a call of it may take.",
-  ),
 }
 
 /** The key `tools` of every server. */
-export const toolsFields: FieldsOf<{ readonly tools: ToolValues }> = {
-  tools: field(
-    object(toolFields),
-    defaultsOf(toolFields),
-    'Which tools clients see, under which names, and how long they may take.',
-  ),
+export const toolsFields: FieldsOf<{ readonly tools: ToolFilter }> = {
+  tools: field(object(toolFields), defaultsOf(toolFields), 'Which tools clients see, and under which names.'),
 }
 
 const file = text({ wanted: 'a file' })
@@ -174,10 +159,8 @@ interface LoginValues {
   readonly clientSecret: string | undefined
   readonly grant: LoginGrant | undefined
   readonly clientKey: string | undefined
-  readonly clientKeyId: string | undefined
   readonly assertion: string | undefined
   readonly assertionFile: string | undefined
-  readonly assertionType: UnattendedGrant['assertionType'] | undefined
   readonly identityProvider: IdentityProvider | undefined
   readonly clientMetadataUrl: string | undefined
   readonly scope: string | undefined
@@ -220,16 +203,11 @@ const authFields: FieldsOf<AuthValues> = {
     text({ secret: true }),
     'A private key (PEM) with which the client signs, in place of its secret. ${VAR} is expanded.',
   ),
-  clientKeyId: optional(text(), 'The id of that key, where the authorization server knows several.'),
   assertion: optional(
     text({ secret: true }),
     'The token that is shown for access tokens, of the grants jwt_bearer, token_exchange and id_jag. ${VAR} is expanded.',
   ),
   assertionFile: optional(text(), 'A file with that token, read whenever it is shown. ${VAR} is expanded.'),
-  assertionType: optional(
-    choice('jwt', 'access_token', 'id_token'),
-    'What that token is. Absent: id_token for id_jag, else jwt.',
-  ),
   identityProvider: optional(
     object(identityProviderFields, undefined, { required: ['issuer'], isClosed: true }),
     'The authorization server that turns the token into one for the authorization server, of the grant id_jag.',

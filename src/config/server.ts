@@ -6,7 +6,6 @@ import { type Expanded, Expansion } from './expand.js'
 import { type LockSettings, readServerLock } from './lock.js'
 import { wholeFileKeyHints } from './misplaced-keys.js'
 import { type References, unresolved } from './references.js'
-import type { ProcessSandboxValue } from './process-sandbox.js'
 import { whatItIs } from './problems.js'
 import { type RemoteContext, readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
@@ -45,10 +44,10 @@ export interface SchemaContext extends RemoteContext {
   readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
   readonly shared: Partial<SharedValues>
+  /** Folders for programs of sandboxes. */
+  readonly programs: readonly string[] | undefined
   /** For servers without a key of their own. */
   readonly lock: LockSettings
-  /** From the file, the default of servers with `sandboxEnabled`. */
-  readonly sandbox: ProcessSandboxValue | undefined
   /** Whether clients of the HTTP front show who they are. */
   readonly isGuarded: boolean
   /** The time-out of servers that set none. */
@@ -145,7 +144,6 @@ function readCommon(
   const values = section.readAll(serverFields)
   const settableIn = isTimeoutWritten ? undefined : `'${name}' in ${source}`
   const times = callTimes(values, { timeoutMs, totalTimeoutMs, settableIn }, timeoutMsForAll)
-  const { timeouts, ...tools } = section.read(toolsFields, 'tools')
   const lock = readServerLock(section, settings)
   const hasDefault = section.has('command') && !section.has('startTimeout')
   return {
@@ -157,10 +155,9 @@ function readCommon(
     revision: handshakeRevision(values.protocol)?.version,
     startTimeoutMs: values.startTimeout,
     firstStartTimeoutMs: hasDefault ? FIRST_START_MS : values.startTimeout,
-    listTimeoutMs: values.listTimeout,
+    listTimeoutMs: values.startTimeout,
     ...times,
-    toolTimes: new Map([...timeouts].map(([tool, own]) => [tool, callTimes(own, times, timeoutMsForAll)])),
-    tools,
+    tools: section.read(toolsFields, 'tools'),
     ...section.readAll(sharedFields, shared),
     ...(lock !== undefined && { lock }),
   }

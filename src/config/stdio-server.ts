@@ -1,7 +1,7 @@
 // A server of the file that is started as a program: every key of it, and how it is read.
 
 import process from 'node:process'
-import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
+import type { ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { readLoginVariables } from './login-variables.js'
 import { boolean, choice, integer, list, map, milliseconds, or, text } from './kinds.js'
@@ -21,9 +21,8 @@ export function readStdio(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  context: ServerOrigin & { readonly sandbox: ProcessSandboxValue | undefined },
+  base: ServerOrigin,
 ): StdioServerConfig {
-  const base: PathBase = context
   section.check(stdioServerRules, stdioServerFields)
   const values = section.readAll(stdioServerFields)
   if (commandLine.test(values.command)) warnOfCommandLine(section, values.command)
@@ -33,7 +32,7 @@ export function readStdio(
   const { plain, logins } = readLoginVariables(section, values.env, expansion)
   const env = new Map([...file.values, ...expansion.map(plain)])
   const cwd = values.cwd === undefined ? base.folder : absolute(expansion.text(values.cwd), base)
-  const sandbox = processSandbox(common.name, section, values, context.sandbox, expansion, context)
+  const sandbox = processSandbox(common.name, section, values.sandbox, expansion, base)
   const secrets = [...secretsOfEnv(env), ...secretsOfArguments(args)]
   const said = expansion.result(secrets, command === '' ? 'the command is empty' : undefined)
   return {
@@ -49,7 +48,7 @@ export function readStdio(
     cwd,
     restart: values.restart,
     restartDelayMs: values.restartDelay,
-    restartLimits: restartLimits(values),
+    crashesMax: values.crashesMax,
     concurrency: values.concurrency,
     processes: values.processes,
     isolation: values.isolation,
@@ -86,21 +85,6 @@ function warnOfCommandLine(section: Section, written: string): void {
 function readVariables(section: Section, path: string, expansion: Expansion, base: PathBase): EnvFile {
   const isKnown = path !== '' && expansion.missing === undefined && !expansion.isPartial
   return isKnown ? readEnvFile(absoluteFile(path, base), section) : { values: new Map() }
-}
-
-/** Only the keys of the file; the limits of the proxy are the defaults. */
-function restartLimits({
-  restartDelayMax: delayMsMax,
-  crashesMax,
-  crashWindow: windowMs,
-  crashHold: holdMs,
-}: StdioServerValues): RestartLimits {
-  return {
-    ...(delayMsMax !== undefined && { delayMsMax }),
-    ...(crashesMax !== undefined && { crashesMax }),
-    ...(windowMs !== undefined && { windowMs, healthyMs: windowMs }),
-    ...(holdMs !== undefined && { holdMs }),
-  }
 }
 
 /** A file of variables is some lines; a log or an image given by mistake is larger. */
@@ -144,15 +128,11 @@ export interface StdioServerValues extends Pick<StdioServerConfig, 'command' | '
   readonly envFile: string | undefined
   readonly cwd: string | undefined
   readonly restartDelay: number
-  readonly restartDelayMax: number | undefined
   readonly crashesMax: number | undefined
-  readonly crashWindow: number | undefined
-  readonly crashHold: number | undefined
   readonly idleTimeout: number
   readonly stopTimeout: number
   readonly memoryLimitMB: number | undefined
   readonly sandbox: ProcessSandboxValue | undefined
-  readonly sandboxEnabled: boolean | undefined
 }
 
 const inheritedName = text({
@@ -190,21 +170,9 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     1000,
     'Milliseconds before the first restart; grows with every crash.',
   ),
-  restartDelayMax: optional(
-    integer(0, delayMax),
-    'Most milliseconds before a restart, however many crashes there were. Absent: 30000.',
-  ),
   crashesMax: optional(
     integer(1, 1000),
-    'Crashes within crashWindow after which the program is left alone for crashHold. Absent: 5.',
-  ),
-  crashWindow: optional(
-    milliseconds(1),
-    'Milliseconds within which crashes count, and after which one that stays up is forgiven. Absent: 60000.',
-  ),
-  crashHold: optional(
-    integer(0, delayMax),
-    'Milliseconds for which a program that keeps crashing is left alone, and its calls fail at once. Absent: 30000.',
+    'Crashes within a minute after which the program is left alone for 30 seconds. Absent: 5.',
   ),
   concurrency: field(integer(1, 10_000), 64, 'Calls in flight at once; 1 is strictly one call at a time.'),
   processes: field(integer(1, 256), 1, 'Most processes that share the calls of clients that can share.'),
@@ -230,10 +198,6 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
   sandbox: optional(
     processSandboxKind,
     'Runs the program behind walls (Linux, bubblewrap): it reads the system and what is named here, and nothing else.',
-  ),
-  sandboxEnabled: optional(
-    boolean(),
-    'As in VS Code: true runs the program in its sandbox, or in that of the file; false runs it without.',
   ),
   onTimeout: field(
     choice('cancel', 'restart'),

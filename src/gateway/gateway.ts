@@ -198,7 +198,6 @@ function warnOfFixed(
   const rows = [
     ['host', options.host ?? is.host, options.host ?? was.host],
     ['port', options.port ?? is.port, options.port ?? was.port],
-    ['keepAliveTimeout', is.keepAliveTimeoutMs, was.keepAliveTimeoutMs],
   ] as const
   for (const [key, now, before] of rows) {
     if (now === before) continue
@@ -282,7 +281,7 @@ function listen(
   { log, runtime, startPages }: Common & { readonly startPages: StartPages | undefined },
   served: ServedGateway,
 ): Promise<SchemasServing> {
-  const { server, source } = config
+  const { source } = config
   const session = options.limits?.session
   return serveSchemas(served, {
     ...rulesOf(config, options),
@@ -290,7 +289,6 @@ function listen(
     allowUnauthenticated: options.allowUnauthenticated ?? false,
     limits: {
       ...defaultHttpServerLimits,
-      idleConnectionMs: server.keepAliveTimeoutMs,
       ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
     },
     log,

@@ -10,10 +10,8 @@ import type {
 /** The values that are read anew whenever a list is shown or a call is checked. */
 const shownOnly: readonly (keyof ServerConfig)[] = [
   'tools',
-  'toolTimes',
   'prefix',
   'describe',
-  'argumentErrors',
   'argumentChecks',
   'confirm',
   'lock',
@@ -39,7 +37,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'settableIn',
   'restart',
   'restartDelayMs',
-  'restartLimits',
+  'crashesMax',
   'concurrency',
   'processes',
   'idleTimeoutMs',

@@ -14,14 +14,13 @@ export interface LoginClient {
   /** How it authenticates at the token endpoint (RFC 8414, section 2). */
   readonly method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
   /** The id of the key, for servers that know several of this client. */
-  readonly keyId?: string | undefined
 }
 
 type Library = typeof import('oauth4webapi')
 
 /** @throws LoginError for a key that cannot sign */
 export async function authOf(
-  { id, secret = '', method, keyId }: LoginClient,
+  { id, secret = '', method }: LoginClient,
   server: AuthorizationServer,
   library: Library,
 ): Promise<ClientAuth> {
@@ -36,7 +35,7 @@ export async function authOf(
       const accepted = textsIn(server.token_endpoint_auth_signing_alg_values_supported)
       const key = await signingKey(secret, accepted)
       const modify = library.modifyAssertion
-      return library.PrivateKeyJwt(keyId === undefined ? key : { key, kid: keyId }, {
+      return library.PrivateKeyJwt(key, {
         // Its other name is that of RFC 8037.
         [modify]: (header: Record<string, unknown>) => {
           if (header['alg'] === 'Ed25519' && !accepted.includes('Ed25519')) header['alg'] = 'EdDSA'

@@ -189,7 +189,7 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   #subject(): Readonly<Record<string, string>> {
-    const type = `${TOKEN_TYPES}${this.#grant.assertionType}`
+    const type = `${TOKEN_TYPES}${this.#grant.kind === 'id_jag' ? 'id_token' : 'jwt'}`
     return { subject_token: this.#assertion(), subject_token_type: type }
   }
 

@@ -39,7 +39,6 @@ export interface ConfiguredClient {
   readonly clientSecret?: string | undefined
   /** A private key (PEM) in place of the secret, and its id at the authorization server. */
   readonly clientKey?: string | undefined
-  readonly clientKeyId?: string | undefined
   /** The address of a client ID metadata document, which is the id of the client. */
   readonly clientMetadataUrl?: string | undefined
   /** The authorization server to which the client belongs. */
@@ -128,14 +127,13 @@ export class TokenRequests {
 
   /** The client that the configuration names: its id at this server, or the address of its metadata where the server reads that. */
   configured(of: ConfiguredClient): LoginClient | undefined {
-    const { clientId, clientSecret: secret, clientKey, clientKeyId, clientMetadataUrl } = of
+    const { clientId, clientSecret: secret, clientKey, clientMetadataUrl } = of
     if (clientId === undefined) {
       const isRead = this.#server['client_id_metadata_document_supported'] === true
       if (!isRead || clientMetadataUrl === undefined) return undefined
       return { id: clientMetadataUrl, secret: undefined, method: 'none' }
     }
-    if (clientKey !== undefined)
-      return { id: clientId, secret: clientKey, method: 'private_key_jwt', keyId: clientKeyId }
+    if (clientKey !== undefined) return { id: clientId, secret: clientKey, method: 'private_key_jwt' }
     const supported = textsIn(this.#server.token_endpoint_auth_methods_supported)
     const withSecret = supported.includes('client_secret_basic') || !supported.includes('client_secret_post')
     return {

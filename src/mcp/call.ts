@@ -11,7 +11,7 @@ import { type Line, toLine } from '../jsonrpc/line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import { type Edit, bothEdits, splice } from '../jsonrpc/splice.js'
 import { type ApartUris, apartUriEdits } from './apart-uris.js'
-import type { CallDeadline, CallTimes } from './call-deadline.js'
+import type { CallDeadline } from './call-deadline.js'
 import type { ClientCapabilities, ClientInfo } from './capabilities.js'
 import { inputRefused } from './error-codes.js'
 import type { ListKind, RequestRow } from './methods.js'
@@ -233,8 +233,6 @@ export class Call implements CallHolder {
   item: string | undefined
   #owner: CallOwner
   readonly deadline: CallDeadline
-  /** The times of its tool; where they are undefined, those of the server apply. */
-  times: CallTimes | undefined
   #settled = false
   #isKept = false
   /** Whether its tool's structured results are shown as one member of an object to clients of a session. */
@@ -337,7 +335,6 @@ export class Call implements CallHolder {
     const twin = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
     twin.service = this.service
     twin.item = this.item
-    twin.times = this.times
     twin.isWrapped = this.isWrapped
     twin.trace = this.trace
     twin.serial = this.serial

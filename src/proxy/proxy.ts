@@ -124,7 +124,6 @@ class PooledProxy implements McpProxy {
       openRoutes: (client) => this.#openRoutes(client),
       describe: (view) =>
         this.#fleet.describe(view, {
-          namesDown: this.#config.nameUnavailable,
           instructionsLengthMax: this.#limits.session.instructionsLengthMax,
           isTyped: true,
         }),
@@ -212,7 +211,6 @@ class PooledProxy implements McpProxy {
       startupGraceMs: this.#config.startupGraceMs,
       // The one server of a client says by itself what it is.
       initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,
-      namesDown: this.#config.nameUnavailable,
       limits: this.#limits.session,
     })
   }
@@ -253,7 +251,7 @@ class PooledProxy implements McpProxy {
       separatesPrincipals: () =>
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
-      processIdleMs: this.#config.sessionProcessIdleMs || undefined,
+      processIdleMs: this.#limits.upstream.clientProcessIdleMs,
       admission,
       starts,
     }

@@ -46,7 +46,6 @@ export function remoteConfig(
     prefix: false,
     describe: false,
     startTimeout: ownTimeoutMs,
-    listTimeout: ownTimeoutMs,
     ...(google && { auth }),
     ...(client && { auth: { type: 'oauth', ...literals(client) } }),
   }

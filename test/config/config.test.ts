@@ -75,7 +75,6 @@ const full = {
     version: '7.0.0',
     allowedHosts: ['mcp.example.com', '[::1]:8080'],
     clientAddressField: 'X-Forwarded-For',
-    keepAliveTimeout: 75_000,
     drainTimeout: 9000,
     token: 'the-token',
     tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expires: '2027-01-01' }],
@@ -142,10 +141,9 @@ describe('a configuration', () => {
   test('of every key is read whole and without a warning', () => {
     const config = read(full)
     assert.deepEqual(config.warnings, [])
-    const { keepAliveTimeout, drainTimeout, stateKey, previousStateKey, ...server } = full.server
+    const { drainTimeout, stateKey, previousStateKey, ...server } = full.server
     assert.deepEqual(config.server, {
       ...server,
-      keepAliveTimeoutMs: keepAliveTimeout,
       drainTimeoutMs: drainTimeout,
       tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expiresAtMs: Date.UTC(2027, 0, 1) }],
       ui: { remote: true, redact: false, historyBytes: 1024 ** 2 },
@@ -216,13 +214,12 @@ describe('a configuration', () => {
       const config = read({
         [key]: { a: one, b: { ...one, argumentChecks: 'lenient' } },
         prefix: false,
-        argumentErrors: 'off',
-        argumentChecks: 'strict',
+        argumentChecks: 'off',
       })
       assert.deepEqual([...config.schemas.keys()], ['default'])
       const [a, b] = config.schemas.get('default')?.servers ?? []
-      assert.deepEqual([a?.prefix, a?.describe, a?.argumentErrors], [false, true, 'off'])
-      assert.deepEqual([a?.argumentChecks, b?.argumentChecks], ['strict', 'lenient'])
+      assert.deepEqual([a?.prefix, a?.describe], [false, true])
+      assert.deepEqual([a?.argumentChecks, b?.argumentChecks], ['off', 'on'])
     })
 
   test('has the documented defaults', () => {
@@ -230,7 +227,6 @@ describe('a configuration', () => {
     assert.equal(config.server.port, 3095)
     assert.equal(config.server.host, '127.0.0.1')
     assert.equal(config.server.name, 'mcps-proxy')
-    assert.equal(config.server.keepAliveTimeoutMs, 620_000)
     assert.deepEqual([config.server.drainTimeoutMs, config.processesMax], [undefined, undefined])
     assert.equal(config.startupGraceMs, undefined)
     assert.deepEqual(config.stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
@@ -253,8 +249,7 @@ describe('a configuration', () => {
       tools: { allow: undefined, deny: [], rename: new Map() },
       prefix: true,
       describe: true,
-      argumentErrors: 'auto',
-      argumentChecks: 'lenient',
+      argumentChecks: 'on',
       confirm: [],
       variables: [],
       secrets: [],
@@ -264,12 +259,11 @@ describe('a configuration', () => {
       timeoutMs: 30_000,
       totalTimeoutMs: 600_000,
       settableIn: "'s' in memory",
-      toolTimes: new Map(),
       command: 'x',
       args: [],
       env: {},
       inheritEnv: [],
-      restartLimits: {},
+      crashesMax: undefined,
       sandbox: undefined,
       cwd: '/work',
       restart: true,
@@ -483,7 +477,6 @@ describe('a server', () => {
       inheritEnv: ['SSH_AUTH_SOCK'],
       cwd: 'sub',
       startTimeout: 3,
-      listTimeout: 4,
       timeout: 1,
       totalTimeout: 5,
       restart: false,
@@ -500,11 +493,9 @@ describe('a server', () => {
         allow: ['a'],
         deny: ['b'],
         rename: { a: 'c' },
-        timeouts: { a: { timeout: 9 }, b: { totalTimeout: 2 }, ['__proto__']: {} },
       },
       prefix: false,
       describe: false,
-      argumentErrors: 'tool',
     })
     assert.equal(found.command, '/home/me/bin/s')
     assert.deepEqual(found.args, ['-a', ''])
@@ -518,33 +509,22 @@ describe('a server', () => {
       [false, 0, 1, 4, 'session'],
     )
     assert.deepEqual(
-      [found.onTimeout, found.disabled, found.prefix, found.describe, found.argumentErrors, found.timeoutMs],
-      ['restart', true, false, false, 'tool', 1],
+      [found.onTimeout, found.disabled, found.prefix, found.describe, found.timeoutMs],
+      ['restart', true, false, false, 1],
     )
     assert(found.lazy)
-    assert.deepEqual([found.startTimeoutMs, found.listTimeoutMs, found.totalTimeoutMs], [3, 4, 5])
-    assert.deepEqual(
-      found.toolTimes,
-      new Map([
-        ['a', { timeoutMs: 9, totalTimeoutMs: 9 }],
-        ['b', { timeoutMs: 1, totalTimeoutMs: 2 }],
-        ['__proto__', { timeoutMs: 1, totalTimeoutMs: 5 }],
-      ]),
-    )
+    assert.deepEqual([found.startTimeoutMs, found.listTimeoutMs, found.totalTimeoutMs], [3, 3, 5])
   })
 
   test('the total is at least as long as the time that progress extends, unless it is said', () => {
-    const long = stdioServer({ ...one, timeout: 700_000, tools: { timeouts: { t: { timeout: 900_000 } } } })
-    assert.equal(long.totalTimeoutMs, 700_000)
-    assert.equal(long.toolTimes.get('t')?.totalTimeoutMs, 900_000)
+    assert.equal(stdioServer({ ...one, timeout: 700_000 }).totalTimeoutMs, 700_000)
     assert.equal(httpServer({ url: 'http://h', totalTimeout: 7 }).totalTimeoutMs, 7)
   })
 
-  test('a time for all stands above those of servers and tools', () => {
-    const value = { mcpServers: { s: { ...one, timeout: 5, tools: { timeouts: { t: { timeout: 6 } } } } } }
+  test('a time for all stands above those of servers', () => {
+    const value = { mcpServers: { s: { ...one, timeout: 5 } } }
     const config = resolveConfig(value, { source: 'm', folder: '/', env: {}, timeoutMs: 7 })
-    const found = config.schemas.get('default')?.servers[0]
-    assert.deepEqual([found?.timeoutMs, found?.toolTimes.get('t')?.timeoutMs], [7, 7])
+    assert.equal(config.schemas.get('default')?.servers[0]?.timeoutMs, 7)
   })
 
   const cwds: [unknown, string][] = [
@@ -765,14 +745,14 @@ const badServers: [string, unknown, RegExp][] = [
   ['concurrency is zero', { ...one, concurrency: 0 }, /concurrency\|is 0/],
   ['tools is a list', { ...one, tools: ['x'] }, /tools\|is a list\|must be an object like \{ "allow": … \}$/],
   [
-    'timeouts is a number',
-    { ...one, tools: { timeouts: 5 } },
-    /tools\.timeouts\|is a number\|must be an object$/,
+    'argumentChecks is strict',
+    { ...one, argumentChecks: 'strict' },
+    /argumentChecks\|is "strict".*\|write "on"/,
   ],
   [
-    'a tool has a number for its times',
-    { ...one, tools: { timeouts: { t: 5 } } },
-    /tools\.timeouts\.t\|is 5\|must be an object like \{ "timeout": … \}$/,
+    'VS Code starts it in a sandbox',
+    { ...one, sandboxEnabled: true },
+    /sandboxEnabled\|.*\|write "sandbox": \{ … \}/,
   ],
   ['allow is text', { ...one, tools: { allow: 'x' } }, /tools\.allow\|is a string/],
   ['rename to nothing', { ...one, tools: { rename: { x: '' } } }, /tools\.rename\.x\|is ""/],
@@ -864,12 +844,7 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: { 'a\n': one } },
     /has a name that cannot be used/,
   ],
-  [
-    'a time of a tool is longer than a timer takes',
-    { mcpServers: { a: { ...one, tools: { timeouts: { t: { totalTimeout: 2_147_483_648 } } } } } },
-    /tools\.timeouts\.t\.totalTimeout\|is 2147483648\|must be an integer from 1 to 2147483647$/,
-  ],
-  ...['startTimeout', 'listTimeout', 'totalTimeout'].map((key): [string, unknown, RegExp] => [
+  ...['startTimeout', 'totalTimeout'].map((key): [string, unknown, RegExp] => [
     `${key} is longer than a timer takes`,
     { mcpServers: { a: { ...one, [key]: 2_147_483_648 } } },
     new RegExp(`${key}\\|is 2147483648\\|must be an integer from 1 to 2147483647$`),
@@ -1244,9 +1219,9 @@ describe('warnings', () => {
       /tools\.alow\|.*"allow"/,
     ],
     [
-      'an unknown key of the times of a tool',
-      { mcpServers: { s: { ...one, tools: { timeouts: { t: { timeOut: 1 } } } } } },
-      /tools\.timeouts\.t\.timeOut\|.*"timeout"/,
+      'a key of an earlier version',
+      { mcpServers: { s: { ...one, tools: { timeouts: {} } } } },
+      /tools\.timeouts\|is a key of an earlier version and is ignored; write "timeout"/,
     ],
     [
       'an unknown key of a schema',

@@ -38,8 +38,8 @@ const right: Readonly<Record<string, ConfigurationJson>> = {
         memoryLimitMB: 512,
         isolation: 'session',
         onTimeout: 'restart',
-        argumentChecks: 'strict',
-        tools: { allow: ['x'], rename: { x: 'y' }, timeouts: { x: { timeout: 5 } } },
+        argumentChecks: 'off',
+        tools: { allow: ['x'], rename: { x: 'y' } },
       },
       b: { command: 'b', inheritEnv: ['HOME_OF_B'], lazy: true, keep: false },
     },
@@ -109,8 +109,8 @@ const noSuchType: ServerJson = { type: 'websocket', url: 'https://a.example' }
 const noCommand: ServerJson = { type: 'stdio' }
 // @ts-expect-error -- credentials without a type
 const noAuthType: ServerJson = { url: 'https://a.example', auth: { audience: 'b' } }
-// @ts-expect-error -- time limits of a tool
-const textForTime: ServerJson = { command: 'a', tools: { timeouts: { x: { timeout: '5' } } } }
+// @ts-expect-error -- text in a block
+const textForTools: ServerJson = { command: 'a', tools: { allow: 'x' } }
 // @ts-expect-error -- a key that there is not
 const unknownKey: ServerJson = { command: 'a', memoryLimit: 5 }
 
@@ -123,7 +123,7 @@ const wrongServers: Readonly<Record<string, ServerJson>> = {
   noSuchType,
   noCommand,
   noAuthType,
-  textForTime,
+  textForTools,
 }
 
 describe('a configuration that does not compile', () => {

@@ -1,4 +1,4 @@
-// `sandbox` and `sandboxEnabled` of a server that is started as a program.
+// `sandbox` of a server that is started as a program.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -9,8 +9,8 @@ import type { ProcessSandbox } from '../../src/upstream/contracts/server-config.
 
 const home = '/home/ann'
 
-function resolved(server: object, root: object = {}, key = 'mcpServers'): Configuration {
-  const value = { ...root, [key]: { 'a b': { command: 'x', ...server } } }
+function resolved(server: object): Configuration {
+  const value = { mcpServers: { 'a b': { command: 'x', ...server } } }
   return resolveConfig(value, { source: 'f.json', folder: '/srv/project', env: { DATA: '/data' }, home })
 }
 
@@ -28,52 +28,38 @@ const none = {
   programs: [],
   untrusted: [],
 }
-const vsCode = {
-  sandbox: {
-    network: { allowedDomains: ['a.example'] },
-    filesystem: { allowWrite: ['~/w'], allowRead: ['/r'] },
-  },
-}
 
 describe('the sandbox of a server', { skip: process.platform !== 'linux' && 'it is for Linux' }, () => {
-  const cases: readonly [string, object, object, ProcessSandbox | object | undefined][] = [
-    ['absent', {}, {}, undefined],
-    ['empty', { sandbox: {} }, {}, none],
+  const cases: readonly [string, object, ProcessSandbox | object | undefined][] = [
+    ['absent', {}, undefined],
+    ['empty', { sandbox: {} }, none],
     [
       'hosts',
       { sandbox: { network: ['a.example', '*.b.example:8443'] } },
-      {},
       { ...none, network: ['a.example', '*.b.example:8443'] },
     ],
-    ['no hosts', { sandbox: { network: [] } }, {}, none],
-    ['the network of the host', { sandbox: { network: 'host' } }, {}, { ...none, network: 'host' }],
+    ['no hosts', { sandbox: { network: [] } }, none],
+    ['the network of the host', { sandbox: { network: 'host' } }, { ...none, network: 'host' }],
     [
       'paths',
       { sandbox: { filesystem: { read: ['${DATA}/in', 'docs'], write: ['~/out'] } } },
-      {},
       { ...none, read: ['/data/in', '/srv/project/docs'], write: ['/home/ann/out'] },
     ],
-    ['enabled without one', { sandboxEnabled: true }, {}, none],
-    [
-      'enabled, of the file',
-      { sandboxEnabled: true },
-      vsCode,
-      { ...none, network: ['a.example'], read: ['/r'], write: ['/home/ann/w'] },
-    ],
-    ['enabled, of its own', { sandboxEnabled: true, sandbox: {} }, vsCode, none],
-    ['of the file, and not enabled', {}, vsCode, undefined],
-    ['switched off', { sandboxEnabled: false, sandbox: {} }, {}, undefined],
   ]
-  for (const [title, server, root, wanted] of cases)
-    test(title, () => assert.deepEqual(sandboxOf(resolved(server, root, 'servers')), wanted))
+  for (const [title, server, wanted] of cases)
+    test(title, () => assert.deepEqual(sandboxOf(resolved(server)), wanted))
 
   const mistakes: readonly [unknown, RegExp][] = [
     [true, /\.sandbox is true; must be an object like/],
     [{ network: 'some' }, /sandbox\.network is "some"; must be one of "none", "host", or a list of hosts/],
     [{ network: ['localhost'] }, /sandbox\.network\[0\] is "localhost"; must be a name with a dot/],
     [
-      { network: { allowedDomains: 'a.example' } },
-      /sandbox\.network\.allowedDomains is a string; must be a list/,
+      { network: { allowedDomains: [] } },
+      /sandbox\.network is an object; must be one of .* or a list of hosts/,
+    ],
+    [
+      { filesystem: { allowRead: [] } },
+      /sandbox\.filesystem\.allowRead is not a known key here; write "read"/,
     ],
     [{ filesystem: [] }, /sandbox\.filesystem is a list; must be an object like/],
     [

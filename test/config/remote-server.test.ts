@@ -29,7 +29,6 @@ function unattended(kind: string): object {
     kind,
     assertion: undefined,
     assertionFile: undefined,
-    assertionType: 'jwt',
     identityProvider: undefined,
   }
 }
@@ -193,7 +192,6 @@ describe('the login of a remote server', () => {
     clientId: undefined,
     clientSecret: undefined,
     clientKey: undefined,
-    clientKeyId: undefined,
     clientMetadataUrl: undefined,
     scope: undefined,
     issuer: undefined,
@@ -270,7 +268,6 @@ describe('the login of a remote server', () => {
         unattended: {
           ...unattended('id_jag'),
           assertionFile: '/folder/token',
-          assertionType: 'id_token',
           identityProvider: { issuer: 'https://idp', clientId: undefined, clientSecret: '/certs' },
         },
       },

@@ -112,7 +112,6 @@ class Cell {
       env,
       timeout: timeoutMs,
       startTimeout: 2 * timeoutMs,
-      listTimeout: timeoutMs,
       restartDelay: 10,
       onTimeout: 'restart',
       concurrency: phase === 'queued' ? 1 : 64,

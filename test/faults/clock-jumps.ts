@@ -24,7 +24,7 @@ export const clockJumps: Scenario = measured(
 /** `count` is the number of rounds, each of a second and twenty jumps. */
 async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
   const servers = {
-    s: itServer({}, { tools: { timeouts: { never: { timeout: TIMEOUT_MS } } }, idleTimeout: 60_000 }),
+    s: itServer({}, { timeout: TIMEOUT_MS, idleTimeout: 60_000 }),
   }
   const under = ['env', `NODE_OPTIONS=--import=${clock}`]
   const proxy = startUnderTest(scope, '--http', servers, { cli, under })

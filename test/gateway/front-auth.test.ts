@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import type { Configuration } from '../../src/config/configuration.js'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
-import type { LogRecord } from '../../src/index.js'
+import { type LogRecord, limits } from '../../src/index.js'
 import { Clock } from '../front-auth/clock.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { claim } from '../integration/support/claim.js'
@@ -48,7 +48,11 @@ class Served {
     const issuer = await new Issuer().listen(scope)
     const clock = new Clock()
     const log: LogRecord[] = []
-    const options = { runtime: clock.runtime, log: (record: LogRecord) => void log.push(record) }
+    const options = {
+      runtime: clock.runtime,
+      log: (record: LogRecord) => void log.push(record),
+      limits: { ...limits, upstream: { ...limits.upstream, clientProcessIdleMs: 500 } },
+    }
     const gateway = await openGateway(configOf(issuer, auth, more(issuer.issuer)), options)
     scope.after(() => gateway.close(0))
     return new Served(issuer, gateway, clock, log)
@@ -79,7 +83,6 @@ class Served {
 function configOf({ issuer }: Issuer, auth: object, more: object = {}): Configuration {
   const value = {
     mcpServers: { a: itServer({ IT_NAME: 'a' }), b: itServer({ IT_NAME: 'b' }, { isolation: 'shared' }) },
-    sessionProcessIdleMs: 500,
     profiles: { read: { tools: { allow: ['a__echo'] } }, ops: {} },
     server: { port: 0, publicUrl, auth: { issuers: [{ issuer, ...more }], ...auth } },
   }

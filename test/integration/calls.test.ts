@@ -74,8 +74,7 @@ describe('a server that ends in the middle of calls', () => {
 
 describe('deadlines', () => {
   test('onTimeout restart: a new process serves the next call', async (t) => {
-    const tools = { timeouts: { never: { timeout: 150 } } }
-    const client = await opened(t, { s: itServer({}, { tools, onTimeout: 'restart' }) })
+    const client = await opened(t, { s: itServer({}, { timeout: 2000, onTimeout: 'restart' }) })
     const before = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
     assert.deepEqual(failure(await client.call('s__never')), [-32603, 's', 'timeout'])
     const after = numberAt(said(await client.call('s__nonce', { n: 'b' })), 'pid')

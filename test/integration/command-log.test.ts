@@ -50,11 +50,7 @@ function service(record: unknown): string {
 
 describe('the log of the command', () => {
   test('tells of the configuration first, then of servers, clients and failed calls, and of no call that is well', async (t) => {
-    const { run, records } = start(
-      t,
-      { a: itServer({}, { tools: { timeouts: { never: { timeout: 300 } } }, restartDelay: 10 }) },
-      'info',
-    )
+    const { run, records } = start(t, { a: itServer({}, { timeout: 2000, restartDelay: 10 }) }, 'info')
     const { client } = run
     const clientInfo = { name: 'evil\u001b[31m', version: '3' }
     await client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })

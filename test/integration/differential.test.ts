@@ -126,7 +126,7 @@ async function pair(
   const config = configFile(
     t,
     { [service]: entry },
-    { argumentErrors: 'off', startupGraceMs: HANG_MS, cli: { stdio: { timeout: HANG_MS } } },
+    { argumentChecks: 'off', startupGraceMs: HANG_MS, cli: { stdio: { timeout: HANG_MS } } },
   )
   const start = (): Spawned =>
     spawnProgram(t, process.execPath, [cli, '--stdio', '--config', config], {

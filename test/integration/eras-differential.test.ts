@@ -210,7 +210,7 @@ describe('a request directly and through the proxy', () => {
           isRemote === true
             ? { type: 'http', url: await servedUrl(t, program(file)) }
             : { command: process.execPath, args: [program(file)] }
-        const entry = { ...place, argumentErrors: 'off' }
+        const entry = { ...place, argumentChecks: 'off' }
         const { attach } = await libraryProxy(t, { [service]: entry }, { tap: { forward } })
         const { client } = await attach()
         if (clientEra === 'old') await client.open({}, '2025-11-25')

@@ -171,9 +171,8 @@ describe('processes that make room for others', () => {
       for (const child of it.runtime.children) child.lingers = false
     })
 
-  test('are those that were not used for longest, also where they never end by themselves', async (t) => {
-    const more = { sessionProcessIdleMs: 0 }
-    const it = await scripted(t, { a: {} }, simple, { limits: room(3) }, more)
+  test('are those that were not used for longest', async (t) => {
+    const it = await scripted(t, { a: {} }, simple, { limits: room(3) })
     const call = async (client: Parameters<typeof timed>[1]): Promise<void> => {
       await timed(it, client)
       await it.runtime.pass(1000)

@@ -531,21 +531,13 @@ describe('every server has failed', () => {
     assert.equal(said, '# a\n\nI am a.\n\nServers that are not available now: b: exited with code 3')
     assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
   })
-
-  test('the line can be turned off', async (t) => {
-    const it = await world(t, { a: 0, b: 0 }, { nameUnavailable: false })
-    letFail(it, 'a', 'b')
-    const party = await it.attach()
-    const opened = await timed(it, opening(party))
-    assert.equal(at(opened.heard.value, 'result', 'instructions'), undefined)
-  })
 })
 
 describe('a process that only one client uses', () => {
   const declared = { roots: {} }
 
   test('starts with its first call, ends when the client is idle, and comes back', async (t) => {
-    const it = await world(t, { a: 0, b: 0 }, { sessionProcessIdleMs: 120_000 })
+    const it = await world(t, { a: 0, b: 0 })
     const [one, other] = [await it.attach(), await it.attach()]
     for (const party of [one, other]) {
       await timed(it, opening(party, declared))

@@ -27,7 +27,7 @@ describe('the lists of a server that came back', () => {
   for (const [title, phase, wanted, told] of cases) {
     test(title, async (t) => {
       const isLate = phase.no !== undefined
-      const times = { restartDelay: 1, ...(isLate && { listTimeout: 1500 }) }
+      const times = { restartDelay: 1, ...(isLate && { startTimeout: 1500 }) }
       const s = phases(t, [{ tools: ['a', 'die'] }, phase], times)
       const { attach, log } = await libraryProxy(t, { s: s.entry }, quick)
       const { client } = await attach()
@@ -48,13 +48,13 @@ describe('the lists of a server that came back', () => {
   }
 
   test('are read again until they come, and a server that lists nothing yet is not well', async (t) => {
-    const s = phases(t, [{ skip: { 'tools/list': 2 } }], { listTimeout: 500 })
+    const s = phases(t, [{ skip: { 'tools/list': 2 } }], { startTimeout: 500 })
     const { attach, proxy } = await libraryProxy(t, { s: s.entry }, quick, { startupGraceMs: 10 })
     const { client } = await attach()
     await client.open()
     assert.deepEqual(await client.toolNames(), [])
     await until(() => proxy.status()[0]?.state === 'error')
-    assert.match(proxy.status()[0]?.error ?? '', /tools\/list.*listTimeout/)
+    assert.match(proxy.status()[0]?.error ?? '', /tools\/list.*startTimeout/)
     const { value } = await client.call('s__which')
     if (at(value, 'error') !== undefined)
       assert.equal(textAt(value, 'error', 'data', 'reason'), 'unavailable')

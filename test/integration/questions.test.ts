@@ -28,7 +28,7 @@ const finishes = asks((child, id) => say(child, `"id":${id},"result":{"content":
 const hangs = asks(() => {})
 
 /** Arguments are not checked: loading what checks them takes real time. */
-const times = { timeout: 30_000, totalTimeout: 100_000, argumentErrors: 'off' }
+const times = { timeout: 30_000, totalTimeout: 100_000, argumentChecks: 'off' }
 
 interface Case {
   readonly title: string

@@ -66,16 +66,6 @@ describe('a server that ends before its answer', () => {
     assert.equal(numberAt(said(await client.call('s__which')), 'start'), 1)
     assert.equal(s.told('tools/call').length, 2)
   })
-
-  test('is asked again for reads that run while it is restarted for a time-out', async (t) => {
-    const tools = { timeouts: { hang: { timeout: 150 } } }
-    const s = phases(t, [{ no: ['resources/read'] }, {}], { restartDelay: 1, onTimeout: 'restart', tools })
-    const { client } = await (await libraryProxy(t, { s: s.entry })).attach()
-    await client.open()
-    const read = client.request('resources/read', { uri: 'it://r' })
-    assert.deepEqual(failure(await client.call('s__hang')), [-32603, 's', 'timeout'])
-    assert.equal(textAt((await read).value, 'result', 'contents', 0, 'text'), 'start 1')
-  })
 })
 
 describe('calls that have not left', { skip: process.platform === 'win32' }, () => {

@@ -32,7 +32,7 @@ async function stage(
   const ids: string[] = []
   const it = await scripted(
     t,
-    Object.fromEntries(servers.map((name) => [name, { argumentErrors: 'off', protocol: '2026-07-28' }])),
+    Object.fromEntries(servers.map((name) => [name, { argumentChecks: 'off', protocol: '2026-07-28' }])),
     (method, child, params) => {
       switch (method) {
         case 'server/discover':

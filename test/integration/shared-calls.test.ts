@@ -16,7 +16,7 @@ test('a call that waits is served where another process ends, whose call is lost
   }
   const it = await scripted(
     t,
-    { s: { isolation: 'session', processes: 2, concurrency: 1, argumentErrors: 'off' } },
+    { s: { isolation: 'session', processes: 2, concurrency: 1, argumentChecks: 'off' } },
     act,
   )
   const { client } = await it.attach()

@@ -41,7 +41,7 @@ async function stage(t: Scope, answer: (child: FakeChild) => ReturnType<Act>): P
         return undefined
     }
   }
-  const it = await scripted(t, { s: { argumentErrors: 'off', protocol: '2026-07-28' } }, act)
+  const it = await scripted(t, { s: { argumentChecks: 'off', protocol: '2026-07-28' } }, act)
   const { client } = await it.attach()
   const made: Stage = {
     it,

@@ -7,7 +7,7 @@ import { type Heard, type RawClient, said } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
-import { type ServerEntry, itServer } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import { type Act, enter, scripted, simple, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 import { until } from './support/waiting.js'
@@ -34,8 +34,8 @@ interface OneHeld {
 }
 
 /** A client whose call `held` has the one slot that there is. */
-async function withOneHeld(t: Scope, more: ServerEntry = {}): Promise<OneHeld> {
-  const it = await scripted(t, { s: { concurrency: 1, timeout: 60_000, ...more } }, act, few)
+async function withOneHeld(t: Scope): Promise<OneHeld> {
+  const it = await scripted(t, { s: { concurrency: 1, timeout: 60_000 } }, act, few)
   const { client } = await enter(it)
   // From the second call on nobody waits for the validator.
   await timed(it, client.call('s__nonce'))
@@ -87,14 +87,6 @@ describe('calls that are given up while they wait', () => {
     assert.equal(await end(third), 'overloaded', 'two wait, as many as may')
     client.notify('notifications/cancelled', { requestId: 'held' })
     assert.deepEqual([await end(first), await end(second)], ['first', 'second'])
-  })
-
-  test('for a slot, longer than they may: others find the line empty', async (t) => {
-    const { client, end } = await withOneHeld(t, { tools: { timeouts: { nonce: { timeout: 100 } } } })
-    for (let round = 0; round < 3; round++) {
-      const both = [client.call('s__nonce'), client.call('s__nonce')]
-      assert.deepEqual(await Promise.all(both.map(end)), ['timeout', 'timeout'])
-    }
   })
 
   test('for a slot, with more bytes than may wait', async (t) => {

@@ -19,7 +19,6 @@ const settings: LoginSettings = {
   clientId: 'worker',
   clientSecret: 'hush',
   clientKey: undefined,
-  clientKeyId: undefined,
   clientMetadataUrl: undefined,
   scope: undefined,
   issuer: undefined,
@@ -36,7 +35,6 @@ const plain: UnattendedGrant = {
   kind: 'client_credentials',
   assertion: undefined,
   assertionFile: undefined,
-  assertionType: 'jwt',
   identityProvider: undefined,
 }
 
@@ -95,11 +93,11 @@ describe('the tokens of a grant without a person', () => {
       { grant_type: `${urn}grant-type:jwt-bearer`, assertion: 'jwt' },
     ],
     [
-      { kind: 'token_exchange', assertion: 'mine', assertionType: 'access_token' },
+      { kind: 'token_exchange', assertion: 'mine' },
       {
         grant_type: `${urn}grant-type:token-exchange`,
         subject_token: 'mine',
-        subject_token_type: `${urn}token-type:access_token`,
+        subject_token_type: `${urn}token-type:jwt`,
       },
     ],
   ]
@@ -116,7 +114,7 @@ describe('the tokens of a grant without a person', () => {
   test('id_jag are asked for at the identity provider first', async (t) => {
     const { asked, credentials, server } = await place(t)
     const identityProvider = { issuer: server.issuer, clientId: 'desk', clientSecret: undefined }
-    const own = credentials({ kind: 'id_jag', assertion: 'me', assertionType: 'id_token', identityProvider })
+    const own = credentials({ kind: 'id_jag', assertion: 'me', identityProvider })
     assert.equal(await own.refused(undefined, unauthorized), 'again')
     const common = { resource: server.url, scope: 'read' }
     assert.deepEqual(asked, [

@@ -8,6 +8,19 @@ function rawArguments(line) {
   return line.slice(line.indexOf(marker) + marker.length, line.lastIndexOf('}}'))
 }
 
+const isExact = process.argv[2] === 'exact'
+
+/** `node echo.mjs exact` takes arguments of the right type alone. */
+function typed(given) {
+  if (isExact && given === null) throw invalid('arguments', "'arguments' must be object")
+  if (isExact && !Number.isInteger(given.count)) throw invalid('/count', "'count' must be integer")
+  return text('accepted')
+}
+
+function invalid(parameter, message) {
+  return { code: -32602, message: `Invalid params: ${message}`, data: { parameter } }
+}
+
 serve({
   name: 'echo',
   capabilities: { tools: {} },
@@ -32,8 +45,8 @@ serve({
         },
       ],
     }),
-    'tools/call': ({ name }, { id, line }) => {
-      if (name === 'typed') return text('accepted')
+    'tools/call': ({ name, arguments: given }, { id, line }) => {
+      if (name === 'typed') return typed(given)
       const raw = rawArguments(line)
       if (name === 'fail') {
         send(

@@ -24,7 +24,11 @@ serve({
         },
       ],
     }),
-    'tools/call': ({ arguments: { query, num_results: count = 1 } }) => {
+    'tools/call': ({ arguments: { query, num_results: count = 1 } = {} }) => {
+      if (query === undefined) {
+        const message = "Invalid params: Missing required parameter 'query'"
+        throw { code: -32602, message, data: { parameter: 'query' } }
+      }
       if (!process.env.Z_AI_API_KEY) {
         const message = 'Authentication failed: Invalid or missing Z_AI_API_KEY'
         throw { code: -32603, message, data: { service } }

@@ -119,7 +119,7 @@ test('a change is read from another process where the one that has announced it 
   const runtime = new FakeRuntime()
   runtime.script = (method, params, child) =>
     method === 'tools/list' && child === runtime.children[1] ? undefined : mute(method, params, child)
-  const servers = { s: { command: 'x', processes: 2, concurrency: 1, argumentErrors: 'off' } }
+  const servers = { s: { command: 'x', processes: 2, concurrency: 1, argumentChecks: 'off' } }
   const { attach } = await libraryProxy(t, servers, { runtime })
   const { client } = await attach()
   const opening = client.open()

@@ -72,9 +72,8 @@ test('what a server asks on the stream of a call that has timed out is asked in 
       first.write(`data: ${QUESTION}\n\n`)
     }
   })
-  const tools = { timeouts: { work: { timeout: 300 } } }
   let second: ((told: string) => void) | undefined
-  const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0, tools } })
+  const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0, timeout: 1000 } })
   const { client } = await attach()
   await client.open({ sampling: {} })
   const late = await client.call('s__work')

@@ -96,7 +96,6 @@ describe('a limit that is written', () => {
   const cases: readonly (readonly [string, object, ServerEntry])[] = [
     ['timeout of the server', { timeout: 30_000 }, {}],
     ['cli.stdio.timeout', {}, { cli: { stdio: { timeout: 30_000 } } }],
-    ['tools.timeouts', { tools: { timeouts: { t: { timeout: 30_000 } } } }, {}],
   ]
   for (const [title, entry, more] of cases) {
     test(`ends the call: ${title}`, async (t) => {
@@ -118,7 +117,7 @@ test('a timeout below 1000 is taken as it is, with a question', () => {
     {
       cli: { stdio: { timeout: 90 } },
       mcpServers: {
-        s: { command: 'x', timeout: 60, tools: { timeouts: { t: { timeout: 999 } } } },
+        s: { command: 'x', timeout: 60 },
         o: { command: 'x', timeout: 1000 },
       },
     },
@@ -129,7 +128,6 @@ test('a timeout below 1000 is taken as it is, with a question', () => {
     [
       'cli.stdio.timeout is 90 milliseconds; did you mean 90000?',
       'mcpServers.s.timeout is 60 milliseconds; did you mean 60000?',
-      'mcpServers.s.tools.timeouts.t.timeout is 999 milliseconds; did you mean 999000?',
     ],
   )
   assert.equal(config.schemas.get('default')?.servers[0]?.timeoutMs, 60)

@@ -63,18 +63,16 @@ export class ArgumentChecks {
   fits(call: Call, target: Target, edits: readonly Edit[], pass: Pass): boolean {
     const { frame } = call
     const span = frame.params.members.span('arguments')
-    const { argumentErrors: mode, argumentChecks } = target.lane.config
-    const isLenient = argumentChecks === 'lenient'
+    const isChecked = target.lane.config.argumentChecks === 'on'
     const first = span && frame.line[span.start]
     const isObject = first === OPEN_OBJECT
     // Servers in Python take null for no arguments.
-    if (first !== undefined && !isObject && !(isLenient && first === NULL)) {
+    if (first !== undefined && !isObject && first !== NULL) {
       call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
       return false
     }
-    const json = isObject && mode !== 'off' ? span && frame.line.subarray(span.start, span.end) : undefined
-    const fault =
-      mode === 'off' ? undefined : this.#fault(target, json, isLenient, span && stringsIn(frame, span))
+    const json = isObject ? span && frame.line.subarray(span.start, span.end) : undefined
+    const fault = isChecked ? this.#fault(target, json, span && stringsIn(frame, span)) : undefined
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, edits, pass)
     return false
@@ -95,8 +93,7 @@ export class ArgumentChecks {
     pass: Pass,
   ): void {
     const before = this.#last.get(lane)
-    const end = (found: Fault): void =>
-      found === undefined ? pass(call, lane, edits) : refuse(call, lane, found)
+    const end = (found: Fault): void => (found === undefined ? pass(call, lane, edits) : refuse(call, found))
     if (before === undefined && !(fault instanceof Promise)) return end(fault)
     call.keep()
     const turn = Promise.all([fault, before])
@@ -114,13 +111,12 @@ export class ArgumentChecks {
   #fault(
     target: Target,
     json: Buffer | undefined,
-    isLenient: boolean,
     strings: readonly number[] | undefined,
   ): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const validator = this.#validators.get(target.item) ?? this.#newValidator(target, schemaSpan)
-    return validator.check(json, isLenient, strings)
+    return validator.check(json, true, strings)
   }
 
   #newValidator({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
@@ -134,10 +130,10 @@ export class ArgumentChecks {
   }
 }
 
-function refuse(call: Call, { config: { argumentErrors } }: CallTarget, fault: ArgumentFault): void {
+function refuse(call: Call, fault: ArgumentFault): void {
   const { message, parameter, details } = fault
-  const say = argumentErrors === 'auto' ? call.context.revision.argumentErrors : argumentErrors
-  if (say === 'protocol') return call.fail(invalidArguments(message, { parameter, ...details }))
+  if (call.context.revision.argumentErrors === 'protocol')
+    return call.fail(invalidArguments(message, { parameter, ...details }))
   call.settle({ kind: 'result', result: toolFailure(message), refusal: message })
 }
 

@@ -9,7 +9,6 @@ import type { Span } from '../../jsonrpc/scan.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type ApartUris, apartUri, apartUriEdits } from '../../mcp/apart-uris.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
-import type { CallTimes } from '../../mcp/call-deadline.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Revision } from '../../mcp/revisions.js'
@@ -28,8 +27,6 @@ export interface Target {
   readonly mark: string | undefined
   /** The own name as the server wrote it, quotes included. */
   readonly ownKey: Uint8Array
-  /** Undefined where the times of the server hold. */
-  readonly times: CallTimes | undefined
 }
 
 /** The edits from the public name, which stands at `span`, to the name that the server knows. */
@@ -390,7 +387,7 @@ function isSame(lanes: readonly Lane[], others: readonly Lane[]): boolean {
 
 function target(lane: CallTarget, item: ListItem, publicName: string, mark?: string): Target {
   const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
-  return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
+  return { lane, item, publicName, mark, ownKey }
 }
 
 function isNamed(kind: ListKind): kind is 'tools' | 'prompts' {

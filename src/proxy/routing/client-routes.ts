@@ -86,9 +86,8 @@ export class ClientRoutes {
 
   /** All servers together; a server without facts is presumed to offer everything. */
   describe(): ServerDescription {
-    const { namesDown, limits } = this.#parts
-    const { instructionsLengthMax } = limits
-    const parts = { namesDown, instructionsLengthMax, hasTasks: this.#hasTasks }
+    const { instructionsLengthMax } = this.#parts.limits
+    const parts = { instructionsLengthMax, hasTasks: this.#hasTasks }
     return describeServers(this.#lanes, this.#client.view, this.#client.profile.capabilities, parts)
   }
 
@@ -122,7 +121,7 @@ export class ClientRoutes {
   /** The client may call from now on: what every first call needs is made ready once there are tools. */
   #prepareChecks(): void {
     this.#mayCall = true
-    const checked = this.#lanes.filter(({ config }) => config.argumentErrors !== 'off')
+    const checked = this.#lanes.filter(({ config }) => config.argumentChecks === 'on')
     this.#parts.checks.prepare(
       checked.flatMap(({ view }) => view.items('tools').slice(0, 1)),
       this.#parts.runtime,

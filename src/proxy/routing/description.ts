@@ -14,8 +14,6 @@ import type { ServerView } from '../../upstream/contracts/upstream.js'
 
 /** Options of a description. */
 export interface DescriptionOptions {
-  /** Whether the instructions name the servers that are known to be down. */
-  readonly namesDown: boolean
   /** Of the instructions of all servers together. */
   readonly instructionsLengthMax: number
   /** Whether the client can call tools as tasks. */
@@ -29,7 +27,7 @@ export function describeServers(
   servers: readonly DescribedServer[],
   view: CatalogView,
   client: ClientCapabilities,
-  { namesDown, instructionsLengthMax, hasTasks, isTyped }: DescriptionOptions,
+  { instructionsLengthMax, hasTasks, isTyped }: DescriptionOptions,
 ): ServerDescription {
   const reachable = servers.filter(({ view }) => view.state !== 'error')
   // With no capabilities a client would not even ask, and so never see the error.
@@ -44,7 +42,7 @@ export function describeServers(
   }
   return {
     capabilities: mergeCapabilities(capabilities, client, tasks, shown),
-    instructions: instructionsOf(servers, namesDown, instructionsLengthMax),
+    instructions: instructionsOf(servers, instructionsLengthMax),
     isKnown: described.every(({ view }) => view.facts !== undefined),
   }
 }
@@ -77,13 +75,9 @@ export interface DescribedServer {
 /** Of one server; more says nothing that a person could not find in the log. */
 const PROBLEM_LENGTH_MAX = 300
 
-/** One server's words are passed as they are; those of several stand under their names. `namesDown` asks for the lines of those that are not ready. */
-function instructionsOf(
-  lanes: readonly DescribedServer[],
-  namesDown: boolean,
-  lengthMax: number,
-): string | undefined {
-  const down = namesDown ? statusLines(lanes) : undefined
+/** One server's words are passed as they are; those of several stand under their names. The last lines name the servers that are not ready. */
+function instructionsOf(lanes: readonly DescribedServer[], lengthMax: number): string | undefined {
+  const down = statusLines(lanes)
   const said = lanes.flatMap((lane) => {
     const text = lane.view.facts?.instructions?.trim()
     return text === undefined || text === '' ? [] : [{ name: lane.config.name, text }]

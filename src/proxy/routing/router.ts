@@ -48,8 +48,6 @@ export interface RoutingContext {
   readonly initializeGraceMs: number
   /** How long lists wait for servers that start, where the configuration says so. */
   readonly startupGraceMs: number | undefined
-  /** Whether the instructions name the servers that are known to be down. */
-  readonly namesDown: boolean
   readonly limits: TaskLimits & {
     readonly listPageBytesMax: number
     /** Of one client's calls that wait for servers to say what they have. */
@@ -261,7 +259,6 @@ export class Router {
     const fault = field && fieldFault(call, field, target.item)
     if (fault !== undefined) return call.fail(fault)
     edits = bothEdits(edits, this.#catalog.callEdits(call, target))
-    call.times = target.times
     call.isWrapped = target.item.wrappedSpan !== undefined
     const policy = this.#parts.policy.current
     const pass = policy === undefined ? this.#pass : this.#under(policy, target)

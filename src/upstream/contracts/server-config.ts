@@ -19,12 +19,6 @@ export interface ToolFilter {
 /** Own names of tools, in which `*` stands for any characters; or those that their annotations do not call harmless. */
 export type ConfirmRule = string | { readonly annotations: 'destructive' }
 
-/** How the proxy answers arguments that fail a tool's schema; `auto` follows the client's revision. */
-export type ArgumentErrors = 'auto' | 'protocol' | 'tool' | 'off'
-
-/** Whether arguments are refused that a tolerant server would put right itself. */
-export type ArgumentStrictness = 'lenient' | 'strict'
-
 /** How long a server may take, in milliseconds. */
 export interface ServerTimes extends CallTimes {
   /** For a start and the handshake. */
@@ -60,8 +54,8 @@ export interface ServerCommon extends ServerTimes {
   readonly prefix: boolean
   /** Descriptions of tools begin with `[name] `. */
   readonly describe: boolean
-  readonly argumentErrors: ArgumentErrors
-  readonly argumentChecks: ArgumentStrictness
+  /** Whether arguments are checked against the schema of their tool. */
+  readonly argumentChecks: 'on' | 'off'
   /** The user of the client is asked before a call of these tools. */
   readonly confirm: readonly ConfirmRule[]
   /** The consequence when the server lists something else than `mcps.lock` has; false is nothing, undefined where no lock is used. */
@@ -70,21 +64,10 @@ export interface ServerCommon extends ServerTimes {
   readonly variables: readonly string[]
   /** Values that came out of variables or `env`; never to be logged. */
   readonly secrets: readonly string[]
-  /** The times of tools that do not have the server's, by the server's names. */
-  readonly toolTimes: ReadonlyMap<string, CallTimes>
 }
 
 /** Which clients share a process; see `sharing.ts`. */
 export type Isolation = 'auto' | 'shared' | 'session'
-
-/** How crashes are answered; absent is as the limits of the proxy are. */
-export interface RestartLimits {
-  readonly delayMsMax?: number
-  readonly crashesMax?: number
-  readonly windowMs?: number
-  readonly holdMs?: number
-  readonly healthyMs?: number
-}
 
 /** The walls around a program: it reads the system and these paths, and reaches these hosts. */
 export interface ProcessSandbox {
@@ -117,8 +100,8 @@ export interface StdioServerConfig extends ServerCommon {
   readonly restart: boolean
   /** First delay before a restart; grows with every crash. */
   readonly restartDelayMs: number
-  /** These replace the limits of the proxy. */
-  readonly restartLimits: RestartLimits
+  /** Crashes within a minute before it is left alone; undefined is the limit of the proxy. */
+  readonly crashesMax: number | undefined
   readonly concurrency: number
   readonly processes: number
   readonly isolation: Isolation
@@ -150,7 +133,6 @@ export interface UnattendedGrant {
   readonly assertion: string | undefined
   /** A file with it, which is read for every request; absolute. */
   readonly assertionFile: string | undefined
-  readonly assertionType: 'jwt' | 'access_token' | 'id_token'
   readonly identityProvider: IdentityProvider | undefined
 }
 
@@ -170,9 +152,8 @@ export interface LoginSettings {
   /** Of a client that is registered at the authorization server; undefined registers one. */
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined
-  /** A private key (PEM) in place of the secret, and its id at the authorization server. */
+  /** A private key (PEM) in place of the secret. */
   readonly clientKey: string | undefined
-  readonly clientKeyId: string | undefined
   /** The address of a document about the client (client ID metadata document), for authorization servers that read one. */
   readonly clientMetadataUrl: string | undefined
   /** Undefined asks for what the server wants. */

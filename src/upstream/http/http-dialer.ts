@@ -163,11 +163,10 @@ function refusalsOf(
 
 /** The calls of this server give up before the transport does. */
 function limitsFor(
-  { totalTimeoutMs, startTimeoutMs, listTimeoutMs, toolTimes }: HttpServerConfig,
+  { totalTimeoutMs, startTimeoutMs, listTimeoutMs }: HttpServerConfig,
   { ndjson: { lineBytesMax } }: UpstreamLimits,
 ): HttpClientLimits {
-  const totals = [...toolTimes.values()].map((times) => times.totalTimeoutMs)
-  const longestMs = Math.max(totalTimeoutMs, startTimeoutMs, listTimeoutMs, ...totals)
+  const longestMs = Math.max(totalTimeoutMs, startTimeoutMs, listTimeoutMs)
   return {
     ...defaultHttpClientLimits,
     answerMs: longestMs + defaultHttpClientLimits.answerMarginMs,

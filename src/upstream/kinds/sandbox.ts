@@ -68,7 +68,7 @@ function programConfig(
     cwd: process.cwd(),
     restart: true,
     restartDelayMs: RESTART_DELAY_MS,
-    restartLimits: {},
+    crashesMax: undefined,
     concurrency: CONCURRENCY,
     processes: 1,
     isolation: 'shared',

@@ -55,7 +55,8 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
     ...(logins && { logins: loginsOf(logins, runtime) }),
     adopt: (running: RunningProcess) => start(undefined, childOf(name, running)),
   }
-  const restart = { ...limits.restart, ...config.restartLimits }
+  const { crashesMax = limits.restart.crashesMax } = config
+  const restart = { ...limits.restart, crashesMax }
   return new Server(config, behaviour, { ...around, limits: { ...limits, restart } })
 }
 

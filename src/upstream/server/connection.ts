@@ -518,7 +518,7 @@ export class OwnRequests {
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (of !== 'startTimeoutMs') cancelRequest(this.#peer, id, 'the request timed out')
     if (of === 'listTimeoutMs') this.#onListTimeout()
-    const budget = of.replace(/Ms$/, '')
+    const budget = of === 'listTimeoutMs' ? 'startTimeout' : of.replace(/Ms$/, '')
     const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
     throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })
   }

@@ -220,7 +220,7 @@ export class ServerLane implements Lane {
   }
 
   #callOwn(tool: OwnTool, call: Call, edits: readonly Edit[]): void {
-    call.deadline.times = call.times ?? this.#context.times
+    call.deadline.times = this.#context.times
     tool.call(call, edits)
   }
 

@@ -53,6 +53,8 @@ export interface UpstreamLimits {
   readonly remoteRestMs: number
   /** Processes of one client without a session, where a call that waits for its client keeps its process. */
   readonly guestProcessesMax: number
+  /** How long a process that only one client uses outlives the last word of the client. */
+  readonly clientProcessIdleMs: number
   /** Calls that wait for one process, or for a slot of it. */
   readonly queueMax: number
   /** Bytes that one process has not taken yet, and of calls that wait for it, above which calls are refused. */

@@ -29,7 +29,6 @@ import type { Peer } from '../../jsonrpc/peer.js'
 import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
 import type { Deadlines } from './deadlines.js'
-import type { CallTimes } from '../../mcp/call-deadline.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** Knows whose each of them is. */
@@ -113,10 +112,10 @@ export class Tasks implements TaskSource {
     return { own: rawAt(call.frame.line, own), release: () => this.#tokens.retire(token) }
   }
 
-  /** Sends a call about a task; its times are those of the tool, where that has some. */
-  send(call: Call, times: CallTimes = this.#context.times): void {
+  /** Sends a call about a task. */
+  send(call: Call): void {
     call.isAboutTask = true
-    call.deadline.times = times
+    call.deadline.times = this.#context.times
     this.#connection.calls.send(call, [])
   }
 
@@ -235,7 +234,6 @@ export class ServerTask implements HeldTask {
   readonly client: ClientPort
   readonly isDurable: boolean
   /** Of the tool that it is a call of; undefined where the server's hold. */
-  readonly #times: CallTimes | undefined
   readonly #owner: Tasks
   readonly #runtime: Pick<Runtime, 'now'>
   #endsAt: number
@@ -257,7 +255,6 @@ export class ServerTask implements HeldTask {
     this.id = id
     this.isDurable = isDurable
     this.client = call.client
-    this.#times = call.times
     this.#owner = owner
     this.#runtime = runtime
     this.#endsAt = runtime.now() + ttlMs
@@ -288,7 +285,7 @@ export class ServerTask implements HeldTask {
   }
 
   request(call: Call): void {
-    if (this.#gone === undefined) this.#owner.send(call, this.#times)
+    if (this.#gone === undefined) this.#owner.send(call)
     else call.fail(this.#gone)
   }
 

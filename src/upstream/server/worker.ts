@@ -123,7 +123,7 @@ export class Worker {
   /** Forwards a call as soon as the process is ready and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
     const { connection } = this.supervisor
-    call.deadline.times = call.times ?? this.#context.times
+    call.deadline.times = this.#context.times
     if (connection === undefined || connection.firstQuestions !== undefined)
       return this.#awaitConnection(call, edits)
     if (call.settled) return

@@ -89,7 +89,7 @@ export async function stage(
 ): Promise<Stage> {
   const server = new Asking()
   prepare(server)
-  const named = Object.entries(servers).map(([name, entry]) => [name, { argumentErrors: 'off', ...entry }])
+  const named = Object.entries(servers).map(([name, entry]) => [name, { argumentChecks: 'off', ...entry }])
   const it = await scripted(t, Object.fromEntries(named), server.act, options)
   const party = await it.attach()
   const { client } = party

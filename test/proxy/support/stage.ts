@@ -79,7 +79,6 @@ export function routingOf(runtime: FakeRuntime): RoutingContext {
     holdStarts: () => ignore,
     startupGraceMs: 5000,
     initializeGraceMs: 0,
-    namesDown: false,
     limits: defaults.session,
   }
 }
