@@ -6,12 +6,7 @@ import { nearest } from '../text/nearest.js'
 import type { AuditConfig, LoggingConfig } from './configuration.js'
 import { type Kind, boolean, choice, integer, list, size, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
-import { type FieldsOf, type Rules, type Section, field, object, optional } from './section.js'
-
-export interface AuditValues extends Pick<AuditConfig, 'payloads' | 'methods' | 'onError' | 'maxFiles'> {
-  readonly file: string
-  readonly maxSize: number
-}
+import { type ValuesOf, type Rules, type Section, field, object, optional } from './section.js'
 
 const auditRules: Rules = { required: ['file'], isClosed: true }
 
@@ -20,7 +15,7 @@ const STDERR = 'stderr'
 
 const auditFile: Kind<string> = text({ wanted: 'a file, or "stderr"' })
 
-const auditFields: FieldsOf<AuditValues> = {
+const auditFields = {
   file: field(auditFile, '', 'The file, JSON lines, or "stderr"; ~ is the home folder.'),
   payloads: field(boolean(), false, 'Whether lines have arguments and results, without secrets.'),
   methods: field(
@@ -37,6 +32,8 @@ const auditFields: FieldsOf<AuditValues> = {
   maxFiles: field(integer(1, 1000), 5, 'Files kept in all, the current one included.'),
 }
 
+export type AuditValues = ValuesOf<typeof auditFields>
+
 const whole = object(auditFields, `${auditFile.wanted}, or an object`, auditRules)
 
 /** A file alone stands for an object with it. */
@@ -47,7 +44,7 @@ const auditKind: Kind<AuditValues> = {
 }
 
 /** The key `audit`. */
-export const auditField: FieldsOf<{ readonly audit: AuditValues | undefined }> = {
+export const auditField = {
   audit: optional(auditKind, 'A line for each call, in a file or on stderr.'),
 }
 

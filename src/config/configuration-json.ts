@@ -3,55 +3,53 @@
 // The types are made from the tables of fields that the validator reads with, so that the two cannot part. A key that is
 // undefined counts as absent.
 
-import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
-import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { AuditValues } from './audit.js'
-import type { CorsConfig } from './configuration.js'
 import type {
+  corsFields,
   FrontValues,
-  MetricsValues,
+  inputsFields,
   LoggingValues,
+  loginFields,
   RootValues,
   SchemaValues,
   StdioValues,
-  TokenValues,
   UiValues,
 } from './fields.js'
-import type {
-  FrontAuthRuleValues,
-  FrontAuthValues,
-  FrontIssuerValues,
-  FrontLoginValues,
-  IntrospectionValues,
-} from './front-auth.js'
+import type { limitsFields } from './policy.js'
+import type { lockFields, serverLockFields } from './lock.js'
+import type { sharedSandboxFields } from './process-sandbox.js'
+import type { ProfileToolValues, ProfileValues } from './profiles.js'
+import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
+import type { ValuesOf } from './section.js'
 import type {
   AuthValues,
   HttpServerValues,
-  OtherLoginValues,
+  kindByType,
   ServerValues,
   SharedValues,
   SseServerValues,
-  kindByType,
+  toolsFields,
 } from './server-fields.js'
-import type { FilesystemValue, ProcessSandboxValue } from './process-sandbox.js'
-import type { LimitValues } from './policy.js'
-import type { ProfileToolValues, ProfileValues } from './profiles.js'
-import type { LockValues, ServerLockValues } from './lock.js'
-import type { InputConfig } from './references.js'
-import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
 import type { StdioServerValues } from './stdio-server.js'
 
-/** A value as JSON has it: a map is an object there. */
-type Written<T> = T extends ReadonlyMap<string, infer V> ? Readonly<Record<string, V>> : T
+/** A value as JSON has it: a map is an object there, and an object may lack keys. */
+type Written<T> =
+  T extends ReadonlyMap<string, infer V>
+    ? Readonly<Record<string, Written<V>>>
+    : T extends readonly (infer E)[]
+      ? readonly Written<E>[]
+      : T extends object
+        ? Keys<T>
+        : T
 
 /** The keys of a section, none of them required. */
 type Keys<Values> = { readonly [K in keyof Values]?: Written<Values[K]> | undefined } & {
   readonly $comment?: unknown
 }
 
-/** The same, with these required. */
-type KeysWith<Values, Required extends keyof Values> = Keys<Omit<Values, Required>> & {
-  readonly [K in Required]: Written<Exclude<Values[K], undefined>>
+/** The same with a size, which may be text such as `10MB` too. */
+type WithSize<Values, Size extends keyof Values> = Keys<Omit<Values, Size>> & {
+  readonly [K in Size]?: number | string | undefined
 }
 
 /** How files write the type of a server of this kind. */
@@ -59,35 +57,25 @@ type TypeOf<Kind> = {
   [T in keyof typeof kindByType]: (typeof kindByType)[T] extends Kind ? T : never
 }[keyof typeof kindByType]
 
-type AnyServerKeys = Keys<ServerValues> &
-  Keys<SharedValues> & {
-    readonly lock?: boolean | Keys<ServerLockValues> | undefined
-    readonly tools?: Keys<ToolFilter> | undefined
-  }
+type AnyServerKeys = Keys<
+  ServerValues & SharedValues & ValuesOf<typeof serverLockFields> & ValuesOf<typeof toolsFields>
+>
 
 /** The address stands under one of three names. */
 type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Record<'httpUrl', string>>
 
 type RemoteKeys = Address &
-  Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl' | 'auth' | 'oauth' | 'tls'>> & {
-    readonly auth?: KeysWith<AuthValues, 'type'> | undefined
-    readonly oauth?: Keys<OtherLoginValues> | undefined
-    readonly tls?: Keys<HttpTls> | undefined
+  Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl' | 'auth'>> & {
+    readonly auth?:
+      (Keys<Omit<AuthValues, 'type'>> & { readonly type: NonNullable<AuthValues['type']> }) | undefined
   }
 
 /** A program that is started and spoken to on its stdin and stdout. */
 export type StdioServerJson = AnyServerKeys &
-  KeysWith<Omit<StdioServerValues, 'sandbox'>, 'command'> & {
+  Keys<Omit<StdioServerValues, 'command'>> & {
+    readonly command: string
     readonly type?: TypeOf<'stdio'> | undefined
-    readonly sandbox?: ProcessSandboxJson | undefined
   }
-
-/** The paths and hosts that a started program may use. */
-export interface ProcessSandboxJson {
-  readonly network?: ProcessSandboxValue['network']
-  readonly filesystem?: Keys<FilesystemValue> | undefined
-  readonly programs?: ProcessSandboxValue['programs']
-}
 
 /** A server reached over Streamable HTTP. */
 export type HttpServerJson = AnyServerKeys & RemoteKeys & { readonly type?: TypeOf<'http'> | undefined }
@@ -109,7 +97,7 @@ export type ServerJson = StdioServerJson | HttpServerJson | SseServerJson | Sand
 type Servers = Readonly<Record<string, ServerJson>>
 
 /** One group of servers, which clients see as one. */
-export type SchemaJson = Keys<SchemaValues> & Keys<SharedValues> & { readonly mcpServers: Servers }
+export type SchemaJson = Keys<SchemaValues & SharedValues> & { readonly mcpServers: Servers }
 
 /** The servers, in one of three shapes. */
 type Shape = Readonly<
@@ -119,53 +107,35 @@ type Shape = Readonly<
 >
 
 /** The part of the servers that some clients see. */
-type ProfileJson = Keys<Omit<ProfileValues, 'tools' | 'prompts' | 'resources'>> & {
+type ProfileJson = Keys<Omit<ProfileValues, 'tools'>> & {
   readonly tools?:
     | (Keys<Omit<ProfileToolValues, 'set'>> & {
         readonly set?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined
       })
     | undefined
-  readonly prompts?: Keys<NamePatterns> | undefined
-  readonly resources?: Keys<NamePatterns> | undefined
 }
 
-/** Access tokens that the HTTP front accepts. */
-type FrontAuthJson = Pick<Keys<FrontAuthValues>, 'scopes'> & {
-  readonly issuers: readonly (KeysWith<Omit<FrontIssuerValues, 'introspection'>, 'issuer'> & {
-    readonly introspection?: KeysWith<IntrospectionValues, 'url' | 'clientId' | 'clientSecret'> | undefined
-  })[]
-  readonly rules?: readonly Keys<FrontAuthRuleValues>[] | undefined
-  readonly login?: KeysWith<FrontLoginValues, 'clientId' | 'clientSecret'> | undefined
-}
+type PlainRootValues = RootValues &
+  SharedValues &
+  ValuesOf<typeof inputsFields> &
+  ValuesOf<typeof limitsFields> &
+  ValuesOf<typeof lockFields> &
+  ValuesOf<typeof loginFields> &
+  ValuesOf<typeof sharedSandboxFields>
 
 /** A configuration file, in any of its shapes. */
 export type ConfigurationJson = Shape &
-  Keys<RootValues> &
-  Keys<SharedValues> & {
+  Keys<PlainRootValues> & {
     readonly $schema?: string | undefined
-    readonly sandbox?: Pick<ProcessSandboxJson, 'programs'> | undefined
     readonly server?:
-      | (Keys<Omit<FrontValues, 'metrics' | 'ui' | 'tokens' | 'auth'>> & {
-          readonly metrics?: Keys<MetricsValues> | undefined
-          readonly cors?: Keys<Omit<CorsConfig, 'localPages'>> | undefined
-          /** A size may be text such as `16MB` too. */
-          readonly ui?:
-            (Keys<Omit<UiValues, 'history'>> & { readonly history?: number | string | undefined }) | undefined
-          readonly tokens?: readonly KeysWith<TokenValues, 'name' | 'sha256'>[] | undefined
-          readonly auth?: FrontAuthJson | undefined
+      | (Keys<Omit<FrontValues, 'ui'>> & {
+          readonly cors?: Keys<ValuesOf<typeof corsFields>> | undefined
+          readonly ui?: WithSize<UiValues, 'history'> | undefined
         })
       | undefined
     readonly profiles?: Readonly<Record<string, ProfileJson>> | undefined
-    readonly limits?: readonly KeysWith<LimitValues, 'perMinute'>[] | undefined
-    readonly lock?: boolean | Keys<LockValues> | undefined
-    readonly inputs?: readonly KeysWith<InputConfig, 'id' | 'type'>[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
     /** A file, or `stderr`. */
-    readonly audit?:
-      | string
-      | (KeysWith<Omit<AuditValues, 'maxSize'>, 'file'> & { readonly maxSize?: number | string | undefined })
-      | undefined
-    /** A size may be text such as `10MB` too. */
-    readonly logging?:
-      (Keys<Omit<LoggingValues, 'maxSize'>> & { readonly maxSize?: number | string | undefined }) | undefined
+    readonly audit?: string | WithSize<AuditValues, 'maxSize'> | undefined
+    readonly logging?: WithSize<LoggingValues, 'maxSize'> | undefined
   }

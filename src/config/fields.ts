@@ -1,21 +1,11 @@
-// Every key of the configuration outside the servers: its kind, its default, what it is for.
+// Keys of the configuration outside the servers: the kind, the default and the purpose of each.
 //
-// This table and the one of `server-fields.ts` are the only places that know;
-// the start-up validator reads with them, and `config.schema.json` is printed
-// from them.
+// A key is declared once, in a table like these. The validator reads with the table, the types of the values and of a
+// written configuration follow from it, and `config.schema.json` is printed from it.
 
-import type {
-  Configuration,
-  CorsConfig,
-  FrontConfig,
-  LoggingConfig,
-  SchemaConfig,
-  UiConfig,
-} from './configuration.js'
-import { type FrontAuthValues, frontAuthKind, publicUrl } from './front-auth.js'
+import { frontAuthKind, publicUrl } from './front-auth.js'
 import { type Kind, boolean, choice, integer, list, size, text, timeout } from './kinds.js'
-import type { InputConfig } from './references.js'
-import { type FieldsOf, type Rules, defaultsOf, field, object, objects, optional } from './section.js'
+import { type ValuesOf, type Rules, defaultsOf, field, object, objects, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
 
 /** The time that a call may take when nothing says otherwise. */
@@ -28,15 +18,7 @@ const httpNames = list(
   text({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z\\-]+$", wanted: 'a name as HTTP has them' }),
 )
 
-/** The page of metrics. */
-export interface MetricsValues {
-  readonly port: number | undefined
-  readonly host: string
-  readonly open: boolean
-  readonly tools: boolean
-}
-
-const metricsFields: FieldsOf<MetricsValues> = {
+const metricsFields = {
   port: optional(
     integer(0, 65_535),
     'TCP port on which metrics are served without a token; 0 takes a free one. Absent: only GET /metrics of the HTTP front.',
@@ -46,19 +28,12 @@ const metricsFields: FieldsOf<MetricsValues> = {
   tools: field(boolean(), false, 'Whether each tool has series of its own, up to 500.'),
 }
 
-export interface TokenValues {
-  readonly name: string
-  readonly sha256: string
-  readonly profiles: readonly string[] | undefined
-  readonly expires: string | undefined
-}
-
 const tokenRules: Rules = { required: ['name', 'sha256'] }
 
 /** Names stand in log lines, and are principals. */
 export const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
 
-const tokenFields: FieldsOf<TokenValues> = {
+const tokenFields = {
   name: field(
     text({ pattern: tokenNamePattern, wanted: 'a name of letters, digits, "_", "-" and "."' }),
     '',
@@ -83,11 +58,9 @@ const tokenFields: FieldsOf<TokenValues> = {
   ),
 }
 
-export interface UiValues extends Omit<UiConfig, 'historyBytes'> {
-  readonly history: number | undefined
-}
+export type TokenValues = ValuesOf<typeof tokenFields>
 
-const uiFields: FieldsOf<UiValues> = {
+const uiFields = {
   remote: field(
     boolean(),
     false,
@@ -104,18 +77,7 @@ const uiFields: FieldsOf<UiValues> = {
   ),
 }
 
-export interface FrontValues extends Pick<
-  FrontConfig,
-  'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'clientAddressField' | 'token' | 'publicUrl'
-> {
-  readonly drainTimeout: number | undefined
-  readonly stateKey: string | undefined
-  readonly previousStateKey: string | undefined
-  readonly metrics: MetricsValues | undefined
-  readonly ui: UiValues
-  readonly tokens: readonly TokenValues[] | undefined
-  readonly auth: FrontAuthValues | undefined
-}
+export type UiValues = ValuesOf<typeof uiFields>
 
 /** Text whose value depends on a variable is checked once that is put in. */
 const withVariable = '[^\\u0000]*\\$\\{[^\\u0000]*'
@@ -135,7 +97,7 @@ const hostName = text({
   wanted: 'a host name with or without a port, such as "mcp.example.com"',
 })
 
-export const frontFields: FieldsOf<FrontValues> = {
+export const frontFields = {
   port: field(integer(0, 65_535), 3095, 'TCP port of the HTTP front; 0 takes a free one.'),
   host: field(text(), '127.0.0.1', 'Address that the HTTP front binds.'),
   name: field(text(), 'mcps-proxy', 'The name that clients see as serverInfo.name.'),
@@ -191,10 +153,12 @@ export const frontFields: FieldsOf<FrontValues> = {
   auth: optional(frontAuthKind, 'Access tokens of authorization servers, for clients that log in.'),
 }
 
+export type FrontValues = ValuesOf<typeof frontFields>
+
 /** Access tokens are made for the address of the front, which only `publicUrl` says. */
 export const frontRules: Rules = { needs: [['auth', 'publicUrl']] }
 
-export const corsFields: FieldsOf<Omit<CorsConfig, 'localPages'>> = {
+export const corsFields = {
   enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
   origins: field(
     names,
@@ -214,13 +178,7 @@ export const corsFields: FieldsOf<Omit<CorsConfig, 'localPages'>> = {
   ),
 }
 
-export interface StdioValues {
-  readonly encoding: 'utf8' | 'utf-8'
-  readonly delimiter: '\n'
-  readonly timeout: number
-}
-
-export const stdioFields: FieldsOf<StdioValues> = {
+export const stdioFields = {
   encoding: field(choice('utf8', 'utf-8'), 'utf8', 'Encoding of the stdio front; MCP knows only UTF-8.'),
   delimiter: field(choice('\n'), '\n', 'What ends a message on stdio; MCP knows only the line feed.'),
   timeout: field(
@@ -230,11 +188,9 @@ export const stdioFields: FieldsOf<StdioValues> = {
   ),
 }
 
-export interface LoggingValues extends Omit<LoggingConfig, 'maxSizeBytes'> {
-  readonly maxSize: number
-}
+export type StdioValues = ValuesOf<typeof stdioFields>
 
-const loggingFields: FieldsOf<LoggingValues> = {
+const loggingFields = {
   level: field(choice('error', 'warn', 'info', 'debug'), 'info', 'The least severe level that is logged.'),
   file: optional(text(), 'Log file, JSON lines; ~ is the home folder. Absent: no file.'),
   maxSize: field(size(1024, 1024 ** 4), 10 * 1024 ** 2, 'Size at which the log file is rotated.'),
@@ -242,13 +198,13 @@ const loggingFields: FieldsOf<LoggingValues> = {
   console: field(boolean(), true, 'Whether logs go to stderr.'),
 }
 
-export const logFields: FieldsOf<{ readonly logging: LoggingValues }> = {
+export type LoggingValues = ValuesOf<typeof loggingFields>
+
+export const logFields = {
   logging: field(object(loggingFields), defaultsOf(loggingFields), 'Logs.'),
 }
 
-export type RootValues = Pick<Configuration, 'startupGraceMs' | 'processesMax'>
-
-export const rootFields: FieldsOf<RootValues> = {
+export const rootFields = {
   startupGraceMs: optional(
     integer(0, 600_000),
     'How long, in milliseconds, the first lists wait for servers that are still starting. Absent: as long as the client waits for an answer, and 1500 where lists are kept.',
@@ -259,8 +215,10 @@ export const rootFields: FieldsOf<RootValues> = {
   ),
 }
 
+export type RootValues = ValuesOf<typeof rootFields>
+
 /** The logins of this user to remote servers. */
-export const loginFields: FieldsOf<{ readonly tokens: 'file' | 'keyring' }> = {
+export const loginFields = {
   tokens: field(
     choice('file', 'keyring'),
     'file',
@@ -268,11 +226,11 @@ export const loginFields: FieldsOf<{ readonly tokens: 'file' | 'keyring' }> = {
   ),
 }
 
-export type SchemaValues = Pick<SchemaConfig, 'enabled'>
-
-export const schemaFields: FieldsOf<SchemaValues> = {
+export const schemaFields = {
   enabled: field(boolean(), true, 'A schema that is not enabled is not served.'),
 }
+
+export type SchemaValues = ValuesOf<typeof schemaFields>
 
 /** A value, or an object with a value and the label that an editor shows for it. */
 const inputOption: Kind<string> = {
@@ -282,7 +240,7 @@ const inputOption: Kind<string> = {
 }
 
 /** Of one member of `inputs`, as VS Code has them. */
-const inputFields: FieldsOf<InputConfig> = {
+const inputFields = {
   id: field(text(), '', 'The name of the input: ${input:ID} stands for its value.'),
   type: field(
     choice('promptString', 'pickString', 'command'),
@@ -295,7 +253,7 @@ const inputFields: FieldsOf<InputConfig> = {
   options: field(list(inputOption), [], 'The values of pickString.'),
 }
 
-export const inputsFields: FieldsOf<{ readonly inputs: readonly InputConfig[] | undefined }> = {
+export const inputsFields = {
   inputs: optional(
     objects(inputFields, 'One value.', { required: ['id', 'type'] }),
     'Values that are asked for once, on the terminal; ${input:ID} stands for each.',

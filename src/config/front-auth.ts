@@ -5,7 +5,7 @@ import { isLoopback } from '../text/loopback.js'
 import { type ExpansionSources, expandSecret } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
 import type { Findings } from './problems.js'
-import { type FieldsOf, type Rules, type Section, field, object, objects, optional } from './section.js'
+import { type ValuesOf, type Rules, type Section, field, object, objects, optional } from './section.js'
 
 /** Https, or http on this machine: a machine on the way could answer in the place of the other end otherwise. */
 const safeUrl = '^(?:https://[^/?#\\s]+|http://(?:localhost|127\\.\\d+\\.\\d+\\.\\d+|\\[::1\\])(?::\\d+)?)'
@@ -45,27 +45,13 @@ const scope = text({
 const ISSUERS_MAX = 16
 const RULES_MAX = 256
 
-export interface IntrospectionValues {
-  readonly url: string
-  readonly clientId: string
-  readonly clientSecret: string
-}
-
-const introspectionFields: FieldsOf<IntrospectionValues> = {
+const introspectionFields = {
   url: field(address, '', 'Address of the introspection endpoint (RFC 7662).'),
   clientId: field(text(), '', 'The client id of the front at the authorization server.'),
   clientSecret: field(text({ secret: true }), '', 'Its secret; ${VAR} is expanded.'),
 }
 
-export interface FrontIssuerValues {
-  readonly issuer: string
-  readonly audience: readonly string[]
-  readonly algorithms: readonly string[]
-  readonly jwksUri: string | undefined
-  readonly introspection: IntrospectionValues | undefined
-}
-
-const issuerFields: FieldsOf<FrontIssuerValues> = {
+const issuerFields = {
   issuer: field(issuer, '', 'The authorization server, exactly as its tokens and its metadata write it.'),
   audience: field(
     list(text()),
@@ -83,11 +69,9 @@ const issuerFields: FieldsOf<FrontIssuerValues> = {
   ),
 }
 
-export interface FrontLoginValues extends Omit<FrontLogin, 'issuer'> {
-  readonly issuer: string | undefined
-}
+type FrontIssuerValues = ValuesOf<typeof issuerFields>
 
-const loginFields: FieldsOf<FrontLoginValues> = {
+const loginFields = {
   issuer: optional(issuer, 'The authorization server, one of the issuers. Absent: the first.'),
   clientId: field(
     text(),
@@ -97,14 +81,9 @@ const loginFields: FieldsOf<FrontLoginValues> = {
   clientSecret: field(text({ secret: true }), '', 'Its secret; ${VAR} is expanded.'),
 }
 
-export interface FrontAuthRuleValues {
-  readonly scope: string | undefined
-  readonly claim: string | undefined
-  readonly value: string | undefined
-  readonly profiles: readonly string[] | undefined
-}
+type FrontLoginValues = ValuesOf<typeof loginFields>
 
-const ruleFields: FieldsOf<FrontAuthRuleValues> = {
+const ruleFields = {
   scope: optional(scope, 'A scope of the token, in "scope" or "scp".'),
   claim: optional(text(), 'A claim of the token, such as "groups", which is or contains "value".'),
   value: optional(text(), 'The text that the claim is or contains.'),
@@ -120,14 +99,7 @@ const ruleRules: Rules = {
   ],
 }
 
-export interface FrontAuthValues {
-  readonly scopes: readonly string[]
-  readonly issuers: readonly FrontIssuerValues[] | undefined
-  readonly rules: readonly FrontAuthRuleValues[] | undefined
-  readonly login: FrontLoginValues | undefined
-}
-
-const frontAuthFields: FieldsOf<FrontAuthValues> = {
+const frontAuthFields = {
   scopes: field(
     list(scope),
     [],
@@ -151,6 +123,8 @@ const frontAuthFields: FieldsOf<FrontAuthValues> = {
     'The client of the front, by which users show who they are before they log in to a server.',
   ),
 }
+
+type FrontAuthValues = ValuesOf<typeof frontAuthFields>
 
 export const frontAuthKind: Kind<FrontAuthValues> = object(frontAuthFields, undefined, {
   required: ['issuers'],

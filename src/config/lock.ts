@@ -4,29 +4,19 @@ import { type ChangeAction, changeActions } from '../upstream/contracts/list-gua
 import type { LockPlace } from './configuration.js'
 import { choice, type Kind, or, text } from './kinds.js'
 import { absoluteFile, type PathBase } from './paths.js'
-import { type FieldsOf, object, optional, type Section } from './section.js'
+import { object, optional, type Section } from './section.js'
 
 /** The name of the file, unless the configuration has another. */
 export const lockFileName = 'mcps.lock'
 
-/** `lock` of a server. */
-export interface ServerLockValues {
-  readonly onChange: ChangeAction | undefined
-}
-
-/** `lock` of a file. */
-export interface LockValues extends ServerLockValues {
-  readonly file: string | undefined
-}
-
-const serverFields: FieldsOf<ServerLockValues> = {
+const serverFields = {
   onChange: optional(
     choice(...changeActions),
     'What follows from a change: a line in the log, an item that no client sees, or a server that is not used. Absent: warn.',
   ),
 }
 
-const fileFields: FieldsOf<LockValues> = {
+const fileFields = {
   file: optional(
     text({ wanted: 'a file' }),
     `The file. Absent: ${lockFileName} beside the configuration file.`,
@@ -40,7 +30,7 @@ function orSwitch<T>(kind: Kind<T>): Kind<T | boolean> {
 }
 
 /** The key `lock` beside the servers. */
-export const lockFields: FieldsOf<{ readonly lock: LockValues | boolean | undefined }> = {
+export const lockFields = {
   lock: optional(
     orSwitch(object(fileFields, 'an object like { "onChange": "hide" }', { isClosed: true })),
     `Whether what servers list is compared with ${lockFileName}. Absent: if the file exists.`,
@@ -48,7 +38,7 @@ export const lockFields: FieldsOf<{ readonly lock: LockValues | boolean | undefi
 }
 
 /** The key `lock` of one server. */
-export const serverLockFields: FieldsOf<{ readonly lock: ServerLockValues | boolean | undefined }> = {
+export const serverLockFields = {
   lock: optional(
     orSwitch(object(serverFields, 'an object like { "onChange": "fail" }', { isClosed: true })),
     'The same for this server; false compares nothing. Absent: as the key beside the servers says.',

@@ -6,7 +6,7 @@ import type { FrontConfig, LimitConfig } from './configuration.js'
 import { type ConfirmRule } from '../upstream/contracts/server-config.js'
 import { type Kind, type Spot, boolean, integer, oneOrMany, text } from './kinds.js'
 import { whatItIs } from './problems.js'
-import { type FieldsOf, type Rules, type Section, field, objects, optional } from './section.js'
+import { type Rules, type Section, field, objects, optional } from './section.js'
 
 /** The signs of other languages of patterns stand in no name of a tool. */
 const toolPattern = text({
@@ -57,15 +57,9 @@ function readConfirmRule(value: unknown, spot: Spot): ConfirmRule | undefined {
 
 const callsMax = 1_000_000
 
-export interface LimitValues extends Pick<LimitConfig, 'principal' | 'each'> {
-  readonly tools: string | readonly string[]
-  readonly perMinute: number | undefined
-  readonly burst: number | undefined
-}
-
 const limitRules: Rules = { required: ['perMinute'], isClosed: true }
 
-const limitFields: FieldsOf<LimitValues> = {
+const limitFields = {
   principal: optional(
     principalPattern,
     'The principals that are limited: names of tokens, or ISSUER#SUBJECT. Each is counted for itself. Absent: all.',
@@ -80,7 +74,7 @@ const limitFields: FieldsOf<LimitValues> = {
   each: field(boolean(), false, 'Whether each tool is counted for itself.'),
 }
 
-export const limitsFields: FieldsOf<{ readonly limits: readonly LimitValues[] | undefined }> = {
+export const limitsFields = {
   limits: optional(objects(limitFields, 'One limit.', limitRules), 'How often clients may call tools.'),
 }
 

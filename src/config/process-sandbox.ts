@@ -10,25 +10,13 @@ import { type Kind, list, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { whatItIs } from './problems.js'
 import { hosts } from './sandbox-fields.js'
-import { type FieldsOf, type Section, object, optional } from './section.js'
-
-/** As it stands in a file. */
-export interface ProcessSandboxValue {
-  readonly network: NetworkValue | undefined
-  readonly filesystem: FilesystemValue | undefined
-  readonly programs: readonly string[] | undefined
-}
+import { type ValuesOf, type Section, object, optional } from './section.js'
 
 type NetworkValue = ProcessSandbox['network']
 
-export interface FilesystemValue {
-  readonly read: readonly string[] | undefined
-  readonly write: readonly string[] | undefined
-}
-
 const paths = list(text({ wanted: 'a path' }))
 
-const filesystemFields: FieldsOf<FilesystemValue> = {
+const filesystemFields = {
   read: optional(paths, 'Files and folders that the program may read. ${VAR} and ~ are expanded.'),
   write: optional(paths, 'Folders that it may read and write. ${VAR} and ~ are expanded.'),
 }
@@ -52,7 +40,7 @@ const filesystemKind = object(filesystemFields, 'an object like { "read": ["/srv
   isClosed: true,
 })
 
-const sandboxFields: FieldsOf<ProcessSandboxValue> = {
+const sandboxFields = {
   network: optional(
     networkKind,
     'The hosts that the program reaches by HTTPS, "none" (the default) or "host".',
@@ -64,10 +52,10 @@ const sandboxFields: FieldsOf<ProcessSandboxValue> = {
   ),
 }
 
+type ProcessSandboxValue = ValuesOf<typeof sandboxFields>
+
 /** The key beside the servers, for all of them. */
-export const sharedSandboxFields: FieldsOf<{
-  readonly sandbox: Pick<ProcessSandboxValue, 'programs'> | undefined
-}> = {
+export const sharedSandboxFields = {
   sandbox: optional(
     object({ programs: sandboxFields.programs }, undefined, { isClosed: true }),
     'What all sandboxes have in common.',

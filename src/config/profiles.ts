@@ -1,18 +1,17 @@
 // The profiles of a file: what some clients see of the servers.
 
 import { namesHint } from '../text/nearest.js'
-import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { ProfileConfig, SchemaConfig } from './configuration.js'
 import { profileKeyHints } from './misplaced-keys.js'
 import { plainNames, readNamed, toolNames } from './named.js'
 import { type Kind, boolean, list, map, text } from './kinds.js'
 import { whatItIs } from './problems.js'
-import { type FieldsOf, type Section, defaultsOf, field, object, optional } from './section.js'
+import { type ValuesOf, type Section, defaultsOf, field, object, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
 
 const names = list(text())
 
-const patternFields: FieldsOf<NamePatterns> = {
+const patternFields = {
   allow: optional(names, 'Only what fits one of these is seen; "*" stands for any characters. Absent: all.'),
   deny: field(names, [], 'What fits one of these is not seen; it stands above allow.'),
 }
@@ -28,13 +27,7 @@ const setArguments: Kind<ReadonlyMap<string, string>> = {
   },
 }
 
-export interface ProfileToolValues extends NamePatterns {
-  readonly rename: ReadonlyMap<string, string>
-  /** Name of a tool -> its arguments that are set, as raw JSON. */
-  readonly set: ReadonlyMap<string, ReadonlyMap<string, string>>
-}
-
-const toolFields: FieldsOf<ProfileToolValues> = {
+const toolFields = {
   ...patternFields,
   rename: field(map(toolNames, text()), new Map(), 'Name of a tool -> the whole name to show instead.'),
   set: field(
@@ -44,9 +37,9 @@ const toolFields: FieldsOf<ProfileToolValues> = {
   ),
 }
 
-export type ProfileValues = Omit<ProfileConfig, 'name'>
+export type ProfileToolValues = ValuesOf<typeof toolFields>
 
-export const profileFields: FieldsOf<ProfileValues> = {
+export const profileFields = {
   servers: optional(names, 'The servers that are seen. Absent: all.'),
   schema: field(text(), 'default', 'The schema whose servers are seen.'),
   prefix: optional(boolean(), 'In the place of prefix of the servers.'),
@@ -59,6 +52,8 @@ export const profileFields: FieldsOf<ProfileValues> = {
     'Which resources and templates are seen, by their URIs.',
   ),
 }
+
+export type ProfileValues = ValuesOf<typeof profileFields>
 
 /** Reads `profiles`; a server that is not there is a mistake. */
 export function readProfiles(

@@ -1,16 +1,11 @@
 // Every key of a sandbox: its kind, its default, its purpose, and the variable that replaces a missing key; and the network of
 // a sandbox, which is a word or a list of hosts.
 
-import {
-  type SandboxFlavor,
-  type SandboxNetwork,
-  type SandboxRuntimeName,
-  allowedHostPattern,
-} from '../upstream/contracts/sandbox-config.js'
+import { type SandboxNetwork, allowedHostPattern } from '../upstream/contracts/sandbox-config.js'
 import { type Kind, boolean, choice, integer, list, map, size, text } from './kinds.js'
 import { variableNames } from './named.js'
 import { whatItIs } from './problems.js'
-import { type FieldsOf, type Rules, Section, field, optional } from './section.js'
+import { type ValuesOf, type Rules, Section, field, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
 
 /** A day, in seconds. */
@@ -31,7 +26,7 @@ export const hosts: Kind<readonly string[]> = list(
   }),
 )
 
-const allowFields: FieldsOf<AllowedNetwork> = {
+const allowFields = {
   allow: field(
     hosts,
     [],
@@ -71,32 +66,10 @@ const networkKind: Kind<NetworkValue> = {
   },
 }
 
-export interface SandboxValues {
-  readonly runtime: SandboxRuntimeName
-  readonly serverUrl: string | undefined
-  readonly apiKey: string | undefined
-  readonly sessionTimeout: number
-  readonly cleanupInterval: number | undefined
-  readonly orphanCleanupInterval: number
-  readonly maxSessions: number
-  readonly enableLruEviction: boolean
-  readonly maxTotalMemoryMb: number | undefined
-  readonly defaultFlavor: SandboxFlavor
-  readonly sandboxStartTimeout: number
-  readonly executionTimeout: number
-  readonly maxTimeout: number | undefined
-  readonly volumes: readonly string[]
-  readonly runAs: string | undefined
-  readonly network: NetworkValue
-  readonly files: boolean
-  readonly outputMax: number
-  readonly sessions: 'shared' | 'client' | undefined
-}
-
 /** `host:guest`, with `:ro` behind it where sessions may only read. */
 const volumePattern = '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$'
 
-export const sandboxFields: FieldsOf<SandboxValues> = {
+export const sandboxFields = {
   runtime: field(
     choice('auto', 'bubblewrap', 'container', 'microsandbox-server'),
     'auto',
@@ -171,6 +144,8 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
   ),
 }
 
+export type SandboxValues = ValuesOf<typeof sandboxFields>
+
 /** The variable for each key that has one. */
 export const sandboxVariables: ReadonlyMap<keyof SandboxValues, string> = new Map([
   ['runtime', 'MSB_RUNTIME'],
@@ -188,17 +163,10 @@ export const sandboxVariables: ReadonlyMap<keyof SandboxValues, string> = new Ma
   ['volumes', 'MSB_SHARED_VOLUME_PATH'],
 ] as const)
 
-export interface TemplateValues {
-  readonly language: 'python' | 'node' | undefined
-  readonly interpreter: string | undefined
-  readonly image: string | undefined
-  readonly env: ReadonlyMap<string, string>
-}
-
 /** Of templates that do not always exist. */
 export const templateRules: Rules = { required: ['language'] }
 
-export const templateFields: FieldsOf<TemplateValues> = {
+export const templateFields = {
   language: optional(choice('python', 'node'), 'The language of its code.'),
   interpreter: optional(text(), 'The interpreter, a path on this machine. Absent: it is looked for.'),
   image: optional(text(), 'The image, for runtimes that have images.'),
@@ -208,6 +176,8 @@ export const templateFields: FieldsOf<TemplateValues> = {
     'Environment variables for all programs of a session. ${VAR} is expanded.',
   ),
 }
+
+export type TemplateValues = ValuesOf<typeof templateFields>
 
 /** The templates that always exist; a configured one of the same name replaces it. Others name their language. */
 export const ownTemplates = ['python', 'node'] as const

@@ -16,7 +16,7 @@ export interface Field<T> {
 }
 
 /** A key that has a default. */
-export function field<T>(kind: Kind<T>, fallback: T, about: string): Field<T> {
+export function field<T>(kind: Kind<T>, fallback: NoInfer<T>, about: string): Field<T> {
   return { kind, fallback, about }
 }
 
@@ -27,6 +27,11 @@ export function optional<T>(kind: Kind<T>, about: string): Field<T | undefined> 
 
 /** The keys of one section, named as in the file. */
 export type FieldsOf<T> = { readonly [K in keyof T]: Field<T[K]> }
+
+/** What a section with these keys has once it is read. */
+export type ValuesOf<Table> = {
+  readonly [K in keyof Table]: Table[K] extends Field<infer T> ? T : never
+}
 
 /** Rules between the keys of one section. The reader checks them, and the published schema has them. */
 export interface Rules {
@@ -191,7 +196,7 @@ export class Section {
   }
 
   /** The values of all fields of a table; `fallbacks` take the place of the defaults. */
-  readAll<T extends object>(fields: FieldsOf<T>, fallbacks: Partial<T> = {}): T {
+  readAll<T extends object>(fields: FieldsOf<T>, fallbacks: Partial<NoInfer<T>> = {}): T {
     const values: Partial<T> = {}
     for (const key in fields) values[key] = this.read(fields, key, fallbacks[key])
     if (hasAll(values, fields)) return values

@@ -1,15 +1,6 @@
 // The keys that servers of several kinds have: type, default and purpose of each. `stdio-server.ts` has those of stdio alone.
 
-import type {
-  HttpAuth,
-  HttpTls,
-  IdentityProvider,
-  ServerCommon,
-  ServerConfig,
-  ServerProtocol,
-  ToolFilter,
-  UnattendedGrant,
-} from '../upstream/contracts/server-config.js'
+import type { ServerConfig, ServerProtocol, UnattendedGrant } from '../upstream/contracts/server-config.js'
 import { handshakeRevisions, latestStateless } from '../mcp/revisions.js'
 import {
   type Kind,
@@ -27,15 +18,12 @@ import {
 } from './kinds.js'
 import { confirmRules } from './policy.js'
 import { toolNames } from './named.js'
-import { type FieldsOf, type Rules, defaultsOf, field, object, optional } from './section.js'
+import { type ValuesOf, type Rules, defaultsOf, field, object, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */
 const pauseMsMax = 3_600_000
 
 const names = list(text())
-
-/** The keys of a server that may also stand beside `mcpServers`, for all servers there. */
-export type SharedValues = Pick<ServerCommon, 'prefix' | 'describe' | 'argumentChecks' | 'confirm'>
 
 const onOrOff = choice('on', 'off')
 
@@ -52,7 +40,7 @@ const argumentChecks: Kind<'on' | 'off'> = {
   },
 }
 
-export const sharedFields: FieldsOf<SharedValues> = {
+export const sharedFields = {
   prefix: field(boolean(), true, 'Public names are server__name; false passes names through untouched.'),
   describe: field(boolean(), true, 'Descriptions of tools begin with [server].'),
   argumentChecks: field(
@@ -67,17 +55,10 @@ export const sharedFields: FieldsOf<SharedValues> = {
   ),
 }
 
-/** The times of one tool, or of all tools of a server. */
-export interface CallTimeValues {
-  readonly timeout: number | undefined
-  readonly totalTimeout: number | undefined
-}
+export type SharedValues = ValuesOf<typeof sharedFields>
 
-export interface ServerValues extends CallTimeValues, Pick<ServerCommon, 'disabled' | 'lazy' | 'keep'> {
-  readonly enabled: boolean
-  readonly protocol: string
-  readonly startTimeout: number
-}
+/** The times of one tool, or of all tools of a server. */
+export type CallTimeValues = Pick<ServerValues, 'timeout' | 'totalTimeout'>
 
 /** `protocol` as files write it -> what the server is taken to speak. */
 export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
@@ -91,7 +72,7 @@ const time = milliseconds(1)
 /** A cold package runner needs most of this. */
 const startMs = 30_000
 
-export const serverFields: FieldsOf<ServerValues> = {
+export const serverFields = {
   disabled: field(boolean(), false, 'A disabled server is not started.'),
   enabled: field(boolean(), true, 'As other clients write it: false is disabled.'),
   lazy: field(boolean(), false, 'Starts when a client first asks for a list or calls something of it.'),
@@ -120,7 +101,9 @@ export const serverFields: FieldsOf<ServerValues> = {
   ),
 }
 
-const toolFields: FieldsOf<ToolFilter> = {
+export type ServerValues = ValuesOf<typeof serverFields>
+
+const toolFields = {
   allow: optional(names, "Only these tools are shown, by the server's own names."),
   deny: field(names, [], 'These tools are hidden.'),
   rename: field(
@@ -131,13 +114,13 @@ const toolFields: FieldsOf<ToolFilter> = {
 }
 
 /** The key `tools` of every server. */
-export const toolsFields: FieldsOf<{ readonly tools: ToolFilter }> = {
+export const toolsFields = {
   tools: field(object(toolFields), defaultsOf(toolFields), 'Which tools clients see, and under which names.'),
 }
 
 const file = text({ wanted: 'a file' })
 
-const tlsFields: FieldsOf<HttpTls> = {
+const tlsFields = {
   ca: optional(
     text(),
     'A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts.',
@@ -153,37 +136,13 @@ const tlsFields: FieldsOf<HttpTls> = {
 /** How tokens are got: `code` and `device` need a person. */
 export type LoginGrant = 'code' | 'device' | UnattendedGrant['kind']
 
-/** The login to a remote server. */
-interface LoginValues {
-  readonly clientId: string | undefined
-  readonly clientSecret: string | undefined
-  readonly grant: LoginGrant | undefined
-  readonly clientKey: string | undefined
-  readonly assertion: string | undefined
-  readonly assertionFile: string | undefined
-  readonly identityProvider: IdentityProvider | undefined
-  readonly clientMetadataUrl: string | undefined
-  readonly scope: string | undefined
-  readonly issuer: string | undefined
-  readonly pkce: 'require' | 'assume' | undefined
-  readonly resource: string | false | undefined
-  readonly callbackPort: number | undefined
-  readonly login: 'auto' | 'manual' | undefined
-  readonly perUser: boolean | undefined
-}
-
-const identityProviderFields: FieldsOf<IdentityProvider> = {
+const identityProviderFields = {
   issuer: field(text(), '', 'The identity provider, as its metadata names it.'),
   clientId: optional(text(), 'The client at the identity provider.'),
   clientSecret: optional(text({ secret: true }), 'The secret of that client. ${VAR} is expanded.'),
 }
 
-/** How the proxy authenticates at a remote server. */
-export interface AuthValues extends Omit<HttpAuth, 'type'>, LoginValues {
-  readonly type: HttpAuth['type'] | undefined
-}
-
-const authFields: FieldsOf<AuthValues> = {
+const authFields = {
   type: optional(
     choice('google', 'oauth', 'none'),
     '"google" sends ID tokens with every request; "oauth" sends the token of a login; "none" sends nothing.',
@@ -243,6 +202,8 @@ const authFields: FieldsOf<AuthValues> = {
   ),
 }
 
+export type AuthValues = ValuesOf<typeof authFields>
+
 const grantsOfTokens: readonly LoginGrant[] = ['jwt_bearer', 'token_exchange', 'id_jag']
 const unattendedGrants: readonly LoginGrant[] = ['client_credentials', ...grantsOfTokens]
 
@@ -278,13 +239,7 @@ const authRules: Rules = {
   ],
 }
 
-/** `oauth` in the files of other clients. */
-export interface OtherLoginValues extends Pick<LoginValues, 'clientId' | 'clientSecret' | 'callbackPort'> {
-  readonly scopes: string | readonly string[] | undefined
-  readonly authServerMetadataUrl: string | undefined
-}
-
-const otherLoginFields: FieldsOf<OtherLoginValues> = {
+const otherLoginFields = {
   clientId: authFields.clientId,
   clientSecret: authFields.clientSecret,
   callbackPort: authFields.callbackPort,
@@ -324,25 +279,12 @@ const proxyAddress = text({
     'the http:// or https:// address of a proxy, like "http://host:3128" or "http://name:password@host:3128", or false',
 })
 
-export interface HttpServerValues {
-  readonly url: string
-  readonly serverUrl: string | undefined
-  readonly httpUrl: string | undefined
-  readonly headers: ReadonlyMap<string, string>
-  readonly retries: number
-  readonly retryDelay: number
-  readonly proxy: string | false | undefined
-  readonly auth: AuthValues | undefined
-  readonly oauth: OtherLoginValues | undefined
-  readonly tls: HttpTls | undefined
-}
-
 /** `url`, and its names in Windsurf and Gemini CLI. */
 export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
 
 export const httpServerRules: Rules = { oneOf: urlKeys }
 
-export const httpServerFields: FieldsOf<HttpServerValues> = {
+export const httpServerFields = {
   url: field(address, '', 'Address of the MCP endpoint. ${VAR} is expanded.'),
   serverUrl: optional(address, 'Another name of url, as Windsurf has it.'),
   httpUrl: optional(address, 'Another name of url, as Gemini CLI has it.'),
@@ -374,12 +316,9 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   ),
 }
 
-export interface SseServerValues {
-  readonly reconnectInterval: number
-  readonly maxRetries: number
-}
+export type HttpServerValues = ValuesOf<typeof httpServerFields>
 
-export const sseServerFields: FieldsOf<SseServerValues> = {
+export const sseServerFields = {
   reconnectInterval: field(
     integer(0, pauseMsMax),
     1000,
@@ -387,6 +326,8 @@ export const sseServerFields: FieldsOf<SseServerValues> = {
   ),
   maxRetries: field(integer(0, 100), 5, 'What retries is for http; it stands above retries.'),
 }
+
+export type SseServerValues = ValuesOf<typeof sseServerFields>
 
 /** `type` as files write it -> the kind of server that it means. */
 export const kindByType = {

@@ -7,14 +7,9 @@ import { readLoginVariables } from './login-variables.js'
 import { boolean, choice, integer, list, map, milliseconds, or, text } from './kinds.js'
 import { variableNames } from './named.js'
 import { type PathBase, absolute, absoluteFile, fromHome } from './paths.js'
-import {
-  type ProcessSandboxValue,
-  type ServerOrigin,
-  processSandbox,
-  processSandboxKind,
-} from './process-sandbox.js'
+import { type ServerOrigin, processSandbox, processSandboxKind } from './process-sandbox.js'
 import { secretsOfArguments, secretsOfEnv } from './secrets.js'
-import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
+import { type ValuesOf, type Rules, type Section, field, optional } from './section.js'
 import { readTextFile } from '../runtime/read-file.js'
 
 export function readStdio(
@@ -120,21 +115,6 @@ const delayMax = 3_600_000
 
 const secretText = text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' })
 
-/** The keys whose values are taken as they are. */
-type Plain = 'inheritEnv' | 'restart' | 'concurrency' | 'processes' | 'isolation' | 'onTimeout'
-
-export interface StdioServerValues extends Pick<StdioServerConfig, 'command' | 'args' | Plain> {
-  readonly env: ReadonlyMap<string, string>
-  readonly envFile: string | undefined
-  readonly cwd: string | undefined
-  readonly restartDelay: number
-  readonly crashesMax: number | undefined
-  readonly idleTimeout: number
-  readonly stopTimeout: number
-  readonly memoryLimitMB: number | undefined
-  readonly sandbox: ProcessSandboxValue | undefined
-}
-
 const inheritedName = text({
   pattern: '^[^=*?\\s\\u0000]+$',
   wanted: 'the name of a variable; for all of them write "inheritEnv": true',
@@ -142,7 +122,7 @@ const inheritedName = text({
 
 export const stdioServerRules: Rules = { required: ['command'] }
 
-export const stdioServerFields: FieldsOf<StdioServerValues> = {
+export const stdioServerFields = {
   command: field(
     text({ wanted: 'the program to start' }),
     '',
@@ -205,3 +185,5 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     'What happens to the program when a call times out, or the reading of its lists.',
   ),
 }
+
+export type StdioServerValues = ValuesOf<typeof stdioServerFields>
