@@ -15,7 +15,15 @@ import { createProxy } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
-import type { AskCommand } from './ask-options.js'
+import { type Command, UsageError } from './command-line.js'
+import {
+  config as configOption,
+  json,
+  profile as profileOption,
+  schema as schemaOption,
+  timeout,
+  viewOf as viewIn,
+} from './common-options.js'
 import { counted } from '../text/counted.js'
 import { disabledHint, lateWords } from './late-words.js'
 import { loadWithSecrets } from './load.js'
@@ -27,6 +35,90 @@ import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
+
+/** The requests to the servers of one schema. */
+interface AskTask {
+  readonly what: 'tools' | 'call' | 'read' | 'prompt'
+  /** The words behind the command: a pattern, or a name and arguments; none lists what there is. */
+  readonly words: readonly string[]
+  readonly config: string | undefined
+  readonly schema: string
+  /** The profile that is shown, in place of a schema. */
+  readonly profile: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly json: boolean
+}
+
+function askCommand(
+  more: Pick<Command, 'takes' | 'about' | 'details' | 'examples'> & { readonly name: AskTask['what'] },
+): Command<AskTask> {
+  return {
+    ...more,
+    group: 'LOOK',
+    options: { schema: schemaOption, profile: profileOption, config: configOption, timeout, json },
+    wordsMax: more.name === 'call' || more.name === 'prompt' ? Infinity : 1,
+    takesRest: false,
+    read: (line) => {
+      const { words, get } = line
+      if (more.name === 'call' && words.length === 0)
+        throw new UsageError(
+          'call needs the name of a tool',
+          'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
+        )
+      return {
+        what: more.name,
+        words,
+        config: get(configOption),
+        timeoutMs: get(timeout),
+        json: get(json),
+        ...viewIn(line),
+      }
+    },
+    run: runAsk,
+  }
+}
+
+export const askCommands: Readonly<Record<AskTask['what'], Command<AskTask>>> = {
+  tools: askCommand({
+    name: 'tools',
+    takes: '[PATTERN]',
+    about: 'names and descriptions of tools, as clients see them',
+    details: `Lists the tools of every server of a schema. A pattern fits any part of a name; with "*", which
+stands for any characters, it fits the whole name. --json prints the tools as servers list them.
+"(only as a task)" marks a tool that mcps-proxy call cannot call.`,
+    examples: ['mcps-proxy tools', "mcps-proxy tools 'github__*' --json"],
+  }),
+  call: askCommand({
+    name: 'call',
+    takes: 'TOOL [KEY=VALUE... | JSON]',
+    about: 'calls a tool and prints its result',
+    details: `Arguments are KEY=VALUE, or one JSON object. A value is text where the tool takes a string, and
+JSON elsewhere. Text is printed as text, images as the files that they were written to, structured
+content as JSON where there is no text; --json prints the result as the server wrote it. What a
+server asks meanwhile is asked on the terminal. The exit code is 1 when the call fails or its
+result has isError.`,
+    examples: [
+      'mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
+      `mcps-proxy call files__read_file '{"path":"/tmp/a.txt"}'`,
+    ],
+  }),
+  read: askCommand({
+    name: 'read',
+    takes: '[URI]',
+    about: 'reads a resource and prints it, or lists resources',
+    details: `Prints text as text, and writes anything else to a file, which is named. Without a URI it lists
+the resources and templates of every server; --json prints them as servers list them.`,
+    examples: ['mcps-proxy read', 'mcps-proxy read file:///tmp/a.txt'],
+  }),
+  prompt: askCommand({
+    name: 'prompt',
+    takes: '[NAME [KEY=VALUE...]]',
+    about: 'gets a prompt and prints its messages, or lists prompts',
+    details: `Every argument of a prompt is text. Without a name it lists the prompts of every server; --json
+prints them as servers list them.`,
+    examples: ['mcps-proxy prompt', 'mcps-proxy prompt github__review branch=main'],
+  }),
+}
 
 /** One line of a list. */
 interface Row {
@@ -41,7 +133,7 @@ const INTERRUPTED = 130
 const LATE_TOOLS_MS = 1000
 
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
-export async function runAsk(command: AskCommand): Promise<number> {
+async function runAsk(command: AskTask): Promise<number> {
   const { config: path, timeoutMs, profile } = command
   const config = await loadWithSecrets(
     { path, servesHttp: false, timeoutMs },
@@ -97,7 +189,7 @@ function isMissing({ state, revision }: UpstreamStatus): boolean {
 }
 
 /** What is asked, with the servers of its schema that are disabled. */
-interface Question extends AskCommand {
+interface Question extends AskTask {
   readonly disabled: readonly string[]
 }
 
@@ -126,9 +218,7 @@ function withCode(message: string, code: number): string {
   return message.includes(String(code)) ? message : `${message} (code ${code})`
 }
 
-const asks: Readonly<
-  Record<AskCommand['what'], (client: LocalClient, command: Question) => Promise<number>>
-> = {
+const asks: Readonly<Record<AskTask['what'], (client: LocalClient, command: Question) => Promise<number>>> = {
   tools: showTools,
   call: callTool,
   read: async (client, command) => {
@@ -180,7 +270,7 @@ async function sayDisabled(servers: readonly string[], schema: string): Promise<
   if (lines.length > 0) await say('stderr', lines.join(''))
 }
 
-async function showPrompts(client: LocalClient, { json, profile }: AskCommand): Promise<number> {
+async function showPrompts(client: LocalClient, { json, profile }: AskTask): Promise<number> {
   const prompts = await client.list('prompts/list', 'prompts')
   await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), json)
   if (prompts.length === 0)
@@ -194,7 +284,7 @@ function nothingOf(profile: string | undefined, item: string, words: string): st
 }
 
 /** Resources first, then templates. */
-async function showResources(client: LocalClient, { json, profile }: AskCommand): Promise<number> {
+async function showResources(client: LocalClient, { json, profile }: AskTask): Promise<number> {
   const all = [
     ...(await client.list('resources/list', 'resources')),
     ...(await client.list('resources/templates/list', 'resourceTemplates')),

@@ -11,7 +11,14 @@ import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { keptReport } from '../proxy/kept-report.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
-import type { CheckCommand } from './serve-options.js'
+import { type Command, flag } from './command-line.js'
+import {
+  allowUnauthenticated,
+  cannotBoth,
+  config as configOption,
+  host as hostOption,
+  schema as schemaOption,
+} from './common-options.js'
 import { counted } from '../text/counted.js'
 import { type CheckedConfig, sandboxTrouble, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
@@ -19,8 +26,55 @@ import { programTrouble } from './programs.js'
 import { say } from './say.js'
 import { startsItself } from './starts-itself.js'
 
+export interface CheckTask {
+  readonly config: string | undefined
+  /** The one that `--stdio` would serve; undefined checks for `--http`. */
+  readonly schema: string | undefined
+  /** Values that override the configuration for `--http`. */
+  readonly host: string | undefined
+  readonly allowUnauthenticated: boolean
+  /** Whether every server is started too. */
+  readonly start: boolean
+}
+
+const options = {
+  stdio: flag('Check what stdio serves, which is one schema'),
+  http: flag('Check what http serves, which is the default'),
+  schema: schemaOption,
+  config: configOption,
+  host: hostOption,
+  'allow-unauthenticated': allowUnauthenticated,
+  start: flag('Start every server too, and say what came of it'),
+}
+
+export const checkCommand: Command<CheckTask> = {
+  name: 'check',
+  takes: '[FILE]',
+  about: 'every problem of the configuration; starts nothing',
+  group: 'SET UP',
+  details: `Prints every problem of a configuration, and what is allowed and would fail, such as a
+program that does not exist. With --start it also starts every server and says what came of it.`,
+  examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
+  options,
+  wordsMax: 1,
+  takesRest: false,
+  read: ({ words: [file], get }) => {
+    const [config, schema, isStdio] = [get(configOption), get(schemaOption), get(options.stdio)]
+    if (isStdio && get(options.http)) throw cannotBoth('--stdio', '--http')
+    if (file !== undefined && config !== undefined) throw cannotBoth('FILE', '--config', 'name the file once')
+    return {
+      config: file ?? config,
+      schema: isStdio || schema !== undefined ? (schema ?? 'default') : undefined,
+      host: get(hostOption),
+      allowUnauthenticated: get(allowUnauthenticated),
+      start: get(options.start),
+    }
+  },
+  run: runCheck,
+}
+
 /** Prints everything on stdout. @returns the exit code: 1 for mistakes, and when a server failed */
-export async function runCheck(command: CheckCommand): Promise<number> {
+async function runCheck(command: CheckTask): Promise<number> {
   const { text, exitCode, checked } = await checkConfig(command, process.env)
   await say('stdout', text)
   if (checked === undefined || !command.start) return exitCode
@@ -64,7 +118,7 @@ export interface CheckResult {
 
 type ConfigWarning = Configuration['warnings'][number]
 
-export async function checkConfig(command: CheckCommand, env: Environment): Promise<CheckResult> {
+export async function checkConfig(command: CheckTask, env: Environment): Promise<CheckResult> {
   try {
     const { config: path, schema, start } = command
     const config = await loadWithSecrets(
@@ -85,7 +139,7 @@ export async function checkConfig(command: CheckCommand, env: Environment): Prom
 }
 
 /** @throws ConfigError when a start would refuse */
-async function servedBy(command: CheckCommand, config: Configuration): Promise<SchemaConfig[]> {
+async function servedBy(command: CheckTask, config: Configuration): Promise<SchemaConfig[]> {
   if (command.schema !== undefined) return [selectSchema(config, command.schema)]
   const { refuseGateway } = await import('../gateway/gateway.js')
   refuseGateway(config, command)

@@ -3,7 +3,7 @@
 import { readJson } from '../config/json-syntax.js'
 import { readTextFile } from '../runtime/read-file.js'
 import { isObject } from '../text/json-object.js'
-import { type CommandLine, type UsageMistake, usage } from './tokens.js'
+import { type CommandLine, type Options, UsageError, formed, text } from './command-line.js'
 
 /** The client at the authorization server. */
 export interface LoginClientInfo {
@@ -15,26 +15,31 @@ export interface LoginClientInfo {
 /** A file with an id and a secret is smaller. */
 const BYTES_MAX = 64 * 1024
 
-const example = `for example: --client-info '{"client_id":"…"}', or --client-info @FILE with that text`
+const options = {
+  'client-info': text('JSON|@FILE', 'The client for the login: {"client_id": …, "client_secret": …}'),
+  'client-metadata-url': formed(
+    'URL',
+    'A client ID metadata document, for the login',
+    (given) => (/^https:\/\/[^/]+\/./.test(given) ? given : undefined),
+    'an https:// address with a path',
+  ),
+} as const
 
-/** Undefined where the line names no client, or has a mistake. */
-export function clientInfoOf({ values }: CommandLine): LoginClientInfo | undefined {
-  const info = values.get('client-info')
-  const clientMetadataUrl = values.get('client-metadata-url')
+export const clientOptions: Options = options
+
+/** Undefined where the line names no client. @throws UsageError */
+export function clientInfoOf({ get }: CommandLine): LoginClientInfo | undefined {
+  const info = get(options['client-info'])
+  const clientMetadataUrl = get(options['client-metadata-url'])
   const members = info === undefined ? {} : membersOf(info)
-  if (members === undefined || (info === undefined && clientMetadataUrl === undefined)) return undefined
-  return { ...members, ...(clientMetadataUrl !== undefined && { clientMetadataUrl }) }
-}
-
-export function mistakeInClientInfo({ values }: CommandLine): UsageMistake | undefined {
-  const info = values.get('client-info')
   // The text itself may hold a secret.
-  if (info !== undefined && membersOf(info) === undefined)
-    return usage('--client-info has no "client_id", or its file cannot be read', example)
-  const url = values.get('client-metadata-url')
-  return url === undefined || /^https:\/\/[^/]+\/./.test(url)
-    ? undefined
-    : usage('--client-metadata-url is no https:// address with a path')
+  if (members === undefined)
+    throw new UsageError(
+      '--client-info has no "client_id", or its file cannot be read',
+      `for example: --client-info '{"client_id":"…"}', or --client-info @FILE with that text`,
+    )
+  if (info === undefined && clientMetadataUrl === undefined) return undefined
+  return { ...members, ...(clientMetadataUrl !== undefined && { clientMetadataUrl }) }
 }
 
 function membersOf(written: string): LoginClientInfo | undefined {

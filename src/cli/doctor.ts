@@ -21,7 +21,14 @@ import {
   type StdioServerConfig,
   isRemote,
 } from '../upstream/contracts/server-config.js'
-import type { DoctorCommand } from './ask-options.js'
+import type { Command } from './command-line.js'
+import {
+  config as configOption,
+  json as jsonOption,
+  profile as profileOption,
+  schema as schemaOption,
+  viewOf,
+} from './common-options.js'
 import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { counted } from '../text/counted.js'
 import { disabledHint, lateWords } from './late-words.js'
@@ -31,6 +38,60 @@ import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { failed, say } from './say.js'
 import { Screen, canErase } from './screen.js'
 import { withChildren } from './with-children.js'
+
+/** Start servers once, and say what they have, or what is wrong with them. */
+export interface DoctorTask {
+  readonly config: string | undefined
+  readonly schema: string
+  /** The profile whose part of the servers is meant, in place of a schema. */
+  readonly profile: string | undefined
+  /** The one server that is meant. */
+  readonly name: string | undefined
+  /** Whether one line a server is enough. */
+  readonly isBrief: boolean
+  readonly json: boolean
+}
+
+function doctorCommand(
+  more: Pick<Command, 'name' | 'about' | 'group' | 'details' | 'examples'>,
+): Command<DoctorTask> {
+  return {
+    ...more,
+    takes: '[NAME]',
+    options: { schema: schemaOption, profile: profileOption, config: configOption, json: jsonOption },
+    wordsMax: 1,
+    takesRest: false,
+    read: (line) => ({
+      name: line.words[0],
+      isBrief: more.name === 'list',
+      config: line.get(configOption),
+      json: line.get(jsonOption),
+      ...viewOf(line),
+    }),
+    run: runDoctor,
+  }
+}
+
+export const doctorCommands: Readonly<Record<'doctor' | 'list', Command<DoctorTask>>> = {
+  doctor: doctorCommand({
+    name: 'doctor',
+    about: 'starts each server once: why it fails, what mends it',
+    group: 'SET UP',
+    details: `Starts every server of a schema at the same time, or the one that is named, and says for each how
+long it took, what it speaks, how many tools it has and about how many tokens their definitions
+cost a model; or why it failed, with its last words and what mends that. What it learns is kept:
+the first client sees the lists at once. The exit code is 1 when a server failed.`,
+    examples: ['mcps-proxy doctor', 'mcps-proxy doctor github --json', 'mcps-proxy list --profile review'],
+  }),
+  list: doctorCommand({
+    name: 'list',
+    about: 'servers, their state and their tools',
+    group: 'LOOK',
+    details: `Starts every server of a schema at the same time, or the one that is named, and prints one line
+for each. The exit code is 1 when a server failed; doctor says what mends that.`,
+    examples: ['mcps-proxy list', 'mcps-proxy list --json'],
+  }),
+}
 
 /** A configuration without mistakes, and the schemas of it that were asked for. */
 export interface CheckedConfig {
@@ -66,7 +127,7 @@ export async function runDoctor({
   name,
   isBrief,
   json,
-}: DoctorCommand): Promise<number> {
+}: DoctorTask): Promise<number> {
   const asks = { schema: profileName === undefined ? schema : undefined, asks: true }
   const config = await loadWithSecrets({ path, servesHttp: false }, asks)
   const profile = profileName === undefined ? undefined : selectProfile(config, profileName)

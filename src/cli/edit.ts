@@ -18,11 +18,108 @@ import { FileLock } from '../runtime/file-lock.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import { SecretStore } from '../secrets/store.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
-import type { EditCommand } from './edit-options.js'
+import { type Command, type CommandLine, UsageError, flag, list } from './command-line.js'
+import { config, header, schema } from './common-options.js'
 import { offerStart } from './offer-start.js'
 import { failed, say } from './say.js'
 import { startsItself } from './starts-itself.js'
 import { storedSecrets, withSecretsStored } from './stored-secrets.js'
+
+interface EditTask {
+  readonly edit: ServerEdit
+  readonly config: string | undefined
+  readonly schema: string
+  /** Whether secrets of a new server go to the store instead of the file. */
+  readonly secrets: boolean
+}
+
+const addOptions = {
+  schema,
+  config,
+  env: list('NAME=VALUE', 'A variable of the server; may be given again'),
+  header,
+  force: flag('Replace a server of that name'),
+  secrets: flag('Keep what looks like a secret in the store of secrets'),
+}
+
+const addExample = 'for example: mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp'
+
+const add: Command<EditTask> = {
+  name: 'add',
+  takes: 'NAME -- COMMAND... | URL',
+  about: 'adds a server to the configuration file',
+  group: 'SET UP',
+  details: `Writes the server into the configuration file, which keeps its comments and its order, and prints
+the lines that change. A running proxy reads the file again. Nothing is written that a start would
+refuse, and a server of that name is replaced only with --force.`,
+  examples: [
+    'mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp',
+    "mcps-proxy add linear https://mcp.linear.app/mcp --header 'Authorization: Bearer ${LINEAR_TOKEN}'",
+  ],
+  options: addOptions,
+  wordsMax: Infinity,
+  takesRest: true,
+  read: (line) => {
+    const [name] = line.words
+    if (name === undefined) throw new UsageError('add needs the name of a server', addExample)
+    const edit = { kind: 'add', name, entry: entryOf(line), replaces: line.get(addOptions.force) } as const
+    const secrets = line.get(addOptions.secrets)
+    return { edit, config: line.get(config), schema: line.get(schema) ?? 'default', secrets }
+  },
+  run: runEdit,
+}
+
+function editCommand(name: 'remove' | 'enable' | 'disable', about: string): Command<EditTask> {
+  return {
+    name,
+    takes: 'NAME',
+    about,
+    group: 'SET UP',
+    details: 'The file keeps its comments and its order; the lines that change are printed.',
+    examples: [`mcps-proxy ${name} files`],
+    options: { schema, config },
+    wordsMax: 1,
+    takesRest: false,
+    read: ({ words: [server], get }) => {
+      if (server === undefined) throw new UsageError(`${name} needs the name of a server`)
+      const edit = { kind: name, name: server }
+      return { edit, config: get(config), schema: get(schema) ?? 'default', secrets: false }
+    },
+    run: runEdit,
+  }
+}
+
+export const editCommands: Readonly<Record<ServerEdit['kind'], Command<EditTask>>> = {
+  add,
+  remove: editCommand('remove', 'takes a server out of the configuration file'),
+  enable: editCommand('enable', 'lets a server that was disabled start again'),
+  disable: editCommand('disable', 'keeps a server in the file, and starts it no more'),
+}
+
+/** The server as the configuration file has it. @throws UsageError */
+function entryOf({ words: [, url, ...strays], rest, get }: CommandLine): Readonly<Record<string, unknown>> {
+  const [command, ...args] = rest ?? []
+  const [headers, variables] = [get(addOptions.header), get(addOptions.env)]
+  const hasHeaders = Object.keys(headers).length > 0
+  if (url !== undefined && command === undefined) {
+    if (!/^https?:\/\//.test(url) || strays.length > 0)
+      throw new UsageError(
+        'add needs http:// or https:// before an address, and -- before a command',
+        addExample,
+      )
+    if (variables.length > 0) throw new UsageError('--env works only with a command')
+    return { url, ...(hasHeaders && { headers }) }
+  }
+  if (command === undefined || url !== undefined)
+    throw new UsageError('add needs a command behind --, or an address', addExample)
+  if (hasHeaders) throw new UsageError('--header works only with an address')
+  const wrong = variables.find((each) => !/^[^=]+=/.test(each))
+  if (wrong !== undefined) throw new UsageError(`--env is "${wrong}"`, 'it must be NAME=VALUE')
+  const env = Object.fromEntries(
+    variables.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]),
+  )
+  return { command, ...(args.length > 0 && { args }), ...(variables.length > 0 && { env }) }
+}
 
 /** The system does not let the file be written; the code is that of the system. */
 class WriteFailure extends Error {
@@ -39,37 +136,37 @@ class WriteFailure extends Error {
 }
 
 /** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
-export async function runEdit({ edit, config, schema, secrets }: EditCommand): Promise<number> {
-  const path = configFileInForce(config, process.env)
+async function runEdit({ edit, config: named, schema: group, secrets }: EditTask): Promise<number> {
+  const path = configFileInForce(named, process.env)
   return reportingMistakes(path, async () => {
-    refuseItself(path, schema, edit)
-    const changed = secrets ? await addWithSecrets(path, schema, edit) : await change(path, schema, edit)
+    refuseItself(path, group, edit)
+    const changed = secrets ? await addWithSecrets(path, group, edit) : await change(path, group, edit)
     await told(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
     if (edit.kind !== 'add') return 0
     const plain = secrets ? [] : secretNamesIn(edit.entry)
     for (const name of plain)
       await told(`${name} looks like a secret; --force --secrets moves it to the store of secrets`)
-    await offerStart({ config, schema, name: edit.name })
+    await offerStart({ config: named, schema: group, name: edit.name })
     return 0
   })
 }
 
-async function change(path: string, schema: string, edit: ServerEdit): Promise<string | undefined> {
-  return changeFile(path, (text) => editServer(text, schema, edit))
+async function change(path: string, group: string, edit: ServerEdit): Promise<string | undefined> {
+  return changeFile(path, (text) => editServer(text, group, edit))
 }
 
 /** The file gets references in the place of the secrets. */
-async function addWithSecrets(path: string, schema: string, edit: ServerEdit): Promise<string | undefined> {
-  if (edit.kind !== 'add') return change(path, schema, edit)
+async function addWithSecrets(path: string, group: string, edit: ServerEdit): Promise<string | undefined> {
+  if (edit.kind !== 'add') return change(path, group, edit)
   const store = new SecretStore(secretsFile(process.env), realRuntime())
   const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
-  return withSecretsStored(store, secrets, () => change(path, schema, { ...edit, entry }))
+  return withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))
 }
 
 /** @throws EditMistake for a server that would start this program with the file that is changed */
-function refuseItself(path: string, schema: string, edit: ServerEdit): void {
+function refuseItself(path: string, group: string, edit: ServerEdit): void {
   const here = { cwd: dirname(path), env: process.env }
-  if (edit.kind !== 'add' || !startsItself(edit.entry, here, path, schema)) return
+  if (edit.kind !== 'add' || !startsItself(edit.entry, here, path, group)) return
   throw new EditMistake(
     'that command starts mcps-proxy with this file, which it serves already; name another file, for example: mcps-proxy add NAME -- mcps-proxy stdio --config OTHER.json',
   )

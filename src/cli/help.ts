@@ -1,13 +1,15 @@
 // The text of `--help`: of the program, and of one command.
 
-import { type CommandAbout, commandNamed, commands } from './commands.js'
-import { options, spelled } from './options.js'
-import type { CommandName, Option } from './options.js'
+import { type Command, type Option, spelled } from './command-line.js'
+import type { CommandName } from './command-names.js'
+import { loadCommand, loadCommands } from './commands.js'
+import { version } from '../version.js'
+
+export const versionText: string = `${version}\n`
 
 /** The help for a program of that name; of one command where it is named. */
-export function helpText(program: string, about?: string): string {
-  const command = commandNamed(about)
-  const text = command === undefined ? generalHelp() : commandHelp(command)
+export async function helpText(program: string, about?: CommandName): Promise<string> {
+  const text = about === undefined ? generalHelp(await loadCommands()) : commandHelp(await loadCommand(about))
   return text.replaceAll('mcps-proxy ', `${program} `)
 }
 
@@ -16,7 +18,7 @@ const groups = ['SERVE', 'SET UP', 'LOOK', 'TEST'] as const
 /** The name of a command and what it takes, where a line begins. */
 const nameWidth = 34
 
-function generalHelp(): string {
+function generalHelp(commands: readonly Command[]): string {
   const shown = groups.map((group) => {
     const lines = commands.filter((each) => each.group === group).map(commandLine)
     return `${group}\n${lines.join('\n')}\n`
@@ -43,37 +45,29 @@ mcps-proxy --stdio --schema=workspace serves the group of servers that is called
 `
 }
 
-function commandLine({ name, takes, about }: CommandAbout): string {
+function commandLine({ name, takes, about }: Command): string {
   return `  ${`${name} ${takes}`.trimEnd().padEnd(nameWidth)}${about}`
 }
 
-function commandHelp({ name, takes, about, details, examples }: CommandAbout): string {
-  const own = options.filter((option) => option.commands.includes(name) && !isItself(option, name))
+function commandHelp({ name, takes, about, details, examples, options }: Command): string {
+  const lines = Object.entries(options).map(([option, each]) => optionLine(option, each))
   return `mcps-proxy ${`${name} ${takes}`.trimEnd()} - ${about}
 
 ${details}
-
-Options
-${own.map((option) => optionLine(option, name)).join('\n')}
-
+${lines.length === 0 ? '' : `\nOptions\n${lines.join('\n')}\n`}
 Examples
 ${examples.map((example) => `  ${example}`).join('\n')}
 `
 }
 
-/** The older spelling of the command, as an option. */
-function isItself({ name }: Option, command: string): boolean {
-  return name === command || (name === 'url' && command === 'connect')
-}
-
 /** A longer option stands on a separate line. */
 const optionWidth = 26
 
-function optionLine(option: Option, command: CommandName): string {
-  const short = option.aliases.find(({ length }) => length === 1)
-  const long = `${spelled(option.name)}${option.value === '' ? '' : ` ${option.value}`}`
+function optionLine(name: string, { aliases, value, about }: Option<unknown>): string {
+  const short = aliases.find(({ length }) => length === 1)
+  const long = `${spelled(name)}${value === '' ? '' : ` ${value}`}`
   const left = (short === undefined ? '    ' : `${spelled(short)}, `) + long
   const gap =
     left.length > optionWidth ? `\n  ${' '.repeat(optionWidth)}` : ' '.repeat(optionWidth - left.length)
-  return `  ${left}${gap} ${option.abouts[command] ?? option.about}`
+  return `  ${left}${gap} ${about}`
 }

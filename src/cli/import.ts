@@ -26,7 +26,10 @@ import { clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from '../text/counted.js'
 import { reportingMistakes } from './edit.js'
-import type { ImportCommand } from './import-options.js'
+import { type Command, UsageError, flag } from './command-line.js'
+import { cannotBoth, config } from './common-options.js'
+import { type ClientName, clientNames } from './clients/names.js'
+import { namesHint } from '../text/nearest.js'
 import { failed, say } from './say.js'
 import { isAtTerminal, offerStart } from './offer-start.js'
 import { storedSecrets, withSecretsStored } from './stored-secrets.js'
@@ -39,8 +42,79 @@ const DECLINED = 1
 const REFUSED = 1
 const NOT_ASKED = 2
 
+/** Take over the servers of clients, or give them back. */
+interface ImportTask {
+  /** Undefined is every client that has a file. */
+  readonly client: ClientName | undefined
+  readonly config: string | undefined
+  /** Whether the changes are written without a question. */
+  readonly yes: boolean
+  readonly dryRun: boolean
+  readonly undo: boolean
+  /** Whether each server keeps a separate entry. */
+  readonly doors: boolean
+  /** Whether each client gets a profile that shows its own servers. */
+  readonly profiles: boolean
+  /** Whether secrets go to the store instead of the file. */
+  readonly secrets: boolean
+}
+
+const options = {
+  config,
+  yes: flag('Write the changes without a question', ['y']),
+  'dry-run': flag('Print the changes and write nothing'),
+  undo: flag('Take back the last import'),
+  secrets: flag('Keep what looks like a secret in the store of secrets'),
+  profiles: flag('Write a profile for each client, which shows it its own servers'),
+  doors: flag('Keep one entry for each server, under its own name'),
+}
+
+export const importCommand: Command<ImportTask> = {
+  name: 'import',
+  takes: '[CLIENT]',
+  about: 'takes over the servers of Claude, Cursor, VS Code, …',
+  group: 'SET UP',
+  details: `Moves the servers of ${clientNames.slice(0, 6).join(', ')},
+${clientNames.slice(6).join(', ')}, or of the one that is named, into the
+configuration file, and leaves one entry in the client's file that starts mcps-proxy.
+It prints every command that would be started and every line that changes, and asks once.
+A server is moved only where every member of its entry is understood. With --profiles or
+--doors each client sees its own servers; with --doors each server keeps an entry of its own,
+so that the names of tools and the rules of the client stay as they are. Copies of all files
+are kept beside them, and --undo gives the servers back. Without a terminal and without --yes
+nothing is changed, and the exit code is 2.`,
+  examples: ['mcps-proxy import cursor --dry-run', 'mcps-proxy import --yes', 'mcps-proxy import --undo'],
+  options,
+  wordsMax: 1,
+  takesRest: false,
+  read: ({ words: [word], get }) => {
+    const task = {
+      client: clientNames.find((name) => name === word),
+      config: get(config),
+      yes: get(options.yes),
+      dryRun: get(options['dry-run']),
+      undo: get(options.undo),
+      doors: get(options.doors),
+      profiles: get(options.profiles),
+      secrets: get(options.secrets),
+    }
+    const { client, undo, doors, profiles, secrets } = task
+    if (word !== undefined && client === undefined)
+      throw new UsageError(`no client is called "${word}"`, namesHint(word, clientNames))
+    if (undo && (client !== undefined || doors || profiles || secrets || task.config !== undefined))
+      throw new UsageError(
+        '--undo undoes the last import as a whole',
+        'for example: mcps-proxy import --undo',
+      )
+    if (task.yes && task.dryRun) throw cannotBoth('--yes', '--dry-run')
+    if (doors && profiles) throw cannotBoth('--doors', '--profiles')
+    return task
+  },
+  run: runImport,
+}
+
 /** @returns the exit code */
-export async function runImport(command: ImportCommand): Promise<number> {
+async function runImport(command: ImportTask): Promise<number> {
   const folder = importsFolder(process.env)
   if (command.undo) return undo(folder, command.dryRun)
   const path = configFileInForce(command.config, process.env)
@@ -51,7 +125,7 @@ export async function runImport(command: ImportCommand): Promise<number> {
   })
 }
 
-async function importNow(command: ImportCommand, path: string, folder: string): Promise<number> {
+async function importNow(command: ImportTask, path: string, folder: string): Promise<number> {
   const machine = thisMachine()
   const { files, missing } = findFiles(command.client, machine)
   const launch = launchOf(path)

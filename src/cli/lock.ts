@@ -31,9 +31,52 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
-import type { LockCommand } from './lock-options.js'
+import { type Command, flag, list } from './command-line.js'
+import { cannotBoth, config, json, schema } from './common-options.js'
 import { failed, say } from './say.js'
 import { withChildren } from './with-children.js'
+
+interface LockTask {
+  /** `write` records what is not locked yet, and `check` writes nothing. */
+  readonly what: 'write' | 'check' | 'accept'
+  /** Servers as `files`, and their tools and prompts as `files/read_file`; all changes where there is none. */
+  readonly names: readonly string[]
+  readonly config: string | undefined
+  /** Undefined is every enabled one. */
+  readonly schema: string | undefined
+  readonly json: boolean
+}
+
+const options = {
+  schema,
+  config,
+  check: flag('Compare and write nothing; exit 0 or 1'),
+  accept: list('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
+  json,
+}
+
+export const lockCommand: Command<LockTask> = {
+  name: 'lock',
+  takes: '',
+  about: 'what servers list against mcps.lock, which git keeps',
+  group: 'SET UP',
+  details: `Starts every server and compares its tools, prompts and instructions with mcps.lock, which
+stands beside the configuration file. A server that is not locked yet is locked with what it lists;
+each other change is printed, with what differs. --accept takes over what a server or a tool is now,
+and --check writes nothing. The exit code is 1 where a server differs from the lock or cannot be
+listed. Invisible characters are always named.`,
+  examples: ['mcps-proxy lock', 'mcps-proxy lock --check', 'mcps-proxy lock --accept files/read_file'],
+  options,
+  wordsMax: 0,
+  takesRest: false,
+  read: ({ get }) => {
+    const [isCheck, names] = [get(options.check), get(options.accept)]
+    if (isCheck && names.length > 0) throw cannotBoth('--check', '--accept')
+    const what = isCheck ? 'check' : names.length > 0 ? 'accept' : 'write'
+    return { what, names, config: get(config), schema: get(schema), json: get(json) }
+  },
+  run: runLock,
+}
 
 /** A server, and the changes of it that are meant. */
 interface Candidate {
@@ -56,7 +99,7 @@ interface Found extends Candidate {
 }
 
 /** @returns the exit code: 1 where a server differs from the lock, or could not be compared; 2 where the command cannot be meant */
-export async function runLock(command: LockCommand): Promise<number> {
+async function runLock(command: LockTask): Promise<number> {
   const config = await loadWithSecrets(
     { path: command.config, servesHttp: false },
     { schema: command.schema, asks: true },
@@ -174,7 +217,7 @@ class Recorder implements ListGuard {
 }
 
 /** The changes that are left behind the command, with what it did. */
-function judged(command: LockCommand, schemas: LockedSchemas, tried: Tried): Found {
+function judged(command: LockTask, schemas: LockedSchemas, tried: Tried): Found {
   const before = schemas.get(tried.schema.name)?.get(tried.server.name)
   const { listed, items } = tried
   if (listed === undefined) return { ...tried, changes: [], done: undefined }
@@ -198,7 +241,7 @@ function changesNamed(locked: LockedServer, listed: ListedServer, items: readonl
 
 /** The lock of one server behind the command. */
 function changed(
-  { what }: LockCommand,
+  { what }: LockTask,
   before: LockedServer,
   { listed, items }: Pick<Tried, 'listed' | 'items'>,
 ): LockedServer {
@@ -207,7 +250,7 @@ function changed(
 }
 
 /** The lock with what the command does, on top of what the file has now. */
-function written(command: LockCommand, fresh: LockedSchemas, tried: readonly Tried[]): LockedSchemas {
+function written(command: LockTask, fresh: LockedSchemas, tried: readonly Tried[]): LockedSchemas {
   return tried.reduce((schemas, each) => {
     const { schema, server, listed } = each
     if (listed === undefined) return schemas
@@ -219,7 +262,7 @@ function written(command: LockCommand, fresh: LockedSchemas, tried: readonly Tri
 
 /** Entries of servers that have left the configuration go with the next plain `lock`. */
 function pruned(
-  { what }: LockCommand,
+  { what }: LockTask,
   { schemas: all }: Configuration,
   schemas: readonly SchemaConfig[],
   locked: LockedSchemas,

@@ -22,13 +22,158 @@ import { Redactor } from '../text/redactor.js'
 import type { FrontConfig } from '../config/configuration.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
-import type { LoginCommand } from './login-options.js'
+import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
+import { type Command, type CommandLine, UsageError, flag, text } from './command-line.js'
+import { config, json, schema } from './common-options.js'
 import { failed, say } from './say.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
 
+interface LoginTask {
+  readonly what: 'login' | 'logins' | 'logout'
+  /** A name of the configuration, or an address; empty for a list. */
+  readonly server: string
+  /** Scopes to ask for beside those that the server wants. */
+  readonly scope: string | undefined
+  /** The user whose login it is, where each one has a login at the server. */
+  readonly user: string | undefined
+  /** Whether a browser of this machine is opened. */
+  readonly opensBrowser: boolean
+  /** Whether a code is shown that the person enters on another device. */
+  readonly isByDevice: boolean
+  /** Whether a login is removed that could not be revoked. */
+  readonly isForced: boolean
+  /** The client at the authorization server, for a server that is in no configuration. */
+  readonly client: LoginClientInfo | undefined
+  readonly config: string | undefined
+  readonly schema: string
+  readonly json: boolean
+}
+
+const user = text('NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"')
+
+const loginOptions = {
+  schema,
+  config,
+  scope: text("'SCOPES'", 'Scopes to ask for beside those that the server wants'),
+  user,
+  'no-browser': flag('Open no browser, read the address that it was sent to'),
+  device: flag('Show a code, which you enter on another device'),
+  ...clientOptions,
+}
+
+const force = flag('Remove the login here though it was not revoked')
+
+const nothing = {
+  scope: undefined,
+  opensBrowser: false,
+  isByDevice: false,
+  isForced: false,
+  client: undefined,
+  json: false,
+} as const
+
+const login: Command<LoginTask> = {
+  name: 'login',
+  takes: 'NAME | URL',
+  about: 'logs in to a remote server, for all clients',
+  group: 'SET UP',
+  details: `Opens the login of the server's authorization server in a browser, and keeps the tokens below
+~/.mcps-proxy/auth, where every client and gateway of this user finds them. They are renewed by
+themselves. On a machine without a browser, --no-browser prints the address for another one, and
+--device a code, which you enter on any device, where the authorization server has such logins.
+With "auth.perUser" of the server, --user names the token of the HTTP front whose login it is, or
+ISSUER#SUBJECT of one who logs in there.`,
+  examples: ['mcps-proxy login linear', 'mcps-proxy login https://mcp.example.com/mcp --no-browser'],
+  options: loginOptions,
+  wordsMax: 1,
+  takesRest: false,
+  read: (line) => {
+    const { get } = line
+    const task = taskOf('login', line)
+    const isNamed = !/^https?:/i.test(task.server)
+    const client = clientInfoOf(line)
+    if (isNamed && client !== undefined)
+      throw new UsageError(
+        '--client-info and --client-metadata-url are for an address',
+        `set auth.clientId of '${task.server}'`,
+      )
+    if (!isNamed && task.user !== undefined)
+      throw new UsageError(
+        '--user is for a server of the configuration',
+        'for example: mcps-proxy login linear --user ann',
+      )
+    const isByDevice = get(loginOptions.device)
+    const opensBrowser = !get(loginOptions['no-browser'])
+    if (isByDevice && !opensBrowser)
+      throw new UsageError('--device needs no browser of this machine, so --no-browser is not for it')
+    return { ...task, scope: get(loginOptions.scope), opensBrowser, isByDevice, client }
+  },
+  run: runLogin,
+}
+
+const logins: Command<LoginTask> = {
+  name: 'logins',
+  takes: '',
+  about: 'the logins that there are, and how long they last',
+  group: 'SET UP',
+  details: 'Prints one line for each login, and no token.',
+  examples: ['mcps-proxy logins', 'mcps-proxy logins --json'],
+  options: { json, user },
+  wordsMax: 0,
+  takesRest: false,
+  read: ({ get }) => ({
+    ...nothing,
+    what: 'logins',
+    server: '',
+    user: get(user),
+    config: undefined,
+    schema: 'default',
+    json: get(json),
+  }),
+  run: runLogin,
+}
+
+const logout: Command<LoginTask> = {
+  name: 'logout',
+  takes: 'NAME | URL',
+  about: 'revokes and removes a login',
+  group: 'SET UP',
+  details:
+    'The tokens are revoked where the authorization server can do that, and removed from this machine.',
+  examples: ['mcps-proxy logout linear'],
+  options: { schema, config, user, force },
+  wordsMax: 1,
+  takesRest: false,
+  read: (line) => ({ ...taskOf('logout', line), isForced: line.get(force) }),
+  run: runLogin,
+}
+
+export const loginCommands: Readonly<Record<LoginTask['what'], Command<LoginTask>>> = {
+  login,
+  logins,
+  logout,
+}
+
+/** @throws UsageError */
+function taskOf(what: 'login' | 'logout', { words: [server], get }: CommandLine): LoginTask {
+  if (server === undefined)
+    throw new UsageError(
+      `${what} needs the name or the address of a server`,
+      `for example: mcps-proxy ${what} linear`,
+    )
+  return {
+    ...nothing,
+    what,
+    server,
+    user: get(user),
+    config: get(config),
+    schema: get(schema) ?? 'default',
+  }
+}
+
 /** @returns the exit code: 1 for a login that failed */
-export async function runLogin(command: LoginCommand): Promise<number> {
+async function runLogin(command: LoginTask): Promise<number> {
   const runtime = realRuntime()
   const storeFor = (isEncrypted: boolean): LoginStore =>
     new LoginStore(loginFolder(homeOf(process.env)), runtime, { user: command.user, isEncrypted })
@@ -59,7 +204,7 @@ interface Target {
 }
 
 /** A server of the configuration, or any by its address. */
-async function targetOf({ what, server, user, config: path, schema, client }: LoginCommand): Promise<Target> {
+async function targetOf({ what, server, user, config: path, schema, client }: LoginTask): Promise<Target> {
   if (/^https?:\/\//i.test(server)) {
     if (!URL.canParse(server)) throw new UnknownServer('that is no address of a server')
     return { name: new URL(server).host, url: server, settings: client }
@@ -123,7 +268,7 @@ async function checkSubject(issuer: string, subject: string): Promise<void> {
 }
 
 async function enter(
-  { scope, opensBrowser, isByDevice }: LoginCommand,
+  { scope, opensBrowser, isByDevice }: LoginTask,
   { name, url, settings }: Target,
   store: LoginStore,
   runtime: LoginRuntime,
@@ -187,7 +332,7 @@ function until({ expiresAtMs, refreshToken }: Login): string {
 }
 
 async function list(
-  { json, user: only }: LoginCommand,
+  { json, user: only }: LoginTask,
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
@@ -224,7 +369,7 @@ function noLogin(user: string | undefined): string {
 
 /** A login whose tokens may still be valid is kept, since it is their only copy, unless the person gives that up. */
 async function leave(
-  { isForced }: LoginCommand,
+  { isForced }: LoginTask,
   { name, url }: Target,
   store: LoginStore,
   runtime: LoginRuntime,

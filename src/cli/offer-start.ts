@@ -24,5 +24,5 @@ export async function offerStart(servers: {
   const answer = await askLine(`Start ${what} once now, so that clients see the tools at once? [Y/n] `)
   if (/^n/i.test(answer)) return
   const { runDoctor } = await import('./doctor.js')
-  await runDoctor({ kind: 'doctor', ...servers, profile: undefined, isBrief: true, json: false })
+  await runDoctor({ ...servers, profile: undefined, isBrief: true, json: false })
 }

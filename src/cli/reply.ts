@@ -1,14 +1,11 @@
-// The output of a command that starts nothing: help, version, findings, mistakes.
+// What a person reads where a command line is wrong, or a run failed.
 
 import { ConfigError, type ConfigErrorCode } from '../config/problems.js'
 import { escapeText } from '../text/escape.js'
 import { errorCode, errorText } from '../text/error-text.js'
-import type { Command } from './args.js'
-import type { UsageMistake } from './tokens.js'
+import { UsageError } from './command-line.js'
+import { loadCommand } from './commands.js'
 import { internalErrorCode } from './endings.js'
-import { commandNamed } from './commands.js'
-import { helpText } from './help.js'
-import { version } from '../version.js'
 
 const runTimeFailure = 1
 const usageMistake = 2
@@ -20,48 +17,10 @@ export interface Reply {
   readonly text: string
 }
 
-/** Requested text goes to stdout, problems to stderr. */
-export function replyTo(
-  command: Extract<Command, { kind: 'help' | 'version' | 'usage' }>,
-  program: string,
-): Reply {
-  if (command.kind === 'help')
-    return { exitCode: 0, stream: 'stdout', text: helpText(program, command.about) }
-  if (command.kind === 'version') return { exitCode: 0, stream: 'stdout', text: `${version}\n` }
-  return { exitCode: usageMistake, stream: 'stderr', text: usageText(command, program) }
-}
-
-/** Ends with one command that is right, unless the hint has it. */
-function usageText({ problem, hint, about }: UsageMistake, program: string): string {
-  const said = hint === '' ? problem : `${problem}; ${hint}`
-  const example = said.includes('for example: ')
-    ? ''
-    : `For example: ${exampleOf(about, said, program) ?? exampleFor(said, program)}\n`
-  return `${program}: ${escapeText(said)}\n${example}`
-}
-
-/** Of the command that was typed: the one with an option that the text names, or the first. */
-function exampleOf(about: string | undefined, said: string, program: string): string | undefined {
-  const examples = commandNamed(about)?.examples ?? []
-  const names: readonly string[] = said.match(/--[a-z-]+/g) ?? []
-  const example = examples.find((each) => names.some((name) => each.includes(name))) ?? examples[0]
-  return example?.replace('mcps-proxy ', `${program} `)
-}
-
-function exampleFor(said: string, program: string): string {
-  if (said.includes('replay')) return `${program} replay session.jsonl`
-  if (said.endsWith(' with add'))
-    return `${program} add files -- npx -y @modelcontextprotocol/server-filesystem /tmp`
-  if (said.includes('secret')) return `${program} secret set github`
-  if (said.includes('--check')) return `${program} check ./mcp.json`
-  if (/--(?:url|auth|audience|impersonate)/.test(said))
-    return `${program} connect https://SERVICE.run.app/mcp`
-  if (/--(?:port|host|allow)/.test(said)) return `${program} http --port 8080`
-  return `${program} stdio --config ./mcp.json`
-}
-
-/** Why a start or a run failed. */
-export function replyToFailure(error: unknown, program: string): Reply {
+/** Why a start or a run failed, or what is wrong with a command line. */
+export async function replyToFailure(error: unknown, program: string): Promise<Reply> {
+  if (error instanceof UsageError)
+    return { exitCode: usageMistake, stream: 'stderr', text: await usageText(error, program) }
   const exitCode = exitCodeOf(error)
   const message = errorText(error)
   const stack = error instanceof Error ? error.stack : undefined
@@ -72,6 +31,22 @@ export function replyToFailure(error: unknown, program: string): Reply {
     stream: 'stderr',
     text: `${program}: ${text.split('\n').map(escapeText).join('\n')}\n${example}`,
   }
+}
+
+/** Ends with one command that is right, unless the hint has it. */
+async function usageText({ message, command }: UsageError, program: string): Promise<string> {
+  const example = message.includes('for example: ')
+    ? ''
+    : `For example: ${(await exampleOf(command, message)).replace('mcps-proxy ', `${program} `)}\n`
+  return `${program}: ${escapeText(message)}\n${example}`
+}
+
+/** The one with an option that the text names, or the first. */
+async function exampleOf(name: UsageError['command'], message: string): Promise<string> {
+  const { examples } = await loadCommand(name ?? 'stdio')
+  const options: readonly string[] = message.match(/--[a-z-]+/g) ?? []
+  const fitting = examples.find((each) => options.some((option) => each.includes(option)))
+  return fitting ?? examples[0] ?? 'mcps-proxy help'
 }
 
 /** One example that is right, as behind a wrong option. */

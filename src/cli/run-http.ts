@@ -6,9 +6,71 @@ import { refuseLoop } from '../config/chain.js'
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import type { Logger } from '../log/log.js'
-import type { HttpCommand } from './serve-options.js'
+import { type Command, type CommandLine, type Invocation, type Options, flag } from './command-line.js'
+import { commandIn } from './command-names.js'
+import {
+  allowUnauthenticated,
+  config as configOption,
+  host,
+  port,
+  serveOptionsOf,
+  serving,
+} from './common-options.js'
 import { loadWithSecrets } from './load.js'
-import { type Invocation, runPlan } from './run.js'
+import { type ServeOptions, runPlan } from './run.js'
+
+/** Serve every enabled schema on HTTP; what is undefined is as the configuration says. */
+export interface HttpTask extends ServeOptions {
+  readonly kind: 'http'
+  readonly port: number | undefined
+  readonly host: string | undefined
+  readonly allowUnauthenticated: boolean
+}
+
+/** The options of a listener, beside those of every command that serves. */
+export const httpOptions: Options = {
+  config: configOption,
+  port,
+  host,
+  'allow-unauthenticated': allowUnauthenticated,
+  ...serving,
+}
+
+const ui = flag('Serve a page that shows every message, at /ui on the port of the front')
+
+export const httpCommand: Command<HttpTask> = {
+  name: 'http',
+  takes: '',
+  about: 'many clients over HTTP, http://127.0.0.1:3095/mcp',
+  group: 'SERVE',
+  details: `Serves every enabled schema to many clients; also what no command at all means.
+POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
+Listens on this machine only. Any other --host needs a token (server.token in the
+configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
+  examples: [
+    'mcps-proxy http --port 8080',
+    `curl -s http://127.0.0.1:3095/mcp -H 'Content-Type: application/json' \\
+    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
+  ],
+  options: { ...httpOptions, ui },
+  wordsMax: 0,
+  takesRest: false,
+  read: (line) => ({ ...httpTaskOf(line), uiPort: line.get(ui) ? 0 : undefined }),
+  run: runHttp,
+}
+
+export function httpTaskOf(line: CommandLine): HttpTask {
+  const { get } = line
+  return {
+    kind: 'http',
+    config: get(configOption),
+    port: get(port),
+    host: get(host),
+    allowUnauthenticated: get(allowUnauthenticated),
+    uiPort: undefined,
+    ...serveOptionsOf(line),
+  }
+}
 
 /**
  * Serves until a signal comes; what is running may finish then, and everything is flushed and closed.
@@ -16,7 +78,7 @@ import { type Invocation, runPlan } from './run.js'
  * @returns the exit code.
  * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had.
  */
-export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
+async function runHttp(command: HttpTask, invocation: Invocation): Promise<number> {
   const { config: path, timeoutMs, record } = command
   const files = record === undefined ? [] : [resolve(record)]
   const read = (from: string | undefined, asks = false): Promise<Configuration> =>
@@ -25,7 +87,7 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   refuseLoop(config, enabledSchemas(config), process.env)
   const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }
   return runPlan(plan, nothing, async (run) => {
-    if (!command.isNamed) warnOfClientOnStdin(invocation.program, run.logger)
+    if (commandIn(invocation.argv)?.isNamed === false) warnOfClientOnStdin(invocation.program, run.logger)
     const { serveHttp } = await import('./serve-http.js')
     return serveHttp(run)
   })

@@ -10,10 +10,70 @@ import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
-import type { SandboxCommand } from './serve-options.js'
-import { type Invocation, type Run, runPlan } from './run.js'
+import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
+import { type Command, type Invocation, flag, formed, text } from './command-line.js'
+import { cannotBoth, serveOptionsOf } from './common-options.js'
+import { type HttpTask, httpOptions, httpTaskOf } from './run-http.js'
+import type { StdioTask } from './run-stdio.js'
+import { type Run, runPlan } from './run.js'
 import { sandboxPlan } from './sandbox-config.js'
 import { say } from './say.js'
+
+/** Serve a sandbox on HTTP, or on stdin and stdout. */
+export interface SandboxTask {
+  /** Whether it only says which runtimes can be used. */
+  readonly check: boolean
+  readonly serve: StdioTask | HttpTask
+  readonly enablesCors: boolean
+  readonly runtime: SandboxRuntimeName | undefined
+}
+
+const runtimeNames = ['auto', 'bubblewrap', 'container', 'microsandbox-server'] as const
+
+const options = {
+  stdio: flag('Serve on stdin and stdout'),
+  http: flag('Serve on HTTP, which is the default'),
+  check: text('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
+  runtime: formed(
+    'NAME',
+    'What runs the code (default: auto)',
+    (given) => runtimeNames.find((name) => name === given),
+    `one of ${runtimeNames.join(', ')}`,
+  ),
+  'enable-cors': flag('Answer requests of web pages'),
+}
+
+export const sandboxCommand: Command<SandboxTask> = {
+  name: 'sandbox',
+  takes: '',
+  about: 'tools that run code and commands, isolated',
+  group: 'SERVE',
+  details: `Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
+--check says which runtimes can be used here, and what would mend the others.`,
+  examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
+  options: { ...options, ...httpOptions },
+  wordsMax: 0,
+  takesRest: false,
+  read: (line) => {
+    const { get } = line
+    if (get(options.stdio) && get(options.http)) throw cannotBoth('--stdio', '--http')
+    const checked = get(options.check)
+    const http = httpTaskOf(line)
+    const config = checked === undefined || checked === '' ? http.config : checked
+    const stdio = { kind: 'stdio', schema: 'default', server: undefined, profile: undefined } as const
+    const { uiPort } = http
+    const serve = get(options.stdio)
+      ? { ...stdio, remote: undefined, config, uiPort, ...serveOptionsOf(line) }
+      : { ...http, config }
+    return {
+      check: checked !== undefined,
+      serve,
+      enablesCors: get(options['enable-cors']),
+      runtime: get(options.runtime),
+    }
+  },
+  run: runSandbox,
+}
 
 /** The sandbox did not start; its log says why. */
 class NotStartedError extends Error {
@@ -26,7 +86,7 @@ class NotStartedError extends Error {
  * @returns the exit code; 1 when nothing can run the code
  * @throws ConfigError when the configuration cannot be used
  */
-export async function runSandbox(command: SandboxCommand, invocation: Invocation): Promise<number> {
+async function runSandbox(command: SandboxTask, invocation: Invocation): Promise<number> {
   const { config, server } = await sandboxPlan(command, invocation.program)
   if (command.check) {
     const { report, code } = await runtimeReport(server)
@@ -47,7 +107,7 @@ type Configuration = Awaited<ReturnType<typeof sandboxPlan>>['config']
 
 /** Nothing is served before the program has opened. */
 function serve(
-  command: SandboxCommand,
+  command: SandboxTask,
   invocation: Invocation,
   config: Configuration,
   isStarted: (events: EventSource<ProxyEvents>) => Promise<void>,
@@ -69,7 +129,7 @@ function serve(
 }
 
 /** Of the file that is named; the options of the command line stay as they are. */
-function readerOf(command: SandboxCommand, { program }: Invocation): Run['read'] {
+function readerOf(command: SandboxTask, { program }: Invocation): Run['read'] {
   if (command.serve.config === undefined) return undefined
   return async () => (await sandboxPlan(command, program)).config
 }

@@ -7,9 +7,149 @@ import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import type { StdioCommand } from './serve-options.js'
+import type { RemoteServer } from '../proxy/remote.js'
+import { clientInfoOf, clientOptions } from './client-info.js'
+import { type Command, type CommandLine, type Invocation, UsageError, formed, text } from './command-line.js'
+import {
+  cannotBoth,
+  config as configOption,
+  header,
+  profile,
+  schema as schemaOption,
+  serveOptionsOf,
+  serving,
+  uiPort,
+  viewOf,
+} from './common-options.js'
 import { loadWithSecrets } from './load.js'
-import { type Invocation, runPlan } from './run.js'
+import { type ServeOptions, runPlan } from './run.js'
+
+/** Serve one schema on stdin and stdout. */
+export interface StdioTask extends ServeOptions {
+  readonly kind: 'stdio'
+  readonly schema: string
+  /** The one server of the schema that is served, under its own names; undefined is all. */
+  readonly server: string | undefined
+  /** The profile that is served, in place of a schema. */
+  readonly profile: string | undefined
+  /** The one server behind this process, instead of a configuration. */
+  readonly remote: RemoteServer | undefined
+}
+
+const stdioOptions = {
+  schema: schemaOption,
+  server: text('NAME', 'Serve this one server, under its own names'),
+  profile,
+  config: configOption,
+  ui: uiPort,
+  ...serving,
+}
+
+export const stdioCommand: Command<StdioTask> = {
+  name: 'stdio',
+  takes: '',
+  about: 'one client on stdin and stdout: what a client starts',
+  group: 'SERVE',
+  details: `Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.
+Logs and everything else go to stderr. Only the servers of that schema are started.
+
+A schema is a named group of servers in the configuration. Without --schema it is "default",
+which is also what a plain "mcpServers" file becomes.`,
+  examples: [
+    'mcps-proxy stdio',
+    'mcps-proxy stdio --schema workspace --config ./mcp.json --record session.jsonl',
+  ],
+  options: stdioOptions,
+  wordsMax: 0,
+  takesRest: false,
+  read: (line) => {
+    const view = viewOf(line)
+    const server = line.get(stdioOptions.server)
+    if (server !== undefined && view.profile !== undefined)
+      throw cannotBoth('--server', '--profile', 'a profile names its servers')
+    const config = line.get(configOption)
+    const own = { kind: 'stdio', config, uiPort: line.get(uiPort), server, remote: undefined } as const
+    return { ...own, ...view, ...serveOptionsOf(line) }
+  },
+  run: runStdio,
+}
+
+const connectOptions = {
+  header,
+  auth: formed(
+    'HOW',
+    'auto, google (send ID tokens) or none',
+    (given) => (['auto', 'google', 'none'] as const).find((way) => way === given),
+    'auto, google or none',
+  ),
+  audience: text('URL', 'Audience of the ID tokens (default: the origin of the url)'),
+  'impersonate-service-account': text('EMAIL', 'Get the ID tokens as this service account'),
+  ...clientOptions,
+  ui: uiPort,
+  ...serving,
+}
+
+export const connectCommand: Command<StdioTask> = {
+  name: 'connect',
+  takes: 'URL',
+  about: 'one remote server on stdin and stdout',
+  group: 'SERVE',
+  details: `Serves one remote server on stdin and stdout, under its own names. For a service behind
+Google's IAM every request carries an ID token from Application Default Credentials.`,
+  examples: ["mcps-proxy connect https://mcp.example.com/mcp -H 'Authorization: Bearer …'"],
+  options: connectOptions,
+  wordsMax: 1,
+  takesRest: false,
+  read: (line) => ({
+    kind: 'stdio',
+    schema: 'default',
+    server: undefined,
+    profile: undefined,
+    config: undefined,
+    remote: remoteOf(line),
+    uiPort: line.get(uiPort),
+    ...serveOptionsOf(line),
+    keepsLists: false,
+  }),
+  run: runStdio,
+}
+
+/** @throws UsageError */
+function remoteOf(line: CommandLine): RemoteServer {
+  const { words, get } = line
+  const [url] = words
+  if (url === undefined)
+    throw new UsageError(
+      'connect needs the address of a server',
+      'for example: mcps-proxy connect https://h/mcp',
+    )
+  // Not repeated, since it may hold a password or a key.
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw new UsageError('that is no http:// or https:// address', 'it must be like https://host/mcp')
+  const way = get(connectOptions.auth)
+  const audience = get(connectOptions.audience)
+  const impersonate = get(connectOptions['impersonate-service-account'])
+  const wantsToken = audience !== undefined || impersonate !== undefined
+  const client = clientInfoOf(line)
+  if (way === 'none' && wantsToken)
+    throw new UsageError(
+      '--auth none sends no ID token',
+      'leave out --audience and --impersonate-service-account',
+    )
+  if (client !== undefined && (way !== undefined || wantsToken))
+    throw new UsageError(
+      '--client-info and --client-metadata-url are for a login, and ID tokens need none',
+      'leave out one',
+    )
+  const google = way === 'google' || (way !== 'none' && (wantsToken || isCloudRun(url)))
+  return { url, headers: get(header), audience, impersonate, google, ...(client && { client }) }
+}
+
+/** Only a server of Cloud Run gets an ID token without an option that asks for one. */
+function isCloudRun(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' && hostname.endsWith('.run.app')
+}
 
 /**
  * Serves until the client leaves, says `exit`, or a signal comes; everything is flushed and closed then.
@@ -17,7 +157,7 @@ import { type Invocation, runPlan } from './run.js'
  * @returns the exit code.
  * @throws ConfigError when the configuration cannot be used.
  */
-export async function runStdio(command: StdioCommand, invocation: Invocation): Promise<number> {
+async function runStdio(command: StdioTask, invocation: Invocation): Promise<number> {
   const config = await configOf(command, invocation)
   const schema = selectSchema(config, schemaOf(command, config))
   const isFile = command.remote === undefined
@@ -38,7 +178,7 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
 }
 
 /** One remote server is a configuration too. */
-async function configOf(command: StdioCommand, invocation: Invocation): Promise<Configuration> {
+async function configOf(command: StdioTask, invocation: Invocation): Promise<Configuration> {
   const { remote, timeoutMs } = command
   if (remote === undefined) return fileConfig(command, invocation, true)
   const { remoteConfig } = await import('../proxy/remote.js')
@@ -46,7 +186,7 @@ async function configOf(command: StdioCommand, invocation: Invocation): Promise<
 }
 
 async function fileConfig(
-  { config: path, timeoutMs, schema, server, profile, record }: StdioCommand,
+  { config: path, timeoutMs, schema, server, profile, record }: StdioTask,
   { program }: Invocation,
   asks = false,
 ): Promise<Configuration> {
@@ -61,6 +201,6 @@ async function fileConfig(
   return config
 }
 
-function schemaOf({ schema, profile }: StdioCommand, config: Configuration): string {
+function schemaOf({ schema, profile }: StdioTask, config: Configuration): string {
   return profile === undefined ? schema : selectProfile(config, profile).schema
 }

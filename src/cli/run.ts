@@ -11,18 +11,12 @@ import type { LogLevel, LogSink } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
 import { realRuntime } from '../real-runtime.js'
 import { Children } from './children.js'
+import type { Invocation } from './command-line.js'
 import { counted } from '../text/counted.js'
 import { Endings } from './endings.js'
 import { Feedback } from './feedback.js'
 import { RunAudit } from './run-audit.js'
 import { Screen, canErase } from './screen.js'
-
-/** The name and the arguments of the process. */
-export interface Invocation {
-  /** The name it was called by. */
-  readonly program: string
-  readonly argv: readonly string[]
-}
 
 /** The options of every serving mode. */
 export interface ServeOptions {

@@ -4,7 +4,7 @@ import type { SandboxServerConfig } from '../upstream/contracts/server-config.js
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { type ConfigOverrides, resolveConfig } from '../config/config.js'
-import type { SandboxCommand } from './serve-options.js'
+import type { SandboxTask } from './run-sandbox.js'
 import { loadWithSecrets } from './load.js'
 
 /** As in the service that it takes the place of. */
@@ -20,7 +20,7 @@ export interface SandboxPlan {
 }
 
 /** @throws ConfigError also when a file has no sandbox, or several */
-export async function sandboxPlan(command: SandboxCommand, program: string): Promise<SandboxPlan> {
+export async function sandboxPlan(command: SandboxTask, program: string): Promise<SandboxPlan> {
   const { config: path, timeoutMs } = command.serve
   const servesHttp = command.serve.kind === 'http'
   const overrides = { frontDefaults, nameDefault: program, timeoutMs, servesHttp }

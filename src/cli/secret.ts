@@ -9,10 +9,54 @@ import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { askHidden } from './ask-secret.js'
 import { failed, say } from './say.js'
-import type { SecretCommand } from './secret-options.js'
+import { type Command, UsageError } from './command-line.js'
 
-/** @returns the exit code */
-export async function runSecret(command: SecretCommand): Promise<number> {
+interface SecretTask {
+  readonly what: 'set' | 'list' | 'remove'
+  /** Empty for a list. */
+  readonly name: string
+}
+
+/** The names that `${keyring:NAME}` takes. */
+const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
+
+export const secretCommand: Command<SecretTask> = {
+  name: 'secret',
+  takes: 'set|list|remove NAME',
+  about: 'secrets, to which the configuration refers by name',
+  group: 'SET UP',
+  details: `secret set asks for a value and shows nothing of it, or reads it from standard input. The
+configuration refers to it as \${keyring:NAME}. The keyring of the system has the secrets where
+@napi-rs/keyring is installed; otherwise it is ~/.mcps-proxy/secrets.json, which only you can read.
+secret list prints names alone.`,
+  examples: ['mcps-proxy secret set github', 'op read op://work/github/token | mcps-proxy secret set github'],
+  options: {},
+  wordsMax: Infinity,
+  takesRest: true,
+  read: ({ words: [first, name, stray], rest }) => {
+    const what = (['set', 'list', 'remove'] as const).find((each) => each === first)
+    const example = 'for example: mcps-proxy secret set github'
+    if (what === undefined) throw new UsageError('secret needs set, list or remove', example)
+    if (what === 'list' && name !== undefined) throw new UsageError('secret list takes no name')
+    if (what === 'list') return { what, name: '' }
+    if (name === undefined) throw new UsageError(`secret ${what} needs the name of a secret`, example)
+    // It may be the secret, so it is not repeated.
+    if (stray !== undefined || rest !== undefined)
+      throw new UsageError(
+        `secret ${what} takes one name`,
+        `the value is typed, or comes from standard input; ${example}`,
+      )
+    if (!secretName.test(name))
+      throw new UsageError(
+        'the name cannot be used',
+        'it has no braces, is one line, and does not begin with -',
+      )
+    return { what, name }
+  },
+  run: runSecret,
+}
+
+async function runSecret(command: SecretTask): Promise<number> {
   const store = new SecretStore(secretsFile(process.env), realRuntime())
   try {
     return await actions[command.what](command.name, store)
@@ -24,7 +68,7 @@ export async function runSecret(command: SecretCommand): Promise<number> {
 
 type Action = (name: string, store: SecretStore) => Promise<number>
 
-const actions: Readonly<Record<SecretCommand['what'], Action>> = {
+const actions: Readonly<Record<SecretTask['what'], Action>> = {
   set: async (name, store) => {
     const value = await valueOf(name)
     if (value === '') return failed('the value is empty, and nothing is changed', 2)

@@ -5,7 +5,7 @@ import { openGateway } from '../gateway/gateway.js'
 import { limits } from '../limits.js'
 import type { EventSource, ProxyEvents } from '../index.js'
 import { version } from '../version.js'
-import type { HttpCommand } from './serve-options.js'
+import type { HttpTask } from './run-http.js'
 import { httpBanner } from './banner.js'
 import type { Run } from './run.js'
 import { tightLimits } from './control-group.js'
@@ -14,7 +14,7 @@ import { announce, serveUntil } from './serve-until.js'
 
 /** Serves until a signal comes; gives the exit code. Listens when `beforeListening` has resolved, where there is such a condition. */
 export async function serveHttp(
-  run: Run<HttpCommand>,
+  run: Run<HttpTask>,
   beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
   const { command, config, endings, telemetry, options, logger } = run
@@ -46,7 +46,7 @@ export async function serveHttp(
   return 0
 }
 
-async function inspectionOf(run: Run<HttpCommand>): Promise<Inspection | undefined> {
+async function inspectionOf(run: Run<HttpTask>): Promise<Inspection | undefined> {
   const { command, config } = run
   if (command.uiPort === undefined) return undefined
   const { Inspection, refuseOpenPages } = await import('./inspect.js')

@@ -5,7 +5,7 @@ import type { SchemaConfig } from '../config/configuration.js'
 import { type EventSource, type ProxyEvents, createProxy, limits, stdio } from '../index.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { version } from '../version.js'
-import type { StdioCommand } from './serve-options.js'
+import type { StdioTask } from './run-stdio.js'
 import { stdioBanner } from './banner.js'
 import type { Run } from './run.js'
 import { announce, serveUntil } from './serve-until.js'
@@ -13,7 +13,7 @@ import { WarmUp } from './warm-up.js'
 
 /** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. Servers that `beforeServing` waits for start immediately. */
 export async function serveStdio(
-  run: Run<StdioCommand>,
+  run: Run<StdioTask>,
   schema: SchemaConfig,
   beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
@@ -49,6 +49,6 @@ export async function serveStdio(
   return (await session.ended).exitCode
 }
 
-function viewOf({ profile }: StdioCommand): string | undefined {
+function viewOf({ profile }: StdioTask): string | undefined {
   return profile === undefined ? undefined : viewKey('profile', profile)
 }

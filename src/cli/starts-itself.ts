@@ -5,7 +5,10 @@ import process from 'node:process'
 import type { Environment } from '../config/configuration.js'
 import { homeOf, usualConfigFile } from '../config/file.js'
 import { fromHome, realPath } from '../config/paths.js'
-import { parseArguments } from './args.js'
+import { UsageError, readTask } from './command-line.js'
+import { commandIn } from './command-names.js'
+import { httpCommand } from './run-http.js'
+import { stdioCommand } from './run-stdio.js'
 import { isObject } from '../text/json-object.js'
 import { ownArguments } from './clients/launch.js'
 
@@ -22,13 +25,25 @@ export function startsItself(
   path: string,
   schema: string,
 ): boolean {
-  const args = ownArguments(entry, process.argv[1])
-  const command = args && parseArguments(args)
-  if (command?.kind !== 'stdio' && command?.kind !== 'http') return false
-  const isSame = command.kind === 'http' || (command.schema === schema && command.profile === undefined)
-  if (!isSame || (command.kind === 'stdio' && command.remote !== undefined)) return false
+  const command = servedBy(ownArguments(entry, process.argv[1]))
+  if (command === undefined) return false
+  if (command.kind === 'stdio' && (command.schema !== schema || command.profile !== undefined)) return false
   const own = 'env' in entry && isObject(entry.env) ? entry.env['MCPS_PROXY_CONFIG'] : undefined
   const named = command.config ?? own
   const file = typeof named === 'string' ? resolve(cwd, fromHome(named, homeOf(env))) : usualConfigFile(env)
   return realPath(file) === realPath(path)
+}
+
+/** Undefined where these arguments serve no configuration. */
+function servedBy(
+  args: readonly string[] | undefined,
+): ReturnType<typeof stdioCommand.read | typeof httpCommand.read> | undefined {
+  const named = args && commandIn(args)
+  try {
+    if (named?.name === 'stdio') return readTask(stdioCommand, named.argv)
+    return named?.name === 'http' ? readTask(httpCommand, named.argv) : undefined
+  } catch (error) {
+    if (error instanceof UsageError) return undefined
+    throw error
+  }
 }

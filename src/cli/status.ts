@@ -8,15 +8,53 @@ import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
 import { failed, readerOfStdout, say } from './say.js'
-import type { StatusCommand } from './status-options.js'
+import { type Command, UsageError } from './command-line.js'
+import { config, header, json, timeout } from './common-options.js'
 
 const timeoutMsDefault = 5000
+
+/** A look at a running gateway. */
+interface StatusTask {
+  /** Its address; undefined means the port and host of the configuration, on this machine. */
+  readonly url: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly config: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly json: boolean
+}
+
+export const statusCommand: Command<StatusTask> = {
+  name: 'status',
+  takes: '[URL]',
+  about: 'servers and clients of a gateway that runs',
+  group: 'LOOK',
+  details: `Asks a running gateway (mcps-proxy http) for its servers and clients, and prints them. Without
+a URL it asks the host and port of the configuration, with the token of the configuration; another
+gateway gets only the header fields that are given. The exit code is 1 when no gateway answers,
+or when one of its servers has failed.`,
+  examples: [
+    'mcps-proxy status',
+    "mcps-proxy status https://mcp.example.com -H 'Authorization: Bearer …' --json",
+  ],
+  options: { config, timeout, json, header },
+  wordsMax: 1,
+  takesRest: false,
+  read: ({ words: [url], get }) => {
+    if (url !== undefined && !(/^https?:\/\//.test(url) && URL.canParse(url)))
+      throw new UsageError(
+        'status takes the address of a gateway',
+        'for example: mcps-proxy status http://127.0.0.1:3095',
+      )
+    return { url, headers: get(header), config: get(config), timeoutMs: get(timeout), json: get(json) }
+  },
+  run: runStatus,
+}
 
 /** The reason why no status can be shown. */
 class StatusFailure extends Error {}
 
 /** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
-export async function runStatus(command: StatusCommand): Promise<number> {
+async function runStatus(command: StatusTask): Promise<number> {
   const place = await placeOf(command)
   const { origin } = place
   try {
@@ -44,7 +82,7 @@ interface Place {
 const NO_SCHEMA = ''
 
 /** The token of the configuration is sent to the gateway of the configuration only. */
-async function placeOf({ url, headers, config: path }: StatusCommand): Promise<Place> {
+async function placeOf({ url, headers, config: path }: StatusTask): Promise<Place> {
   const remedy = "pass -H 'Authorization: Bearer …'"
   if (url !== undefined)
     return { origin: new URL(url).origin, headers, remedy, absent: 'mcps-proxy http starts one' }

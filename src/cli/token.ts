@@ -12,7 +12,9 @@ import { escapeText } from '../text/escape.js'
 import { changeFile, reportingMistakes } from './edit.js'
 import { loadWithSecrets } from './load.js'
 import { say } from './say.js'
-import { type TokenCommand, spanPattern } from './token-options.js'
+import { type Command, UsageError, list, text } from './command-line.js'
+import { config } from './common-options.js'
+import { tokenNamePattern } from '../config/fields.js'
 
 const TOKEN_BYTES = 32
 
@@ -23,15 +25,83 @@ const TOKEN_LENGTH = 43
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
 
-/** @returns the exit code */
-export async function runToken(command: TokenCommand): Promise<number> {
+interface TokenTask {
+  readonly what: 'create' | 'list' | 'revoke'
+  /** Empty for a list. */
+  readonly name: string
+  /** As it was written: a span such as `30d`, or a date. */
+  readonly expires: string | undefined
+  /** Empty is everything. */
+  readonly profiles: readonly string[]
+  readonly config: string | undefined
+}
+
+/** A span is so many hours, days or weeks. */
+const spanPattern = /^([1-9]\d{0,3})([hdw])$/
+const datePattern = /^\d{4}-\d{2}-\d{2}$/
+
+const options = {
+  config,
+  expires: text('WHEN', 'With create: 12h, 30d, 8w or a date'),
+  profile: list('NAME', 'With create: the profile that it reaches; may be given again'),
+}
+
+const example = 'for example: mcps-proxy token create ci --profile review --expires 30d'
+
+export const tokenCommand: Command<TokenTask> = {
+  name: 'token',
+  takes: 'create|list|revoke NAME',
+  about: 'tokens of single clients over HTTP',
+  group: 'SET UP',
+  details: `token create prints a new token once. The configuration gets its name and its SHA-256, from which
+the token cannot be had. With --profile its clients reach that profile alone, at /p/NAME/mcp.
+token revoke takes it out again. A running gateway reads the file:
+clients of a revoked token get 401, and their sessions end.`,
+  examples: ['mcps-proxy token create ci --profile review --expires 30d', 'mcps-proxy token revoke ci'],
+  options,
+  wordsMax: 2,
+  takesRest: false,
+  read: ({ words: [first, name], get }) => {
+    const what = (['create', 'list', 'revoke'] as const).find((each) => each === first)
+    const [expires, profiles] = [get(options.expires), get(options.profile)]
+    if (what === undefined) throw new UsageError('token needs create, list or revoke', example)
+    if (what !== 'create' && (expires !== undefined || profiles.length > 0))
+      throw new UsageError('--expires and --profile work only with create', example)
+    if (what === 'list' && name !== undefined) throw new UsageError('token list takes no name')
+    if (what !== 'list') assertTokenName(what, name)
+    if (expires !== undefined) assertExpires(expires)
+    return { what, name: name ?? '', expires, profiles, config: get(config) }
+  },
+  run: runToken,
+}
+
+/** @throws UsageError */
+function assertTokenName(what: string, name: string | undefined): void {
+  if (name === undefined) throw new UsageError(`token ${what} needs the name of a token`, example)
+  if (!new RegExp(tokenNamePattern, 'u').test(name))
+    throw new UsageError(`the name "${name}" cannot be used`, 'use letters, digits, "_", "-" and "."')
+}
+
+/** @throws UsageError */
+function assertExpires(expires: string): void {
+  const isDate = datePattern.test(expires) && !Number.isNaN(Date.parse(expires))
+  if (!spanPattern.test(expires) && !isDate)
+    throw new UsageError(`--expires is "${expires}"`, 'it must be like 12h, 30d, 8w or YYYY-MM-DD')
+  if (Date.parse(expires) <= Date.now())
+    throw new UsageError(
+      `--expires ${expires} is past`,
+      'the token ends when that day begins in UTC; take a later one',
+    )
+}
+
+async function runToken(command: TokenTask): Promise<number> {
   const path = configFileInForce(command.config, process.env)
   return reportingMistakes(path, () => actions[command.what](command, path))
 }
 
-type Action = (command: TokenCommand, path: string) => Promise<number>
+type Action = (command: TokenTask, path: string) => Promise<number>
 
-const actions: Readonly<Record<TokenCommand['what'], Action>> = {
+const actions: Readonly<Record<TokenTask['what'], Action>> = {
   create: async ({ name, expires, profiles, config }, path) => {
     const token = newToken()
     const sha256 = createHash('sha256').update(token).digest('hex')

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { askLine } from '../ask/ask-line.js'
 import { Children } from '../cli/children.js'
+import { type Command, UsageError, flag, text } from '../cli/command-line.js'
+import { cannotBoth, header, timeout, verbose } from '../cli/common-options.js'
 import { say } from '../cli/say.js'
 import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
@@ -25,6 +27,71 @@ export interface Output {
   readonly ask: ((question: string) => Promise<string>) | undefined
 }
 
+const timeoutMsDefault = 30_000
+
+const options = {
+  timeout,
+  verbose,
+  portable: flag('Replay the transcripts of the package: every correct server passes'),
+  trust: flag('Start what the transcripts name without a question'),
+  update: flag('Write the messages that came over those that differ in the transcripts'),
+  junit: text('FILE', 'Write the results of a replay as JUnit XML'),
+  url: text('URL', 'The address of the server that is tested'),
+  header,
+  http: flag('Start the proxy with HTTP'),
+}
+
+const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
+
+export const replayCommand: Command<ReplayRequest> = {
+  name: 'replay',
+  takes: '[FILE...] [-- COMMAND]',
+  about: 'transcripts against the proxy, a COMMAND, or --url URL',
+  group: 'TEST',
+  details: `Replays transcripts against a server and compares its answers, frame by frame: against
+the proxy itself, started for it (replay --http starts it with --http); against COMMAND;
+or against the MCP server at URL, over Streamable HTTP or the older HTTP+SSE. --portable replays
+the transcripts of the package, which every correct MCP server passes.`,
+  examples: [
+    'mcps-proxy replay session.jsonl',
+    'mcps-proxy replay session.jsonl -- node server.js',
+    'mcps-proxy replay --portable -- node server.js',
+    "mcps-proxy replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'",
+  ],
+  options,
+  wordsMax: Infinity,
+  takesRest: true,
+  read: ({ words: files, rest: command = [], get }) => {
+    const [portable, url, http] = [get(options.portable), get(options.url), get(options.http)]
+    const updates = get(options.update)
+    if (files.length === 0 && !portable) throw new UsageError('replay needs a file, or --portable', example)
+    if (portable && updates)
+      throw new UsageError(
+        '--update writes transcripts, and those of --portable belong to the package',
+        'leave one out',
+      )
+    if (command.length > 0 && url !== undefined)
+      throw new UsageError('replay takes a command or --url, not both', example)
+    if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
+      throw new UsageError('--url is no http:// or https:// address', 'it must be like https://host/mcp')
+    if (http && url !== undefined) throw cannotBoth('--http', '--url')
+    return {
+      files,
+      portable,
+      command,
+      url,
+      http,
+      trust: get(options.trust),
+      headers: get(header),
+      verbose: get(verbose),
+      updates,
+      junit: get(options.junit),
+      timeoutMs: get(timeout) ?? timeoutMsDefault,
+    }
+  },
+  run: runReplay,
+}
+
 const failed = 1
 const usageMistake = 2
 
@@ -33,7 +100,7 @@ const usageMistake = 2
  *
  * @returns 0 when everything came as expected, also once transcripts were updated, 1 when not, 2 for what cannot be replayed
  */
-export async function replayCommand(request: ReplayRequest): Promise<number> {
+async function runReplay(request: ReplayRequest): Promise<number> {
   const own = realRuntime()
   // Each server has its own process group, which no Ctrl-C reaches.
   const children = new Children()

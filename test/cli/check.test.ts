@@ -6,8 +6,8 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { parseArguments } from '../../src/cli/args.js'
-import { checkConfig } from '../../src/cli/check.js'
+import { checkCommand, checkConfig } from '../../src/cli/check.js'
+import { readTask } from '../../src/cli/command-line.js'
 import { leaveHome } from '../integration/support/home.js'
 import { cli, everything, itEcho, nodeProgram, timeArgs } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
@@ -25,9 +25,7 @@ async function checked(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<{ readonly exitCode: number; readonly text: string }> {
-  const command = parseArguments(['--check', ...args])
-  assert(command.kind === 'check')
-  return checkConfig(command, env)
+  return checkConfig(readTask(checkCommand, args), env)
 }
 
 /** A server that leaves a file in the folder for each time it was started. */

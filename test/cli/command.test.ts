@@ -1,23 +1,22 @@
 import { strict as assert } from 'node:assert'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { parseArguments } from '../../src/cli/args.js'
 import { bannerText, stdioBanner } from '../../src/cli/banner.js'
-import { commands } from '../../src/cli/commands.js'
+import { UsageError, spellingsOf } from '../../src/cli/command-line.js'
+import { loadCommands, readArguments } from '../../src/cli/commands.js'
 import { helpText } from '../../src/cli/help.js'
-import { commandNames, options, spellingsOf } from '../../src/cli/options.js'
-import type { ReplayCommand } from '../../src/cli/replay-options.js'
-import { replyTo, replyToFailure } from '../../src/cli/reply.js'
+import { replyToFailure } from '../../src/cli/reply.js'
 import { ConfigError } from '../../src/config/problems.js'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
 import { nearest } from '../../src/text/nearest.js'
 import { version } from '../../src/version.js'
 import { leaveHome } from '../integration/support/home.js'
+import { cli } from '../integration/support/programs.js'
 
 leaveHome()
 const folder = mkdtempSync(join(tmpdir(), 'mcps-cli-'))
@@ -25,27 +24,54 @@ after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
 
-describe('the command line', () => {
-  const stdio = {
+/** The name of the command and its task, or the help or version that is asked for. */
+async function parsed(line: string): Promise<unknown> {
+  const asked = await readArguments(words(line))
+  return asked.kind === 'task' ? [asked.command.name, asked.task] : asked
+}
+
+const serving = {
+  config: undefined,
+  record: undefined,
+  uiPort: undefined,
+  timeoutMs: undefined,
+  logLevel: undefined,
+  silent: false,
+  keepsLists: true,
+  measures: true,
+  force: false,
+}
+const stdio = (more: object = {}): unknown => [
+  'stdio',
+  {
     kind: 'stdio',
     schema: 'default',
     server: undefined,
     profile: undefined,
     remote: undefined,
-    config: undefined,
-    record: undefined,
-    uiPort: undefined,
-    timeoutMs: undefined,
-    logLevel: undefined,
-    silent: false,
-    keepsLists: true,
-    measures: true,
-    force: false,
-  }
-  const oneServer = { ...stdio, keepsLists: false }
-  const remote = { url: '', headers: {}, google: false, audience: undefined, impersonate: undefined }
-  const replay: ReplayCommand = {
-    kind: 'replay',
+    ...serving,
+    ...more,
+  },
+]
+const connect = (url: string, more: object = {}): unknown => [
+  'connect',
+  {
+    kind: 'stdio',
+    schema: 'default',
+    server: undefined,
+    profile: undefined,
+    ...serving,
+    keepsLists: false,
+    remote: { url, headers: {}, google: false, audience: undefined, impersonate: undefined, ...more },
+  },
+]
+const http = (more: object = {}): unknown => [
+  'http',
+  { kind: 'http', port: undefined, host: undefined, allowUnauthenticated: false, ...serving, ...more },
+]
+const replay = (more: object): unknown => [
+  'replay',
+  {
     files: ['a.jsonl'],
     portable: false,
     command: [],
@@ -57,267 +83,204 @@ describe('the command line', () => {
     updates: false,
     junit: undefined,
     timeoutMs: 30_000,
-  }
-  const check = {
-    kind: 'check',
+    ...more,
+  },
+]
+const check = (more: object = {}): unknown => [
+  'check',
+  {
     config: undefined,
     schema: undefined,
     host: undefined,
     allowUnauthenticated: false,
     start: false,
-  }
-  const ask = {
-    kind: 'ask',
-    what: 'tools',
+    ...more,
+  },
+]
+const ask = (what: string, more: object = {}): unknown => [
+  what,
+  {
+    what,
     words: [],
     config: undefined,
     schema: 'default',
     profile: undefined,
     timeoutMs: undefined,
     json: false,
-  }
+    ...more,
+  },
+]
+const edit = (name: string, change: object, more: object = {}): unknown => [
+  name,
+  { edit: { kind: name, ...change }, config: undefined, schema: 'default', secrets: false, ...more },
+]
+const doctor = { name: undefined, config: undefined, schema: 'default', profile: undefined, json: false }
+
+describe('the command line', () => {
   const cases: [string, unknown][] = [
-    ['--stdio', stdio],
-    ['stdio', stdio],
-    ['--stdio --no-kept-lists', { ...stdio, keepsLists: false }],
-    ['stdio --no-kept-lists --silent', { ...stdio, keepsLists: false, silent: true }],
-    ['--url https://h/mcp --no-kept-lists', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
-    ['--stdio --url https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
-    ['--url https://h/mcp --help', { kind: 'help', about: 'connect' }],
-    ['stdio --stdio', stdio],
-    ['--stdio --schema=workspace', { ...stdio, schema: 'workspace' }],
-    ['stdio --server github', { ...stdio, server: 'github' }],
-    ['--stdio --schema workspace', { ...stdio, schema: 'workspace' }],
-    ['--schema workspace --stdio', { ...stdio, schema: 'workspace' }],
-    ['stdio --mcp-config mcp.json', { ...stdio, config: 'mcp.json' }],
-    ['stdio -c mcp.json -l warn -s', { ...stdio, config: 'mcp.json', logLevel: 'warn', silent: true }],
-    ['--stdio --config=a=b.json', { ...stdio, config: 'a=b.json' }],
-    ['--stdio --record r.jsonl --timeout 5000', { ...stdio, record: 'r.jsonl', timeoutMs: 5000 }],
-    ['--stdio --timeout 2147483647', { ...stdio, timeoutMs: 2_147_483_647 }],
-    ['--stdio --verbose', { ...stdio, logLevel: 'debug' }],
-    ['--verbose stdio', { ...stdio, logLevel: 'debug' }],
-    ['--stdio --verbose --log-level debug', { ...stdio, logLevel: 'debug' }],
-    ['--stdio --silent --log-level=info', { ...stdio, logLevel: 'info', silent: true }],
-    ['--check', check],
-    ['--check f.json', { ...check, config: 'f.json' }],
-    ['--check=f.json', { ...check, config: 'f.json' }],
-    ['--check --config f.json', { ...check, config: 'f.json' }],
-    ['--check --stdio --schema=w', { ...check, schema: 'w' }],
-    ['--check --http', check],
-    ['stdio --profile p', { ...stdio, profile: 'p' }],
-    ['tools --profile p', { ...ask, profile: 'p' }],
-    ['--check --stdio', { ...check, schema: 'default' }],
-    ['--check f.json --start', { ...check, config: 'f.json', start: true }],
-    ['--check --start f.json', { ...check, config: 'f.json', start: true }],
-    ['stdio --check --start f.json', { ...check, config: 'f.json', schema: 'default', start: true }],
+    ['', http()],
+    ['--port 80', http({ port: 80 })],
+    ['--http --host h --allow-unauthenticated', http({ host: 'h', allowUnauthenticated: true })],
+    ['http --ui', http({ uiPort: 0 })],
+    ['--stdio', stdio()],
+    ['stdio', stdio()],
+    ['--stdio --no-kept-lists', stdio({ keepsLists: false })],
+    ['stdio --no-kept-lists --silent', stdio({ keepsLists: false, silent: true })],
+    ['--url https://h/mcp --no-kept-lists', connect('https://h/mcp')],
+    ['stdio --stdio', stdio()],
+    ['stdio --server github', stdio({ server: 'github' })],
+    ['--stdio --schema=workspace', stdio({ schema: 'workspace' })],
+    ['--schema workspace --stdio', stdio({ schema: 'workspace' })],
+    ['stdio --mcp-config mcp.json', stdio({ config: 'mcp.json' })],
+    ['stdio -c mcp.json -l warn -s', stdio({ config: 'mcp.json', logLevel: 'warn', silent: true })],
+    ['--stdio --config=a=b.json', stdio({ config: 'a=b.json' })],
+    ['--stdio --record r.jsonl --timeout 5000', stdio({ record: 'r.jsonl', timeoutMs: 5000 })],
+    ['--stdio --timeout 2147483647', stdio({ timeoutMs: 2_147_483_647 })],
+    ['--verbose --stdio', stdio({ logLevel: 'debug' })],
+    ['--stdio --verbose --log-level debug', stdio({ logLevel: 'debug' })],
+    ['stdio --ui 0', stdio({ uiPort: 0 })],
+    ['stdio --ui', stdio({ uiPort: 0 })],
+    ['--check', check()],
+    ['--check f.json', check({ config: 'f.json' })],
+    ['--check=f.json', check({ config: 'f.json' })],
+    ['--check --config f.json', check({ config: 'f.json' })],
+    ['--check --stdio --schema=w', check({ schema: 'w' })],
+    ['check --schema w', check({ schema: 'w' })],
+    ['--check --http', check()],
+    ['--check --stdio', check({ schema: 'default' })],
+    ['--check --start f.json', check({ config: 'f.json', start: true })],
+    ['stdio --check --start f.json', check({ config: 'f.json', schema: 'default', start: true })],
     [
-      '--check --http --host 0.0.0.0 --allow-unauthenticated',
-      { ...check, host: '0.0.0.0', allowUnauthenticated: true },
+      '--check --host 0.0.0.0 --allow-unauthenticated',
+      check({ host: '0.0.0.0', allowUnauthenticated: true }),
     ],
-    ['replay a.jsonl -- node s.js --flag', { ...replay, command: ['node', 's.js', '--flag'] }],
-    ['replay a.jsonl --url http://h', { ...replay, url: 'http://h' }],
-    ['replay --portable -- node s.js', { ...replay, files: [], portable: true, command: ['node', 's.js'] }],
-    ['replay a.jsonl --http --trust', { ...replay, http: true, trust: true }],
-    ['replay a.jsonl --update --junit r.xml', { ...replay, updates: true, junit: 'r.xml' }],
+    ['stdio --profile p', stdio({ profile: 'p' })],
+    ['tools --profile p', ask('tools', { profile: 'p' })],
+    ['replay a.jsonl -- node s.js --flag', replay({ command: ['node', 's.js', '--flag'] })],
+    ['replay a.jsonl --url http://h', replay({ url: 'http://h' })],
+    ['replay --portable -- node s.js', replay({ files: [], portable: true, command: ['node', 's.js'] })],
+    ['replay a.jsonl --http --trust', replay({ http: true, trust: true })],
+    ['replay a.jsonl --update --junit r.xml', replay({ updates: true, junit: 'r.xml' })],
     [
       'replay a.jsonl --url http://h --header A:1 --header=X-B:c:d',
-      { ...replay, url: 'http://h', headers: { A: '1', 'X-B': 'c:d' } },
+      replay({ url: 'http://h', headers: { A: '1', 'X-B': 'c:d' } }),
     ],
-    ['replay --verbose 007 b -- x', { ...replay, files: ['007', 'b'], command: ['x'], verbose: true }],
+    ['replay --verbose 007 b -- x', replay({ files: ['007', 'b'], command: ['x'], verbose: true })],
     [
       'replay a.jsonl --timeout 5 -- x --timeout 6',
-      { ...replay, command: ['x', '--timeout', '6'], timeoutMs: 5 },
+      replay({ command: ['x', '--timeout', '6'], timeoutMs: 5 }),
     ],
-    ['--help', { kind: 'help' }],
-    ['-h', { kind: 'help' }],
-    ['help', { kind: 'help' }],
-    ['--stdio --http --help', { kind: 'help' }],
+    ['--help', { kind: 'help', about: undefined }],
+    ['help', { kind: 'help', about: undefined }],
     ['replay --help', { kind: 'help', about: 'replay' }],
-    ['check --help', { kind: 'help', about: 'check' }],
+    ['--url https://h -h', { kind: 'help', about: 'connect' }],
     ['help call', { kind: 'help', about: 'call' }],
-    ['check f.json --start', { ...check, config: 'f.json', start: true }],
-    ['connect https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
-    [
-      'doctor files --json',
-      {
-        kind: 'doctor',
-        name: 'files',
-        isBrief: false,
-        config: undefined,
-        schema: 'default',
-        profile: undefined,
-        json: true,
-      },
-    ],
-    [
-      'list --profile review',
-      {
-        kind: 'doctor',
-        name: undefined,
-        isBrief: true,
-        config: undefined,
-        schema: 'default',
-        profile: 'review',
-        json: false,
-      },
-    ],
+    ['-V', { kind: 'version' }],
+    ['doctor files --json', ['doctor', { ...doctor, name: 'files', isBrief: false, json: true }]],
+    ['list --profile review', ['list', { ...doctor, isBrief: true, profile: 'review' }]],
     [
       'add s --env A=b --force -- c -x',
-      {
-        kind: 'edit',
-        secrets: false,
-        config: undefined,
-        schema: 'default',
-        edit: {
-          kind: 'add',
-          name: 's',
-          entry: { command: 'c', args: ['-x'], env: { A: 'b' } },
-          replaces: true,
-        },
-      },
+      edit('add', { name: 's', entry: { command: 'c', args: ['-x'], env: { A: 'b' } }, replaces: true }),
     ],
-    ...['--config f', 'connect https://h', 'sandbox --stdio'].map((more): [string, object] => [
-      `add s -- mcps-proxy ${more}`,
-      {
-        kind: 'edit',
-        secrets: false,
-        config: undefined,
-        schema: 'default',
-        edit: {
-          kind: 'add',
-          name: 's',
-          entry: { command: 'mcps-proxy', args: more.split(' ') },
-          replaces: false,
-        },
-      },
-    ]),
     [
-      'remove s -c f',
-      { kind: 'edit', config: 'f', schema: 'default', secrets: false, edit: { kind: 'remove', name: 's' } },
+      'add s https://h -H A:b --secrets',
+      edit(
+        'add',
+        { name: 's', entry: { url: 'https://h', headers: { A: 'b' } }, replaces: false },
+        { secrets: true },
+      ),
     ],
-    ['tools', ask],
-    ['tools s__* --json --schema w', { ...ask, words: ['s__*'], json: true, schema: 'w' }],
-    ['call t a=1 b=--x', { ...ask, what: 'call', words: ['t', 'a=1', 'b=--x'] }],
-    ['--version', { kind: 'version' }],
-    ['-V', { kind: 'version' }],
-    ['--url https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
+    ...['--config f', 'connect https://h', 'sandbox --stdio'].map((more): [string, unknown] => [
+      `add s -- mcps-proxy ${more}`,
+      edit('add', { name: 's', entry: { command: 'mcps-proxy', args: more.split(' ') }, replaces: false }),
+    ]),
+    ['remove s -c f', edit('remove', { name: 's' }, { config: 'f' })],
+    ['tools s__* --json --schema w', ask('tools', { words: ['s__*'], json: true, schema: 'w' })],
+    ['call t a=1 b=--x', ask('call', { words: ['t', 'a=1', 'b=--x'] })],
+    ['connect https://h/mcp', connect('https://h/mcp')],
+    ['--stdio --url https://h/mcp', connect('https://h/mcp')],
     [
       '--url https://h/mcp --auth none -H X-Key:abc --header=B:${c}',
-      { ...oneServer, remote: { ...remote, url: 'https://h/mcp', headers: { 'X-Key': 'abc', B: '${c}' } } },
+      connect('https://h/mcp', { headers: { 'X-Key': 'abc', B: '${c}' } }),
     ],
-    [
-      '--url https://h.run.app/mcp',
-      { ...oneServer, remote: { ...remote, url: 'https://h.run.app/mcp', google: true } },
-    ],
-    [
-      '--url https://h.run.app --auth none',
-      { ...oneServer, remote: { ...remote, url: 'https://h.run.app' } },
-    ],
+    ['--url https://h.run.app/mcp', connect('https://h.run.app/mcp', { google: true })],
+    ['--url https://h.run.app --auth none', connect('https://h.run.app')],
     [
       '--url https://h --audience https://a --impersonate-service-account x@y',
-      {
-        ...oneServer,
-        remote: { ...remote, url: 'https://h', google: true, audience: 'https://a', impersonate: 'x@y' },
-      },
+      connect('https://h', { google: true, audience: 'https://a', impersonate: 'x@y' }),
     ],
   ]
   for (const [line, want] of cases)
-    test(line === '' ? 'nothing' : line, () => assert.deepEqual(parseArguments(words(line)), want))
+    test(line === '' ? 'nothing' : line, async () => assert.deepEqual(await parsed(line), want))
 
-  const mistakes: [string, RegExp, RegExp][] = [
-    ['--stdio --http', /cannot be used together/, /choose one/],
-    ['stdio --http', /cannot be used together/, /choose one/],
-    ['http --stdio', /cannot be used together/, /choose one/],
-    ['--schema x', /--schema works only with --stdio/, /mcps-proxy --stdio --schema=workspace/],
-    ['--http --schema x', /--schema works only with --stdio/, /--stdio --schema/],
-    ['--check --schema x', /--schema works only with --stdio/, /./],
-    ['--stido', /unknown option --stido/, /did you mean --stdio\?/],
-    ['--stdio --schemas=x', /unknown option --schemas/, /did you mean --schema\?/],
-    ['-config x', /unknown option -config/, /did you mean --config\?/],
-    ['--no-stdio', /unknown option --no-stdio/, /did you mean --stdio\?/],
-    ['add', /add needs the name of a server/, /for example: mcps-proxy add /],
-    ['add s', /add needs a command behind --, or an address/, /for example/],
-    ['add s npx -y p', /add needs -- before the command of the server/, /for example: mcps-proxy add /],
-    ['add --config f s npx -y p', /add needs -- before the command of the server/, /./],
-    ['add s --config f npx -y p', /add needs -- before the command of the server/, /./],
-    ['add s h.example/mcp', /add needs http:\/\/ or https:\/\/ before an address/, /for example/],
-    ['add s localhost:80', /add needs http:\/\/ or https:\/\/ before an address/, /for example/],
-    ['add s @scope/p', /add needs -- before the command of the server/, /./],
-    ['add s ftp://h', /the address must begin with http/, /for example/],
-    ['add s --env A -- c', /--env is "A"/, /it must be NAME=VALUE/],
-    ['add s https://h --env A=b', /--env works only with a command/, /^$/],
-    ['remove s --force', /--force cannot be used with remove/, /^$/],
-    ['tools --user ann', /--user cannot be used with tools$/, /^$/],
-    ['help nosuch', /no command is called "nosuch"/, /help names them all/],
-    ['help tols', /no command is called "tols"/, /did you mean tools\?/],
-    ['help record', /"record" is no command/, /option: mcps-proxy help stdio explains --record/],
-    ['disable', /disable needs the name of a server/, /^$/],
-    ['call', /call needs the name of a tool/, /for example: mcps-proxy call /],
-    ['connect', /connect needs the address/, /for example: mcps-proxy connect https/],
-    ['tools a b', /unexpected argument "b"/, /^$/],
-    ['--silent check', /unexpected argument "check"/, /./],
-    ['prompts', /unexpected argument "prompts"/, /did you mean prompt\?/],
-    ['resources', /unexpected argument "resources"/, /did you mean read\?/],
-    ['tols', /unexpected argument "tols"/, /did you mean tools/],
-    ['validate', /unexpected argument "validate"/, /./],
-    ['--json --stdio', /--json cannot be used with --stdio/, /^$/],
-    ['--qqqqqqqqq', /unknown option --qqqqqqqqq/, /--help/],
-    ['-x', /unknown option -x/, /./],
-    ['-', /unknown option -/, /./],
-    ['--__proto__=1', /unknown option --__proto__/, /./],
-    ['--stdio --no-kept-lists=yes', /--no-kept-lists takes no value/, /^$/],
-    ['--stdio --kept-lists', /unknown option --kept-lists/, /did you mean --no-kept-lists\?/],
-    ['--check --no-kept-lists', /--no-kept-lists cannot be used with --check/, /^$/],
-    ['--stdio=yes', /--stdio takes no value/, /^$/],
-    ['--stdio --config', /--config needs a value/, /--config FILE/],
-    ['--stdio --config --silent', /--config needs a value/, /FILE/],
-    ['--stdio --schema=', /--schema needs a value/, /NAME/],
-    ['--stdio --config a --mcp-config b', /--config was given twice/, /keep one/],
-    ['--stdio --schema a --schema b', /--schema was given twice/, /./],
-    ['http mcp.json', /unexpected argument "mcp.json"/, /is named by --config mcp.json/],
-    ['--stdio extra', /unexpected argument "extra"/, /--help/],
-    ['stdo', /unexpected argument "stdo"/, /did you mean stdio\?/],
-    ['stdio http', /unexpected argument "http"/, /./],
-    ['stdio --ui 70000', /--ui is "70000"/, /from 0 to 65535/],
-    ['http --ui 4000', /only with stdio/, /port of the front/],
-    ['--check --ui', /--ui cannot be used with --check/, /^$/],
-    ['--stdio --port 1', /--port cannot be used with --stdio/, /^$/],
-    ['--http --url http://h', /--url cannot be used with --http/, /^$/],
-    ['--url ftp://h', /--url is no http:\/\/ or https:\/\/ address/, /must be like https:/],
-    ['replay a -c f -- x', /--config cannot be used with replay/, /^$/],
-    ['--check --record f', /--record cannot be used with --check/, /^$/],
-    ['--check a --config b', /cannot be used together/, /once/],
-    ['--check --start a --config b', /cannot be used together/, /once/],
-    ['--check a b', /unexpected argument "b"/, /./],
-    ['--check --start a b', /unexpected argument "b"/, /./],
-    ['--url https://h -H novalue', /--header number 1 is no header field/, /Name: value/],
-    ['--stdio -- x', /only replay takes a command/, /replay FILE/],
-    ['replay', /replay needs a file/, /replay FILE/],
-    ['replay a --url http://h -- x', /not both/, /replay FILE/],
-    ['replay --portable --update -- x', /belong to the package/, /leave one out/],
-    ['replay a --url h', /--url is no http/, /https:/],
-    ['replay a --url http://h --http', /--http starts a server/, /choose one/],
-    ['replay a --header A:1 --header secret', /--header number 2 is no header field$/, /Name: value/],
-    ['--audience https://a', /--audience works only with --url/, /^$/],
-    ['--stdio --timeout -1', /--timeout is "-1"/, /must not be negative/],
-    ['--port -1', /--port is "-1"/, /must not be negative/],
-    ['--stdio -1', /unknown option -1/, /--help/],
-    ['--stdio --header A:1', /--header cannot be used with --stdio/, /^$/],
-    ['--stdio --timeout 0', /--timeout is "0"/, /from 1 to 2147483647/],
-    ['--stdio --timeout 2147483648', /--timeout is "2147483648"/, /from 1/],
-    ['--stdio --timeout 5s', /--timeout is "5s"/, /milliseconds/],
-    ['--stdio --timeout 1e3', /--timeout is "1e3"/, /milliseconds/],
-    ['--stdio --log-level trace', /--log-level is "trace"/, /error, warn, info or debug/],
-    ['--stdio --silent --verbose', /cannot be used together/, /./],
-    ['--stdio --verbose --log-level info', /cannot be used together/, /./],
+  const mistakes: [string, RegExp][] = [
+    ['--stdio --http', /unknown option --http; mcps-proxy help stdio/],
+    ['--schema x', /unknown option --schema; mcps-proxy help http/],
+    ['--stido', /unknown option --stido; did you mean --stdio\?/],
+    ['--stdio --schemas=x', /unknown option --schemas; did you mean --schema\?/],
+    ['-config x', /unknown option -config; did you mean --config\?/],
+    ['add', /add needs the name of a server; for example: mcps-proxy add /],
+    ['add s', /add needs a command behind --, or an address; for example/],
+    ['add s npx p', /add needs .* -- before a command; for example: mcps-proxy add /],
+    ['add s npx -y p', /unknown option -y; .*; those of another program stand behind --/],
+    ['add s h.example/mcp', /add needs http:\/\/ or https:\/\/ before an address/],
+    ['add s ftp://h', /add needs http:\/\/ or https:\/\//],
+    ['add s --env A -- c', /--env is "A"; it must be NAME=VALUE/],
+    ['add s https://h --env A=b', /--env works only with a command/],
+    ['remove s --force', /unknown option --force/],
+    ['help nosuch', /no command is called "nosuch"; mcps-proxy help names them all/],
+    ['help tols', /no command is called "tols"; did you mean tools\?/],
+    ['disable', /disable needs the name of a server$/],
+    ['call', /call needs the name of a tool; for example: mcps-proxy call /],
+    ['connect', /connect needs the address of a server; for example: mcps-proxy connect https/],
+    ['tools a b', /unexpected argument "b"$/],
+    ['prompts', /no command is called "prompts"; did you mean prompt\?/],
+    ['resources', /no command is called "resources"; did you mean read\?/],
+    ['mcp.json', /is named by --config mcp.json/],
+    ['https://user:secret@h', /^an address is no command; mcps-proxy connect URL/],
+    ['http https://user:secret@h', /^unexpected argument that is an address/],
+    ['-x', /unknown option -x/],
+    ['-', /unknown option -/],
+    ['--__proto__=1', /unknown option --__proto__/],
+    ['--stdio --no-kept-lists=yes', /--no-kept-lists takes no value/],
+    ['--stdio --kept-lists', /unknown option --kept-lists; did you mean --no-kept-lists\?/],
+    ['--stdio=yes', /unexpected argument "yes"/],
+    ['--stdio --config', /--config needs a value; --config FILE/],
+    ['--stdio --config --silent', /--config needs a value/],
+    ['--stdio --schema=', /--schema needs a value; --schema NAME/],
+    ['lock --accept', /--accept needs a value/],
+    ['--stdio --config a --mcp-config b', /--config was given twice; keep one/],
+    ['http mcp.json', /unexpected argument "mcp.json"; a configuration file is named by --config mcp.json/],
+    ['--stdio extra', /unexpected argument "extra"/],
+    ['stdio --ui 70000', /--ui is "70000"; it must be a number from 0 to 65535, or nothing/],
+    ['--port x', /--port is "x"; it must be a number from 0 to 65535/],
+    ['--port -1', /--port is "-1"; it must not be negative/],
+    ['--url ftp://h', /no http:\/\/ or https:\/\/ address; it must be like https:/],
+    ['--check a --config b', /cannot be used together; name the file once/],
+    ['--url https://h -H novalue', /--header number 1 is no header field; .*Name: value/],
+    ['--stdio -- x', /stdio takes nothing behind --/],
+    ['replay', /replay needs a file, or --portable/],
+    ['replay a --url http://h -- x', /not both/],
+    ['replay --portable --update -- x', /belong to the package; leave one out/],
+    ['replay a --url h', /--url is no http/],
+    ['replay a --url http://h --http', /--http and --url cannot be used together/],
+    ['replay a --header A:1 --header secret', /^--header number 2 is no header field/],
+    ['--stdio --timeout 0', /--timeout is "0"; it must be a number of milliseconds from 1 to 2147483647/],
+    ['--stdio --timeout 2147483648', /--timeout is "2147483648"/],
+    ['--stdio --timeout 5s', /--timeout is "5s"/],
+    ['--stdio --log-level trace', /--log-level is "trace"; it must be error, warn, info or debug/],
+    ['--stdio --silent --verbose', /cannot be used together/],
+    ['--stdio --verbose --log-level info', /cannot be used together/],
+    ['stdio --profile p --server s', /--server and --profile cannot be used together/],
+    ['completion tcsh', /completion needs bash, zsh or fish/],
   ]
-  for (const [line, problem, hint] of mistakes)
-    test(`${line} is a mistake`, () => {
-      const command = parseArguments(words(line))
-      assert.ok(command.kind === 'usage', JSON.stringify(command))
-      assert.match(command.problem, problem)
-      assert.match(command.hint, hint)
-    })
+  for (const [line, wanted] of mistakes)
+    test(`${line} is a mistake`, async () =>
+      assert.rejects(readArguments(words(line)), (error) => {
+        assert(error instanceof UsageError)
+        assert.match(error.message, wanted)
+        return true
+      }))
 })
 
 describe('suggestions', () => {
@@ -345,59 +308,61 @@ describe('the example behind a usage mistake', () => {
     ['lock --accept', 'lock --accept files/read_file'],
     ['import nosuch', 'import cursor --dry-run'],
     ['token create ci --expires tomorrow', 'token create ci --profile review --expires 30d'],
-    ['help record', 'stdio --schema workspace --config ./mcp.json --record session.jsonl'],
-    ['--qqqqqqqqq', 'stdio --config ./mcp.json'],
+    ['stdio --record', 'stdio --schema workspace --config ./mcp.json --record session.jsonl'],
+    ['nosuch', 'stdio'],
   ]
   for (const [line, example] of cases)
-    test(`of ${line}`, () => {
-      const command = parseArguments(words(line))
-      assert(command.kind === 'usage')
-      const { text } = replyTo(command, 'p')
+    test(`of ${line}`, async () => {
+      const error: unknown = await readArguments(words(line)).catch((mistake: unknown) => mistake)
+      const { text } = await replyToFailure(error, 'p')
       assert.equal(text.split('\n')[1], `For example: p ${example}`)
     })
 })
 
+const commands = await loadCommands()
+const help = await helpText('mcps-proxy')
+const ofCommands = await Promise.all(commands.map(({ name }) => helpText('mcps-proxy', name)))
+
 describe('the help', () => {
-  const help = helpText('mcps-proxy')
-  for (const part of [
-    '--stdio --schema=workspace',
-    'replay [FILE...]',
-    'connect URL',
-    '--url URL',
-    '$MCPS_PROXY_CONFIG',
-    'Exit codes',
-  ])
+  for (const part of ['--stdio --schema=workspace', '--url URL', '$MCPS_PROXY_CONFIG', 'Exit codes'])
     test(`has ${part}`, () => assert.ok(help.includes(part)))
 
-  const ofCommands = commands.map(({ name }) => helpText('mcps-proxy', name))
-
-  test('names every command, and each command every option that it takes', () => {
-    assert.deepEqual(commands.map(({ name }) => name).toSorted(), [...commandNames].toSorted())
-    for (const { name } of commands) assert.match(help, new RegExp(`^  ${name} `, 'm'))
-    for (const option of options)
-      assert.ok(
-        [help, ...ofCommands].some((text) => text.includes(spellingsOf(option)[0] ?? '')),
-        option.name,
-      )
-  })
-
-  test('has the descriptions of all options in one column', () => {
-    const lines = ofCommands.flatMap((text) =>
-      text.slice(text.indexOf('\nOptions\n'), text.indexOf('\nExamples\n')).split('\n'),
-    )
-    const columns = options.flatMap(
-      ({ about }) => lines.find((line) => line.endsWith(about))?.indexOf(about) ?? [],
-    )
-    assert.deepEqual(new Set(columns), new Set([29]))
-  })
-
-  test('an option has another text where it does something else', () => {
-    assert.match(helpText('mcps-proxy', 'add'), /--force +Replace a server of that name\n/)
-    assert.match(helpText('mcps-proxy', 'stdio'), /--force +Let --record replace a file/)
-  })
+  for (const [at, { name, takes, options }] of commands.entries())
+    test(`names ${name}, and each of its options in one column`, () => {
+      assert(help.includes(`\n  ${`${name} ${takes}`.trimEnd()} `))
+      for (const [option, each] of Object.entries(options)) {
+        const line = ofCommands[at]?.split('\n').find((text) => text.endsWith(each.about)) ?? ''
+        assert.equal(line.indexOf(each.about), 29, option)
+        assert(ofCommands[at]?.includes(spellingsOf(option, each)[0] ?? ''))
+      }
+    })
 
   test('fits a terminal', () => {
     for (const line of [help, ...ofCommands].join('\n').split('\n')) assert.ok(line.length <= 100, line)
+  })
+})
+
+const complete = (shell: string, script: string): string => {
+  const source = spawnSync(process.execPath, [cli, 'completion', shell], { encoding: 'utf8' }).stdout
+  return spawnSync(shell, ['-c', `${source}${script}`], { encoding: 'utf8' }).stdout
+}
+
+const completed = (line: string): string =>
+  complete(
+    'bash',
+    `COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _mcps_proxy; echo "\${COMPREPLY[@]}"`,
+  )
+
+describe('the completion', () => {
+  test('of bash has the names of commands and of their options', () => {
+    assert.equal(completed('mcps-proxy log'), 'login logins logout\n')
+    assert.equal(completed('mcps-proxy import --d'), '--dry-run --doors\n')
+  })
+
+  test('of fish has a line for each command and option', () => {
+    const { stdout } = spawnSync(process.execPath, [cli, 'completion', 'fish'], { encoding: 'utf8' })
+    assert.match(stdout, /-n __fish_use_subcommand -f -a doctor -d 'starts each server once/)
+    assert.match(stdout, /'__fish_seen_subcommand_from import' -l dry-run -d 'Print the changes/)
   })
 })
 
@@ -432,9 +397,9 @@ describe('the example behind a configuration with a mistake', () => {
     ['server.port is "80"', 'must be an integer', /must be an integer\n$/],
   ]
   for (const [problem, hint, want] of cases)
-    test(`that ${problem}`, () => {
+    test(`that ${problem}`, async () => {
       const error = new ConfigError('CONFIG_INVALID', 'f', [{ path: '', problem, hint }])
-      assert.match(replyToFailure(error, 'p').text, want)
+      assert.match((await replyToFailure(error, 'p')).text, want)
     })
 })
 
@@ -449,7 +414,8 @@ describe('the exit code of a failure', () => {
     ['text', 70],
   ]
   for (const [error, want] of cases)
-    test(`${String(error)} is ${want}`, () => assert.equal(replyToFailure(error, 'p').exitCode, want))
+    test(`${String(error)} is ${want}`, async () =>
+      assert.equal((await replyToFailure(error, 'p')).exitCode, want))
 })
 
 const program = resolve(import.meta.dirname, '../../program/cli.js')

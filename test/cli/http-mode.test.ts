@@ -3,65 +3,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
-import { parseArguments } from '../../src/cli/args.js'
 import { bannerRecord, bannerText, httpBanner } from '../../src/cli/banner.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
 import { cli, root, time } from '../integration/support/programs.js'
 import { type Scope, configFile } from '../integration/support/spawned.js'
 import { message, send } from '../transports/support/http.js'
-
-const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
-
-describe('the command line', () => {
-  const http = {
-    kind: 'http',
-    isNamed: false,
-    port: undefined,
-    host: undefined,
-    allowUnauthenticated: false,
-    config: undefined,
-    record: undefined,
-    uiPort: undefined,
-    timeoutMs: undefined,
-    logLevel: undefined,
-    silent: false,
-    keepsLists: true,
-    measures: true,
-    force: false,
-  }
-  const cases: [string, unknown][] = [
-    ['', http],
-    ['--http', { ...http, isNamed: true }],
-    ['http', { ...http, isNamed: true }],
-    ['--no-kept-lists', { ...http, keepsLists: false }],
-    ['--no-metrics', { ...http, measures: false }],
-    ['--config f.json', { ...http, config: 'f.json' }],
-    ['http --mcp-config f.json -s', { ...http, isNamed: true, config: 'f.json', silent: true }],
-    ['--http --port 8080 --host 127.0.0.1', { ...http, isNamed: true, port: 8080, host: '127.0.0.1' }],
-    ['-p 0', { ...http, port: 0 }],
-    ['--port=65535 --record r.jsonl', { ...http, port: 65_535, record: 'r.jsonl' }],
-    ['--host 0.0.0.0 --allow-unauthenticated', { ...http, host: '0.0.0.0', allowUnauthenticated: true }],
-    ['--timeout 5 --verbose', { ...http, timeoutMs: 5, logLevel: 'debug' }],
-  ]
-  for (const [line, wanted] of cases)
-    test(`understands: ${line}`, () => assert.deepEqual(parseArguments(words(line)), wanted))
-
-  const mistakes: [string, RegExp][] = [
-    ['--port x', /--port is "x"/],
-    ['--port 65536', /from 0 to 65535/],
-    ['--port -1', /./],
-    ['--stdio --port 1', /--port cannot be used with --stdio/],
-    ['--stdio --allow-unauthenticated', /cannot be used with --stdio/],
-    ['--http --schema x', /--schema works only with --stdio/],
-  ]
-  for (const [line, wanted] of mistakes)
-    test(`refuses: ${line}`, () => {
-      const command = parseArguments(words(line))
-      assert.ok(command.kind === 'usage')
-      assert.match(`${command.problem}; ${command.hint}`, wanted)
-    })
-})
 
 test('the banner says where everything is', () => {
   const value = {

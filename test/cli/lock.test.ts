@@ -134,7 +134,7 @@ describe('lock', () => {
       /no server that is locked is called "nothing\/there"; write SERVER or SERVER\/TOOL/,
     ],
     [['--accept', 's', '--check'], /--check and --accept cannot be used together/],
-    [['extra'], /lock takes no word like "extra"/],
+    [['extra'], /unexpected argument "extra"/],
     [['--accept', 'off'], /no server that is locked is called "off"/],
   ] as const)
     test(`${args.join(' ')} is refused`, (t) => {

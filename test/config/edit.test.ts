@@ -166,32 +166,35 @@ describe('the commands', () => {
     const { code, err, home } = run(t, 'add', 'bad', '--', '')
     assert.equal(code, 2)
     assert.match(err, /mcpServers\.bad\.command is ""/)
-    assert.deepEqual(readdirSync(home), [])
+    assert.deepEqual(readdirSync(join(home, '.mcps-proxy')), [])
   })
 
   for (const [title, text, edit, column] of [
     ['one of them', '{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}', 'disable', 36],
     ['another one', '{"mcpServers":{"b":{},"a":{"command":"x"},"a":{"command":"y"}}}', 'remove', 43],
   ] as const)
-    test(`two servers with one name keep a change of ${title} from being written`, (t) => {
+    test(`two servers with one name keep a change of ${title} from being written`, async (t) => {
       const path = join(scratch(t), 'c.json')
       writeFileSync(path, text)
       const name = edit === 'remove' ? 'b' : 'a'
-      assert.throws(
-        () => changeFile(path, (before) => editServer(before, 'default', { kind: edit, name })),
+      await assert.rejects(
+        changeFile(path, (before) => editServer(before, 'default', { kind: edit, name })),
         new RegExp(`mcpServers\\.a is there twice: .* column ${column};`),
       )
       assert.equal(readFileSync(path, 'utf8'), text)
     })
 
-  test('a file that cannot be written is named, with what to look at', (t) => {
+  test('a file that cannot be written is named, with what to look at', async (t) => {
     // The name of the file that replaces it would be too long.
     const path = join(scratch(t), 'c'.repeat(251))
     writeFileSync(path, '{"mcpServers":{}}')
-    assert.throws(() => changeFile(path, (text) => editServer(text, 'default', add('s'))), {
-      code: 'ENAMETOOLONG',
-      message: `${path} cannot be written: ENAMETOOLONG; check the permissions of the file and of its folder; nothing was changed`,
-    })
+    await assert.rejects(
+      changeFile(path, (text) => editServer(text, 'default', add('s'))),
+      {
+        code: 'ENAMETOOLONG',
+        message: `${path} cannot be written: ENAMETOOLONG; check the permissions of the file and of its folder; nothing was changed`,
+      },
+    )
     assert.equal(readFileSync(path, 'utf8'), '{"mcpServers":{}}')
   })
 
@@ -248,7 +251,7 @@ describe('the commands', () => {
     assert.match(readFileSync(real, 'utf8'), /"s"/)
   })
 
-  test('a file that a service reads as another user stays one that it can read', (t) => {
+  test('a file that a service reads as another user stays one that it can read', async (t) => {
     const path = join(scratch(t), 'c.json')
     writeFileSync(path, '{"mcpServers":{}}')
     const isRoot = process.getuid?.() === 0
@@ -256,7 +259,7 @@ describe('the commands', () => {
     chmodSync(path, 0o644)
     const before = process.umask(0o077)
     t.after(() => process.umask(before))
-    changeFile(path, (text) => editServer(text, 'default', add('s')))
+    await changeFile(path, (text) => editServer(text, 'default', add('s')))
     const { mode, uid, gid } = statSync(path)
     assert.equal(mode & 0o777, 0o644)
     if (isRoot) assert.deepEqual([uid, gid], [4242, 4243])

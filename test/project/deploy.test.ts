@@ -5,7 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { parseArguments } from '../../src/cli/args.js'
+import { readTask } from '../../src/cli/command-line.js'
+import { httpCommand } from '../../src/cli/run-http.js'
 import { root } from '../support/source-text.js'
 
 const folder = join(root, 'examples/deploy')
@@ -39,9 +40,9 @@ describe('the Dockerfile', () => {
   test('starts a gateway, not as root, below a process that reaps', () => {
     const [init, end, program, ...others] = wordsIn(valuesOf('ENTRYPOINT')[0])
     assert.deepEqual([init, end, program, others], ['tini', '--', 'mcps-proxy', []])
-    const command = parseArguments(wordsIn(valuesOf('CMD').find((value) => value.startsWith('['))))
-    assert(command.kind === 'http')
-    assert.equal(command.host, '0.0.0.0')
+    const [name, ...args] = wordsIn(valuesOf('CMD').find((value) => value.startsWith('[')))
+    assert.equal(name, 'http')
+    assert.equal(readTask(httpCommand, args).host, '0.0.0.0')
     assert.deepEqual(valuesOf('USER'), ['node'])
     const last = instructions.findLastIndex((line) => line.startsWith('RUN '))
     assert(last < instructions.findIndex((line) => line.startsWith('USER ')))
@@ -64,7 +65,9 @@ describe('the unit of systemd', () => {
 
   test('starts a gateway, and gives it the time that it needs to end', () => {
     const [, line = ''] = /^ExecStart=\S+ mcps-proxy (.*)$/m.exec(unit) ?? []
-    assert.equal(parseArguments(line.split(' ')).kind, 'http')
+    const [name, ...args] = line.split(' ')
+    assert.equal(name, 'http')
+    assert(readTask(httpCommand, args))
     // The program has ended after 11 seconds in all.
     assert(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > 11)
   })
