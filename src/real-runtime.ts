@@ -1,7 +1,6 @@
 // The real world: its clock, its dice and its processes.
 
-import { Guardian } from './upstream/process/guardian.js'
-import { startGuardianShell } from './upstream/process/guardian-shell.js'
+import { Guardian, startGuardianShell } from './upstream/process/guardian.js'
 import { ProcessTree } from './upstream/process/process-tree.js'
 import type { LogSink, Runtime, Timer } from './runtime/runtime.js'
 import { isGroupEmpty, spawnChild } from './upstream/process/spawn.js'

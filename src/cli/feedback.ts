@@ -12,7 +12,7 @@ import type {
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
 import { counted } from '../text/counted.js'
-import { evidenceInWords } from '../upstream/contracts/evidence.js'
+import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 

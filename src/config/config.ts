@@ -167,6 +167,10 @@ export function secretsIn(
   names: Iterable<string> = schemas.keys(),
 ): string[] {
   const servers = [...names].flatMap((name) => schemas.get(name)?.servers ?? [])
+  // Nearly every line of a log names a server.
+  const isName = new Set(
+    [...schemas.values()].flatMap(({ name, servers }) => [name, ...servers.map((each) => each.name)]),
+  )
   const { stateKeys, token = [], auth } = server
   const ofIssuers = (auth?.issuers ?? []).map(({ introspection }) => introspection?.clientSecret ?? [])
   return [
@@ -175,7 +179,9 @@ export function secretsIn(
     token,
     ...ofIssuers,
     auth?.login?.clientSecret ?? [],
-  ].flat()
+  ]
+    .flat()
+    .filter((value) => !isName.has(value))
 }
 
 function readRoot(root: Section, given: ResolveContext & { readonly home: string }): Configuration {

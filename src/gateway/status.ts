@@ -3,8 +3,7 @@
 import type { ServedProxy } from '../proxy/listener.js'
 import type { SessionProcess, SessionStatus } from '../proxy/routing/session-status.js'
 import type { ListChange } from '../upstream/contracts/list-guard.js'
-import { evidenceInWords } from '../upstream/contracts/evidence.js'
-import type { ShownState, UpstreamStatus } from '../upstream/contracts/upstream.js'
+import { type ShownState, type UpstreamStatus, evidenceInWords } from '../upstream/contracts/upstream.js'
 
 /** More would make the page long; their number is shown in any case. */
 const SESSIONS_SHOWN_MAX = 100

@@ -18,6 +18,11 @@ export function isBatch(line: Uint8Array): boolean {
   return false
 }
 
+/** Whether a line has white space alone: a person who presses a key, and no message. */
+export function isBlank(line: Uint8Array): boolean {
+  return line.every(isSpace)
+}
+
 /**
  * The messages of a batch, each as a separate line.
  *

@@ -3,7 +3,7 @@
 // A peer reads frames and hands each to its owner, lends ids for the requests it sends, and finds who waits
 // when an answer comes. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
 
-import { isBatch } from './batch.js'
+import { isBatch, isBlank } from './batch.js'
 import {
   type ErrorBody,
   buildError,
@@ -301,7 +301,10 @@ export class Peer<E extends AnswerWaiter> {
   readonly #message = (line: Line, during?: RequestId): void => {
     if (this.#closed) return
     try {
-      if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
+      if (line[0] !== 0x7b) {
+        if (isBatch(line)) return this.#owner.batch(line)
+        if (isBlank(line)) return
+      }
       this.receive(receivedMessage(frameOrError(line, this.#frameLimits, this.#latest), line), during)
     } catch (error) {
       this.#faulty(error)

@@ -11,7 +11,7 @@ import { isSecretName } from '../text/secret-names.js'
 /** Longest line, in UTF-16 units; a record of many long values keeps its beginning. */
 const lineLengthMax = 64 * 1024
 
-/** A record with no secret in it, all of it data. */
+/** A record with no secret in it, all of it data. The name of a server is no secret, also where a secret is equal to it. */
 interface PlainRecord {
   readonly time: string
   readonly level: LogLevel
@@ -24,7 +24,7 @@ export function plainRecord(record: LogRecord, time: Date, redactor: Redactor): 
   return {
     time: time.toISOString(),
     level: record.level,
-    ...(record.service === undefined ? {} : { service: plainText(record.service, redactor) }),
+    ...(record.service === undefined ? {} : { service: record.service }),
     message: plainText(record.message, redactor),
     ...(record.details === undefined ? {} : { details: plain(record.details, redactor) }),
   }

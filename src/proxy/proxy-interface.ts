@@ -9,8 +9,7 @@ import type { ClientOrigin } from '../mcp/call.js'
 import type { Listener, Serving } from './listener.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { SessionStatus } from './routing/session-status.js'
-import type { RunningProcess } from '../upstream/contracts/running-process.js'
-import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+import type { RunningProcess, UpstreamStatus } from '../upstream/contracts/upstream.js'
 
 /** Many MCP servers that look like one. */
 export interface McpProxy extends EventSource<ProxyEvents> {

@@ -6,7 +6,7 @@ import { join, resolve, sep } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { ConfigError } from '../../src/config/problems.js'
-import { loadConfig, resolveConfig, selectSchema } from '../../src/config/config.js'
+import { loadConfig, resolveConfig, secretsIn, selectSchema } from '../../src/config/config.js'
 import type { Configuration, Environment } from '../../src/config/configuration.js'
 import { needsToken } from '../../src/config/front.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
@@ -687,6 +687,11 @@ describe('variables', () => {
   ]
   for (const [title, value, want] of secrets)
     test(`secrets: ${title}`, () => assert.deepEqual(server(value, { ...env, ...shown }).secrets, want))
+
+  test('secrets: the name of a server is none', () => {
+    const env = { PGUSER: 'postgres', PGPASSWORD: 'hunter22' }
+    assert.deepEqual(secretsIn(read({ mcpServers: { postgres: { ...one, env } } })), ['hunter22'])
+  })
 })
 
 const badServers: [string, unknown, RegExp][] = [

@@ -224,6 +224,8 @@ test('the limit of processes holds for all schemas together', async (t) => {
   const call = async (path: string, name: string): Promise<string> =>
     (await send(port, { path, body: message('tools/call', 1, { name, arguments: { n: 'x' } }) })).body
   assert.match(await call('/mcp', 's__nonce'), /"result"/)
+  void call('/mcp', 's__never').catch(() => {})
+  assert.match(await call('/mcp', 's__nonce'), /"result"/)
   assert.match(await call('/api/other/mcp', 'o__nonce'), /"reason":"overloaded"/)
   assert.ok(
     messages.some((text) =>

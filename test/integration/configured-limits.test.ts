@@ -10,6 +10,7 @@ import { failure, said } from './support/client.js'
 import { listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { asRead, itServer, root } from './support/programs.js'
+import { type Act, opening, scripted, simple, timed } from './support/scripted.js'
 import { spawnProxy } from './support/spawned.js'
 
 const a = itServer({ IT_NAME: 'a' })
@@ -58,19 +59,24 @@ describe('processesMax', () => {
     )
   })
 
-  test('refuses the server for which there is no process left, and says so', async (t) => {
-    const { attach } = await libraryProxy(t, { a, b }, {}, { processesMax: 1 })
-    const [{ client }, other] = [await attach(), await attach()]
-    await client.open()
-    await other.client.open()
-    await client.call('a__nonce', { n: 'x' })
-    assert.equal(textAt(said(await other.client.call('a__nonce', { n: 'x' })), 'n'), 'x')
-    const refused = await client.call('b__nonce', { n: 'x' })
-    assert.equal(failure(refused)[2], 'overloaded')
-    assert.match(
-      textAt(refused.value, 'error', 'message'),
-      /'b' cannot be started: 1 processes run already, which is processesMax/,
-    )
+  test('ends an idle process for a call; while none is idle, the call waits until its time is over', async (t) => {
+    const act: Act = (method, child) =>
+      method === 'tools/call' && child.command === 'a' && isStuck ? undefined : simple(method, child)
+    let isStuck = false
+    const it = await scripted(t, { a: {}, b: { timeout: 5000 } }, act, {}, { processesMax: 1 })
+    const party = await it.attach()
+    await timed(it, opening(party))
+    for (const name of ['a', 'b', 'a', 'b']) {
+      const { heard } = await timed(it, party.client.call(`${name}__t`))
+      assert.match(heard.text, new RegExp(`"text":"${name}"`))
+    }
+    isStuck = true
+    void party.client.call('a__t').catch(() => {})
+    await it.runtime.pass(1000)
+    const { heard, ms } = await timed(it, party.client.call('b__t'))
+    assert.equal(failure(heard)[2], 'overloaded')
+    assert.match(heard.text, /'b' cannot be started: 1 processes run already, which is processesMax/)
+    assert.ok(ms >= 5000 && ms < 6000, `${ms}`)
   })
 })
 

@@ -7,7 +7,7 @@ import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { join, resolve } from 'node:path'
-import { startGuardianShell } from '../../src/upstream/process/guardian-shell.js'
+import { startGuardianShell } from '../../src/upstream/process/guardian.js'
 import { killProxy } from '../faults/kill-proxy.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
@@ -168,7 +168,7 @@ function moduleOf(name: string): string {
 function killedInTheFork({ command, args, env }: ServerEntry): Spawned {
   const script = `
     const { Guardian } = await import(${moduleOf('guardian')})
-    const { startGuardianShell } = await import(${moduleOf('guardian-shell')})
+    const { startGuardianShell } = await import(${moduleOf('guardian')})
     const { ProcessTree } = await import(${moduleOf('process-tree')})
     const { spawnChild } = await import(${moduleOf('spawn')})
     const start = () => startGuardianShell(process.env)

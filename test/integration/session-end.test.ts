@@ -38,10 +38,10 @@ async function whole(client: RawClient): Promise<void> {
 }
 
 describe('the bytes of a session', () => {
-  test('lines that end with CR LF, blank lines, and no line feed at the end', async (t) => {
+  test('lines that end with CR LF, blank lines, also of white space, and no line feed at the end', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     proxy.write(
-      `\r\n\n${[initialize('2025-06-18'), initialized, nonce('1', 'a'), '', nonce('2', 'b'), nonce('3', 'c')].join('\r\n')}`,
+      `\r\n\n \t\n${[initialize('2025-06-18'), initialized, nonce('1', 'a'), '', nonce('2', 'b'), nonce('3', 'c')].join('\r\n')}`,
     )
     assert.equal(await proxy.finish(), 0)
     await whole(proxy.client)

@@ -274,12 +274,13 @@ describe('secrets', () => {
     ])
   })
 
-  test('hide in names of services, keys and errors too', () => {
+  test('hide in keys and errors too, and never in the name of a server', () => {
     const line = logged(
       { level: 'info', service: 'secret-1', message: 'm', details: { 'secret-1': new Error('secret-1') } },
       ['secret-1'],
     )
-    assert.doesNotMatch(JSON.stringify(line), /secret-1/)
+    assert.doesNotMatch(JSON.stringify({ ...line, service: '' }), /secret-1/)
+    assert.equal(line['service'], 'secret-1')
   })
 })
 

@@ -2,7 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { Admission } from '../../src/upstream/server/admission.js'
+import { Admission, type Lease } from '../../src/upstream/server/admission.js'
+import { settled } from './support/fake-runtime.js'
 
 interface World {
   readonly admission: Admission
@@ -15,21 +16,34 @@ interface World {
 async function full(idle: readonly (number | undefined)[]): Promise<World> {
   const admission = new Admission(idle.length)
   const gone: number[] = []
-  const common = { server: 's', principal: undefined }
+  const common = { server: 's', isShared: false }
   for (const [index, since] of idle.entries()) {
-    const lease = await admission.admit({ ...common, isCalled: false, idleSince: () => since })
+    const isShared = since === SHARED
+    const idleSince = (): number | undefined => since
+    const lease = await admission.admit({
+      ...common,
+      isShared,
+      isCalled: () => false,
+      mayWait: () => false,
+      idleSince,
+    })
     void lease.lost.then(() => {
       gone.push(index)
       lease.release()
     })
   }
   const apply = (isCalled = true): Promise<string> =>
-    admission.admit({ ...common, isCalled, idleSince: () => undefined }).then(
-      () => 'admitted',
-      (error: Error) => error.message,
-    )
+    admission
+      .admit({ ...common, isCalled: () => isCalled, mayWait: () => false, idleSince: () => undefined })
+      .then(
+        () => 'admitted',
+        (error: Error) => error.message,
+      )
   return { admission, gone, apply }
 }
+
+/** A process of several clients that has been idle since then. */
+const SHARED = 1
 
 const REFUSED = (count: number): string =>
   `'s' cannot be started: ${count} processes run already, which is processesMax`
@@ -41,8 +55,10 @@ const cases: readonly (readonly [
   answer: string,
   gone: readonly number[],
 ])[] = [
-  ['none, while all are at work', [undefined, undefined], true, REFUSED(2), []],
   ['the one that has been idle for longest', [undefined, 9, 8], true, 'admitted', [2]],
+  ['one client before that of several', [SHARED, 9], true, 'admitted', [1]],
+  ['several clients', [SHARED, undefined], true, 'admitted', [0]],
+  ['none, while all are at work and no call waits', [undefined], true, REFUSED(1), []],
   ['none for a start that no call waits for', [9, 8], false, REFUSED(2), []],
 ]
 
@@ -53,24 +69,45 @@ describe('a process that finds no place', () => {
       assert.deepEqual([await world.apply(isCalled), world.gone], [answer, gone])
     })
 
-  test('takes no place that another one is about to get', async () => {
-    const world = await full([7, 8])
-    const answers = await Promise.all([world.apply(), world.apply(), world.apply()])
-    assert.deepEqual(
-      [answers, world.gone],
-      [
-        ['admitted', 'admitted', REFUSED(2)],
-        [0, 1],
-      ],
-    )
-  })
-
-  test('is refused at once, and admitted when a process has ended', async () => {
+  test('waits while all are at work, until one ends or is idle, or no call waits for it', async () => {
     const admission = new Admission(1)
-    const applicant = { server: 's', principal: undefined, isCalled: true, idleSince: () => undefined }
-    const lease = await admission.admit(applicant)
-    await assert.rejects(admission.admit(applicant), { reason: 'overloaded' })
-    lease.release()
-    await admission.admit(applicant)
+    const answers: string[] = []
+    let idle: number | undefined
+    let isCalled = true
+    const apply = (name: string): Promise<Lease | undefined> =>
+      admission
+        .admit({
+          server: name,
+          isShared: true,
+          isCalled: () => isCalled,
+          mayWait: () => isCalled,
+          idleSince: () => idle,
+        })
+        .then(
+          (lease) => {
+            answers.push(name)
+            void lease.lost.then(() => lease.release())
+            return lease
+          },
+          (error: Error) => void answers.push(error.message),
+        )
+    const first = await apply('a')
+    const all = [apply('b'), apply('c'), apply('d')]
+    admission.changed()
+    await settled()
+    assert.deepEqual(answers, ['a'])
+    first?.release()
+    await settled()
+    assert.deepEqual(answers, ['a', 'b'])
+    idle = 1
+    admission.changed()
+    await settled()
+    assert.deepEqual([...answers].sort(), ['a', 'b', 'c', 'd'])
+    idle = undefined
+    all.push(apply('s'))
+    isCalled = false
+    admission.changed()
+    await Promise.all(all)
+    assert.deepEqual(answers.slice(4), [REFUSED(1)])
   })
 })

@@ -164,6 +164,27 @@ describe('a server that ends on the first question', () => {
     assert.deepEqual([revision(), state(), problems()], ['2025-06-18', 'connected', []])
   })
 
+  test('and says why it could not start, or is not to be started again, is started once', async (t) => {
+    for (const [words, more, starts] of [
+      ['API_KEY is not set', {}, 1],
+      ['Received request before initialization was complete', {}, 2],
+      ['', {}, 2],
+      ['', { restart: false }, 1],
+    ] as const) {
+      const { heard, problems } = await run(
+        t,
+        (_method, _params, child) => {
+          child.stderr.write(words)
+          child.end(1)
+          return undefined
+        },
+        { restartDelay: 60_000, ...more },
+      )
+      assert.equal(heard().length, starts, words)
+      assert.equal(problems().length, 1, words)
+    }
+  })
+
   test('and whenever it is started has crashed as often as it was started without the question', async (t) => {
     const { runtime, heard, problems } = await run(t, (_method, _params, child) => {
       child.end(1)

@@ -59,13 +59,13 @@ describe('a token endpoint', () => {
       'that refuses as OAuth says it',
       'authorized_user',
       refused('invalid_client', 'The OAuth client was not found.'),
-      /^TRANSPORT_AUTH Authentication failed: no ID token: \S+ answered HTTP 400: invalid_client: The OAuth client was not found\.$/,
+      /^TRANSPORT_AUTH Authentication failed: no ID token: \S+ answered HTTP 400: invalid_client$/,
     ],
     [
       'that refuses as other services do',
       'service_account',
       refused({ code: 403, status: 'PERMISSION_DENIED', message: "Permission 'x.y' denied" }),
-      /answered HTTP 400: PERMISSION_DENIED: Permission 'x\.y' denied$/,
+      /answered HTTP 400: PERMISSION_DENIED$/,
     ],
     [
       'that finds the clock wrong',
@@ -74,13 +74,13 @@ describe('a token endpoint', () => {
         'invalid_grant',
         'Invalid JWT: Token must be a short-lived token and in a reasonable timeframe.',
       ),
-      /^TRANSPORT_AUTH Authentication failed: the clock of this machine differs from that of Google; set it right$/,
+      /^TRANSPORT_AUTH Authentication failed: no ID token: set the clock of this machine right$/,
     ],
     [
       'that knows the key no more',
       'service_account',
       refused('invalid_grant', 'Invalid JWT Signature.'),
-      /^TRANSPORT_AUTH Authentication failed: the key of the service account is not valid any more; make a new one$/,
+      /^TRANSPORT_AUTH Authentication failed: no ID token: make a new key for the service account$/,
     ],
     [
       'that has a page for people',

@@ -1,8 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
-import { Guardian } from '../../src/upstream/process/guardian.js'
-import type { GuardianShell } from '../../src/upstream/process/guardian-shell.js'
+import { Guardian, type GuardianShell } from '../../src/upstream/process/guardian.js'
 
 /** A shell that only remembers what it was told. */
 class FakeShell implements GuardianShell {

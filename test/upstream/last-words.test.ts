@@ -2,7 +2,7 @@
 
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { LastWords } from '../../src/upstream/process/last-words.js'
+import { LastWords } from '../../src/upstream/process/stderr-log.js'
 
 const cases: [string, readonly string[], readonly string[]][] = [
   [
@@ -70,6 +70,11 @@ const cases: [string, readonly string[], readonly string[]][] = [
       'exit status 2',
     ],
     ['panic: no token'],
+  ],
+  [
+    'Docker',
+    ['docker: invalid reference format', '', "Run 'docker run --help' for more information"],
+    ['docker: invalid reference format'],
   ],
   [
     'another program',

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
-import { MemoryWatch } from '../../src/upstream/process/memory-watch.js'
+import { MemoryWatch } from '../../src/upstream/process/process.js'
 
 const MiB = 1024 * 1024
 

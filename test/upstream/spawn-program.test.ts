@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { endTree, spawnProgram } from '../../src/upstream/process/spawn-program.js'
+import { endTree, spawnProgram } from '../../src/upstream/process/spawn.js'
 import { cli } from '../integration/support/programs.js'
 
 describe('a program', () => {

@@ -9,7 +9,8 @@
 import type { AuthClient, GoogleAuth as Library } from 'google-auth-library'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { GoogleAuth } from './google-auth.js'
-import { tokenFailure } from './google-failure.js'
+import { write } from '../../jsonrpc/text.js'
+import { Redactor } from '../../text/redactor.js'
 
 const CLOUD_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
@@ -122,6 +123,73 @@ async function said<T>(google: Library, run: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof TransportError ? error : tokenFailure(error, google.jsonContent)
   }
+}
+
+export const noCredentials =
+  'No credentials found. Please run "gcloud auth application-default login" or set the GOOGLE_APPLICATION_CREDENTIALS environment variable.'
+
+/** What helps, by what is written in an error or an answer. */
+const remedies: readonly (readonly [written: RegExp, remedy: string])[] = [
+  [/reasonable timeframe|iat and exp/i, 'set the clock of this machine right'],
+  [/invalid jwt signature|account not found/i, 'make a new key for the service account'],
+  [/invalid_grant|invalid_rapt|reauth/i, 'run "gcloud auth application-default login"'],
+  // A parser cites what it cannot read, which may be a part of a key.
+  [/is not valid JSON|in JSON at position|of JSON input/, 'the file with the credentials must be JSON'],
+]
+
+/** The network does not work, or a host on the way takes too long. */
+const passing =
+  /^E(?!NOENT|ACCES|ISDIR|PERM)[A-Z]{4,}|fetch failed|socket hang up|aborted|timed? ?out|\breason: /i
+
+const MESSAGE_LENGTH_MAX = 200
+
+/**
+ * The error for a failed request for a token; `TRANSPORT_TOKEN` is a failure that passes.
+ *
+ * An answer may repeat tokens and keys, so only its status and a code without digits are shown.
+ */
+function tokenFailure(error: unknown, credentials: unknown): TransportError {
+  const message = error instanceof Error ? error.message : ''
+  if (message.startsWith('Could not load the default credentials')) return authError(noCredentials)
+  const response = member(error, 'response')
+  const status = member(response, 'status')
+  const answer = member(response, 'data') ?? null
+  const remedy = remedies.find(([written]) => written.test(`${message} ${write(answer)}`))?.[1]
+  const isPassing =
+    typeof status === 'number'
+      ? status >= 500 || status === 429 || status === 408
+      : passing.test(`${String(member(error, 'code'))} ${message}`)
+  const why = typeof status === 'number' ? refusalOf(error, status, answer) : messageOf(error, credentials)
+  const text = `no ID token: ${remedy ?? why}`
+  return isPassing ? new TransportError('TRANSPORT_TOKEN', text) : authError(`Authentication failed: ${text}`)
+}
+
+/** The host, the status, and the code, which OAuth and the other services of Google write in different places. */
+function refusalOf(error: unknown, status: number, answer: unknown): string {
+  const url = String(member(member(error, 'config'), 'url'))
+  const host = URL.canParse(url) ? new URL(url).host : 'the token service'
+  const inner = member(answer, 'error')
+  const code = [inner, member(inner, 'status')].find((each) => /^[a-z_]{1,40}$/i.test(String(each)))
+  return `${host} answered HTTP ${status}${typeof code === 'string' ? `: ${code}` : ''}`
+}
+
+/** A message of the library itself. Its type errors cite answers that it cannot read. */
+function messageOf(error: unknown, credentials: unknown): string {
+  const message = error instanceof Error ? error.message : ''
+  if (error instanceof TypeError && !message.startsWith('fetch failed'))
+    return 'the answer is none that gives a token'
+  if (message === '' || message.startsWith('Unknown error')) return 'the answer holds none'
+  const clean = new Redactor(textsIn(credentials)).clean(message.replaceAll(/\s+/g, ' '))
+  return clean.slice(0, MESSAGE_LENGTH_MAX)
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }
 
 function authError(message: string): TransportError {

@@ -1,6 +1,7 @@
 // The interface of a configured server to the proxy, the same for every kind.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Readable, Writable } from 'node:stream'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -10,7 +11,6 @@ import type { EraEvidence, ServerFacts } from '../../mcp/eras/leg.js'
 import type { ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { ListChange } from './list-guard.js'
-import type { RunningProcess } from './running-process.js'
 import type { ServerConfig } from './server-config.js'
 
 export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
@@ -149,6 +149,18 @@ export interface Lane extends CallTarget {
   leave(client: ClientPort): Promise<void> | undefined
 }
 
+/** The members of Node's `ChildProcess` that the proxy uses. */
+export interface RunningProcess {
+  readonly pid?: number | undefined
+  readonly stdin: Writable | null
+  readonly stdout: Readable | null
+  readonly stderr: Readable | null
+  readonly exitCode: number | null
+  readonly signalCode: string | null
+  kill(signal: 'SIGTERM' | 'SIGKILL'): boolean
+  once(event: 'exit', listener: (code: number | null, signal: string | null) => void): unknown
+}
+
 /** A configured server. */
 export interface Upstream {
   readonly config: ServerConfig
@@ -165,8 +177,23 @@ export interface Upstream {
    * out to have no sessions and the client has not used it.
    */
   attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane
+  /** A fault of the proxy's own has left its connections in doubt: they end, and are opened anew. */
+  readonly renew?: (why: string) => void
   status(): UpstreamStatus
   /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes; `why` is for people. */
   retire(graceMs: number, why: string): Promise<void>
   close(): Promise<void>
+}
+
+// How the era of a server was found out, for people.
+
+/** Behind the revision that the server speaks. */
+export const evidenceInWords: Readonly<Record<EraEvidence, string>> = {
+  configured: 'as configured',
+  described: 'as it answered server/discover',
+  unlisted: 'its answer to server/discover lists no later one',
+  refused: 'it refused server/discover',
+  silent: 'it did not answer server/discover',
+  ended: 'it ended on server/discover',
+  kept: 'it did not answer server/discover earlier, or ended on it',
 }

@@ -3,6 +3,7 @@
 import { openHttp } from './http.js'
 import { PerUserServer } from './per-user.js'
 import { openSandbox } from './sandbox.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { ProxyContext } from '../server/context.js'
 import { openStdio } from './stdio.js'
@@ -12,11 +13,43 @@ import type { Upstream } from '../contracts/upstream.js'
 /** Opens a configured server. */
 export function openUpstream(config: ServerConfig, around: ProxyContext): Upstream {
   const { name: server, kind, unavailable: message } = config
-  if (message === undefined) return openKind(config, around)
+  if (message === undefined) return openGuarded(config, around)
   // The configuration has warned of what it found itself.
   const process = { server, kind, pid: undefined, client: undefined, ms: 0 }
   around.news.server({ ...process, state: 'failed', reason: 'unavailable', message })
   return unavailableUpstream(config, message)
+}
+
+/** A fault in a timer of one server ends the connections of that server, and not the proxy. */
+function openGuarded(config: ServerConfig, around: ProxyContext): Upstream {
+  const { runtime, log } = around
+  const upstream: Upstream = openKind(config, { ...around, runtime: guardedTimers(runtime, onFault) })
+  return upstream
+
+  function onFault(error: unknown): void {
+    const message = 'internal error: its connections are opened anew'
+    log({ level: 'error', service: config.name, message, details: { error } })
+    upstream.renew?.('of an internal error')
+  }
+}
+
+function guardedTimers(runtime: Runtime, onFault: (error: unknown) => void): Runtime {
+  return {
+    ...runtime,
+    now: () => runtime.now(),
+    wallNow: () => runtime.wallNow(),
+    random: () => runtime.random(),
+    spawn: (spec) => runtime.spawn(spec),
+    memoryOf: (group) => runtime.memoryOf(group),
+    setTimer: (delayMs, fire) =>
+      runtime.setTimer(delayMs, () => {
+        try {
+          fire()
+        } catch (error) {
+          onFault(error)
+        }
+      }),
+  }
 }
 
 function openKind(config: ServerConfig, around: ProxyContext): Upstream {

@@ -96,6 +96,10 @@ export class PerUserServer implements Upstream {
     return { ...best, error, gauges, ...(this.isolated && { users }) }
   }
 
+  readonly renew = (why: string): void => {
+    for (const server of this.#all) server.renew(why)
+  }
+
   async retire(graceMs: number, why: string): Promise<void> {
     this.#end()
     await Promise.all(this.#all.map((server) => server.retire(graceMs, why)))

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path'
 import process from 'node:process'
+import { Readable } from 'node:stream'
 import { programFolder } from '../../folder.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import { write } from '../../jsonrpc/text.js'
@@ -9,17 +10,16 @@ import { errorText } from '../../text/error-text.js'
 import { Redactor } from '../../text/redactor.js'
 import { Server } from '../server/server.js'
 import { LazyValue } from '../../runtime/lazy.js'
-import type { Child, Runtime, Timer } from '../../runtime/runtime.js'
+import type { Child, ChildExit, Runtime, Timer } from '../../runtime/runtime.js'
 import { PendingConnection } from '../../transports/pending-connection.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
-import { fromTransport } from '../contracts/errors.js'
+import { fromTransport, thatServer } from '../contracts/errors.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
-import { childOf, type RunningProcess } from '../contracts/running-process.js'
 import { confinedVariable } from '../contracts/sandbox-config.js'
 import type { LoginVariable, StdioServerConfig } from '../contracts/server-config.js'
-import type { Upstream } from '../contracts/upstream.js'
+import type { RunningProcess, Upstream } from '../contracts/upstream.js'
 
 /** Values of variables, by their names. */
 type Variables = ReadonlyMap<string, string>
@@ -142,4 +142,55 @@ class LateProcess implements Dialed {
     this.#isStopped = true
     await (await this.#started)?.stop()
   }
+}
+
+/**
+ * The same as a child of the proxy's own: signals go to its process group where it leads one, else to it alone.
+ *
+ * @throws UpstreamError when the proxy cannot speak with it
+ */
+function childOf(service: string, running: RunningProcess): Child {
+  const { pid, stdin, stdout, stderr } = running
+  const why = unusableFor(running)
+  if (why !== undefined || stdin === null || stdout === null)
+    throw thatServer(service, 'spawn-failed', `cannot be adopted: ${why}`)
+  let isOver = false
+  const exited = exitOf(running).finally(() => {
+    isOver = true
+  })
+  return {
+    pid,
+    stdin,
+    stdout,
+    stderr: stderr ?? Readable.from([]),
+    exited,
+    signal: (name) => !isOver && signalled(running, name),
+  }
+}
+
+function unusableFor({ stdin, stdout }: RunningProcess): string | undefined {
+  if (stdin === null || stdout === null) return "start it with stdio: ['pipe', 'pipe', …]"
+  return stdout.readableEncoding === null ? undefined : 'its stdout must give bytes, without setEncoding'
+}
+
+function exitOf(running: RunningProcess): Promise<ChildExit> {
+  const { exitCode, signalCode } = running
+  if (exitCode !== null || signalCode !== null) return Promise.resolve(exitWith(exitCode, signalCode))
+  return new Promise((resolve) => {
+    running.once('exit', (code, signal) => resolve(exitWith(code, signal)))
+  })
+}
+
+function exitWith(code: number | null, signal: string | null): ChildExit {
+  return { code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }
+}
+
+/** A process group has the number of the process only where the process leads it. */
+function signalled(running: RunningProcess, name: 'SIGTERM' | 'SIGKILL'): boolean {
+  try {
+    if (running.pid !== undefined) return process.kill(-running.pid, name)
+  } catch {
+    // It is in the process group of the program that started it.
+  }
+  return running.kill(name)
 }

@@ -4,14 +4,14 @@
 // gives an object without streams (when descriptors have run out). Here every
 // failure is a child that has ended already and says why.
 
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, execFile, spawn } from 'node:child_process'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
 import { type ProcessTree, Strays } from './process-tree.js'
-import { endTree, spawnProgram } from './spawn-program.js'
 import { errorCode, errorText } from '../../text/error-text.js'
+import type { StdioServerConfig } from '../contracts/server-config.js'
 
 /** Whether each child gets a separate process group, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
@@ -129,4 +129,118 @@ function failed(spawnError: string): Child {
     exited: Promise.resolve({ code: undefined, signal: undefined, spawnError }),
     signal: () => false,
   }
+}
+
+// Starts and ends a program as the system wants it.
+//
+// Windows starts only `.exe` and `.com` by themselves: `npx`, `uvx` and most programs of npm are `.cmd` files, which
+// cross-spawn starts through `cmd.exe` with their arguments escaped. It ends a process without its children, so that
+// `taskkill` has to end the tree.
+
+type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess
+
+/** Returns immediately; a failed start emits `error`. @throws the errors of `child_process.spawn` */
+export function spawnProgram(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions,
+  platform: string = process.platform,
+): ChildProcess {
+  return platform === 'win32' ? crossSpawn()(command, args, options) : spawn(command, [...args], options)
+}
+
+/** Ends a process of Windows with everything that it has started. */
+export function endTree(pid: number, run: typeof execFile = execFile): void {
+  // Without `/F` only programs with a window end.
+  run('taskkill', ['/T', '/F', '/PID', String(pid)], { windowsHide: true }, () => {
+    // A process that has ended already is none of ours any more.
+  })
+}
+
+const load: () => unknown = () => requireLate('cross-spawn')
+
+function crossSpawn(): Spawn {
+  const loaded = load()
+  if (isSpawn(loaded)) return loaded
+  throw new TypeError('the package cross-spawn gives no function')
+}
+
+/** `scripts/build.mjs` bundles the package in the place of the call. */
+function requireLate(path: string): unknown {
+  // oxlint-disable-next-line no-restricted-globals -- this loads code, and nothing else.
+  const { createRequire } = process.getBuiltinModule('node:module')
+  const load: (path: string) => unknown = createRequire(import.meta.url)
+  return load(path)
+}
+
+function isSpawn(value: unknown): value is Spawn {
+  return typeof value === 'function'
+}
+
+// The environment of a child: an allow-list, and more only as configured.
+
+const posix = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'TZ', 'TMPDIR']
+
+const windows = [
+  'APPDATA',
+  'HOMEDRIVE',
+  'HOMEPATH',
+  'LOCALAPPDATA',
+  'PATH',
+  'PATHEXT',
+  'PROCESSOR_ARCHITECTURE',
+  'PROGRAMFILES',
+  'SYSTEMDRIVE',
+  'SYSTEMROOT',
+  'TEMP',
+  'TMP',
+  'USERNAME',
+  'USERPROFILE',
+]
+
+/** Without these a server behind the proxy or the certificate authority of a company reaches nothing. */
+const network = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
+const networkOfEitherCase = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
+
+/** A name, or a password, in front of the host of an address. */
+const login = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+/** The whole environment of a child: what it gets of the proxy's, and its own. */
+function childEnvironment(
+  own: Variables,
+  inherit: true | readonly string[],
+  configured: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const environment: Record<string, string> = {}
+  for (const name of inherit === true ? everyName(own) : [...namesFor(own), ...inherit]) {
+    const value = own[name]
+    // A value that is a shell function does not survive as a plain variable.
+    if (value !== undefined && !value.startsWith('()')) environment[name] = value
+  }
+  return Object.assign(environment, configured)
+}
+
+function everyName(own: Variables): string[] {
+  return Object.keys(own).filter((name) => !name.toUpperCase().startsWith('MCPS_PROXY_'))
+}
+
+/** The allow-list. The address of a proxy with a login in it is passed only to a server whose configuration names the variable. */
+function namesFor(own: Variables): string[] {
+  const proxies = networkOfEitherCase.flatMap((name) => [name, name.toLowerCase()])
+  const folders = Object.keys(own).filter((name) => name.startsWith('XDG_'))
+  const told = [...network, ...proxies, ...folders].filter((name) => !login.test(own[name] ?? ''))
+  return [...(process.platform === 'win32' ? windows : posix), ...told]
+}
+
+/** The program, arguments and variables of a configured server. */
+export function spawnSpec(
+  config: StdioServerConfig,
+  own: Readonly<Record<string, string | undefined>>,
+): SpawnSpec {
+  const { command, args, cwd, inheritEnv, env, sandbox } = config
+  // What confines a program passes signals on. It would end the program at once if it got them from others too.
+  const passesSignals = sandbox !== undefined
+  return { command, args, cwd, env: childEnvironment(own, inheritEnv, env), passesSignals }
 }

@@ -232,7 +232,7 @@ export class Calls {
 
   #repeat({ call, edits }: InflightCall): void {
     call.repeats++
-    this.#worker.supervisor.onConnectionEnded(this.#connection)
+    this.#worker.onConnectionEnded(this.#connection)
     this.#worker.call(call, edits)
   }
 

@@ -143,7 +143,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
       this.#isProbing = false
       return answer === undefined ? { kind: 'silent', late: asked } : { kind: 'answered', answer }
     } catch (error) {
-      if (this.endedOnProbe) return { kind: 'ended' }
+      if (this.#hasEndedWhileProbed) return { kind: 'ended' }
       this.#isProbing = false
       if (error instanceof UpstreamError && refusesUnknown(error)) return { kind: 'refused' }
       throw error
@@ -164,12 +164,16 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return this.firstQuestions === undefined ? undefined : this.#worker.waitingCall
   }
 
+  get #hasEndedWhileProbed(): boolean {
+    return this.#isProbing && this.dialed.pid !== undefined && this.#ending.how === 'ended'
+  }
+
   /**
-   * The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not
-   * asked.
+   * The server has ended on the question which revisions it speaks, so it is started anew at once, and not asked. A server
+   * that says on stderr why it could not start would only say it twice.
    */
   get endedOnProbe(): boolean {
-    return this.#isProbing && this.dialed.pid !== undefined && this.#ending.how === 'ended'
+    return this.#hasEndedWhileProbed && this.#context.restart && endsOnQuestions.test(this.failure.message)
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
@@ -184,7 +188,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (what === 'lists') {
       lists.changed(this, ['tools'])
       await lists.reading('tools')
-    } else void this.#worker.supervisor.restart(this, 'it refuses the revision that it spoke before')
+    } else this.restart('it refuses the revision that it spoke before')
   }
 
   /** Takes over a request to subscribe or unsubscribe where the server has no sessions, and so no such request; whether it has. */
@@ -300,7 +304,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     void this.#ending.explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
       this.calls.drain(unanswered, () => this.failure)
-      this.#worker.supervisor.onConnectionEnded(this)
+      this.#worker.onConnectionEnded(this)
       this.#inbox.onClosed(this)
       void this.dialed.stop()
     })
@@ -310,7 +314,11 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** An answer did not come in time. */
   timedOut(): void {
-    if (this.#context.onTimeout === 'restart') void this.#worker.supervisor.restart(this, 'a call timed out')
+    if (this.#context.onTimeout === 'restart') this.restart('a call timed out')
+  }
+
+  restart(why: string): void {
+    void this.#worker.restart(this, why)
   }
 
   /** Nothing more is read of it, and it ends like one that has closed its connection. */
@@ -536,6 +544,9 @@ class StoppableWait<T> {
     })
   }
 }
+
+/** How a process ends that cannot bear a question: without a word, or with words about the question. */
+const endsOnQuestions = /exited (?:with code -?\d+|by \w+)$|discover|initiali[sz]|method|protocol/i
 
 // A server over the network refuses a question that it does not know with a status (MCP 2026-07-28, Streamable HTTP,
 // Backward Compatibility).

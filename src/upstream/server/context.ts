@@ -21,9 +21,8 @@ import type { Reports, UpstreamNews } from './reports.js'
 import type { Admission } from './admission.js'
 import type { StartTurns } from './start-turns.js'
 import type { Restarts } from './restarts.js'
-import type { RunningProcess } from '../contracts/running-process.js'
+import type { RunningProcess, ServerAbout } from '../contracts/upstream.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
-import type { ServerAbout } from '../contracts/upstream.js'
 
 /** The services of the proxy that servers work with. */
 export interface ProxyContext {

@@ -36,6 +36,8 @@ export class LaneView implements ServerView {
   readonly #lists: ServerLists
   readonly #workers: Workers
   /** Comes when nothing is to be answered before the start. */
+  /** A call waits, or has waited, for what the server has. */
+  #isCalled = false
   readonly #hurried = new LazyPromise<void>()
   /** The first connection was refused. */
   #isUnreachable = false
@@ -138,6 +140,7 @@ export class LaneView implements ServerView {
 
   /** A call waits for what the server has: it starts, or is asked again. */
   hurry(isRefused: boolean): void {
+    this.#isCalled = true
     this.startNow()
     this.begin()
     if (!this.isPending) {
@@ -180,9 +183,9 @@ export class LaneView implements ServerView {
     // The server puts the lane into place before its first process starts.
     await Promise.resolve()
     try {
-      await this.#workers.first.supervisor.ready()
+      await this.#workers.first.ready(this.#isCalled)
     } catch {
-      // The supervisor has logged it, and calls will say it.
+      // The worker has logged it, and calls will say it.
     }
   }
 

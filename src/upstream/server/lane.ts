@@ -190,6 +190,10 @@ export class ServerLane implements Lane {
     return this.#workers.connections.flatMap((connection) => connection.dialed.pid ?? [])
   }
 
+  renew(why: string): void {
+    for (const connection of this.#workers.connections) connection.restart(why)
+  }
+
   join(client: ClientPort): this {
     this.#inbox.clients.add(client)
     if (this.#inbox.clients.size > 1) this.#inbox.read(true)

@@ -20,9 +20,15 @@ import { beforeOf, KeptLists } from './kept-lists.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
-import type { RunningProcess } from '../contracts/running-process.js'
+import type {
+  Lane,
+  RunningProcess,
+  ServerGauges,
+  ShownState,
+  Upstream,
+  UpstreamStatus,
+} from '../contracts/upstream.js'
 import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
-import type { Lane, ServerGauges, Upstream, ShownState, UpstreamStatus } from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a server that retires looks whether its calls have ended. */
@@ -74,6 +80,10 @@ export class Server implements Upstream {
     const common = { ...around, ...behaviour, service, kind, times, leg, marked, restarts, keptLists }
     const reports = new Reports(common, () => this.#stopping)
     this.#context = { ...common, reports, dialer: new Dialer(common, known, reports) }
+  }
+
+  readonly renew = (why: string): void => {
+    for (const lane of this.#lanes) lane.renew(why)
   }
 
   get isolated(): boolean {

@@ -1,20 +1,33 @@
-// One process of a lane: its supervisor, its slots, and the calls it works on.
+// One process of a lane, or one session with a remote server: its starts, its slots, and the calls it works on.
+//
+// It is started once however many calls wait for it, and started again after a crash with the delays of the server.
+//
+// The breaker belongs to the server: after several crashes in a short time, or one before a process that came back has
+// stayed up for a while, calls fail immediately. When the hold is over one attempt is made. A process that every client may
+// use makes it without a call, since clients wait for the news that the server is back; the process of one client that
+// nothing is wanted of stays down until its next call.
 
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
-import { setDeadline } from '../../runtime/deadline.js'
+import { setDeadline, within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../mcp/call-failures.js'
-import { asUpstreamError, thatServer } from '../contracts/errors.js'
-import type { Timer } from '../../runtime/runtime.js'
+import {
+  asUpstreamError,
+  thatServer,
+  isAboutCredentials,
+  type UpstreamError as Failure,
+} from '../contracts/errors.js'
+import type { LogRecord, Timer } from '../../runtime/runtime.js'
+import type { FailureReason } from '../../mcp/error-codes.js'
+import type { Lease } from './admission.js'
+import type { Restarts, Start } from './restarts.js'
 import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
-import type { ServerConnection } from './connection.js'
+import { ServerConnection } from './connection.js'
 import type { Inbox } from './inbox.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 import { Slots } from './slots.js'
-import { Starter } from './starter.js'
-import { Supervisor } from './supervisor.js'
 
 /** A call, and what it is to be sent with. */
 export interface Forward {
@@ -43,13 +56,40 @@ export function total(counts: readonly number[]): number {
 /** How often, within the idle time, the worker looks whether its process is still needed. */
 const IDLE_CHECKS = 4
 
+/** A start waits for the end of the process before it for one part in so many of a call's time. */
+const REST_WAIT_SHARE = 12
+
+/** One attempt to open a connection. */
+interface Attempt {
+  readonly kind: 'starting'
+  /** It may close the breaker: calls that come meanwhile fail. */
+  readonly isProbe: boolean
+  /** Whether a call waits for it, or for the lists of the server. */
+  isCalled: boolean
+  /** It waits until another process ends. */
+  awaitsPlace: boolean
+  made: Promise<ServerConnection>
+  /** Set when the attempt opens it. */
+  connection: ServerConnection | undefined
+}
+
+type State =
+  | { readonly kind: 'stopped' | 'closed' }
+  | {
+      readonly kind: 'ready'
+      readonly connection: ServerConnection
+      readonly startedAt: number
+      readonly readyAt: number
+    }
+  | Attempt
+  /** It starts for a call, and where there is a `timer`, after a delay or a login. */
+  | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
+
 /** Takes calls for one process. */
 export class Worker {
-  readonly supervisor: Supervisor
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #inbox: Inbox
-  readonly #starter: Starter
   readonly #onFree: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
@@ -64,6 +104,20 @@ export class Worker {
   #isOpening = false
   #usedAt = 0
   #idle: Timer | undefined
+  readonly #isFirst: boolean
+  /** Changed by `#to` only. */
+  #state: State = { kind: 'stopped' }
+  #failure: Failure | undefined
+  #hasCrashed = false
+  /** Starts in a row that were refused for want of room. */
+  #refusals = 0
+  #starts = 0
+  /** Lets another install begin. */
+  #endInstall: () => void = () => {}
+  /** Connections that get no more calls, each until it has ended. */
+  readonly #leaving = new Map<ServerConnection, Promise<void>>()
+  /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
+  #resting: Promise<void> | undefined
 
   /**
    * The first process gets the subscriptions, and its lists are read. `onFree` is called when an askable call has ended
@@ -82,8 +136,7 @@ export class Worker {
     this.#inbox = inbox
     const { concurrency, idleTimeoutMs, limits, namesCalls } = context
     const { sharing, startsOnCall } = scope
-    this.#starter = new Starter(context, scope, inbox, this, isFirst)
-    this.supervisor = new Supervisor(context, this.#starter)
+    this.#isFirst = isFirst
     this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.processIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
     this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
@@ -100,13 +153,13 @@ export class Worker {
   /** How many more askable calls this process could start immediately; negative when some wait. */
   get room(): number {
     // A server that keeps crashing fails calls immediately, which makes it look free.
-    if (this.supervisor.state === 'broken') return Number.NEGATIVE_INFINITY
+    if (this.state === 'broken') return Number.NEGATIVE_INFINITY
     return this.#askable.room - this.#arriving.size
   }
 
   get load(): Load {
     const all = [...new Set([this.#slots, this.#askable])]
-    const { connection } = this.supervisor
+    const { connection } = this
     return {
       inFlight: total(all.map(({ taken }) => taken)),
       queued: this.#arriving.size + total(all.map(({ waiting }) => waiting)),
@@ -122,14 +175,14 @@ export class Worker {
 
   /** Forwards a call as soon as the process is ready and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
-    const { connection } = this.supervisor
+    const { connection } = this
     call.deadline.times = this.#context.times
     if (connection === undefined || connection.firstQuestions !== undefined)
       return this.#awaitConnection(call, edits)
     if (call.settled) return
     if (this.#isInDoubt(call, connection)) {
       const why = 'it may still ask for a call that another client has cancelled'
-      this.supervisor.succeed(connection, why, this.#scope.sharing === 'shared')
+      this.succeed(connection, why, this.#scope.sharing === 'shared')
       return this.#awaitConnection(call, edits)
     }
     if (connection.dialed.connection.backlogBytes > this.#context.limits.outgoingBytesMax)
@@ -148,8 +201,8 @@ export class Worker {
   }
 
   /** In monotonic milliseconds; undefined while the process is in use, or not there. */
-  get idleSince(): number | undefined {
-    const isIdle = this.supervisor.connection !== undefined && this.#isIdle && !this.#inbox.isAtWork
+  get #idleSince(): number | undefined {
+    const isIdle = this.connection !== undefined && this.#isIdle && !this.#inbox.isAtWork
     return isIdle ? this.#usedAt : undefined
   }
 
@@ -170,7 +223,10 @@ export class Worker {
     const slots = call.row.askable ? this.#askable : this.#slots
     const taken = call.isAboutTask ? slots.taken : slots.free()
     // The idle time is only read while the process is idle.
-    if (taken === 0) this.#usedAt = this.#context.runtime.now()
+    if (taken === 0) {
+      this.#usedAt = this.#context.runtime.now()
+      this.#context.admission.changed()
+    }
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
     if (call.row.askable) this.#onFree?.()
   }
@@ -182,15 +238,20 @@ export class Worker {
 
   async close(): Promise<void> {
     this.#idle?.cancel()
-    this.#starter.close()
-    await this.supervisor.close()
+    const connection = 'connection' in this.#state ? this.#state.connection : undefined
+    this.#to({ kind: 'closed' })
+    this.#endInstall()
+    this.#context.admission.changed()
+    if (connection !== undefined) void this.#stop(connection)
+    for (const leaving of this.#leaving.keys()) void leaving.stop()
+    await Promise.all(this.#leaving.values())
   }
 
   async #open(): Promise<void> {
     this.#isOpening = true
     let pass = (call: Call, edits: readonly Edit[]): void => this.call(call, edits)
     try {
-      const connection = await this.supervisor.ready()
+      const connection = await this.ready(true)
       const { firstQuestions } = connection
       if (this.waitingCall !== undefined) firstQuestions?.askHeld()
       await firstQuestions?.over
@@ -206,14 +267,14 @@ export class Worker {
     if (!this.#arriving.hasRoom(call.bytes)) return this.#refuse(call, 'has too many calls waiting')
     const patience = this.#patience(call)
     this.#arriving.add(call, { call, edits }, () => patience.cancel())
-    if (call.row.askable) this.supervisor.connection?.firstQuestions?.askHeld()
+    if (call.row.askable) this.connection?.firstQuestions?.askHeld()
     if (!this.#isOpening) void this.#open()
   }
 
   #awaitSlot(call: Call, edits: readonly Edit[], slots: Slots): void {
     const start = (): boolean => {
       const next = this.#queued.take(queued)
-      return next !== undefined && this.#start(next.call, next.edits)
+      return next !== undefined && this.#startQueued(next)
     }
     const leave = this.#queued.hasRoom(call.bytes) ? slots.wait(start) : undefined
     if (leave === undefined) return this.#refuse(call, 'has too many calls waiting')
@@ -226,11 +287,12 @@ export class Worker {
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
   #patience(call: Call): Timer {
-    const { runtime, service } = this.#context
+    const { admission, runtime, service } = this.#context
     const { deadline } = call
     const wait = (): Timer =>
       setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
     const expire = (): void => {
+      if (this.awaitsPlace) return call.abandon(admission.refusal(service).body)
       // A server that is stuck ends the calls before this one, which gives this one its turn.
       const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
       if (!isPatient) return call.abandon(callTimeout(service, call, 'no turn'))
@@ -242,8 +304,8 @@ export class Worker {
   }
 
   /** The connection may have gone while the call waited; what never left waits for the next one. */
-  #start(call: Call, edits: readonly Edit[]): boolean {
-    const { connection } = this.supervisor
+  #startQueued({ call, edits }: Forward): boolean {
+    const { connection } = this
     const isTaken = connection !== undefined && !this.#isInDoubt(call, connection)
     if (isTaken) connection.calls.send(call, edits)
     else this.call(call, edits)
@@ -255,7 +317,7 @@ export class Worker {
   }
 
   /** The process takes calls from now on, and may rest before it has had one. */
-  onOpened(isTyped: boolean): void {
+  #opens(isTyped: boolean): void {
     // A server without sessions sends no requests, so its calls need not run one at a time.
     if (this.#isApart && this.#slots.idle && this.#askable.idle)
       this.#askable = isTyped ? this.#slots : new Slots(1, this.#context.limits.queueMax)
@@ -264,10 +326,10 @@ export class Worker {
   }
 
   /** Another process needs the place of this one, which was idle a moment ago. */
-  onLeaseLost(connection: ServerConnection): void {
-    if (connection !== this.supervisor.connection) return
-    if (this.#isIdle) void this.#rest()
-    else this.supervisor.succeed(connection, 'another process needs its place', true)
+  #leaseLost(connection: ServerConnection): void {
+    if (connection !== this.connection) return
+    if (this.#isIdle) void this.#restIdle()
+    else this.succeed(connection, 'another process needs its place', true)
   }
 
   #watchIdle(delayMs = this.#idleTimeoutMs): void {
@@ -279,7 +341,7 @@ export class Worker {
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
       const isFree = this.#isIdle
       if (isFree && leftMs > 0) this.#watchIdle(leftMs)
-      else if (isFree && !this.#inbox.isNeeded) void this.#rest()
+      else if (isFree && !this.#inbox.isNeeded) void this.#restIdle()
       else this.#watchAgain(idleTimeoutMs)
     })
   }
@@ -291,11 +353,374 @@ export class Worker {
   }
 
   /** It had nothing to do for long, or others need its place. */
-  #rest(): Promise<void> {
+  #restIdle(): Promise<void> {
     const { log, service } = this.#context
     const message = "a client's process is stopped while the client is idle; its next call starts it again"
     if (this.#scope.startsOnCall) log({ level: 'info', service, message })
-    return this.supervisor.rest()
+    return this.rest()
+  }
+
+  // The process:
+
+  /**
+   * `broken` while the breaker is open and this process is down. A crash does not count once another process of the server
+   * has come up, unless this one is being started again: it is as good as `stopped`.
+   */
+  get state(): State['kind'] | 'broken' {
+    const { restart, restarts } = this.#context
+    const state = this.#state
+    if (state.kind === 'ready' || state.kind === 'closed') return state.kind
+    if (restarts.isBroken) return 'broken'
+    const isAtRest = state.kind === 'waiting' && state.timer === undefined
+    return isAtRest && restart && restarts.isProven ? 'stopped' : state.kind
+  }
+
+  /** Whether it waits until another process ends. */
+  get awaitsPlace(): boolean {
+    return this.#state.kind === 'starting' && this.#state.awaitsPlace
+  }
+
+  /** Why the last connection ended or could not be opened. */
+  get failure(): Failure | undefined {
+    return this.#failure
+  }
+
+  /** The connection, when calls can start immediately. */
+  get connection(): ServerConnection | undefined {
+    return this.#state.kind === 'ready' ? this.#state.connection : undefined
+  }
+
+  /** The connection, started if it is not there: for a call, or for lists alone. @throws UpstreamError */
+  ready(isCalled: boolean): Promise<ServerConnection> {
+    const state = this.#state
+    switch (state.kind) {
+      case 'ready':
+        return Promise.resolve(state.connection)
+      case 'starting':
+        if (state.isProbe) return Promise.reject(this.#down('unavailable', 'is down'))
+        state.isCalled ||= isCalled
+        return state.made
+      case 'closed':
+        return Promise.reject(this.#down('shutting-down', 'is stopped'))
+      case 'stopped':
+      case 'waiting':
+        if (!this.#context.restart && this.#hasCrashed)
+          return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
+        if (this.#context.restarts.isHeld) {
+          // A process that is needed without a call starts when the hold is over, also where this is its first start.
+          if (state.kind === 'stopped' && this.#isWantedUncalled) this.#startIfWanted()
+          return Promise.reject(this.#down('unavailable', 'is down'))
+        }
+        return this.#start(isCalled)
+    }
+  }
+
+  /** The connection has ended by itself. */
+  onConnectionEnded(connection: ServerConnection): void {
+    const state = this.#state
+    if (state.kind !== 'ready' || state.connection !== connection) return
+    this.#failure = connection.failure
+    if (connection.isSpent) return this.#renew(connection)
+    if (connection.failure.reason === 'login-required') return this.#awaitLogin(connection.failure)
+    this.#log('error', connection.failure.message)
+    this.#context.restarts.wasUp(state.readyAt)
+    this.#crashed(this.#context.restarts.crashed(state.startedAt, connection.failure))
+  }
+
+  /** Stops the connection until a call comes; `why` explains the error of its calls. */
+  async rest(why?: string): Promise<void> {
+    const state = this.#state
+    if (state.kind !== 'ready') return
+    const { connection, readyAt } = state
+    this.#to({ kind: 'stopped' })
+    this.#context.restarts.wasUp(readyAt)
+    const stopped = this.#stop(connection, why)
+    if (connection.dialed.pid !== undefined) this.#startBehind(stopped)
+    connection.calls.requeueUnsent()
+    await stopped
+  }
+
+  /** Ends the connection and starts it anew, though it has not crashed; one that has a successor already is ending. */
+  async restart(connection: ServerConnection, why: string): Promise<void> {
+    if (this.connection !== connection) return
+    this.#log('warn', `restarting: ${why}`)
+    await this.rest(why)
+    if (this.#state.kind === 'stopped') this.#startIfWanted()
+  }
+
+  /**
+   * Ends the connection when its calls have ended; later calls get another one.
+   *
+   * A server of which one process runs at a time may hold a lock, so its next process waits for the end of this one.
+   */
+  succeed(connection: ServerConnection, why: string, isAlone: boolean): void {
+    const state = this.#state
+    if (state.kind !== 'ready' || state.connection !== connection) return
+    this.#log('debug', `its next call gets another process: ${why}`)
+    this.#to({ kind: 'stopped' })
+    this.#context.restarts.wasUp(state.readyAt)
+    const left = this.#leave(
+      connection,
+      connection.calls.idle().then(() => connection.stop()),
+    )
+    if (isAlone) this.#startBehind(left)
+    this.#startIfWanted()
+  }
+
+  #startBehind(stopped: Promise<void>): void {
+    const resting = stopped.then(() => {
+      if (this.#resting === resting) this.#resting = undefined
+    })
+    this.#resting = resting
+  }
+
+  #stop(connection: ServerConnection, why?: string): Promise<void> {
+    return this.#leave(connection, connection.stop(why))
+  }
+
+  #leave(connection: ServerConnection, ended: Promise<void>): Promise<void> {
+    const left = ended.finally(() => void this.#leaving.delete(connection))
+    this.#leaving.set(connection, left)
+    return left
+  }
+
+  /**
+   * The next connection begins immediately if it is needed, and earlier crashes are forgiven: the server has answered
+   * calls.
+   */
+  #renew(connection: ServerConnection): void {
+    this.#log('warn', `${connection.failure.message}; opening another one`)
+    this.#context.restarts.forgive()
+    this.#to({ kind: 'stopped' })
+    this.#startIfWanted()
+  }
+
+  /** While the server is left alone, the start waits for the end of that. */
+  #startIfWanted(): void {
+    const { restarts } = this.#context
+    if (!this.#isWanted) return
+    if (restarts.isHeld) this.#wait(restarts.waitMs)
+    else this.#start(false).catch(() => {})
+  }
+
+  #start(isCalled: boolean): Promise<ServerConnection> {
+    const attempt: Attempt = {
+      kind: 'starting',
+      isProbe: this.#context.restarts.isBroken,
+      isCalled,
+      awaitsPlace: false,
+      connection: undefined,
+      made: new Promise(() => {}),
+    }
+    this.#to(attempt)
+    attempt.made = this.#attempt(attempt)
+    return attempt.made
+  }
+
+  async #attempt(attempt: Attempt): Promise<ServerConnection> {
+    const { restarts, runtime, times } = this.#context
+    let start: Start | undefined
+    try {
+      if (this.#resting !== undefined) await within(this.#resting, times.timeoutMs / REST_WAIT_SHARE, runtime)
+      const turn = this.#turn()
+      if (turn !== undefined) await turn
+      // Nothing is awaited between the last look and the beginning, so that one start at a time tries the server.
+      for (let { trial } = restarts; trial !== undefined; trial = restarts.trial)
+        await this.#tried(attempt, trial)
+      // The breaker may have opened while this start waited.
+      if (restarts.isHeld && !attempt.isProbe) throw this.#down('unavailable', 'is down')
+      start = restarts.begin()
+      // A server that has ended on a question is started once more, and not asked.
+      const connection = (await this.#opened(attempt)) ?? (await this.#opened(attempt))
+      this.#expect(attempt)
+      if (connection === undefined) throw this.#down('closed', 'ends whenever it is started')
+      if (!connection.isOpen) throw connection.failure
+      this.#to({ kind: 'ready', connection, startedAt: start.startedAt, readyAt: runtime.now() })
+      start.succeeded()
+      this.#failure = undefined
+      this.#refusals = 0
+      return connection
+    } catch (error) {
+      this.#endInstall()
+      if (attempt.connection !== undefined) void this.#stop(attempt.connection)
+      const failure = asUpstreamError(this.#context.service, error)
+      this.#ended(attempt, start, failure)
+      throw failure
+    }
+  }
+
+  /** Waits for the start that tries the server. @throws UpstreamError what that has failed with */
+  async #tried(attempt: Attempt, trial: NonNullable<Restarts['trial']>): Promise<void> {
+    const failure = await trial
+    this.#expect(attempt)
+    if (failure !== undefined) throw failure
+  }
+
+  /**
+   * Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it
+   * held.
+   */
+  async #opened(attempt: Attempt): Promise<ServerConnection | undefined> {
+    this.#expect(attempt)
+    attempt.awaitsPlace = true
+    const lease = await this.#place(attempt).finally(() => {
+      attempt.awaitsPlace = false
+    })
+    if (this.#state !== attempt) lease?.release()
+    this.#expect(attempt)
+    const { connection, ready } = this.#dial(lease)
+    attempt.connection = connection
+    try {
+      await ready
+      return connection
+    } catch (error) {
+      if (!connection.endedOnProbe) throw error
+      const how = `${connection.failure.message} when it was asked what it speaks`
+      this.#log('debug', `${how}; starting it anew without that`)
+      await this.#stop(connection)
+      return undefined
+    }
+  }
+
+  /** @throws UpstreamError when it was closed meanwhile */
+  #expect(attempt: Attempt): void {
+    if (this.#state !== attempt) throw this.#down('shutting-down', 'is stopped')
+  }
+
+  /** The attempt has failed: by itself, with the start of another process, or since there was no room. */
+  #ended(attempt: Attempt, start: Start | undefined, failure: Failure): void {
+    const isOver = this.#state !== attempt
+    const isTried = !isOver && start !== undefined && failure.reason !== 'overloaded'
+    const opens = start?.failed(isTried ? failure : undefined) === true
+    if (isOver) return
+    this.#failure = failure
+    if (failure.reason === 'login-required') return this.#awaitLogin(failure)
+    if (isTried || failure.reason === 'overloaded') this.#log('error', failure.message)
+    if (failure.reason === 'overloaded') this.#refused()
+    else this.#crashed(opens)
+  }
+
+  /** This process has crashed, or the one whose start tried the server for all. */
+  #crashed(opens: boolean): void {
+    const { limits, restart, restarts } = this.#context
+    this.#hasCrashed = true
+    if (opens) {
+      const seconds = Math.round(limits.restart.holdMs / 1000)
+      this.#log('error', `it keeps crashing: left alone for ${seconds} s`)
+    }
+    this.#wait(restart ? restarts.waitMs : undefined)
+  }
+
+  /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
+  #awaitLogin({ message }: Failure): void {
+    const { logins, restarts } = this.#context
+    if (!restarts.isLoginLogged) this.#log('warn', message)
+    restarts.isLoginLogged = true
+    if (this.#hasCalls) logins?.ask()
+    if (logins?.tool !== undefined) this.#inbox.lists.showOwnTool(logins.tool.item)
+    // Also the process of one client, which sees nothing of the server until then.
+    this.#to({ kind: 'waiting', timer: logins?.onChange(() => this.#retry()) })
+  }
+
+  /** There is no room for another process: the server has not failed, and is tried again less and less often. */
+  #refused(): void {
+    const { limits, restartDelayMs } = this.#context
+    this.#wait(Math.min(restartDelayMs * 2 ** this.#refusals++, limits.restart.delayMsMax))
+  }
+
+  #wait(delayMs: number | undefined): void {
+    const isTimed = delayMs !== undefined && this.#isWanted
+    const timer = isTimed ? this.#context.runtime.setTimer(delayMs, () => this.#retry()) : undefined
+    this.#to({ kind: 'waiting', timer })
+  }
+
+  /** The delay is over; the crash of another process may have begun a longer one. */
+  #retry(): void {
+    const { restarts } = this.#context
+    if (restarts.waitMs > 0) this.#wait(restarts.waitMs)
+    else this.#start(false).catch(() => {})
+  }
+
+  /** Whether the process is needed now. */
+  get #isWanted(): boolean {
+    return this.#isWantedUncalled || this.#hasCalls
+  }
+
+  /** Whether the process is needed without a call. */
+  get #isWantedUncalled(): boolean {
+    return !this.#scope.startsOnCall || this.#inbox.clients.areFollowing
+  }
+
+  get #hasCalls(): boolean {
+    return this.load.queued > 0
+  }
+
+  /** Resolves when the process may start; undefined when it may now. */
+  #turn(): Promise<void> | undefined {
+    const { dialer, installs, kind, keptLists, starts } = this.#context
+    const inTurn = (): Promise<void> | undefined => {
+      if (kind !== 'stdio' || dialer.hasAdopted) return undefined
+      if (installs !== true || keptLists.kept?.description !== undefined) return starts.take()
+      // One that did not answer the last time would hold back the others.
+      const isLast = keptLists.kept?.isGivenUp === true
+      return starts.install(isLast).then((end) => {
+        this.#endInstall = end
+        if (this.#inbox.isClosed) end()
+        return starts.take()
+      })
+    }
+    const eraKnown = this.#scope.eraKnown?.()
+    return eraKnown === undefined ? inTurn() : eraKnown.then(inTurn)
+  }
+
+  /** The place of the process; undefined for an adopted one. @throws UpstreamError when there is none */
+  async #place({ isCalled }: Attempt): Promise<Lease | undefined> {
+    const { admission, dialer, keptLists, service: server } = this.#context
+    if (dialer.hasAdopted) return undefined
+    // A call by a kept list waits until the list was read, which needs the process.
+    const isAwaited = isCalled && keptLists.facts !== undefined
+    const mayWait = (): boolean => (isAwaited || this.#hasCalls) && this.#state.kind !== 'closed'
+    const isShared = !this.#scope.startsOnCall
+    const idleSince = (): number | undefined => this.#idleSince
+    return admission.admit({ server, isCalled: () => isCalled || mayWait(), mayWait, isShared, idleSince })
+  }
+
+  /** A connection that is being opened; `ready` rejects with UpstreamError. */
+  #dial(lease: Lease | undefined): { readonly connection: ServerConnection; readonly ready: Promise<void> } {
+    const { admission, dialer } = this.#context
+    const { client, declared, opening } = this.#scope
+    const { dialed, report } = dialer.take(lease)
+    const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
+    void lease?.lost.then(() => this.#leaseLost(connection))
+    const ready = connection.start(declared, opening).then((server) => {
+      dialer.connected()
+      this.#opens(connection.isTyped)
+      this.#inbox.opened(connection, server, this.#isFirst)
+      const { lists } = this.#inbox
+      void lists.opening.then(() => {
+        report.ready(server, lists.items('tools').length)
+        admission.changed()
+      })
+    })
+    void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())
+    report.usedBy(connection, client, this.#starts++, () => this.#inbox.isClosed)
+    return { connection, ready }
+  }
+
+  #to(state: State): void {
+    if ('timer' in this.#state) this.#state.timer?.cancel()
+    this.#state = state
+  }
+
+  #down(reason: FailureReason, what: string): Failure {
+    const failure = this.#failure ?? this.#context.restarts.failure
+    if (failure !== undefined && isAboutCredentials(failure.reason)) return failure
+    const why = failure === undefined ? '' : `: ${failure.message}`
+    return thatServer(this.#context.service, reason, `${what}${why}`)
+  }
+
+  #log(level: LogRecord['level'], message: string): void {
+    this.#context.log({ level, service: this.#context.service, message })
   }
 }
 

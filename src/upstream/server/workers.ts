@@ -30,15 +30,15 @@ export class Workers {
 
   /** The connection that gets the subscriptions. */
   get firstConnection(): ServerConnection | undefined {
-    return this.#workers[0]?.supervisor.connection
+    return this.#workers[0]?.connection
   }
 
   get connections(): ServerConnection[] {
-    return this.#workers.flatMap((worker) => worker.supervisor.connection ?? [])
+    return this.#workers.flatMap((worker) => worker.connection ?? [])
   }
 
   get failure(): UpstreamError | undefined {
-    return this.#workers.find((worker) => worker.supervisor.failure)?.supervisor.failure
+    return this.#workers.find((worker) => worker.failure)?.failure
   }
 
   get load(): Load {
@@ -49,7 +49,7 @@ export class Workers {
   get state(): UpstreamState {
     // The first process is made a moment after its lane.
     if (this.#workers.length === 0) return this.#inbox.isClosed ? 'disconnected' : 'starting'
-    const states = this.#workers.map((worker) => worker.supervisor.state)
+    const states = this.#workers.map((worker) => worker.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
     // A process at rest comes back for the next call; one that has never said what it has may have failed by itself.
