@@ -142,13 +142,12 @@ export async function runDoctor({
   if (name !== undefined && only?.disabled === true) return sayDisabled(only.name, rest.name, json)
   const checked = { config, schemas: [{ ...rest, servers: chosen }], profile: profileName }
   const form = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
-  const trials = new Map<string, Trial>()
-  const onTrial = (server: ServerConfig, trial: Trial): void => void trials.set(server.name, trial)
-  const ofServers = await tryAll(checked, { ...form, onTrial }, Math.max(1, chosen.length))
+  const isWhole = name === undefined && profile === undefined
+  const report = { ...form, namesPatterns: isWhole && !isBrief }
+  const ofServers = await tryAll(checked, report, Math.max(1, chosen.length))
   if (!json) await nameDisabled(chosen)
   const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
-  if (name !== undefined || profile !== undefined || isBrief) return exitCode
-  await tryPatterns(config, { ...rest, servers }, trials, json)
+  if (!isWhole || isBrief) return exitCode
   // The clients start the usual configuration; another one has nothing to do with their files.
   if (path === undefined) await lookAtClients(servers, json)
   return exitCode
@@ -158,13 +157,13 @@ export async function runDoctor({
 async function tryPatterns(
   config: Configuration,
   schema: SchemaConfig,
-  trials: ReadonlyMap<string, Trial>,
+  trials: ReadonlyMap<ServerConfig, Trial>,
   json: boolean,
 ): Promise<void> {
   const listed = new Map(
-    schema.servers.flatMap(({ name }) => {
-      const names = trials.get(name)?.toolNames
-      return names === undefined ? [] : [[name, names] as const]
+    schema.servers.flatMap((server) => {
+      const names = trials.get(server)?.toolNames
+      return names === undefined ? [] : [[server.name, names] as const]
     }),
   )
   if (listed.size < schema.servers.length) return
@@ -216,8 +215,8 @@ type Lines = (server: ServerConfig, trial: Trial, env: Environment) => string[]
 interface Report {
   readonly lines: Lines
   readonly isJson?: boolean
-  /** Called with each trial. */
-  readonly onTrial?: (server: ServerConfig, trial: Trial) => void
+  /** Whether patterns that fit no tool are named, where the tools of all servers are known. */
+  readonly namesPatterns: boolean
 }
 
 const inBrief: Lines = (server, trial) => [
@@ -285,20 +284,21 @@ const inJson: Lines = (server, trial, env) => {
 /** Every server that is enabled, so many at a time; each result is reported when it comes. */
 export async function tryAll(
   { config, schemas, profile }: CheckedConfig & { readonly profile?: string | undefined },
-  { lines: linesOf, isJson = false, onTrial }: Report = { lines: inBrief },
+  { lines: linesOf, isJson = false, namesPatterns }: Report = { lines: inBrief, namesPatterns: true },
   atOnce: number = TRIALS_AT_ONCE_MAX,
 ): Promise<number> {
   const candidates = candidatesOf(schemas)
   const progress = new Progress(candidates.length)
   const width = Math.max(0, ...candidates.map(({ label }) => label.length))
   const names = schemas.map(({ name }) => name)
+  const trials = new Map<ServerConfig, Trial>()
   return withChildren(config, names, async ({ runtime, logger, endings }) => {
     const all = eachAtOnce(candidates, atOnce, async ({ schema, server, label }) => {
       progress.begin(label)
       const onLate = (ms: number, warning?: string): void =>
         progress.late(logger.clean(lateWords(label, server, ms, warning)))
       const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile, onLate })
-      onTrial?.(server, trial)
+      trials.set(server, trial)
       const lines = linesOf(server, trial, runtime.env).map((line) => escapeText(logger.clean(line)))
       const text = isJson
         ? `${lines.join('')}\n`
@@ -307,6 +307,7 @@ export async function tryAll(
     })
     const cut = await Promise.race([all.then(() => false), endings.ended.then(() => true)])
     if (!isJson || cut) await progress.finish(cut)
+    if (namesPatterns && !cut) for (const schema of schemas) await tryPatterns(config, schema, trials, isJson)
     return cut || progress.failed > 0 ? 1 : 0
   })
 }

@@ -445,18 +445,21 @@ describe('doctor', () => {
       { good: { ...memory, confirm: ['delete_*', 'drop_*', { annotations: 'destructive' }] } },
       { profiles: { part }, limits: [{ tools: ['good__*', 'bad__*'], perMinute: 5 }] },
     )
-    const { stdout } = spawnSync(process.execPath, [cli, 'doctor', '--config', file], {
-      encoding: 'utf8',
-      env: { ...process.env, HOME: scratch(t) },
-    })
-    const found = stdout.split('\n').filter((line) => line.includes('fits none'))
     const all = 'which fits none of the tools that were listed; mcps-proxy tools names them all'
-    assert.deepEqual(found, [
+    const wanted = [
       `  profiles.part.tools.deny has "good__remove_*", ${all}`,
       '  profiles.part.tools.set has "good__read_grap", which fits none of the tools that were listed; did you mean "good__read_graph"?',
       `  limits[0].tools has "bad__*", ${all}`,
       `  "confirm" of 'good' has "drop_*", ${all}`,
-    ])
+    ]
+    for (const command of [['doctor'], ['check', '--start']]) {
+      const { stdout } = spawnSync(process.execPath, [cli, ...command, '--config', file], {
+        encoding: 'utf8',
+        env: { ...process.env, HOME: scratch(t) },
+      })
+      const found = stdout.split('\n').filter((line) => line.includes('fits none'))
+      assert.deepEqual(found, wanted, command.join(' '))
+    }
   })
 
   test('tells of one server, also as JSON', (t) => {
