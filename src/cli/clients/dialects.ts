@@ -49,7 +49,14 @@ const enabled: MemberUse = { kind: 'flag', disabledIf: false }
 
 const url = (transport: Transport | 'detected' | undefined): MemberUse => ({ kind: 'url', transport })
 
-const program = { command: text('command'), args: { kind: 'texts', to: 'args' }, env: map('env') } as const
+/** People write both switches by hand, also where the documentation of a client has one of them or none. */
+const program = {
+  command: text('command'),
+  args: { kind: 'texts', to: 'args' },
+  env: map('env'),
+  disabled,
+  enabled,
+} as const
 
 const usualTypes = { stdio: 'stdio', http: 'http', sse: 'sse', 'streamable-http': 'http' } as const
 const type: MemberUse = { kind: 'type', types: usualTypes }
@@ -90,7 +97,6 @@ export const dialects: Readonly<Record<ClientName, Dialect>> = {
       url: url('detected'),
       serverUrl: url('detected'),
       headers,
-      disabled,
       disabledTools: tools('deny'),
       alwaysAllow: client,
     },
@@ -102,7 +108,6 @@ export const dialects: Readonly<Record<ClientName, Dialect>> = {
       source: { kind: 'type', types: { custom: 'stdio' } },
       url: url('http'),
       headers,
-      enabled,
     },
   },
   gemini: {
@@ -134,7 +139,6 @@ export const dialects: Readonly<Record<ClientName, Dialect>> = {
       startup_timeout_sec: time('startTimeout', 1000),
       startup_timeout_ms: time('startTimeout', 1),
       tool_timeout_sec: time('timeout', 1000),
-      enabled,
       enabled_tools: tools('allow'),
       disabled_tools: tools('deny'),
     },
@@ -147,7 +151,6 @@ export const dialects: Readonly<Record<ClientName, Dialect>> = {
       cwd: path('cwd'),
       url: url('sse'),
       headers,
-      disabled,
       timeout: time('timeout', 1000),
       alwaysAllow: client,
       autoApprove: client,
