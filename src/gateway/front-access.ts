@@ -8,7 +8,7 @@ import {
   type Sender,
   type SenderVerdict,
   isSender,
-} from '../transports/http-server/sender.js'
+} from '../transports/http-server/guard.js'
 import { type FrontTokens, hashOf } from './front-tokens.js'
 
 /** Such a token is ours, and no authorization server is asked about it. */

@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FrontToken } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
-import type { Sender, SenderVerdict } from '../transports/http-server/sender.js'
+import type { Sender, SenderVerdict } from '../transports/http-server/guard.js'
 
 /** The tokens of the front itself that clients may present. */
 export interface TokenRules {

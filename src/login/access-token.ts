@@ -1,6 +1,6 @@
 // An access token as requests carry it, and how long.
 
-import type { Credential } from '../transports/http-client/credentials.js'
+import type { Credential } from '../transports/http-client/options.js'
 
 /** A token is not used any more this long before its end, or in the last tenth of its life. */
 const MARGIN_MS = 10_000

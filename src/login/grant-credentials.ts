@@ -13,7 +13,7 @@ import type {
   CredentialRefusal,
   CredentialVerdict,
   HttpCredentials,
-} from '../transports/http-client/credentials.js'
+} from '../transports/http-client/options.js'
 import type { LoginSettings, UnattendedGrant } from '../upstream/contracts/server-config.js'
 import { type HeldToken, heldToken } from './access-token.js'
 import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'

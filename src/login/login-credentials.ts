@@ -13,7 +13,7 @@ import type {
   CredentialVerdict,
   HttpCredentials,
   UnprovenRequest,
-} from '../transports/http-client/credentials.js'
+} from '../transports/http-client/options.js'
 import { isLoopback } from '../text/loopback.js'
 import { type HeldToken, heldToken } from './access-token.js'
 import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'

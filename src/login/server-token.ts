@@ -2,7 +2,7 @@
 
 import type { LogLevel } from '../runtime/runtime.js'
 import { TransportError } from '../jsonrpc/errors.js'
-import type { Credential, HttpCredentials } from '../transports/http-client/credentials.js'
+import type { Credential, HttpCredentials } from '../transports/http-client/options.js'
 import type { LoginVariable } from '../upstream/contracts/server-config.js'
 import { GrantCredentials } from './grant-credentials.js'
 import { LoginCredentials } from './login-credentials.js'

@@ -15,7 +15,7 @@ import { AccessRules } from '../../src/front-auth/rules.js'
 import type { FrontAuthConfig, FrontAuthRule } from '../../src/config/configuration.js'
 import type { LoginHttp } from '../../src/login/login-http.js'
 import { realRuntime } from '../../src/real-runtime.js'
-import type { SenderVerdict } from '../../src/transports/http-server/sender.js'
+import type { SenderVerdict } from '../../src/transports/http-server/guard.js'
 import { Issuer, part } from './issuer.js'
 
 const START_MS = 1_800_000_000_000

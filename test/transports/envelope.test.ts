@@ -6,7 +6,7 @@ import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { readId } from '../../src/jsonrpc/request-id.js'
 import { LongLines } from '../../src/transports/long-lines.js'
-import { answeredId, answers, readMessages } from '../../src/transports/http-client/envelope.js'
+import { answeredId, answers, readMessages } from '../../src/transports/http-client/posted-message.js'
 
 const one = readId(toLine('1'), 0, 1)
 

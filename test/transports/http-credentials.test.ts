@@ -9,7 +9,7 @@ import type {
   CredentialVerdict,
   HttpCredentials,
   UnprovenRequest,
-} from '../../src/transports/http-client/credentials.js'
+} from '../../src/transports/http-client/options.js'
 import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
 
 /** Credentials that note what they are told; the nth credential has the secret n. */

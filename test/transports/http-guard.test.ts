@@ -11,7 +11,7 @@ import {
   readAuthority,
 } from '../../src/transports/http-server/host.js'
 import { RareWarnings } from '../../src/transports/http-server/rare-warnings.js'
-import { networkOf } from '../../src/transports/http-server/unauthenticated-connections.js'
+import { networkOf } from '../../src/transports/http-server/front-listener.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { until } from '../integration/support/waiting.js'
 import { type Front, type Scope, both, front, message, raw, send, statusOf } from './support/http.js'

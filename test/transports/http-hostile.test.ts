@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
 import type { HttpEnvironment } from '../../src/transports/http-server/endpoint.js'
 import { FrontListener } from '../../src/transports/http-server/front-listener.js'
-import { WholeBody } from '../../src/transports/http1/whole-body.js'
+import { WholeBody } from '../../src/transports/http1/bytes.js'
 import { type Scope, front, handshake, message, posting, raw, send } from './support/http.js'
 
 /** A connection of a client that reads nothing until it is told to. */

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { HeaderFields } from '../http1/grammar.js'
-import { WholeBody } from '../http1/whole-body.js'
+import { WholeBody } from '../http1/bytes.js'
 import { type SseLimits, SseParser, type SseSink } from '../sse/parser.js'
 import type { ResponseHead } from './response-reader.js'
 

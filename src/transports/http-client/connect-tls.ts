@@ -4,7 +4,7 @@ import type { Buffer } from 'node:buffer'
 import { type LookupFunction, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
-import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
+import { TCP_KEEP_ALIVE_MS } from '../http1/bytes.js'
 import type { SocketPlace } from '../../runtime/runtime.js'
 import { SocketTroubleError, asError } from './failure.js'
 

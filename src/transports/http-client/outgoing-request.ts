@@ -6,7 +6,7 @@
 import { TransportError } from '../../jsonrpc/errors.js'
 import { type HttpAnswer, discard, mediaType } from './answer.js'
 import type { Channel, ChannelUser } from './channel.js'
-import type { Credential, CredentialVerdict } from './credentials.js'
+import type { Credential, CredentialVerdict } from './options.js'
 import { paused, takenBack, type HttpTrouble, socketTrouble } from './failure.js'
 import type { HttpAsk, HttpSession } from './session.js'
 

@@ -9,8 +9,7 @@ import { basicLogin, resolvedAddress } from './address.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
 import { CookieJar } from './cookie-jar.js'
-import type { Credential, UnprovenRequest } from './credentials.js'
-import type { HttpTarget } from './options.js'
+import type { Credential, UnprovenRequest, HttpTarget } from './options.js'
 
 export interface HttpAsk extends UnprovenRequest {
   /** The JSON-RPC method in the body. */

@@ -7,12 +7,18 @@
 import { Buffer } from 'node:buffer'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { HttpSyntaxError } from '../http1/grammar.js'
-import { writeAll } from '../http1/write.js'
+import { writeAll } from '../http1/bytes.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { FrontListener } from './front-listener.js'
-import type { FrontSocket, HttpRequest, RequestBodySink, RequestWire } from './request.js'
-import type { RequestHead } from './request-head.js'
-import { RequestReader, type RequestSink } from './request-reader.js'
+import {
+  type FrontSocket,
+  type HttpRequest,
+  type RequestBodySink,
+  type RequestWire,
+  type RequestHead,
+  RequestReader,
+  type RequestSink,
+} from './request-head.js'
 import { HttpResponse, type ResponseWire, statusLine } from './response.js'
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).

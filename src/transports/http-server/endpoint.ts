@@ -5,8 +5,8 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { HttpServerLimits } from './limits.js'
 import type { Refusal } from './refusal.js'
-import type { HttpRequest, ServeResult } from './request.js'
-import type { Sender } from './sender.js'
+import type { HttpRequest, ServeResult } from './request-head.js'
+import type { Sender } from './guard.js'
 
 /** The features of a client's revision that the transport uses. */
 export interface HttpRevision {

@@ -12,10 +12,10 @@ import type { Bodies, BodyReservation, PostedMessage } from './body.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
 import { ClientInbox, cancelledBy } from './client-inbox.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
-import type { HttpRequest } from './request.js'
+import type { HttpRequest } from './request-head.js'
 import type { HttpResponse } from './response.js'
 import { HttpSessions, type Kept, attach } from './sessions.js'
-import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
+import { SseWriter, messageEvent, textEvent } from './event-stream.js'
 
 /** The connection of one client: its stream of events, and the messages that it posts. */
 class PairConnection implements Connection, Kept {

@@ -15,14 +15,15 @@ import {
   type HttpRules,
   preflightFields,
   targetOf,
+  type Sender,
+  type SenderVerdict,
+  isSender,
 } from './guard.js'
 import { hostRule, reachable } from './host.js'
 import { RareWarnings } from './rare-warnings.js'
 import { type Refusal, Refusals, closing, isRefusal } from './refusal.js'
 import { repeat } from './pacing.js'
-import type { HttpRequest, ServeResult } from './request.js'
-import type { RequestHead } from './request-head.js'
-import { type Sender, type SenderVerdict, isSender } from './sender.js'
+import type { HttpRequest, ServeResult, RequestHead } from './request-head.js'
 import { Streamable } from './streamable.js'
 import { TokenStreams } from './token-streams.js'
 

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
 import { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import { fieldLine } from '../http1/grammar.js'
-import { behind } from '../http1/write.js'
+import { behind } from '../http1/bytes.js'
 import type { RequestHead } from './request-head.js'
 
 /** Header fields, names in lower case and values in turn. */

@@ -14,7 +14,7 @@ import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
 import { EventBudget, EventStore } from './event-stream.js'
 import type { AnswerStatus } from './exchange.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
-import type { RequestHead } from './request-head.js'
+import type { RequestHead, HttpRequest, ServeResult } from './request-head.js'
 import {
   RequestPolicy,
   type StatelessJudgement,
@@ -24,7 +24,6 @@ import {
   statusOf,
   staysOpen,
 } from './request-policy.js'
-import type { HttpRequest, ServeResult } from './request.js'
 import { HttpSessions, attach } from './sessions.js'
 
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const

@@ -2,9 +2,8 @@
 
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { HttpEnvironment } from './endpoint.js'
-import { type EventStore, EventStream, readEventId } from './event-stream.js'
+import { type EventStore, EventStream, readEventId, SseWriter } from './event-stream.js'
 import type { Fields, HttpResponse } from './response.js'
-import { SseWriter } from './sse-writer.js'
 
 /** The id and the events of a session, which outlive its responses. */
 export interface StreamSession {

@@ -9,7 +9,7 @@ import type {
   CredentialVerdict,
   HttpCredentials,
   UnprovenRequest,
-} from '../../transports/http-client/credentials.js'
+} from '../../transports/http-client/options.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { whyNoTokens } from './google-auth.js'
 import { within } from '../../runtime/deadline.js'

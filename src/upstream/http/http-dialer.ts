@@ -10,13 +10,13 @@ import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/lazy.js'
 import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
-import type { HttpCredentials } from '../../transports/http-client/credentials.js'
-import { loginSecrets } from '../../transports/http-client/address.js'
 import {
+  type HttpCredentials,
   defaultHttpClientLimits,
   type HttpClientLimits,
   type HttpTarget,
 } from '../../transports/http-client/options.js'
+import { loginSecrets } from '../../transports/http-client/address.js'
 import { HttpLink } from '../../transports/http-client/link.js'
 import { DoubtfulRefusals, HttpPause } from '../../transports/http-client/retries.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'

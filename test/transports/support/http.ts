@@ -30,7 +30,7 @@ import type {
 } from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
 import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
-import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/sender.js'
+import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/guard.js'
 import { headIn, send as say } from './sending.js'
 
 export interface Scope {
