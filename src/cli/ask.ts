@@ -25,10 +25,9 @@ import {
   viewOf as viewIn,
 } from './common-options.js'
 import { counted } from '../text/counted.js'
-import { disabledHint, lateWords } from './late-words.js'
 import { loadWithSecrets } from './load.js'
 import { failed, pass, readerOfStdout, say } from './say.js'
-import { withChildren } from './with-children.js'
+import { disabledHint, lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'

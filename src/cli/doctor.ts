@@ -29,15 +29,13 @@ import {
   schema as schemaOption,
   viewOf,
 } from './common-options.js'
-import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { counted } from '../text/counted.js'
-import { disabledHint, lateWords } from './late-words.js'
 import { isInPath, programTrouble } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { failed, say } from './say.js'
 import { Screen, canErase } from './screen.js'
-import { withChildren } from './with-children.js'
+import { TRIALS_AT_ONCE_MAX, disabledHint, eachAtOnce, lateWords, withChildren } from './server-trials.js'
 
 /** Start servers once, and say what they have, or what is wrong with them. */
 export interface DoctorTask {

@@ -20,10 +20,9 @@ import { SecretStore } from '../secrets/store.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
 import { type Command, type CommandLine, UsageError, flag, list } from './command-line.js'
 import { config, header, schema } from './common-options.js'
-import { offerStart } from './offer-start.js'
+import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 import { failed, say } from './say.js'
 import { startsItself } from './starts-itself.js'
-import { storedSecrets, withSecretsStored } from './stored-secrets.js'
 
 interface EditTask {
   readonly edit: ServerEdit

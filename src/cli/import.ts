@@ -31,8 +31,7 @@ import { cannotBoth, config } from './common-options.js'
 import { type ClientName, clientNames } from './clients/names.js'
 import { namesHint } from '../text/nearest.js'
 import { failed, say } from './say.js'
-import { isAtTerminal, offerStart } from './offer-start.js'
-import { storedSecrets, withSecretsStored } from './stored-secrets.js'
+import { isAtTerminal, offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 
 /** An import writes for a moment; a lock that is older belongs to a process that is gone. */
 const LOCK_MS = 60_000

@@ -28,13 +28,12 @@ import { escapeText } from '../text/escape.js'
 import { errorText } from '../text/error-text.js'
 import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
 import { type Command, flag, list } from './command-line.js'
 import { cannotBoth, config, json, schema } from './common-options.js'
 import { failed, say } from './say.js'
-import { withChildren } from './with-children.js'
+import { TRIALS_AT_ONCE_MAX, eachAtOnce, withChildren } from './server-trials.js'
 
 interface LockTask {
   /** `write` records what is not locked yet, and `check` writes nothing. */

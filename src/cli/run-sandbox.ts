@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import process from 'node:process'
 import { text as textOf } from 'node:stream/consumers'
-import { selectSchema } from '../config/config.js'
+import { type ConfigOverrides, resolveConfig, selectSchema } from '../config/config.js'
 import { programFolder } from '../folder.js'
 import type { EventSource, ProxyEvents } from '../index.js'
 import { escapeText } from '../text/escape.js'
@@ -16,7 +16,9 @@ import { cannotBoth, serveOptionsOf } from './common-options.js'
 import { type HttpTask, httpOptions, httpTaskOf } from './run-http.js'
 import type { StdioTask } from './run-stdio.js'
 import { type Run, runPlan } from './run.js'
-import { sandboxPlan } from './sandbox-config.js'
+import type { Configuration } from '../config/configuration.js'
+import { ConfigError } from '../config/problems.js'
+import { loadWithSecrets } from './load.js'
 import { say } from './say.js'
 
 /** Serve a sandbox on HTTP, or on stdin and stdout. */
@@ -103,8 +105,6 @@ async function runSandbox(command: SandboxTask, invocation: Invocation): Promise
   }
 }
 
-type Configuration = Awaited<ReturnType<typeof sandboxPlan>>['config']
-
 /** Nothing is served before the program has opened. */
 function serve(
   command: SandboxTask,
@@ -181,4 +181,71 @@ function definedOf(env: NodeJS.ProcessEnv): Record<string, string> {
 
 function inLines(text: string): string {
   return text.split('\n').map(escapeText).join('\n')
+}
+
+/** As in the service that it takes the place of. */
+const frontDefaults = { port: 8775, cors: false }
+
+/** Calls that run may take so long to finish, unless the file says otherwise: code takes longer than most tools. */
+const CALLS_MS = 30_000
+
+/** The configuration, and the sandbox that is the only server in it. */
+interface SandboxPlan {
+  readonly config: Configuration
+  readonly server: SandboxServerConfig
+}
+
+/** @throws ConfigError also when a file has no sandbox, or several */
+async function sandboxPlan(command: SandboxTask, program: string): Promise<SandboxPlan> {
+  const { config: path, timeoutMs } = command.serve
+  const servesHttp = command.serve.kind === 'http'
+  const overrides = { frontDefaults, nameDefault: program, timeoutMs, servesHttp }
+  const read = path === undefined ? ownConfig(overrides) : await loadWithSecrets({ path, ...overrides })
+  const found = onlySandbox(read)
+  const { runtime = found.sandbox.runtime } = command
+  const server: SandboxServerConfig = {
+    ...found,
+    disabled: false,
+    lazy: false,
+    prefix: false,
+    describe: false,
+    // The sandbox says itself what is wrong with arguments, in words that its clients know.
+    argumentChecks: 'off',
+    sandbox: { ...found.sandbox, runtime },
+  }
+  const { cors } = read.server
+  const schema = { name: 'default', enabled: true, servers: [server] }
+  const { drainTimeoutMs = CALLS_MS } = read.server
+  const front = {
+    ...read.server,
+    drainTimeoutMs,
+    cors: {
+      ...cors,
+      enabled: cors.enabled || command.enablesCors,
+      localPages: cors.localPages === true || command.enablesCors,
+    },
+  }
+  return { server, config: { ...read, server: front, schemas: new Map([['default', schema]]) } }
+}
+
+function ownConfig(overrides: ConfigOverrides): Configuration {
+  const section = { mcpServers: { sandbox: { type: 'sandbox' } } }
+  return resolveConfig(section, {
+    ...overrides,
+    source: 'the command line',
+    folder: process.cwd(),
+    env: process.env,
+  })
+}
+
+function onlySandbox({ schemas, source }: Configuration): SandboxServerConfig {
+  const servers = [...schemas.values()].filter(({ enabled }) => enabled).flatMap((schema) => schema.servers)
+  const found = servers.filter(
+    (server): server is SandboxServerConfig => server.kind === 'sandbox' && !server.disabled,
+  )
+  const [only, ...others] = found
+  if (only !== undefined && others.length === 0) return only
+  const problem = only === undefined ? 'has no sandbox' : `has ${found.length} sandboxes`
+  const hint = 'must have one server with "type": "sandbox" that is enabled'
+  throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint }])
 }
