@@ -9,7 +9,7 @@ import { Call, type ClientPort } from '../../src/mcp/call.js'
 import { CallDeadline } from '../../src/mcp/call-deadline.js'
 import { noCapabilities } from '../../src/mcp/capabilities.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
-import { Abandoned } from '../../src/upstream/server/attribution.js'
+import { Attribution } from '../../src/upstream/server/attribution.js'
 
 const limits = { max: 3, logMs: 5000, askMs: 60_000 }
 
@@ -37,6 +37,9 @@ function call(
   const owner = { settled: () => undefined }
   return new Call(frame, row, of, new CallDeadline(0), owner, { ...of.profile, logLevel })
 }
+
+const attribution = (clock: { now(): number }): Attribution =>
+  new Attribution(() => [], { only: undefined }, limits, clock)
 
 const [ann, bob, everybody] = [client(1), client(2), client(3, true)]
 
@@ -93,33 +96,33 @@ describe('an abandoned call', () => {
   for (const { title, abandoned, afterMs = 0, next, asks, logs } of cases)
     test(title, () => {
       let now = 1000
-      const calls = new Abandoned(limits, { now: () => now })
-      calls.add(numericId(1), abandoned)
+      const calls = attribution({ now: () => now })
+      calls.abandon(numericId(1), abandoned)
       now += afterMs
       assert.deepEqual([calls.mayAskOthers(next), calls.mayLogForOthers(next)], [asks, logs])
     })
 
   test('is known by its stream until the server answers it, whatever it was', () => {
     let now = 1000
-    const calls = new Abandoned(limits, { now: () => now })
-    calls.add(numericId(1), call(ann, { askable: false }))
+    const calls = attribution({ now: () => now })
+    calls.abandon(numericId(1), call(ann, { askable: false }))
     now += 10 * limits.askMs
     assert.equal(calls.mayAskOthers(bob), false)
-    assert.equal(calls.has(numericId(1)), true)
+    assert.equal(calls.isAbandoned(numericId(1)), true)
     calls.answered(numericId(1))
-    assert.equal(calls.has(numericId(1)), false)
+    assert.equal(calls.isAbandoned(numericId(1)), false)
   })
 
   test('is over once the server answers it', () => {
-    const calls = new Abandoned(limits, { now: () => 0 })
-    calls.add(numericId(1), call(ann))
+    const calls = attribution({ now: () => 0 })
+    calls.abandon(numericId(1), call(ann))
     calls.answered(numericId(1))
     assert.equal(calls.mayAskOthers(bob), false)
   })
 
   test('is forgotten when there are more than may be remembered, the oldest first', () => {
-    const calls = new Abandoned(limits, { now: () => 0 })
-    for (const [id, of] of [ann, bob, bob, bob].entries()) calls.add(numericId(id), call(of))
+    const calls = attribution({ now: () => 0 })
+    for (const [id, of] of [ann, bob, bob, bob].entries()) calls.abandon(numericId(id), call(of))
     assert.equal(calls.mayAskOthers(bob), false)
     assert.equal(calls.mayAskOthers(ann), true)
   })

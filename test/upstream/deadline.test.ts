@@ -5,8 +5,7 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { realRuntime } from '../../src/real-runtime.js'
 import { setDeadline, within } from '../../src/runtime/deadline.js'
-import { Deadlines } from '../../src/upstream/server/deadlines.js'
-import { InflightCall } from '../../src/upstream/server/calls.js'
+import { Deadlines, InflightCall } from '../../src/upstream/server/calls.js'
 import { callOf } from './support/calls.js'
 import { FakeClock } from './support/fake-clock.js'
 
@@ -33,12 +32,7 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): InflightCall => {
     const call = callOf(`${++last}`, clock.now())
     call.deadline.times = own ?? times
-    const flight = new InflightCall(
-      call,
-      [],
-      () => {},
-      () => {},
-    )
+    const flight = new InflightCall(call, [], { answered: () => {}, cancelled: () => {} })
     deadlines.start(call)
     flights.add(flight)
     return flight

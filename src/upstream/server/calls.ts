@@ -4,7 +4,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import { bothEdits, type Edit, writing } from '../../jsonrpc/splice.js'
+import { type Edit, bothEdits, writing } from '../../jsonrpc/splice.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
@@ -13,16 +13,17 @@ import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { withTrace } from '../../mcp/trace-edits.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
-import { Abandoned, Attribution } from './attribution.js'
+import { Attribution } from './attribution.js'
 import type { ServerConnection } from './connection.js'
 import type { Worker } from './worker.js'
 import { callTimeout } from '../../mcp/call-failures.js'
-import { fromTransport, type UpstreamError } from '../contracts/errors.js'
-import { Deadlines } from './deadlines.js'
-import { Tasks, ServerTask } from './tasks.js'
+import { type UpstreamError, fromTransport } from '../contracts/errors.js'
+import { ServerTask, Tasks } from './tasks.js'
 import type { ServerContext } from './context.js'
 import type { Traffic } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
+import { graceMs } from '../../runtime/deadline.js'
+import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 /** How long a server has for an answer that shows that it is alive. */
 const ALIVE_MS = 5000
@@ -66,14 +67,14 @@ export class Calls {
     this.#connection = connection
     this.#worker = worker
     this.#clients = clients
-    this.about = new Attribution(() => peer.waiting(), clients, new Abandoned(limits.abandoned, runtime))
+    this.about = new Attribution(() => peer.waiting(), clients, limits.abandoned, runtime)
     const expired = (flight: InflightCall): void => this.#expired(flight)
     this.#deadlines = new Deadlines(runtime, () => peer.waiting(), expired)
     this.tasks = new Tasks(context, peer, connection, this.#deadlines, this.#tokens)
   }
 
   send(call: Call, edits: readonly Edit[]): void {
-    const flight = new InflightCall(call, edits, this.#onAnswer, this.#onCancel)
+    const flight = new InflightCall(call, edits, this)
     if (call.deadline.endsAt < this.#deadlines.looksAt && !this.#deadlines.start(call))
       return this.#refuse(flight, callTimeout(this.#service, call, 'no turn'))
     if (call.row.subscribes !== undefined && this.#connection.follows(call)) return this.#end(flight)
@@ -97,7 +98,8 @@ export class Calls {
     return this.#connection.dialed.connection.traffic
   }
 
-  readonly #onAnswer = (flight: InflightCall, frame: ResponseFrame): void => {
+  /** The server has answered. */
+  answered(flight: InflightCall, frame: ResponseFrame): void {
     this.answers++
     const outcome = this.#leg.speech.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
@@ -198,7 +200,7 @@ export class Calls {
   /** A connection that has just ended takes no calls; the reason for its end follows. */
   #notSent(flight: InflightCall): void {
     if (!this.#peer.open) return void this.#unsent.push(flight)
-    this.#refuse(flight, this.#connection.own.refusal.body)
+    this.#refuse(flight, this.#connection.refusal.body)
   }
 
   /**
@@ -302,7 +304,7 @@ export class Calls {
   }
 
   /** The client has cancelled the call, or is gone. */
-  readonly #onCancel = (flight: InflightCall, frame: NotificationFrame | undefined): void => {
+  cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
     const peer = this.#peer
     const span = frame?.params.members.span('requestId')
     this.#abandon(flight)
@@ -336,8 +338,7 @@ export class Calls {
 
 /** The entry of a call in its connection. */
 export class InflightCall implements CallHolder, AnswerWaiter {
-  readonly #onAnswer: (flight: InflightCall, frame: ResponseFrame) => void
-  readonly #onCancel: (flight: InflightCall, frame: NotificationFrame | undefined) => void
+  readonly #owner: Pick<Calls, 'answered' | 'cancelled'>
   readonly call: Call
   /** The edits of the call, kept in case it has to be sent again. */
   readonly edits: readonly Edit[]
@@ -355,25 +356,19 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   /** Raw JSON of the progress token that the server was given, until a task has it. */
   token: string | undefined
 
-  constructor(
-    call: Call,
-    edits: readonly Edit[],
-    onAnswer: (flight: InflightCall, frame: ResponseFrame) => void,
-    onCancel: (flight: InflightCall, frame: NotificationFrame | undefined) => void,
-  ) {
-    this.#onAnswer = onAnswer
-    this.#onCancel = onCancel
+  constructor(call: Call, edits: readonly Edit[], owner: Pick<Calls, 'answered' | 'cancelled'>) {
+    this.#owner = owner
     this.call = call
     this.edits = edits
     this.id = call.frame.id
   }
 
   answered(frame: ResponseFrame): void {
-    this.#onAnswer(this, frame)
+    this.#owner.answered(this, frame)
   }
 
   cancel(frame: NotificationFrame | undefined): void {
-    this.#onCancel(this, frame)
+    this.#owner.cancelled(this, frame)
   }
 }
 
@@ -417,4 +412,99 @@ function mayStillRun({ code, details }: TransportError): boolean {
 /** `id` is the one that the server knows. */
 export function cancelRequest(peer: Peer<InflightCall>, id: RequestId, reason: string): void {
   peer.notify('notifications/cancelled', `{"requestId":${id},"reason":${quote(reason)}}`, { cancels: id })
+}
+
+// The one timer that limits all calls in flight on a connection.
+
+/**
+ * The deadlines of all calls in flight on one connection.
+ *
+ * Nearly every call is answered in time, so none has a timer of its own: one is
+ * set for the earliest deadline that was known when it was set, and looks again.
+ */
+export class Deadlines {
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly #flights: () => Iterable<InflightCall>
+  readonly #expire: (flight: InflightCall) => void
+  #timer: Timer | undefined
+  /**
+   * The time of the next timer. Only a call with an earlier deadline sets the timer anew; the timer finds the others.
+   */
+  looksAt: number = Infinity
+
+  constructor(
+    runtime: Pick<Runtime, 'now' | 'setTimer'>,
+    flights: () => Iterable<InflightCall>,
+    expire: (flight: InflightCall) => void,
+  ) {
+    this.#runtime = runtime
+    this.#flights = flights
+    this.#expire = expire
+  }
+
+  get now(): number {
+    return this.#runtime.now()
+  }
+
+  /** A call starts now, and its time has run since it came; false when that was over before. */
+  start({ deadline: { endsAt } }: Call): boolean {
+    this.#lookAt(endsAt)
+    return endsAt >= this.looksAt
+  }
+
+  /** The server is at work. */
+  extend({ call }: InflightCall): void {
+    call.deadline.extend(this.#runtime.now())
+  }
+
+  /** The time of these calls stands still until the result is called. */
+  pause(flights: readonly InflightCall[]): () => void {
+    const now = this.#runtime.now()
+    const paused = [...flights]
+    for (const flight of paused) flight.call.deadline.pause(now)
+    return () => {
+      for (const flight of paused.splice(0)) this.#resume(flight)
+    }
+  }
+
+  /** A call has ended; questions about it may still be open. */
+  end({ call }: InflightCall): void {
+    call.deadline.goOn(this.#runtime.now())
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.looksAt = Infinity
+  }
+
+  #resume({ call, ended }: InflightCall): void {
+    if (ended) return
+    call.deadline.resume(this.#runtime.now())
+    this.#lookAt(call.deadline.endsAt)
+  }
+
+  #lookAt(deadline: number): void {
+    if (deadline >= this.looksAt) return
+    this.#timer?.cancel()
+    const now = this.#runtime.now()
+    this.looksAt = Math.max(now, deadline)
+    this.#timer = this.#runtime.setTimer(this.looksAt - now, () => this.#look())
+  }
+
+  #look(): void {
+    const now = this.#runtime.now()
+    const grace = graceMs(now - this.looksAt)
+    this.looksAt = Infinity
+    let earliest = Infinity
+    for (const flight of this.#flights()) {
+      const { deadline } = flight.call
+      if (deadline.endsAt <= now && grace > flight.graceMs) {
+        flight.graceMs = grace
+        deadline.putOff(now + grace)
+      }
+      if (deadline.endsAt <= now) this.#expire(flight)
+      if (!flight.ended) earliest = Math.min(earliest, deadline.endsAt)
+    }
+    if (earliest !== Infinity) this.#lookAt(earliest)
+  }
 }

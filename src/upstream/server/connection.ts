@@ -25,21 +25,38 @@ import type { ServerListen } from './listen.js'
 import { within } from '../../runtime/deadline.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 
+/** Why a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped it. */
+interface CloseReason extends DialEnd {
+  readonly how: 'ended' | 'forgotten' | 'stopped'
+}
+
+type Budget = Exclude<keyof ServerTimes, 'settableIn'>
+
+/** One of a server's times, running. */
+export interface Patience {
+  readonly of: Budget
+  readonly endsAt: number
+}
+
 /** A server as the proxy talks to it. */
 export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   readonly service: string
   readonly dialed: Dialed
   /** The calls that are this connection's to settle. */
   readonly calls: Calls
-  /** The requests of the proxy's own. */
-  readonly own: OwnRequests
   readonly #inbox: Inbox
   readonly #worker: Worker
   readonly #leg: ServerLeg
   readonly #context: ServerContext
   readonly #peer: Peer<InflightCall>
   readonly #noise: Noise
-  readonly #ending: Ending
+  /** The first reason that was known. A server that did not end by itself may still finish what it was asked before. */
+  #closed: CloseReason | undefined
+  /** Runs out when no further answer of a stopping server is waited for. */
+  #lastAnswers: Timer | undefined
+  /** Each ends the wait for an answer to a request of the proxy's own, since the server is being stopped. */
+  readonly #waits = new Set<() => void>()
+  #isStopped = false
   /** The server is being asked which revisions it speaks. */
   #isProbing = false
   /** The server knows no sessions, so it gets no notifications of a session and no responses. */
@@ -50,6 +67,8 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   listening: ServerListen | undefined
   /** Messages that are no answers. */
   #messages = 0
+  /** Answers to requests of the proxy's own. */
+  #ownAnswers = 0
 
   constructor(dialed: Dialed, context: ServerContext, inbox: Inbox, worker: Worker) {
     const { limits, service } = context
@@ -63,8 +82,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     const options = { ...limits, frame, watch: context.watch(service) }
     const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
-    this.#ending = new Ending(dialed, context)
-    this.own = new OwnRequests(context, peer, this.#ending, () => this.timedOut())
     this.calls = new Calls(context, peer, this.#leg, this, worker, inbox.clients)
     this.#noise = new Noise(
       context,
@@ -77,25 +94,32 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** The server has forgotten a session in which it had answered more than the handshake: that is no crash. */
   get isSpent(): boolean {
-    return this.#ending.how === 'forgotten' && this.#answers > 1
+    return this.#closed?.how === 'forgotten' && this.#answers > 1
   }
 
   get #answers(): number {
-    return this.own.answers + this.calls.answers
+    return this.#ownAnswers + this.calls.answers
   }
 
   get isStopped(): boolean {
-    return this.#ending.how === 'stopped'
+    return this.#closed?.how === 'stopped'
   }
 
   /** Whether the connection takes calls. */
   get isOpen(): boolean {
-    return this.own.isOpen && this.#ending.how === undefined
+    return this.#peer.open && this.#closed === undefined
   }
 
   /** Why the connection ended. */
   get failure(): UpstreamError {
-    return this.#ending.failure
+    const { reason, message, details } =
+      this.#closed ?? thatServer(this.service, 'closed', 'closed its connection')
+    return new UpstreamError(this.service, reason, message, { details })
+  }
+
+  /** Why the connection takes nothing. */
+  get refusal(): UpstreamError {
+    return this.isOpen ? thatServer(this.service, 'overloaded', 'has too many in flight') : this.failure
   }
 
   /**
@@ -112,12 +136,13 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Runs the handshake of its leg, until calls may be sent. @throws UpstreamError */
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
-    const patience = this.own.patience('startTimeoutMs')
+    const patience = this.patience('startTimeoutMs')
     const voice = {
       clientVersion: this.#inbox.clients.only?.profile.revision.version,
-      ask: (method: string, params: string) => this.own.ask(method, params, patience),
-      probe: (method: string, params: string) => this.#probe(this.own.ask(method, params, patience)),
-      pass: (frame: RequestFrame, edits: readonly Edit[]) => this.own.pass(frame, edits, patience),
+      ask: (method: string, params: string) => this.#ask(method, params, patience),
+      probe: (method: string, params: string) => this.#probe(this.#ask(method, params, patience)),
+      pass: (frame: RequestFrame, edits: readonly Edit[]) =>
+        this.#answer(frame.method, this.#isStopped ? undefined : this.#peer.askFor(frame, edits), patience),
       notify: (method: string) => this.#peer.notify(method),
     }
     const opened = await this.#leg.open(voice, declared, opening)
@@ -165,7 +190,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   get #hasEndedWhileProbed(): boolean {
-    return this.#isProbing && this.dialed.pid !== undefined && this.#ending.how === 'ended'
+    return this.#isProbing && this.dialed.pid !== undefined && this.#closed?.how === 'ended'
   }
 
   /**
@@ -176,10 +201,77 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return this.#hasEndedWhileProbed && this.#context.restart && endsOnQuestions.test(this.failure.message)
   }
 
+  /** Begins to wait; several requests may share one patience. */
+  patience(of: Budget): Patience {
+    const { runtime, times } = this.#context
+    return { of, endsAt: runtime.now() + times[of] }
+  }
+
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
-  ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
-    const own = this.#leg.speech.params(params, method === 'tasks/cancel')
-    return this.own.ask(method, own, patience ?? this.own.patience('timeoutMs'))
+  ask(
+    method: string,
+    params: string,
+    patience: Patience = this.patience('timeoutMs'),
+  ): Promise<ResponseFrame> {
+    return this.#ask(method, this.#leg.speech.params(params, method === 'tasks/cancel'), patience)
+  }
+
+  #ask(method: string, params: string, patience: Patience): Promise<ResponseFrame> {
+    return this.#answer(method, this.#isStopped ? undefined : this.#peer.ask(method, params), patience)
+  }
+
+  /** Cancels a request that has no time limit. */
+  giveUp(id: RequestId): void {
+    this.#peer.retire(id)
+    cancelRequest(this.#peer, id, 'nobody waits for it any more')
+  }
+
+  async #answer(
+    method: string,
+    asked: PendingAnswer | undefined,
+    patience: Patience,
+  ): Promise<ResponseFrame> {
+    if (asked === undefined) throw this.refusal
+    try {
+      const answer = await this.#inTime(asked.answer, patience)
+      if (answer === undefined) return this.#expired(asked.id, method, patience)
+      this.#ownAnswers++
+      return answer
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error
+      if (error instanceof TransportError && error.code === 'TRANSPORT_SESSION') this.#forgotten(error)
+      if (error instanceof TransportError && this.#peer.open) throw fromTransport(this.service, error)
+      await this.#explained()
+      throw this.refusal
+    }
+  }
+
+  /** Undefined when the time is over. @throws UpstreamError when the server is being stopped */
+  async #inTime(answer: Promise<ResponseFrame>, { endsAt }: Patience): Promise<ResponseFrame | undefined> {
+    const { runtime } = this.#context
+    let stop = nothing
+    const stopped = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(this.refusal)
+    })
+    this.#waits.add(stop)
+    try {
+      return await within(Promise.race([answer, stopped]), endsAt - runtime.now(), runtime)
+    } finally {
+      this.#waits.delete(stop)
+    }
+  }
+
+  /** @throws UpstreamError always */
+  #expired(id: RequestId, method: string, { of }: Patience): never {
+    const ms = this.#context.times[of]
+    // Only now: the id of an answered request may already belong to another request.
+    this.#peer.retire(id)
+    // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
+    if (of !== 'startTimeoutMs') cancelRequest(this.#peer, id, 'the request timed out')
+    if (of === 'listTimeoutMs') this.timedOut()
+    const budget = of === 'listTimeoutMs' ? 'startTimeout' : of.replace(/Ms$/, '')
+    const message = `'${this.service}' did not answer ${method} within ${ms} ms (${budget})`
+    throw new UpstreamError(this.service, 'timeout', message, { details: { budget, ms } })
   }
 
   /** Finds out anew what the server has, or what it speaks. */
@@ -208,14 +300,22 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Pauses or resumes reading; a connection that has failed is not read again. */
   read(on: boolean): void {
-    if (!on || this.#ending.how !== 'ended') this.dialed.connection.read(on)
+    if (!on || this.#closed?.how !== 'ended') this.dialed.connection.read(on)
   }
 
   /** `why` explains the error of the calls in flight, where the server is to come back. */
   async stop(why?: string): Promise<void> {
-    this.#ending.stopped(why)
-    this.own.stop()
-    this.#ending.awaitAnswers(() => this.calls.drain([...this.#peer.waiting()], () => this.failure))
+    const { limits, runtime } = this.#context
+    const end =
+      why === undefined
+        ? thatServer(this.service, 'shutting-down', 'is being stopped')
+        : thatServer(this.service, 'closed', `is being restarted: ${why}`)
+    this.#because('stopped', end)
+    this.#isStopped = true
+    for (const stop of this.#waits) stop()
+    // A server that is being stopped may still answer before it gets a signal, and these answers count.
+    const drain = (): void => this.calls.drain([...this.#peer.waiting()], () => this.failure)
+    this.#lastAnswers ??= runtime.setTimer(limits.ladder.stdinWaitMs, drain)
     await this.dialed.stop()
   }
 
@@ -271,7 +371,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   failed(flight: InflightCall | undefined, error: TransportError): void {
-    if (error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
+    if (error.code === 'TRANSPORT_SESSION') this.#forgotten(error)
     if (flight === undefined) return this.#log('warn', error.message)
     const { body, message, reason } = fromTransport(this.#context.service, error)
     if (reason !== 'login-required') return this.calls.failed(flight, error)
@@ -298,10 +398,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   closed(unanswered: readonly InflightCall[], cause: TransportError | undefined): void {
-    this.#ending.closed()
+    this.#lastAnswers?.cancel()
     const deadline = Math.min(...unanswered.map(({ call }) => call.deadline.endsAt))
     // The exit says more than the end of the stream, and follows it closely.
-    void this.#ending.explained(deadline).then(() => {
+    void this.#explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
       this.calls.drain(unanswered, () => this.failure)
       this.#worker.onConnectionEnded(this)
@@ -327,8 +427,24 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     this.#end({ reason: 'invalid-answer', message: `'${this.service}' ${what}` })
   }
 
+  #forgotten(error: TransportError): void {
+    this.#because('forgotten', fromTransport(this.service, error))
+  }
+
+  #because(how: CloseReason['how'], { reason, message, details }: DialEnd): void {
+    this.#closed ??= { how, reason, message, details }
+  }
+
+  /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
+  async #explained(deadline: number = Infinity): Promise<void> {
+    const { limits, runtime } = this.#context
+    const leftMs = Math.max(0, deadline - runtime.now())
+    if (this.#closed === undefined)
+      await within(this.dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
+  }
+
   #end(end: DialEnd): void {
-    this.#ending.because(end)
+    this.#because('ended', end)
     void this.#peer.close()
   }
 
@@ -337,216 +453,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 }
 
-// Why a connection to a server ended: the first known reason is kept.
-//
-// A server that is being stopped may still answer before it gets a signal, and these answers count.
-
-/**
- * How a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped
- * it.
- */
-interface End extends DialEnd {
-  readonly how: 'ended' | 'forgotten' | 'stopped'
-}
-
-/** The end of one connection, and its error, which is made when it is first needed. */
-export class Ending {
-  readonly #dialed: Dialed
-  readonly #context: ServerContext
-  #end: End | undefined
-  /** Runs out when no further answer of a stopping server is waited for. */
-  #lastAnswers: Timer | undefined
-
-  constructor(dialed: Dialed, context: ServerContext) {
-    this.#dialed = dialed
-    this.#context = context
-  }
-
-  /**
-   * Undefined while it has not ended. A server that did not end by itself may still finish what it was asked before.
-   */
-  get how(): End['how'] | undefined {
-    return this.#end?.how
-  }
-
-  /** The reason as an error. */
-  get failure(): UpstreamError {
-    const { service } = this.#context
-    const closed: DialEnd = { reason: 'closed', message: `'${service}' closed its connection` }
-    const { reason, message, details } = this.#end ?? closed
-    return new UpstreamError(service, reason, message, { details })
-  }
-
-  because(end: DialEnd): void {
-    this.#first('ended', end)
-  }
-
-  forgotten(error: TransportError): void {
-    this.#first('forgotten', fromTransport(this.#context.service, error))
-  }
-
-  /** `why` explains the error of the calls in flight, where the server comes back. */
-  stopped(why: string | undefined): void {
-    const { service } = this.#context
-    const end: DialEnd =
-      why === undefined
-        ? { reason: 'shutting-down', message: `'${service}' is being stopped` }
-        : { reason: 'closed', message: `'${service}' is being restarted: ${why}` }
-    this.#first('stopped', end)
-  }
-
-  #first(how: End['how'], { reason, message, details }: DialEnd): void {
-    this.#end ??= { how, reason, message, details }
-  }
-
-  /** Calls `onOver` when the calls in flight on a server that is being stopped wait no longer. */
-  awaitAnswers(onOver: () => void): void {
-    const { limits, runtime } = this.#context
-    this.#lastAnswers ??= runtime.setTimer(limits.ladder.stdinWaitMs, onOver)
-  }
-
-  /** The server is gone. */
-  closed(): void {
-    this.#lastAnswers?.cancel()
-  }
-
-  /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
-  async explained(deadline: number = Infinity): Promise<void> {
-    const { limits, runtime } = this.#context
-    const leftMs = Math.max(0, deadline - runtime.now())
-    if (this.#end === undefined)
-      await within(this.#dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
-  }
-}
-
-type Budget = Exclude<keyof ServerTimes, 'settableIn'>
-
-/** One of a server's times, running. */
-export interface Patience {
-  readonly of: Budget
-  readonly endsAt: number
-}
-
-/** Asks, and waits as long as the server's times allow. */
-export class OwnRequests {
-  readonly #context: ServerContext
-  readonly #peer: Peer<InflightCall>
-  readonly #ending: Ending
-  /** Called when a list did not come in time. */
-  readonly #onListTimeout: () => void
-  /** Each wait that is under way. */
-  readonly #waits = new Set<StoppableWait<ResponseFrame>>()
-  #isStopped = false
-  /** How many answers have come. */
-  answers = 0
-
-  constructor(context: ServerContext, peer: Peer<InflightCall>, ending: Ending, onListTimeout: () => void) {
-    this.#context = context
-    this.#peer = peer
-    this.#ending = ending
-    this.#onListTimeout = onListTimeout
-  }
-
-  /** Whether the connection takes anything more. */
-  get isOpen(): boolean {
-    return this.#peer.open
-  }
-
-  /** Why the connection takes nothing. */
-  get refusal(): UpstreamError {
-    return this.isOpen && this.#ending.how === undefined
-      ? thatServer(this.#context.service, 'overloaded', 'has too many in flight')
-      : this.#ending.failure
-  }
-
-  /** The server is being stopped, so its answers are not needed any more. */
-  stop(): void {
-    this.#isStopped = true
-    for (const wait of this.#waits) wait.stop()
-  }
-
-  /** Begins to wait; several requests may share one patience. */
-  patience(of: Budget): Patience {
-    const { runtime, times } = this.#context
-    return { of, endsAt: runtime.now() + times[of] }
-  }
-
-  /** `params` is raw JSON. @throws UpstreamError */
-  ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
-    return this.#answer(method, this.#isStopped ? undefined : this.#peer.ask(method, params), patience)
-  }
-
-  /** Asks what a client has asked, in its own bytes. @throws UpstreamError */
-  pass(frame: RequestFrame, edits: readonly Edit[], patience: Patience): Promise<ResponseFrame> {
-    const asked = this.#isStopped ? undefined : this.#peer.askFor(frame, edits)
-    return this.#answer(frame.method, asked, patience)
-  }
-
-  /** Cancels a request that has no time limit. */
-  giveUp(id: RequestId): void {
-    this.#peer.retire(id)
-    cancelRequest(this.#peer, id, 'nobody waits for it any more')
-  }
-
-  async #answer(
-    method: string,
-    asked: PendingAnswer | undefined,
-    patience: Patience,
-  ): Promise<ResponseFrame> {
-    const { runtime, service } = this.#context
-    if (asked === undefined) throw this.refusal
-    try {
-      const wait = this.#unlessStopped(asked.answer)
-      const answer = await within(wait.over, patience.endsAt - runtime.now(), runtime).finally(() =>
-        this.#waits.delete(wait),
-      )
-      if (answer === undefined) return this.#expired(asked.id, method, patience)
-      this.answers++
-      return answer
-    } catch (error) {
-      if (error instanceof UpstreamError) throw error
-      if (error instanceof TransportError && error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
-      if (error instanceof TransportError && this.#peer.open) throw fromTransport(service, error)
-      await this.#ending.explained()
-      throw this.refusal
-    }
-  }
-
-  #unlessStopped(asked: Promise<ResponseFrame>): StoppableWait<ResponseFrame> {
-    const wait = new StoppableWait(asked, () => this.refusal)
-    this.#waits.add(wait)
-    return wait
-  }
-
-  /** @throws UpstreamError always */
-  #expired(id: RequestId, method: string, { of }: Patience): never {
-    const { service, times } = this.#context
-    // Only now: the id of an answered request may already belong to another request.
-    this.#peer.retire(id)
-    // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
-    if (of !== 'startTimeoutMs') cancelRequest(this.#peer, id, 'the request timed out')
-    if (of === 'listTimeoutMs') this.#onListTimeout()
-    const budget = of === 'listTimeoutMs' ? 'startTimeout' : of.replace(/Ms$/, '')
-    const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
-    throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })
-  }
-}
-
-/** A wait for an answer that ends when the server is stopped. */
-class StoppableWait<T> {
-  readonly over: Promise<T>
-  stop: () => void = () => {}
-
-  constructor(answer: Promise<T>, refusal: () => UpstreamError) {
-    this.over = new Promise((resolve, reject) => {
-      this.stop = () => reject(refusal())
-      answer.then(resolve, reject)
-    })
-  }
-}
-
 /** How a process ends that cannot bear a question: without a word, or with words about the question. */
 const endsOnQuestions = /exited (?:with code -?\d+|by \w+)$|discover|initiali[sz]|method|protocol/i
+
+const nothing = (): void => {}
 
 // A server over the network refuses a question that it does not know with a status (MCP 2026-07-28, Streamable HTTP,
 // Backward Compatibility).

@@ -78,7 +78,7 @@ export class Inbox {
     }
     connection.listening = new ServerListen(this.#context, connection, capabilities, this.clients, missed)
     // It may have ended while it said what it is.
-    if (connection.own.isOpen) connection.listening.renew()
+    if (connection.isOpen) connection.listening.renew()
     else connection.listening.close()
   }
 

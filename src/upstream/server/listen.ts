@@ -163,7 +163,7 @@ export class ServerListen {
 
   #replace(before: Listening): void {
     const { limits, namesCalls, runtime } = this.#context
-    if (!namesCalls) return this.#connection.own.giveUp(before.id)
+    if (!namesCalls) return this.#connection.giveUp(before.id)
     this.#cancelLast()
     this.#last = before
     this.#overlap = runtime.setTimer(limits.listenOverlapMs, () => this.#cancelLast())
@@ -171,7 +171,7 @@ export class ServerListen {
 
   #cancelLast(): void {
     this.#overlap?.cancel()
-    if (this.#last !== undefined) this.#connection.own.giveUp(this.#last.id)
+    if (this.#last !== undefined) this.#connection.giveUp(this.#last.id)
     this.#last = undefined
   }
 
@@ -198,7 +198,7 @@ export class ServerListen {
     const next: Listening = { id: pending.id, filter, topics, honoured: undefined }
     this.#next = next
     this.#ack = runtime.setTimer(limits.listenAckMs, () => {
-      this.#connection.own.giveUp(next.id)
+      this.#connection.giveUp(next.id)
       this.#onEnded(next)
     })
     void this.#await(next, pending)
@@ -207,7 +207,7 @@ export class ServerListen {
   /** No topic is left. */
   #giveUp(): void {
     this.#cancelLast()
-    if (this.#current !== undefined) this.#connection.own.giveUp(this.#current.id)
+    if (this.#current !== undefined) this.#connection.giveUp(this.#current.id)
     this.#current = undefined
     this.#settle({ topics: topicsFrom(() => []), honoured: undefined })
   }

@@ -24,11 +24,10 @@ import {
   type TaskState,
 } from '../../mcp/tasks.js'
 import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/errors.js'
-import type { InflightCall } from './calls.js'
+import type { Deadlines, InflightCall } from './calls.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
-import type { Deadlines } from './deadlines.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** Knows whose each of them is. */
@@ -233,7 +232,6 @@ export class ServerTask implements HeldTask {
   readonly id: string
   readonly client: ClientPort
   readonly isDurable: boolean
-  /** Of the tool that it is a call of; undefined where the server's hold. */
   readonly #owner: Tasks
   readonly #runtime: Pick<Runtime, 'now'>
   #endsAt: number
