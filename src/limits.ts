@@ -6,7 +6,7 @@ import type { InputLimits } from './proxy/input/input-rounds.js'
 import type { PendingInputLimits } from './proxy/input/pending-input.js'
 import type { NdjsonOptions } from './transports/stdio/ndjson.js'
 import type { DirectoryLimits } from './proxy/clients/stateless-client.js'
-import type { UpstreamLimits } from './upstream/server/limits.js'
+import type { UpstreamLimits } from './upstream/server/context.js'
 
 const MiB = 1024 * 1024
 

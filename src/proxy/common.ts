@@ -16,8 +16,7 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
 import type { ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ProxyContext } from '../upstream/server/context.js'
-import { Admission } from '../upstream/server/admission.js'
-import { StartTurns } from '../upstream/server/start-turns.js'
+import { StartGate } from '../upstream/server/start-gate.js'
 import type { PeerWatch } from '../jsonrpc/peer.js'
 import { splice } from '../jsonrpc/splice.js'
 import type { Hop, LiveTap, TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
@@ -30,8 +29,7 @@ export interface Common {
   readonly limits: ConfiguredLimits
   readonly policies: ConfiguredPolicy
   readonly taps: Taps
-  readonly admission: Admission
-  readonly starts: StartTurns
+  readonly gate: StartGate
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
@@ -61,8 +59,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     limits,
     policies: new ConfiguredPolicy(runtime),
     taps,
-    admission: new Admission(upstream.processesMax),
-    starts: new StartTurns(runtime),
+    gate: new StartGate(upstream.processesMax, runtime),
     unread: new Unread(session.unreadBytesMax),
     events,
     kept,

@@ -206,7 +206,7 @@ class PooledProxy implements McpProxy {
       policy: this.#policy,
       gate: this.#options.gate,
       runtime: this.#common.runtime,
-      holdStarts: () => this.#common.starts.hold(),
+      holdStarts: () => this.#common.gate.hold(),
       startupGraceMs: this.#config.startupGraceMs,
       // The one server of a client says by itself what it is.
       initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,
@@ -227,7 +227,7 @@ class PooledProxy implements McpProxy {
 
   /** The context of servers that are opened now. */
   #newContext(marks: ProxyContext['marks']): ProxyContext {
-    const { events, taps, kept, lock, admission, starts, runtime, log } = this.#common
+    const { events, taps, kept, lock, gate, runtime, log } = this.#common
     const schema = this.#schema
     return {
       runtime,
@@ -251,8 +251,7 @@ class PooledProxy implements McpProxy {
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
       processIdleMs: this.#limits.upstream.clientProcessIdleMs,
-      admission,
-      starts,
+      gate,
     }
   }
 

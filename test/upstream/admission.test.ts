@@ -2,11 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { Admission, type Lease } from '../../src/upstream/server/admission.js'
-import { settled } from './support/fake-runtime.js'
+import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
+import { FakeRuntime, settled } from './support/fake-runtime.js'
 
 interface World {
-  readonly admission: Admission
+  readonly admission: StartGate
   /** The indices of the processes that have given their places up. */
   readonly gone: readonly number[]
   readonly apply: (isCalled?: boolean) => Promise<string>
@@ -14,7 +14,7 @@ interface World {
 
 /** Processes that fill all places, each with the time since which it is idle. */
 async function full(idle: readonly (number | undefined)[]): Promise<World> {
-  const admission = new Admission(idle.length)
+  const admission = new StartGate(idle.length, new FakeRuntime())
   const gone: number[] = []
   const common = { server: 's', isShared: false }
   for (const [index, since] of idle.entries()) {
@@ -70,7 +70,7 @@ describe('a process that finds no place', () => {
     })
 
   test('waits while all are at work, until one ends or is idle, or no call waits for it', async () => {
-    const admission = new Admission(1)
+    const admission = new StartGate(1, new FakeRuntime())
     const answers: string[] = []
     let idle: number | undefined
     let isCalled = true

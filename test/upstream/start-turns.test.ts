@@ -2,13 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { StartTurns } from '../../src/upstream/server/start-turns.js'
+import { StartGate } from '../../src/upstream/server/start-gate.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
 
-const world = (): { readonly runtime: FakeRuntime; readonly turns: StartTurns } => {
+const world = (): { readonly runtime: FakeRuntime; readonly turns: StartGate } => {
   const runtime = new FakeRuntime()
-  return { runtime, turns: new StartTurns(runtime) }
+  return { runtime, turns: new StartGate(Infinity, runtime) }
 }
 
 describe('starts', () => {

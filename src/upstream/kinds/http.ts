@@ -12,7 +12,6 @@ import { fromTransport, thatServer } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
-import { Admission } from '../server/admission.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 
 export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server {
@@ -51,8 +50,6 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
     ...around,
     leg: (spoken, memory) =>
       around.leg(config.kind === 'sse' ? { ...spoken, protocol: 'handshake' } : spoken, memory),
-    // A session is no process of ours.
-    admission: new Admission(Infinity),
   })
 }
 

@@ -3,7 +3,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import type { RunningProcess } from '../contracts/upstream.js'
-import type { Lease } from './admission.js'
+import type { Lease } from './start-gate.js'
 import type { ServerContext } from './context.js'
 import type { ProcessReport, Reports } from './reports.js'
 

@@ -153,7 +153,7 @@ export class LaneView implements ServerView {
 
   /** A call does not wait for this. */
   async #turn(): Promise<void> {
-    const { turn, leave } = this.#context.starts.putOff()
+    const { turn, leave } = this.#context.gate.putOff()
     await Promise.race([turn, this.#hurried.promise])
     leave()
   }

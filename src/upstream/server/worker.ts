@@ -20,7 +20,7 @@ import {
 } from '../contracts/errors.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
-import type { Lease } from './admission.js'
+import type { Lease } from './start-gate.js'
 import type { Restarts, Start } from './restarts.js'
 import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
@@ -225,7 +225,7 @@ export class Worker {
     // The idle time is only read while the process is idle.
     if (taken === 0) {
       this.#usedAt = this.#context.runtime.now()
-      this.#context.admission.changed()
+      this.#context.gate.changed()
     }
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
     if (call.row.askable) this.#onFree?.()
@@ -241,7 +241,7 @@ export class Worker {
     const connection = 'connection' in this.#state ? this.#state.connection : undefined
     this.#to({ kind: 'closed' })
     this.#endInstall()
-    this.#context.admission.changed()
+    this.#context.gate.changed()
     if (connection !== undefined) void this.#stop(connection)
     for (const leaving of this.#leaving.keys()) void leaving.stop()
     await Promise.all(this.#leaving.values())
@@ -287,12 +287,12 @@ export class Worker {
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
   #patience(call: Call): Timer {
-    const { admission, runtime, service } = this.#context
+    const { gate, runtime, service } = this.#context
     const { deadline } = call
     const wait = (): Timer =>
       setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
     const expire = (): void => {
-      if (this.awaitsPlace) return call.abandon(admission.refusal(service).body)
+      if (this.awaitsPlace) return call.abandon(gate.refusal(service).body)
       // A server that is stuck ends the calls before this one, which gives this one its turn.
       const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
       if (!isPatient) return call.abandon(callTimeout(service, call, 'no turn'))
@@ -657,37 +657,37 @@ export class Worker {
 
   /** Resolves when the process may start; undefined when it may now. */
   #turn(): Promise<void> | undefined {
-    const { dialer, installs, kind, keptLists, starts } = this.#context
+    const { dialer, gate, installs, kind, keptLists } = this.#context
     const inTurn = (): Promise<void> | undefined => {
       if (kind !== 'stdio' || dialer.hasAdopted) return undefined
-      if (installs !== true || keptLists.kept?.description !== undefined) return starts.take()
+      if (installs !== true || keptLists.kept?.description !== undefined) return gate.take()
       // One that did not answer the last time would hold back the others.
       const isLast = keptLists.kept?.isGivenUp === true
-      return starts.install(isLast).then((end) => {
+      return gate.install(isLast).then((end) => {
         this.#endInstall = end
         if (this.#inbox.isClosed) end()
-        return starts.take()
+        return gate.take()
       })
     }
     const eraKnown = this.#scope.eraKnown?.()
     return eraKnown === undefined ? inTurn() : eraKnown.then(inTurn)
   }
 
-  /** The place of the process; undefined for an adopted one. @throws UpstreamError when there is none */
+  /** The place of the process; undefined for an adopted one, and for a session. @throws UpstreamError when there is none */
   async #place({ isCalled }: Attempt): Promise<Lease | undefined> {
-    const { admission, dialer, keptLists, service: server } = this.#context
-    if (dialer.hasAdopted) return undefined
+    const { dialer, gate, keptLists, kind, service: server } = this.#context
+    if (dialer.hasAdopted || kind === 'http' || kind === 'sse') return undefined
     // A call by a kept list waits until the list was read, which needs the process.
     const isAwaited = isCalled && keptLists.facts !== undefined
     const mayWait = (): boolean => (isAwaited || this.#hasCalls) && this.#state.kind !== 'closed'
     const isShared = !this.#scope.startsOnCall
     const idleSince = (): number | undefined => this.#idleSince
-    return admission.admit({ server, isCalled: () => isCalled || mayWait(), mayWait, isShared, idleSince })
+    return gate.admit({ server, isCalled: () => isCalled || mayWait(), mayWait, isShared, idleSince })
   }
 
   /** A connection that is being opened; `ready` rejects with UpstreamError. */
   #dial(lease: Lease | undefined): { readonly connection: ServerConnection; readonly ready: Promise<void> } {
-    const { admission, dialer } = this.#context
+    const { dialer, gate } = this.#context
     const { client, declared, opening } = this.#scope
     const { dialed, report } = dialer.take(lease)
     const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
@@ -699,7 +699,7 @@ export class Worker {
       const { lists } = this.#inbox
       void lists.opening.then(() => {
         report.ready(server, lists.items('tools').length)
-        admission.changed()
+        gate.changed()
       })
     })
     void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())

@@ -11,7 +11,7 @@ import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { LegacyServerLeg } from '../../../src/mcp/eras/legacy-server.js'
 import { requests } from '../../../src/mcp/methods.js'
 import { latestHandshake, latestStateless } from '../../../src/mcp/revisions.js'
-import { SandboxLeg } from '../../../src/upstream/kinds/sandbox-leg.js'
+import { SandboxLeg } from '../../../src/upstream/kinds/sandbox.js'
 import { nobody } from '../support/calls.js'
 
 const leg = (isApart: boolean): SandboxLeg =>

@@ -1,0 +1,216 @@
+// When processes start, and how many there may be: a limit of the machine, and not of one server.
+//
+// A start takes the event loop for milliseconds, and the new process takes a processor for longer. Many starts together
+// would delay the answers to clients by seconds, and several installs together slow each other down or damage the cache
+// that they share.
+
+import { LazyPromise } from '../../runtime/lazy.js'
+import type { Runtime, Timer } from '../../runtime/runtime.js'
+import { thatServer, type UpstreamError } from '../contracts/errors.js'
+
+/**
+ * `initialize`, and the first list of a client, are answered before a process starts that no call waits
+ * for.
+ */
+const ANSWERS_MS = 100
+
+/** Between two starts that are put off: a start keeps a processor busy for about this time. */
+const START_MS = 300
+
+/** Installs that run together. */
+const INSTALLS_MAX = 2
+
+/** An install that takes longer lets the next one begin beside it. */
+const INSTALL_MS = 20_000
+
+/** A start that is put off. */
+export interface PutOff {
+  /** Resolves when its turn has come. */
+  readonly turn: Promise<void>
+  /** Gives the turn up. */
+  readonly leave: () => void
+}
+
+/** A worker that asks for a place for its process. */
+export interface Applicant {
+  readonly server: string
+  /** Whether a call waits for the process, or for the lists of its server; only then may an idle process end for it. */
+  readonly isCalled: () => boolean
+  /** Whether a call waits for the process, and so for its place. */
+  readonly mayWait: () => boolean
+  /** Whether several clients use the process; one of a single client ends sooner for another process. */
+  readonly isShared: boolean
+  /** In monotonic milliseconds; undefined while the process must not end for another one. */
+  readonly idleSince: () => number | undefined
+}
+
+/** A place for one process. */
+export class Lease {
+  readonly isShared: boolean
+  readonly #idleSince: () => number | undefined
+  readonly #onReleased: () => void
+  readonly #released = new LazyPromise<void>()
+  readonly #lost = new LazyPromise<void>()
+  #isLost = false
+
+  constructor({ isShared, idleSince }: Applicant, onReleased: () => void) {
+    this.isShared = isShared
+    this.#idleSince = idleSince
+    this.#onReleased = onReleased
+  }
+
+  /** Resolves when another process needs the place: the holder ends its process as soon as no call runs. */
+  get lost(): Promise<void> {
+    return this.#lost.promise
+  }
+
+  /** Since when the process is idle; undefined where it must not end for another one, or is ending for one. */
+  get idleSince(): number | undefined {
+    return this.#isLost ? undefined : this.#idleSince()
+  }
+
+  /** Resolves when the process has ended. */
+  revoke(): Promise<void> {
+    this.#isLost = true
+    this.#lost.come()
+    return this.#released.promise
+  }
+
+  /** The process has ended. */
+  release(): void {
+    this.#onReleased()
+    this.#released.come()
+  }
+}
+
+/** Gives the starts of all servers their turns, and their processes a place. */
+export class StartGate {
+  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #processesMax: number
+  readonly #leases = new Set<Lease>()
+  /** The starts that wait for a place. */
+  readonly #waiting: (() => void)[] = []
+  /** A process has been started in this turn of the event loop. */
+  #isTaken = false
+  readonly #next: (() => void)[] = []
+  readonly #putOff = new Set<LazyPromise<void>>()
+  #timer: Timer | undefined
+  /** How many lists now hold back starts. */
+  #lists = 0
+  #installs = 0
+  readonly #installers: (() => void)[] = []
+
+  constructor(processesMax: number, runtime: Pick<Runtime, 'setTimer'>) {
+    this.#processesMax = processesMax
+    this.#runtime = runtime
+  }
+
+  /** One process starts in each turn of the event loop; undefined where this one is free. */
+  take(): Promise<void> | undefined {
+    if (this.#isTaken) return new Promise((resolve) => this.#next.push(resolve))
+    this.#isTaken = true
+    this.#runtime.setTimer(0, () => this.#free())
+    return undefined
+  }
+
+  #free(): void {
+    const next = this.#next.shift()
+    this.#isTaken = next !== undefined
+    if (next === undefined) return
+    this.#runtime.setTimer(0, () => this.#free())
+    next()
+  }
+
+  /**
+   * Puts off a start that no call waits for: such starts follow each other, behind the lists that wait for other
+   * servers.
+   */
+  putOff(): PutOff {
+    const turn = new LazyPromise<void>()
+    this.#putOff.add(turn)
+    this.#schedule(ANSWERS_MS)
+    return { turn: turn.promise, leave: () => void this.#putOff.delete(turn) }
+  }
+
+  /** Starts that are put off wait until the result is called. */
+  hold(): () => void {
+    this.#lists++
+    this.#timer?.cancel()
+    this.#timer = undefined
+    return () => {
+      this.#lists--
+      this.#schedule(ANSWERS_MS)
+    }
+  }
+
+  #schedule(waitMs: number): void {
+    if (this.#timer !== undefined || this.#lists > 0 || this.#putOff.size === 0) return
+    this.#timer = this.#runtime.setTimer(waitMs, () => {
+      this.#timer = undefined
+      const [first] = this.#putOff
+      if (first === undefined) return
+      this.#putOff.delete(first)
+      first.come()
+      this.#schedule(START_MS)
+    })
+  }
+
+  /**
+   * Resolves when another package may be installed, with a function that ends the install; after a time it ends by
+   * itself. With `isLast` the others that want to install now go first.
+   */
+  async install(isLast: boolean): Promise<() => void> {
+    if (isLast) await new Promise<void>((resolve) => void this.#runtime.setTimer(0, resolve))
+    if (this.#installs < INSTALLS_MAX) this.#installs++
+    else await new Promise<void>((resolve) => this.#installers.push(resolve))
+    let isOver = false
+    const end = (): void => {
+      if (isOver) return
+      isOver = true
+      timer.cancel()
+      const next = this.#installers.shift()
+      if (next === undefined) this.#installs--
+      else next()
+    }
+    const timer = this.#runtime.setTimer(INSTALL_MS, end)
+    return end
+  }
+
+  /**
+   * Takes a place in this turn where there is one, and else that of the process which has been idle for longest, as soon
+   * as that has ended. While every process is in use, it waits as long as a call does. @throws UpstreamError
+   */
+  async admit(applicant: Applicant): Promise<Lease> {
+    while (this.#leases.size >= this.#processesMax) {
+      const [next] = applicant.isCalled() ? [...this.#leases].filter(isIdle).sort(endsSooner) : []
+      if (next === undefined && !applicant.mayWait()) throw this.refusal(applicant.server)
+      // Another server may take the free place first.
+      await (next?.revoke() ?? new Promise<void>((look) => this.#waiting.push(look)))
+    }
+    const lease: Lease = new Lease(applicant, () => {
+      this.#leases.delete(lease)
+      this.changed()
+    })
+    this.#leases.add(lease)
+    return lease
+  }
+
+  /** The servers that wait for a place look again: a process may be idle now, or no call may wait for them any more. */
+  changed(): void {
+    for (const look of this.#waiting.splice(0)) look()
+  }
+
+  refusal(server: string): UpstreamError {
+    const what = `cannot be started: ${this.#processesMax} processes run already, which is processesMax`
+    return thatServer(server, 'overloaded', what)
+  }
+}
+
+function isIdle({ idleSince }: Lease): boolean {
+  return idleSince !== undefined
+}
+
+/** Processes of one client before those of several, and then the one that has been idle for longest. */
+function endsSooner(one: Lease, other: Lease): number {
+  return Number(one.isShared) - Number(other.isShared) || (one.idleSince ?? 0) - (other.idleSince ?? 0)
+}
