@@ -186,7 +186,7 @@ function startTrouble(
   const isItself = isAbsolute(source) && startsItself(server, { cwd: server.cwd, env }, source, schema)
   return isItself
     ? 'starts mcps-proxy with this schema of this file, and so itself, without end; name another file or schema for it'
-    : (programTrouble(server, env) ?? sandboxTrouble(server.sandbox))
+    : (programTrouble(server, env) ?? sandboxTrouble(server))
 }
 
 function validText(

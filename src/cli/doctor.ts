@@ -15,12 +15,7 @@ import { type Trial, tryServer } from '../proxy/trial.js'
 import { covers } from '../runtime/places.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
-import {
-  type ProcessSandbox,
-  type ServerConfig,
-  type StdioServerConfig,
-  isRemote,
-} from '../upstream/contracts/server-config.js'
+import { type ServerConfig, type StdioServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import type { Command } from './command-line.js'
 import {
   config as configOption,
@@ -32,6 +27,7 @@ import {
 import { counted } from '../text/counted.js'
 import { isInPath, programTrouble } from './programs.js'
 import { loadWithSecrets } from './load.js'
+import { isInstaller } from '../upstream/process/installers.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { failed, say } from './say.js'
 import { Screen, canErase } from './screen.js'
@@ -381,7 +377,7 @@ function remediesOf(
   return [
     ...(hasPrinted ? [`its stdout has more than messages: check "command" and "args" of '${name}'`] : []),
     ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
-    programTrouble(server, env) ?? sandboxTrouble(server.sandbox) ?? hiddenArgument(server) ?? [],
+    programTrouble(server, env) ?? sandboxTrouble(server) ?? hiddenArgument(server) ?? [],
   ].flat()
 }
 
@@ -393,9 +389,12 @@ function remoteRemedies(name: string, failure: string): string[] {
   return []
 }
 
-/** A path in the configuration of a sandbox that does not exist; undefined without one. */
-export function sandboxTrouble(sandbox: ProcessSandbox | undefined): string | undefined {
+/** What keeps a server from a start in its sandbox: a path that does not exist, or a registry that it cannot reach. */
+export function sandboxTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
   if (sandbox === undefined) return undefined
+  const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
+  if (sandbox.network === 'none' && isInstaller(command, args) && !hasInstalled)
+    return `cannot download its package, because its "sandbox" has no network; add the host of your registry (npm config get registry) to "network"`
   const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
   const missing = paths.find(({ path }) => !existsSync(path))
   return missing === undefined

@@ -83,6 +83,11 @@ describe('--check', () => {
       /working folder .*nowhere, which is not there/,
     ],
     [
+      'a package that a sandbox keeps from its registry',
+      { command: 'npx', args: ['-y', 'some-package'], sandbox: {} },
+      /cannot download its package, .* \(npm config get registry\) to "network"/,
+    ],
+    [
       'a folder of a sandbox that is not there',
       { command: 'sh', sandbox: { filesystem: { read: ['.'], write: ['nowhere'] } } },
       /has \S+nowhere in "write" of its "sandbox", which is not there/,

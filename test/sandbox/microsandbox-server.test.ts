@@ -36,6 +36,8 @@ describe('a microsandbox server', () => {
     )
     const wrong = await sandbox.code('y', { session_id })
     assert.deepEqual([wrong.text, wrong.of('code_success')], ["NameError: name 'y' is not defined\n", false])
+    const warned = await sandbox.code('warn', { session_id })
+    assert.deepEqual([warned.text.includes('is old'), warned.of('code_success')], [true, true])
     const failed = await sandbox.command('ls; exit 3', { session_id })
     assert.deepEqual(
       [failed.text, failed.of('exit_code'), failed.of('isError')],

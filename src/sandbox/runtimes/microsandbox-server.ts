@@ -1,37 +1,37 @@
-// Sessions on a microsandbox server of the versions 0.2: small virtual machines, controlled over HTTP.
+// Sessions on a microsandbox server of the versions 0.2: small virtual machines, controlled by JSON-RPC over HTTP.
 //
 // The server runs code and commands and responds when they have ended. It reports no output meanwhile and interrupts nothing, so
 // a run that takes too long ends with its session.
 
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { type IncomingMessage, request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import { parse, write } from '../../jsonrpc/text.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
-import { SandboxError, connectionFailed, executionFailed } from '../errors.js'
+import { errorText } from '../../text/error-text.js'
+import { type JsonObject, isObject } from '../../text/json-object.js'
+import { connectionFailed, executionFailed } from '../errors.js'
 import {
   type Evaluation,
-  type EvaluationTerms,
   type Evaluator,
-  type GuestCommand,
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../runtime.js'
-import { errorText } from '../../text/error-text.js'
-
-/** The only namespace that servers have. */
-const namespace = 'default'
 
 const PROBE_MS = 5000
 const STOP_MS = 30_000
 /** The extra time of a response, after the timeout that the server got. */
 const MARGIN_MS = 5000
-const NAME_BYTES = 4
+/** The most attempts of a repeatable request, and the wait before the second; the wait doubles. */
+const ATTEMPTS_MAX = 3
+const RETRY_MS = 250
+/** A response above this limit does not come from such a server. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+const randomName = (): string => randomBytes(4).toString('hex')
 
 export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
@@ -39,23 +39,22 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly networks = ['none', 'host'] as const
   readonly fixedNetwork = 'as its server has it'
   readonly #log: LogSink
-  readonly #rpc: MicrosandboxRpc | undefined
+  readonly #rpc: MicrosandboxRpc
   /** Part of the names of this service's sandboxes, which keeps it from stopping those of other services. */
-  readonly #instance = randomBytes(NAME_BYTES).toString('hex')
-  readonly #running = new Map<string, RemoteEvaluator>()
+  readonly #instance = randomName()
+  readonly #running = new Set<Evaluator>()
   /** Sandboxes that the service could not stop; the next sweep tries again. */
   readonly #left = new Set<string>()
 
   constructor(serverUrl: string | undefined, apiKey: string | undefined, runtime: Runtime, log: LogSink) {
     this.#log = log
-    this.#rpc = serverUrl === undefined ? undefined : new MicrosandboxRpc(serverUrl, apiKey, runtime)
+    this.#rpc = new MicrosandboxRpc(serverUrl, apiKey, runtime)
   }
 
   async probe(): Promise<RuntimeProbe> {
     const remedy = 'start one with: msb server start, and set MSB_SERVER_URL to its address'
-    if (this.#rpc === undefined) return { kind: 'unusable', why: 'no address of a server is set', remedy }
     try {
-      await this.#rpc.health(PROBE_MS)
+      await this.#rpc.health()
       return { kind: 'usable', limits: 'the server' }
     } catch (error) {
       return { kind: 'unusable', why: `the server cannot be reached: ${errorText(error)}`, remedy }
@@ -63,24 +62,20 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   }
 
   async start(spec: MachineSpec): Promise<Evaluator> {
-    const rpc = this.#rpc
-    if (rpc === undefined) throw new MachineStartError('no address of a microsandbox server is set')
-    const sandbox = `session-${randomBytes(NAME_BYTES).toString('hex')}-${this.#instance}`
-    const params = { sandbox, namespace, config: configOf(spec) }
+    const sandbox = `session-${randomName()}-${this.#instance}`
+    const params = { sandbox, namespace: 'default', config: configOf(spec) }
     try {
-      const said = await rpc.call('sandbox.start', params, {
-        timeoutMs: spec.startTimeoutMs,
-        isRepeatable: true,
-      })
-      if (typeof said === 'string' && /timed out/i.test(said)) throw new MachineStartError(said)
+      const result = await this.#rpc.repeated('sandbox.start', params, spec.startTimeoutMs)
+      if (typeof result === 'string' && /timed out/i.test(result)) throw new MachineStartError(result)
     } catch (error) {
       await this.#stop(sandbox)
       if (error instanceof RpcFailure && error.kind !== 'failed')
         throw connectionFailed(`the microsandbox server: ${error.message}`, { method: 'sandbox.start' })
       throw new MachineStartError(errorText(error))
     }
-    const evaluator = new RemoteEvaluator(rpc, sandbox, spec.language, () => this.#stop(sandbox))
-    this.#running.set(sandbox, evaluator)
+    const evaluator = this.#evaluator(sandbox, spec.language)
+    this.#running.add(evaluator)
+    void evaluator.ended.then(() => this.#running.delete(evaluator))
     return evaluator
   }
 
@@ -91,99 +86,60 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#running.values()].map((evaluator) => evaluator.stop()))
+    await Promise.all([...this.#running].map((evaluator) => evaluator.stop()))
     await this.sweep()
   }
 
+  #evaluator(sandbox: string, language: string): Evaluator {
+    const rpc = this.#rpc
+    let setEnd: (end: MachineEnd) => void = () => {}
+    const ended = new Promise<MachineEnd>((resolve) => {
+      setEnd = resolve
+    })
+    let stopping: Promise<void> | undefined
+    const end = (reason: MachineEnd): Promise<void> => {
+      setEnd(reason)
+      stopping ??= this.#stop(sandbox)
+      return stopping
+    }
+    return {
+      kind: 'evaluator',
+      ended,
+      stop: () => end({ reason: 'stopped', message: 'the session was stopped' }),
+      evaluate: async (what, { timeoutMs, signal }) => {
+        const [called, method, params] =
+          'code' in what
+            ? (['Code', 'sandbox.repl.run', { code: what.code, language }] as const)
+            : (['Command', 'sandbox.command.run', { command: what.program, args: what.args }] as const)
+        const place = { sandbox, namespace: 'default', timeout: Math.ceil(timeoutMs / 1000) }
+        try {
+          // Only once: after a failure, the part that has run is unknown.
+          const result = await rpc.call(method, { ...place, ...params }, timeoutMs + MARGIN_MS, signal)
+          return evaluationOf(result)
+        } catch (error) {
+          if (signal.aborted) throw error
+          const why = errorText(error)
+          if (!(error instanceof RpcFailure) || error.kind === 'failed')
+            throw executionFailed(called, why, { method })
+          const message = `the microsandbox server: ${why}`
+          // The sandbox may be gone, so the next call starts another one.
+          if (error.kind === 'unreachable') void end({ reason: 'died', message })
+          throw connectionFailed(message, { method })
+        }
+      },
+    }
+  }
+
   async #stop(sandbox: string): Promise<void> {
-    this.#running.delete(sandbox)
     this.#left.add(sandbox)
     try {
-      await this.#rpc?.call(
-        'sandbox.stop',
-        { sandbox, namespace },
-        { timeoutMs: STOP_MS, isRepeatable: true },
-      )
+      await this.#rpc.repeated('sandbox.stop', { sandbox, namespace: 'default' }, STOP_MS)
       this.#left.delete(sandbox)
     } catch (error) {
       // The error of the server means that the sandbox is already gone.
       if (error instanceof RpcFailure && error.kind === 'failed') this.#left.delete(sandbox)
-      const message = `sandbox ${sandbox} could not be stopped: ${errorText(error)}`
-      this.#log({ level: 'warn', message })
+      this.#log({ level: 'warn', message: `sandbox ${sandbox} could not be stopped: ${errorText(error)}` })
     }
-  }
-}
-
-class RemoteEvaluator implements Evaluator {
-  readonly kind = 'evaluator'
-  readonly ended: Promise<MachineEnd>
-  readonly #rpc: MicrosandboxRpc
-  readonly #sandbox: string
-  readonly #language: string
-  readonly #release: () => Promise<void>
-  #end: (end: MachineEnd) => void = () => {}
-  #stopping: Promise<void> | undefined
-
-  constructor(rpc: MicrosandboxRpc, sandbox: string, language: string, release: () => Promise<void>) {
-    this.#rpc = rpc
-    this.#sandbox = sandbox
-    this.#language = language
-    this.#release = release
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve
-    })
-  }
-
-  async evaluate(
-    what: { readonly code: string } | GuestCommand,
-    terms: EvaluationTerms,
-  ): Promise<Evaluation> {
-    const place = { sandbox: this.#sandbox, namespace, timeout: Math.ceil(terms.timeoutMs / 1000) }
-    if ('code' in what) {
-      const params = { ...place, code: what.code, language: this.#language }
-      const streams = streamsOf(await this.#ask('Code', 'sandbox.repl.run', params, terms))
-      return { ...streams, exitCode: streams.stderr === '' ? 0 : 1 }
-    }
-    const params = { ...place, command: what.program, args: what.args }
-    const result = await this.#ask('Command', 'sandbox.command.run', params, terms)
-    const said = typeof result === 'object' && result !== null && 'exit_code' in result ? result.exit_code : 1
-    return { ...streamsOf(result), exitCode: typeof said === 'number' ? said : 1 }
-  }
-
-  stop(): Promise<void> {
-    this.#stopping ??= this.#finish({ reason: 'stopped', message: 'the session was stopped' })
-    return this.#stopping
-  }
-
-  async #finish(end: MachineEnd): Promise<void> {
-    this.#end(end)
-    await this.#release()
-  }
-
-  /** Sends a request once only, because after a failure the part that has run is unknown. */
-  async #ask(
-    called: 'Code' | 'Command',
-    method: string,
-    params: object,
-    { timeoutMs, signal }: EvaluationTerms,
-  ): Promise<unknown> {
-    try {
-      const asked = { timeoutMs: timeoutMs + MARGIN_MS, signal, isRepeatable: false }
-      return await this.#rpc.call(method, params, asked)
-    } catch (error) {
-      if (signal.aborted) throw error
-      throw this.#failed(called, method, error)
-    }
-  }
-
-  #failed(called: 'Code' | 'Command', method: string, error: unknown): SandboxError {
-    const why = errorText(error)
-    if (!(error instanceof RpcFailure) || error.kind === 'failed')
-      return executionFailed(called, why, { method })
-    // The sandbox may be gone, so the next call starts another one.
-    const end = { reason: 'died', message: `the microsandbox server: ${why}` } as const
-    if (error.kind === 'unreachable') this.#stopping ??= this.#finish(end)
-    return connectionFailed(end.message, { method })
   }
 }
 
@@ -200,35 +156,30 @@ function configOf({ language, env, flavor, volumes }: MachineSpec): object {
   }
 }
 
-function streamsOf(result: unknown): Pick<Evaluation, 'stdout' | 'stderr'> {
-  const output: unknown[] =
-    typeof result === 'object' && result !== null && 'output' in result && Array.isArray(result.output)
-      ? result.output
-      : []
-  const lines = (stream: string): string =>
-    output
-      .flatMap((line) => (isLine(line) && line.stream === stream ? [line.text] : []))
+/** The server calls all code a success. An uncaught error is known by the beginning of its line; a warning begins with a file. */
+const UNCAUGHT =
+  /^(?:Traceback \(most recent call last\):|Uncaught |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)(?::|$))/m
+
+function evaluationOf(result: unknown): Evaluation {
+  const { output, exit_code: exitCode } = objectOf(result)
+  const lines = Array.isArray(output) ? output.map(objectOf) : []
+  const textOf = (stream: string): string =>
+    lines
+      .flatMap(({ stream: from, text }) => (from === stream && typeof text === 'string' ? [text] : []))
       .map((text) => (text.endsWith('\n') ? text : `${text}\n`))
       .join('')
-  return { stdout: lines('stdout'), stderr: lines('stderr') }
+  const stderr = textOf('stderr')
+  const codeOfCode = UNCAUGHT.test(stderr) ? 1 : 0
+  return {
+    stdout: textOf('stdout'),
+    stderr,
+    exitCode: typeof exitCode === 'number' ? exitCode : codeOfCode,
+  }
 }
 
-function isLine(line: unknown): line is { readonly stream: string; readonly text: string } {
-  return (
-    typeof line === 'object' &&
-    line !== null &&
-    'stream' in line &&
-    'text' in line &&
-    typeof line.text === 'string'
-  )
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
 }
-
-/** A response above this limit does not come from such a server. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024
-
-/** The most attempts of a repeatable request, and the wait before the second; the wait doubles. */
-const ATTEMPTS_MAX = 3
-const RETRY_MS = 250
 
 /** The server has not done the request. */
 class RpcFailure extends Error {
@@ -241,56 +192,41 @@ class RpcFailure extends Error {
   }
 }
 
-export interface RpcTerms {
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal
-  /** Whether the request may be sent again when no response arrived. */
-  readonly isRepeatable: boolean
-}
-
-interface Answer {
-  readonly status: number
-  readonly text: string
-}
-
-export class MicrosandboxRpc {
-  readonly #base: string
+class MicrosandboxRpc {
+  readonly #base: string | undefined
   readonly #apiKey: string | undefined
   readonly #clock: Clock
   #last = 0
 
-  constructor(serverUrl: string, apiKey: string | undefined, clock: Clock) {
-    this.#base = serverUrl.replace(/\/+$/, '')
+  constructor(serverUrl: string | undefined, apiKey: string | undefined, clock: Clock) {
+    this.#base = serverUrl?.replace(/\/+$/, '')
     this.#apiKey = apiKey
     this.#clock = clock
   }
 
   /** @throws RpcFailure */
-  async health(timeoutMs: number): Promise<void> {
-    const { status } = await this.#send('GET', '/api/v1/health', undefined, {
-      timeoutMs,
-      isRepeatable: false,
-    })
+  async health(): Promise<void> {
+    const { status } = await this.#send('/api/v1/health', undefined, PROBE_MS)
     if (status !== 200) throw new RpcFailure('failed', `its health is HTTP ${status}`)
   }
 
-  /** Returns the result. @throws RpcFailure */
-  async call(method: string, params: object, terms: RpcTerms): Promise<unknown> {
+  /** Sends a request again when no response has arrived. @throws RpcFailure */
+  async repeated(method: string, params: object, timeoutMs: number): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#callOnce(method, params, terms)
+        return await this.call(method, params, timeoutMs)
       } catch (error) {
         const isLost = error instanceof RpcFailure && error.kind === 'unreachable'
-        if (!isLost || !terms.isRepeatable || attempt >= ATTEMPTS_MAX || terms.signal?.aborted === true)
-          throw error
-        await this.#wait(RETRY_MS * 2 ** (attempt - 1))
+        if (!isLost || attempt >= ATTEMPTS_MAX) throw error
+        await new Promise<void>((resolve) => this.#clock.setTimer(RETRY_MS * 2 ** (attempt - 1), resolve))
       }
     }
   }
 
-  async #callOnce(method: string, params: object, terms: RpcTerms): Promise<unknown> {
+  /** Returns the result. @throws RpcFailure */
+  async call(method: string, params: object, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
     const body = write({ jsonrpc: '2.0', method, params, id: ++this.#last })
-    const { status, text } = await this.#send('POST', '/api/v1/rpc', body, terms)
+    const { status, text } = await this.#send('/api/v1/rpc', body, timeoutMs, signal)
     const { result, error } = membersOf(text)
     if (status === 401)
       throw new RpcFailure('refused', `it refuses the key: ${messageOf(error)}; check MSB_API_KEY`)
@@ -301,63 +237,51 @@ export class MicrosandboxRpc {
     return result
   }
 
-  #send(verb: string, path: string, body: string | undefined, terms: RpcTerms): Promise<Answer> {
-    const { timeoutMs, signal } = terms
-    const url = new URL(this.#base + path)
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
-    const headers = {
-      ...(body !== undefined && {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      }),
-      ...(this.#apiKey !== undefined && { authorization: `Bearer ${this.#apiKey}` }),
-    }
-    return new Promise((resolve, reject) => {
-      const lost = (why: string): void => reject(new RpcFailure('unreachable', why))
-      const asked = send(url, { method: verb, headers, ...(signal && { signal }) })
-      const timer = this.#clock.setTimer(timeoutMs, () => asked.destroy(new Error('no answer in time')))
-      asked.on('close', () => timer.cancel())
-      asked.on('error', (error) => lost(reasonOf(error)))
-      asked.on('response', (response) => {
-        bodyOf(response).then(
-          (text) => resolve({ status: response.statusCode ?? 0, text }),
-          (error: unknown) => lost(reasonOf(error)),
-        )
+  async #send(
+    path: string,
+    body: string | undefined,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly status: number; readonly text: string }> {
+    if (this.#base === undefined) throw new RpcFailure('failed', 'no address of a server is set')
+    const end = new AbortController()
+    const timer = this.#clock.setTimer(timeoutMs, () => end.abort(new Error('no answer in time')))
+    const abort = (): void => end.abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      const response = await fetch(this.#base + path, {
+        ...(body !== undefined && { method: 'POST', body }),
+        headers: {
+          'content-type': 'application/json',
+          ...(this.#apiKey !== undefined && { authorization: `Bearer ${this.#apiKey}` }),
+        },
+        signal: end.signal,
+        redirect: 'error',
       })
-      asked.end(body)
-    })
-  }
-
-  #wait(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.setTimer(delayMs, resolve)
-    })
+      return { status: response.status, text: await textOf(response) }
+    } catch (error) {
+      throw new RpcFailure('unreachable', errorText(error instanceof TypeError ? error.cause : error))
+    } finally {
+      timer.cancel()
+      signal?.removeEventListener('abort', abort)
+    }
   }
 }
 
-async function bodyOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of response) {
-    const part = Buffer.from(chunk)
-    bytes += part.length
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
     if (bytes > ANSWER_BYTES_MAX) throw new Error('its answer is too long')
-    chunks.push(part)
+    chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return 'code' in error && typeof error.code === 'string' && error.message === ''
-    ? error.code
-    : error.message
-}
-
-function membersOf(text: string): { readonly result?: unknown; readonly error?: unknown } {
+function membersOf(text: string): JsonObject {
   try {
-    const value = parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
+    return objectOf(parse(text))
   } catch {
     return {}
   }
@@ -365,8 +289,6 @@ function membersOf(text: string): { readonly result?: unknown; readonly error?: 
 
 /** Some errors are objects of JSON-RPC, others are texts. */
 function messageOf(error: unknown): string {
-  if (typeof error === 'string') return error
-  const message =
-    typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined
+  const message = isObject(error) ? error['message'] : error
   return typeof message === 'string' ? message : 'no reason given'
 }

@@ -18,7 +18,7 @@ import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
 import { confinedVariable } from '../contracts/sandbox-config.js'
-import type { LoginVariable, StdioServerConfig } from '../contracts/server-config.js'
+import type { LoginVariable, ProcessSandbox, StdioServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess, Upstream } from '../contracts/upstream.js'
 
 /** Values of variables, by their names. */
@@ -66,12 +66,19 @@ function confined(config: StdioServerConfig): StdioServerConfig {
   if (sandbox === undefined) return config
   const policy = write({ ...sandbox, cwd })
   const program = join(programFolder, 'sandbox.js')
+  const variables = isInstaller(command, args) ? { ...npmVariables(sandbox), ...env } : env
   return {
     ...config,
-    env: { [confinedVariable]: write(env) },
+    env: { [confinedVariable]: write(variables) },
     command: process.execPath,
     args: [program, 'exec', '--policy', policy, '--', command, ...args],
   }
+}
+
+/** npm takes more than a minute to give up a registry without a network, and asks it at every start in spite of its cache. */
+function npmVariables({ network }: ProcessSandbox): Readonly<Record<string, string>> {
+  if (network === 'host') return {}
+  return network === 'none' ? { npm_config_offline: 'true' } : { npm_config_prefer_offline: 'true' }
 }
 
 /** The program is started when one of its logins is made. */

@@ -99,13 +99,14 @@ export class FakeMicrosandbox {
     }
   }
 
-  /** It knows `name=value`, a name, and mistakes. */
+  /** It knows `name=value`, a name, a warning, and mistakes. */
   #run(sandbox: string, params: unknown): unknown[] {
     const names = this.running.get(sandbox) ?? new Map<string, string>()
     const code = String(at(params, 'code'))
     const [, name, value] = /^(\w+)=(.*)$/.exec(code) ?? []
     if (name !== undefined) names.set(name, value ?? '')
     if (name !== undefined) return []
+    if (code === 'warn') return [{ stream: 'stderr', text: '<stdin>:1: DeprecationWarning: it is old' }]
     const found = names.get(code)
     const error = { stream: 'stderr', text: `NameError: name '${code}' is not defined` }
     return [found === undefined ? error : { stream: 'stdout', text: found }]
