@@ -12,15 +12,19 @@ import process from 'node:process'
 import { Duplex } from 'node:stream'
 import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
-import { Egress } from './egress/egress.js'
-import { PROXY_PORT, proxyVariables } from './egress/proxy-variables.js'
+import { Egress, PROXY_PORT, proxyVariables } from './egress/egress.js'
 import { exitCodeOf } from './exit-code.js'
 import { findProgram } from './host-program.js'
 import { type PolicyMounts, openPath, policyMounts } from './policy-mounts.js'
 import { covers, realPlace } from '../runtime/places.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
-import { confinement, optionBytes, procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
-import { firstProcess } from './runtimes/bubblewrap/first-process.js'
+import {
+  confinement,
+  firstProcess,
+  optionBytes,
+  procMounts,
+  systemMounts,
+} from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'

@@ -9,11 +9,11 @@ import { programFolder } from '../folder.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { SandboxNetwork, SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
-import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
+import { BubblewrapDriver } from './runtimes/bubblewrap/bubblewrap.js'
 import { type HostIdentity, hostIdentity } from './runtimes/identities.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
-import { ContainerRuntime, type TemplateImage } from './runtimes/container/container.js'
-import { SessionHost } from './runtimes/session-host.js'
+import { ContainerDriver, type TemplateImage } from './runtimes/container/container.js'
+import { HostRuntime, type MachineDriver } from './runtimes/host-runtime.js'
 import { StateFolder } from './state-folder.js'
 
 /** The settings from which runtimes are made; absent ones have their defaults. */
@@ -104,18 +104,20 @@ function makeRuntime(
   runAs: HostIdentity | undefined,
 ): SandboxRuntime {
   const { runtime, log, stateFolder, programFolder: program = programFolder, programs = [] } = around
-  const host = new SessionHost(
-    runtime,
-    new StateFolder(stateFolder ?? defaultStateFolder(), runtime, programs),
-    runAs,
-  )
+  const onHost = (driver: MachineDriver): SandboxRuntime =>
+    new HostRuntime(
+      driver,
+      runtime,
+      new StateFolder(stateFolder ?? defaultStateFolder(), runtime, programs),
+      runAs,
+    )
   switch (id) {
     case 'microsandbox-server':
       return new MicrosandboxServerRuntime(around.serverUrl, around.apiKey, runtime, log)
     case 'bubblewrap':
-      return new BubblewrapRuntime(runtime, log, host, join(program, 'sandbox/guest/agent.js'), programs)
+      return onHost(new BubblewrapDriver(runtime, log, join(program, 'sandbox/guest/agent.js'), programs))
     case 'container':
-      return new ContainerRuntime(runtime, host, around.templates ?? [], programs)
+      return onHost(new ContainerDriver(runtime, around.templates ?? [], programs))
   }
 }
 

@@ -7,11 +7,19 @@ import { setMaxListeners } from 'node:events'
 import { type Clock, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './artifacts.js'
 import { exitCodeOf } from './exit-code.js'
-import type { CallOutput } from './call-output.js'
-import { type SandboxError, executionFailed, resourceLimit } from './errors.js'
-import type { Repl } from './repl.js'
-import type { Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
-import type { SessionMachine, SessionRunner } from './session-machine.js'
+import { CallOutput, OutputFile } from './call-output.js'
+import { SandboxError, configurationError, creationFailed, executionFailed, resourceLimit } from './errors.js'
+import { Repl, startInterpreter } from './repl.js'
+import {
+  type Evaluator,
+  type GuestExit,
+  type GuestProcess,
+  type Machine,
+  type MachineSpec,
+  MachineStartError,
+  type SandboxRuntime,
+} from './runtime.js'
+import { errorText } from '../text/error-text.js'
 import { type MachineUse, programEnd } from './small-run.js'
 import { Turns } from './turns.js'
 import { type Endable, runWatched, withEither } from './watched-run.js'
@@ -55,8 +63,16 @@ export type SessionState = 'creating' | 'ready' | 'processing' | 'error' | 'stop
 export class SandboxSession {
   readonly facts: SessionFacts
   lastAccessedMs: number
-  readonly #machine: SessionMachine
+  readonly #sandbox: SandboxRuntime
+  readonly #spec: MachineSpec
+  readonly #outputBytesMax: number
   readonly #clock: Clock
+  /** The machine of the session, which the first call starts, and the first one after its end again. */
+  #machine: Promise<SessionRunner> | undefined
+  #repl: Repl | undefined
+  #outputFiles = 0
+  /** Whether variables were lost and no result has reported that yet. */
+  #hasLost = false
   readonly #failures: CallFailures
   readonly #code = new Turns(1, QUEUE_MAX)
   readonly #commands = new Turns(COMMANDS_MAX, QUEUE_MAX)
@@ -65,10 +81,18 @@ export class SandboxSession {
   #state: 'creating' | 'ready' | 'error' = 'creating'
   #calls = 0
 
-  constructor(facts: SessionFacts, machine: SessionMachine, clock: Clock) {
+  constructor(
+    facts: SessionFacts,
+    sandbox: SandboxRuntime,
+    spec: MachineSpec,
+    outputBytesMax: number,
+    clock: Clock,
+  ) {
     this.facts = facts
     this.lastAccessedMs = facts.createdAtMs
-    this.#machine = machine
+    this.#sandbox = sandbox
+    this.#spec = spec
+    this.#outputBytesMax = outputBytesMax
     this.#clock = clock
     // As many calls as the queues take wait for it at the same time.
     setMaxListeners(0, this.#stopping.signal)
@@ -91,7 +115,7 @@ export class SandboxSession {
       const own = { ...terms, signal }
       const machine = await this.#started('Code')
       if (machine.kind === 'evaluator') return this.#evaluate('Code', machine, { code }, own)
-      return this.#interpret(machine, this.#machine.repl(machine), code, own)
+      return this.#interpret(machine, code, own)
     })
   }
 
@@ -117,7 +141,9 @@ export class SandboxSession {
   /** Ends all programs of the session, and removes its files; running calls fail with that reason. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await this.#machine.discard()
+    const machine = await this.#machine?.catch(() => undefined)
+    await machine?.stop()
+    await this.#sandbox.discard(this.#spec.sessionId)
   }
 
   #inTurn<T>(
@@ -155,7 +181,8 @@ export class SandboxSession {
   async #started(called: Called): Promise<SessionRunner> {
     if (this.#stopping.signal.aborted) throw this.#failures.cancelled(called)
     try {
-      const machine = await this.#machine.get()
+      this.#machine ??= this.#start()
+      const machine = await this.#machine
       this.#state = 'ready'
       return machine
     } catch (error) {
@@ -164,7 +191,44 @@ export class SandboxSession {
     }
   }
 
-  async #interpret(machine: Machine, repl: Repl, code: string, terms: CallTerms): Promise<CallResult> {
+  #start(): Promise<SessionRunner> {
+    const starting = this.#sandbox.start(this.#spec).catch((error: unknown) => {
+      throw startFailure(error, { runtime: this.#sandbox.id, language: this.#spec.language })
+    })
+    const forget = (): void => {
+      if (this.#machine !== starting) return
+      this.#machine = undefined
+      this.#repl = undefined
+    }
+    void starting.then(async ({ ended }) => {
+      await ended
+      this.#hasLost = true
+      forget()
+    }, forget)
+    return starting
+  }
+
+  /** The running interpreter with its variables, or a new one. */
+  #interpreter(machine: Machine): Repl {
+    if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
+    const repl = new Repl(startInterpreter(this.#spec.language, machine), () => this.#output(machine))
+    this.#repl = repl
+    void repl.ended.then(() => {
+      this.#hasLost = true
+    })
+    return repl
+  }
+
+  #output(machine: SessionRunner): CallOutput {
+    if (machine.kind !== 'machine') return new CallOutput(this.#outputBytesMax)
+    return new CallOutput(this.#outputBytesMax, (stream) => {
+      const name = `${++this.#outputFiles}${stream === 'stdout' ? '' : '.err'}`
+      return new OutputFile(machine, name, this.#clock)
+    })
+  }
+
+  async #interpret(machine: Machine, code: string, terms: CallTerms): Promise<CallResult> {
+    const repl = this.#interpreter(machine)
     const output = withListener(repl.output, terms)
     const end = await this.#watched(
       'Code',
@@ -182,7 +246,7 @@ export class SandboxSession {
 
   async #execute(machine: Machine, started: GuestProcess, terms: CallTerms): Promise<CallResult> {
     const clock = this.#clock
-    const output = withListener(this.#machine.output(machine), terms)
+    const output = withListener(this.#output(machine), terms)
     started.stdin.on('error', () => undefined).end()
     output.drain('stdout', started.stdout)
     output.drain('stderr', started.stderr)
@@ -210,7 +274,7 @@ export class SandboxSession {
     terms: CallTerms,
   ): Promise<CallResult> {
     const giveUp = new AbortController()
-    const output = withListener(this.#machine.output(evaluator), terms)
+    const output = withListener(this.#output(evaluator), terms)
     const what = {
       interrupt: () => {
         giveUp.abort()
@@ -253,8 +317,20 @@ export class SandboxSession {
     { stdout, stderr, isCut }: CallOutput,
     end: Pick<CallResult, 'isSuccess' | 'exitCode' | 'artifacts'>,
   ): CallResult {
-    return { ...end, stdout, stderr, isCut, isRestarted: this.#machine.takeLoss() }
+    const isRestarted = this.#hasLost
+    this.#hasLost = false
+    return { ...end, stdout, stderr, isCut, isRestarted }
   }
+}
+
+/** Runs the calls of a session: a machine on this host, or an evaluator on another service. */
+type SessionRunner = Machine | Evaluator
+
+function startFailure(error: unknown, context: Readonly<Record<string, unknown>>): SandboxError {
+  if (error instanceof SandboxError) return error
+  return error instanceof MachineStartError && error.isConfiguration
+    ? configurationError(errorText(error), context)
+    : creationFailed(errorText(error), context)
 }
 
 function withListener(output: CallOutput, { onOutput }: CallTerms): CallOutput {

@@ -9,9 +9,8 @@ import {
   sandboxFlavors,
 } from '../upstream/contracts/sandbox-config.js'
 import { resourceLimit, templateMismatch, wrongArgument } from './errors.js'
-import type { SandboxRuntime } from './runtime.js'
+import type { MachineSpec, SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
-import { SessionMachine } from './session-machine.js'
 
 export interface SessionRequest {
   readonly owner: string
@@ -108,19 +107,20 @@ export class Sessions {
     this.#makeRoom(memoryMiB, owner)
     const createdAtMs = runtime.wallNow()
     const facts = { id: id ?? randomUUID(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
-    const session = new SandboxSession(facts, this.#machine(template, flavor, facts.id), runtime)
+    const spec = this.#specOf(template, flavor, facts.id)
+    const session = new SandboxSession(facts, this.#sandbox, spec, settings.outputBytesMax, runtime)
     this.#sessions.set(keyOf(facts.id, owner), session)
     return session
   }
 
   /** The random id keeps a new session of the same name from the files of an earlier one. */
-  #machine(
+  #specOf(
     { language, interpreter, image, env }: SandboxTemplate,
     flavor: SandboxFlavor,
     sessionName: string,
-  ): SessionMachine {
-    const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = this.#settings
-    const spec = {
+  ): MachineSpec {
+    const { volumes, network, machineStartTimeoutMs: startTimeoutMs } = this.#settings
+    return {
       sessionId: randomUUID(),
       sessionName,
       language,
@@ -132,7 +132,6 @@ export class Sessions {
       network,
       startTimeoutMs,
     }
-    return new SessionMachine(this.#sandbox, spec, this.#runtime, outputBytesMax)
   }
 
   #makeRoom(memoryMiB: number, owner: string): void {

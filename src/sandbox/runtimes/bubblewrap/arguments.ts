@@ -4,8 +4,9 @@
 
 import { Buffer } from 'node:buffer'
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import type { Readable } from 'node:stream'
 import { PIPES_PATH } from '../../agent-messages.js'
-import { WORKSPACE, temporaryBytes } from '../session-host.js'
+import { WORKSPACE, temporaryBytes } from '../host-runtime.js'
 import type { MachineSpec } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
 
@@ -152,4 +153,17 @@ function own({ sessionFolder, pipesFolder, memoryMiB, volumes }: BwrapTerms): st
     ['--remount-ro', '/dev', '--remount-ro', '/'],
     ['--chdir', WORKSPACE],
   ].flat()
+}
+
+/** The number on the host of the first process inside, which bwrap writes to the descriptor of `--info-fd` as soon as it exists. */
+export function firstProcess(info: Readable | undefined): Promise<number> {
+  return new Promise((resolve) => {
+    let said = ''
+    info?.on('error', () => undefined)
+    info?.on('data', (chunk: Buffer) => {
+      said += chunk.toString('latin1')
+      const [, pid] = /"child-pid":\s*(\d+)/.exec(said) ?? []
+      if (pid !== undefined) resolve(Number(pid))
+    })
+  })
 }

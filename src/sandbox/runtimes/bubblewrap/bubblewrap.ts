@@ -5,91 +5,51 @@ import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import type { LogSink, Runtime } from '../../../runtime/runtime.js'
 import { type ProgramOutput, findProgram, programOutput, systemEnvironment } from '../../host-program.js'
-import {
-  type Machine,
-  type MachineSpec,
-  MachineStartError,
-  type RuntimeProbe,
-  type SandboxRuntime,
-} from '../../runtime.js'
+import { type Machine, type MachineSpec, MachineStartError, type RuntimeProbe } from '../../runtime.js'
 import { findInterpreter } from './guest-interpreter.js'
 import type { HostIdentity } from '../identities.js'
-import type { SessionHost } from '../session-host.js'
+import type { MachineDriver, MachinePlace } from '../host-runtime.js'
 import { type BubblewrapHost, startMachine } from './machine.js'
 import { findScopes } from './scope.js'
 import { processors } from './seccomp.js'
 
-export class BubblewrapRuntime implements SandboxRuntime {
+export class BubblewrapDriver implements MachineDriver {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'
   readonly networks = ['none', 'allow', 'host'] as const
   readonly #runtime: Runtime
   readonly #log: LogSink
-  readonly #host: SessionHost
   readonly #agentFile: string
   readonly #programs: readonly string[]
   #findings: Promise<BubblewrapFindings> | undefined
 
   /** `agentFile` is the bundle of the agent, and `programs` are folders of programs besides those of the system. */
-  constructor(
-    runtime: Runtime,
-    log: LogSink,
-    host: SessionHost,
-    agentFile: string,
-    programs: readonly string[],
-  ) {
+  constructor(runtime: Runtime, log: LogSink, agentFile: string, programs: readonly string[]) {
     this.#runtime = runtime
     this.#log = log
-    this.#host = host
     this.#agentFile = agentFile
     this.#programs = programs
   }
 
-  async probe(): Promise<RuntimeProbe> {
-    return (await this.#found()).probe
+  async probe(identity: HostIdentity | undefined): Promise<RuntimeProbe> {
+    this.#findings ??= probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity, this.#programs)
+    return (await this.#findings).probe
   }
 
-  async start(spec: MachineSpec): Promise<Machine> {
-    const { probe, host } = await this.#found()
+  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<Machine> {
+    const { probe, host } = (await this.#findings) ?? unusable('it was not probed', 'probe it')
     if (host === undefined)
       throw new MachineStartError(
         probe.kind === 'unusable' ? `${probe.why}; ${probe.remedy}` : 'bubblewrap cannot be used',
       )
-    const [runtime, log, disk] = [this.#runtime, this.#log, this.#host.disk]
+    const [runtime, log] = [this.#runtime, this.#log]
     const interpreter = findInterpreter(spec, this.#programs)
-    const place = await this.#host.prepare(spec)
-    const machine = await startMachine({
-      runtime,
-      log,
-      host,
-      disk,
-      spec,
-      place,
-      interpreter,
-      name: scopeName(),
-    })
-    this.#host.add(machine, spec.sessionId)
-    return machine
+    const place = await prepare()
+    return startMachine({ runtime, log, host, spec, place, interpreter, name: scopeName() })
   }
 
-  async discard(sessionId: string): Promise<void> {
-    await this.#host.discard(sessionId)
-  }
-
-  /** Removes the folders of dead services; their machines and scopes have ended with them. */
-  async sweep(): Promise<void> {
-    await this.#host.folder.sweep()
-  }
-
-  async close(): Promise<void> {
-    await this.#host.close()
-  }
-
-  #found(): Promise<BubblewrapFindings> {
-    const identity = this.#host.identities.of('')
-    this.#findings ??= probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity, this.#programs)
-    return this.#findings
-  }
+  /** Machines and scopes of dead services have ended with them. */
+  async removeRemains(): Promise<void> {}
 }
 
 /** Programs inside see the name, so it carries no fact of the service. */

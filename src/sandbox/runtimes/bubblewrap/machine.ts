@@ -10,8 +10,7 @@ import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { WAY_OUT } from '../../agent-messages.js'
-import { Egress } from '../../egress/egress.js'
-import { PROXY_PORT, proxyVariables } from '../../egress/proxy-variables.js'
+import { Egress, PROXY_PORT, proxyVariables } from '../../egress/egress.js'
 import {
   type GuestCommand,
   type GuestExit,
@@ -21,16 +20,21 @@ import {
   type MachineSpec,
   MachineStartError,
 } from '../../runtime.js'
-import type { DiskWatch } from '../disk-watch.js'
-import { type MachinePlace, WORKSPACE } from '../session-host.js'
-import { AgentLink } from './agent-link.js'
-import { AGENT_PATH, FIRST_PATH, bwrapArguments, descriptors, guestFiles, optionBytes } from './arguments.js'
+import { type MachinePlace, WORKSPACE } from '../host-runtime.js'
+import { AgentLink, OutputRate } from './agent-link.js'
+import {
+  AGENT_PATH,
+  FIRST_PATH,
+  bwrapArguments,
+  descriptors,
+  firstProcess,
+  guestFiles,
+  optionBytes,
+} from './arguments.js'
 import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
-import { OutputRate } from './output-rate.js'
 import { MachinePipes } from './pipes.js'
 import { StderrHead } from '../../host-program.js'
 import { OWN_PROCESSES, MemoryKills, type Scopes, groupOf, scopeCommand } from './scope.js'
-import { firstProcess } from './first-process.js'
 import { type ProcessorCalls, seccompFilter } from './seccomp.js'
 import { errorText } from '../../../text/error-text.js'
 
@@ -54,7 +58,6 @@ interface StartTerms {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly host: BubblewrapHost
-  readonly disk: DiskWatch
   readonly spec: MachineSpec
   readonly place: MachinePlace
   readonly interpreter: GuestInterpreter
@@ -138,9 +141,9 @@ export class BubblewrapMachine implements Machine {
 
   /** Programs inside cannot change the root of a machine, so paths below it lead to its own folders. */
   #watchDisk(): () => void {
-    const { disk, place, spec } = this.#terms
+    const { place, spec } = this.#terms
     const root = `/proc/${this.#first}/root`
-    return disk.add({
+    return place.disk.add({
       folder: place.folder,
       diskGiB: spec.flavor.diskGiB,
       heldBytes: place.heldBytes,

@@ -17,8 +17,7 @@ import type {
   MachineSpec,
   MachineVolume,
 } from '../../runtime.js'
-import type { DiskWatch } from '../disk-watch.js'
-import { type MachinePlace, WORKSPACE, temporaryBytes } from '../session-host.js'
+import { type MachinePlace, WORKSPACE, temporaryBytes } from '../host-runtime.js'
 import type { ContainerEngine } from './container-engine.js'
 
 /** The first program ends with its stdin; after this time the service asks the engine to remove the container. */
@@ -44,19 +43,13 @@ export class ContainerMachine implements Machine {
   #full: string | undefined
 
   /** `child` is the command that runs the container. */
-  constructor(
-    runtime: Runtime,
-    disk: DiskWatch,
-    engine: ContainerEngine,
-    child: Child,
-    terms: ContainerTerms,
-  ) {
+  constructor(runtime: Runtime, engine: ContainerEngine, child: Child, terms: ContainerTerms) {
     this.#runtime = runtime
     this.#engine = engine
     this.#child = child
     this.#terms = terms
     this.interpreter = [interpreters[terms.spec.language]]
-    this.#unwatch = this.#watchDisk(disk)
+    this.#unwatch = this.#watchDisk()
     this.ended = child.exited.then(() => this.#finish())
   }
 
@@ -98,9 +91,9 @@ export class ContainerMachine implements Machine {
       : { reason: 'died', message: 'its container has ended' }
   }
 
-  #watchDisk(disk: DiskWatch): () => void {
+  #watchDisk(): () => void {
     const { place, spec } = this.#terms
-    return disk.add({
+    return place.disk.add({
       folder: place.folder,
       diskGiB: spec.flavor.diskGiB,
       heldBytes: place.heldBytes,
@@ -177,8 +170,6 @@ const FIRST = 'exec 3<&0; cat <&3 >/dev/null & exec 3<&-; echo ready; wait'
 
 export interface ContainerTerms {
   readonly name: string
-  /** The service to which the container belongs. */
-  readonly owner: string
   readonly image: string
   readonly place: MachinePlace
   /** Whether the engine is rootless Podman, which maps users to different numbers. */
@@ -187,10 +178,10 @@ export interface ContainerTerms {
 }
 
 export function runArguments(terms: ContainerTerms): string[] {
-  const { name, owner, image, place, keepsUser, spec } = terms
+  const { name, image, place, keepsUser, spec } = terms
   const { uid, gid } = place.identity ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 }
   return [
-    ['run', '--rm', '--interactive', '--pull', 'never', '--name', name, '--label', `${LABEL}=${owner}`],
+    ['run', '--rm', '--interactive', '--pull', 'never', '--name', name, '--label', `${LABEL}=${place.owner}`],
     [
       '--hostname',
       'sandbox',

@@ -9,32 +9,24 @@ import {
   MachineStartError,
   type RuntimeProbe,
   type SandboxLanguage,
-  type SandboxRuntime,
 } from '../../runtime.js'
-import type { SessionHost } from '../session-host.js'
+import type { MachineDriver, MachinePlace } from '../host-runtime.js'
 import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
 import { ContainerMachine, LABEL, runArguments } from './container-machine.js'
 
-export class ContainerRuntime implements SandboxRuntime {
+export class ContainerDriver implements MachineDriver {
   readonly id = 'container'
   readonly isolation = 'container'
   readonly networks = ['none', 'host'] as const
   readonly #runtime: Runtime
-  readonly #host: SessionHost
   readonly #templates: readonly TemplateImage[]
   readonly #programs: readonly string[]
   #engine: Promise<ContainerEngine | string> | undefined
   #starts = 0
 
   /** `programs` are folders of programs besides those of the system. */
-  constructor(
-    runtime: Runtime,
-    host: SessionHost,
-    templates: readonly TemplateImage[],
-    programs: readonly string[],
-  ) {
+  constructor(runtime: Runtime, templates: readonly TemplateImage[], programs: readonly string[]) {
     this.#runtime = runtime
-    this.#host = host
     this.#templates = templates
     this.#programs = programs
   }
@@ -50,7 +42,7 @@ export class ContainerRuntime implements SandboxRuntime {
     return { kind: 'unusable', why, remedy: `fetch one: ${engine.kind} pull ${images[0] ?? ''}` }
   }
 
-  async start(spec: MachineSpec): Promise<Machine> {
+  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<Machine> {
     const engine = await this.#found()
     if (typeof engine === 'string') throw new MachineStartError(engine)
     if (spec.interpreter !== undefined)
@@ -62,38 +54,28 @@ export class ContainerRuntime implements SandboxRuntime {
       throw new MachineStartError(
         `the image ${image} is not there: ${engine.kind} pull ${image}, or set image in the template`,
       )
-    const machine = await this.#started(engine, image, spec)
-    this.#host.add(machine, spec.sessionId)
-    return machine
-  }
-
-  async discard(sessionId: string): Promise<void> {
-    await this.#host.discard(sessionId)
+    return this.#started(engine, image, spec, await prepare())
   }
 
   /** Removes containers of dead owners that left folders on this host; services on other hosts may use the same engine. */
-  async sweep(): Promise<void> {
-    const dead = new Set(await this.#host.folder.dead())
+  async removeRemains(owners: ReadonlySet<string>): Promise<void> {
     const engine = await this.#found()
-    if (dead.size > 0 && typeof engine !== 'string') {
-      const listed = await engine.ask(['ps', '--all', '--filter', `label=${LABEL}`, '--format', '{{.Names}}'])
-      for (const name of listed.stdout.split('\n')) {
-        const [, owner] = /^mcps-sandbox-([\da-f]{16})-\d+$/.exec(name.trim()) ?? []
-        if (owner !== undefined && dead.has(owner)) await engine.ask(['rm', '--force', name.trim()])
-      }
+    if (owners.size === 0 || typeof engine === 'string') return
+    const listed = await engine.ask(['ps', '--all', '--filter', `label=${LABEL}`, '--format', '{{.Names}}'])
+    for (const name of listed.stdout.split('\n').map((line) => line.trim())) {
+      const [, owner] = /^mcps-sandbox-([\da-f]{16})-\d+$/.exec(name) ?? []
+      if (owner !== undefined && owners.has(owner)) await engine.ask(['rm', '--force', name])
     }
-    await this.#host.folder.sweep()
   }
 
-  async close(): Promise<void> {
-    await this.#host.close()
-  }
-
-  async #started(engine: ContainerEngine, image: string, spec: MachineSpec): Promise<ContainerMachine> {
-    const place = await this.#host.prepare(spec)
-    const owner = this.#host.folder.name
-    const name = `${LABEL}-${owner}-${++this.#starts}`
-    const terms = { name, owner, image, place, keepsUser: engine.keepsUser, spec }
+  async #started(
+    engine: ContainerEngine,
+    image: string,
+    spec: MachineSpec,
+    place: MachinePlace,
+  ): Promise<ContainerMachine> {
+    const name = `${LABEL}-${place.owner}-${++this.#starts}`
+    const terms = { name, image, place, keepsUser: engine.keepsUser, spec }
     const child = engine.spawn(runArguments(terms), {})
     child.stdin.on('error', () => undefined)
     const stderr = new StderrHead(child.stderr)
@@ -102,7 +84,7 @@ export class ContainerRuntime implements SandboxRuntime {
       spec.startTimeoutMs,
       this.#runtime,
     )
-    const machine = new ContainerMachine(this.#runtime, this.#host.disk, engine, child, terms)
+    const machine = new ContainerMachine(this.#runtime, engine, child, terms)
     if (isReady === true) return machine
     await machine.stop()
     if (isReady === undefined) throw new MachineStartError(`it took longer than ${spec.startTimeoutMs} ms`)

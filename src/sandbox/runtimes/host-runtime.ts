@@ -1,0 +1,118 @@
+// The runtime of sessions on this host, and what their machines need: folders, users, volumes, and a watch on the disk.
+//
+// A driver isolates the machines in one way: bubblewrap, or a container.
+
+import process from 'node:process'
+import type { Runtime } from '../../runtime/runtime.js'
+import type { SandboxNetwork } from '../../upstream/contracts/sandbox-config.js'
+import type { Machine, MachineSpec, RuntimeProbe, SandboxIsolation, SandboxRuntime } from '../runtime.js'
+import type { StateFolder } from '../state-folder.js'
+import { type OpenVolume, Volumes } from '../volumes.js'
+import { DiskWatch } from './disk-watch.js'
+import { type HostIdentity, Identities } from './identities.js'
+
+/** The folder of the session, as programs inside see it. */
+export const WORKSPACE = '/workspace'
+
+const MiB = 1024 * 1024
+
+/** The most bytes that the folders in memory of a machine may take. */
+export function temporaryBytes(memoryMiB: number): number {
+  return Math.floor(memoryMiB / 4) * MiB
+}
+
+/** What the next machine of a session gets of the host. */
+export interface MachinePlace {
+  /** The folder of the session, on the host. */
+  readonly folder: string
+  /** Bytes in the folder before the machine started. */
+  readonly heldBytes: number
+  /** Undefined means the user of the service. */
+  readonly identity: HostIdentity | undefined
+  readonly volumes: readonly OpenVolume[]
+  readonly disk: DiskWatch
+  /** The name of the service among all that keep their files in the same folder. */
+  readonly owner: string
+}
+
+/** One way to isolate the machines of sessions. */
+export interface MachineDriver {
+  readonly id: string
+  readonly isolation: SandboxIsolation
+  readonly networks: readonly SandboxNetwork['kind'][]
+  /** `identity` is the user of a machine, when it is not that of this process. */
+  probe(identity: HostIdentity | undefined): Promise<RuntimeProbe>
+  /** Calls `prepare` once nothing else can keep the machine from its start. @throws MachineStartError */
+  start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<Machine>
+  /** Removes what services that were killed have left, beside their folders. */
+  removeRemains(owners: ReadonlySet<string>): Promise<void>
+}
+
+export class HostRuntime implements SandboxRuntime {
+  readonly id: string
+  readonly isolation: SandboxIsolation
+  readonly networks: readonly SandboxNetwork['kind'][]
+  readonly #driver: MachineDriver
+  readonly #folder: StateFolder
+  readonly #identities: Identities
+  readonly #disk: DiskWatch
+  readonly #volumes: Volumes
+  /** Running machines with their sessions. */
+  readonly #machines = new Map<Machine, string>()
+
+  /** `runAs` is the user of all machines, when the service runs as root. */
+  constructor(driver: MachineDriver, runtime: Runtime, folder: StateFolder, runAs: HostIdentity | undefined) {
+    this.id = driver.id
+    this.isolation = driver.isolation
+    this.networks = driver.networks
+    this.#driver = driver
+    this.#folder = folder
+    this.#identities = new Identities(process.getuid?.() === 0, runAs, runtime)
+    this.#disk = new DiskWatch(runtime)
+    this.#volumes = new Volumes(runtime, folder, runAs)
+  }
+
+  probe(): Promise<RuntimeProbe> {
+    return this.#driver.probe(this.#identities.of(''))
+  }
+
+  async start(spec: MachineSpec): Promise<Machine> {
+    const { sessionId } = spec
+    const machine = await this.#driver.start(spec, () => this.#prepare(spec))
+    this.#machines.set(machine, sessionId)
+    void machine.ended.then(() => this.#machines.delete(machine))
+    return machine
+  }
+
+  /** Stops the machine first: a running program could create files during their removal. */
+  async discard(sessionId: string): Promise<void> {
+    await this.#stop((session) => session === sessionId)
+    await this.#folder.discard(sessionId)
+    this.#identities.forget(sessionId)
+  }
+
+  async sweep(): Promise<void> {
+    await this.#driver.removeRemains(new Set(await this.#folder.dead()))
+    await this.#folder.sweep()
+  }
+
+  async close(): Promise<void> {
+    await this.#stop(() => true)
+    this.#volumes.close()
+    await this.#folder.close()
+  }
+
+  /** @throws MachineStartError */
+  async #prepare({ sessionId, volumes }: MachineSpec): Promise<MachinePlace> {
+    const opened = await this.#volumes.of(volumes)
+    const identity = this.#identities.of(sessionId)
+    const folder = await this.#folder.session(sessionId, identity)
+    const [disk, owner] = [this.#disk, this.#folder.name]
+    return { folder, heldBytes: await disk.held(folder), identity, volumes: opened, disk, owner }
+  }
+
+  async #stop(isMeant: (sessionId: string) => boolean): Promise<void> {
+    const meant = [...this.#machines].filter(([, sessionId]) => isMeant(sessionId))
+    await Promise.all(meant.map(([machine]) => machine.stop()))
+  }
+}
