@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { setMaxListeners } from 'node:events'
 import { type Clock, within } from '../runtime/deadline.js'
-import { type Artifact, Artifacts } from './artifacts.js'
+import { type Artifact, Artifacts } from './files.js'
 import { exitCodeOf } from './exit-code.js'
 import { CallOutput, OutputFile } from './call-output.js'
 import { SandboxError, configurationError, creationFailed, executionFailed, resourceLimit } from './errors.js'
@@ -20,9 +20,7 @@ import {
   type SandboxRuntime,
 } from './runtime.js'
 import { errorText } from '../text/error-text.js'
-import { type MachineUse, programEnd } from './small-run.js'
-import { Turns } from './turns.js'
-import { type Endable, runWatched, withEither } from './watched-run.js'
+import { type Endable, type MachineUse, Turns, programEnd, runWatched, withEither } from './runs.js'
 
 const QUEUE_MAX = 16
 const COMMANDS_MAX = 4
@@ -73,7 +71,6 @@ export class SandboxSession {
   #outputFiles = 0
   /** Whether variables were lost and no result has reported that yet. */
   #hasLost = false
-  readonly #failures: CallFailures
   readonly #code = new Turns(1, QUEUE_MAX)
   readonly #commands = new Turns(COMMANDS_MAX, QUEUE_MAX)
   readonly #stopping = new AbortController()
@@ -96,7 +93,6 @@ export class SandboxSession {
     this.#clock = clock
     // As many calls as the queues take wait for it at the same time.
     setMaxListeners(0, this.#stopping.signal)
-    this.#failures = new CallFailures(facts.id, this.#stopping.signal, clock)
   }
 
   /** Whether no call runs in the session. */
@@ -162,7 +158,7 @@ export class SandboxSession {
           'Wait for the calls of this session',
         )
       return done.catch((error: unknown) => {
-        throw error === signal.reason ? this.#failures.cancelled(called) : error
+        throw error === signal.reason ? this.#cancelled(called) : error
       })
     }
     return this.#counted(() => withEither(cancelled, this.#stopping.signal, inTurn))
@@ -179,7 +175,7 @@ export class SandboxSession {
 
   /** A stopped session must not start a machine again, because no list of sessions would contain it. */
   async #started(called: Called): Promise<SessionRunner> {
-    if (this.#stopping.signal.aborted) throw this.#failures.cancelled(called)
+    if (this.#stopping.signal.aborted) throw this.#cancelled(called)
     try {
       this.#machine ??= this.#start()
       const machine = await this.#machine
@@ -238,7 +234,7 @@ export class SandboxSession {
       terms,
       (late) => (late?.kind === 'done' ? 'variables' : 'files'),
     )
-    if (end.kind === 'gone') throw await this.#failures.gone('Code', machine, end.exit, output)
+    if (end.kind === 'gone') throw await this.#gone('Code', machine, end.exit, output)
     const { isSuccess, hasArtifacts } = end
     const artifacts = hasArtifacts ? await this.#artifacts.look({ machine, clock: this.#clock }) : []
     return this.#result(output, { isSuccess, exitCode: isSuccess ? 0 : 1, artifacts })
@@ -260,7 +256,7 @@ export class SandboxSession {
       () => undefined,
     )
     if (exit.failure !== undefined || exit.limit !== undefined)
-      throw await this.#failures.gone('Command', machine, exit, output)
+      throw await this.#gone('Command', machine, exit, output)
     const exitCode = exitCodeOf(exit.code, exit.signal)
     const artifacts = await this.#artifacts.look({ machine, clock })
     return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts })
@@ -290,7 +286,7 @@ export class SandboxSession {
       await evaluator.stop()
     })
     const value = await this.#watched(called, ended, output, what, terms, () => 'nothing')
-    if (value === undefined) throw this.#failures.cancelled(called)
+    if (value === undefined) throw this.#cancelled(called)
     const { stdout, stderr, exitCode } = value
     output.push('stdout', Buffer.from(stdout))
     output.push('stderr', Buffer.from(stderr))
@@ -308,8 +304,8 @@ export class SandboxSession {
   ): Promise<T> {
     const { kind, value } = await runWatched(run, what, { timeoutMs, signal, clock: this.#clock })
     await output.end()
-    if (kind === 'cancelled') throw this.#failures.cancelled(called)
-    if (kind === 'timeout') throw this.#failures.timedOut(called, timeoutMs, output, keptOf(value))
+    if (kind === 'cancelled') throw this.#cancelled(called)
+    if (kind === 'timeout') throw this.#timedOut(called, timeoutMs, output, keptOf(value))
     return value
   }
 
@@ -320,6 +316,42 @@ export class SandboxSession {
     const isRestarted = this.#hasLost
     this.#hasLost = false
     return { ...end, stdout, stderr, isCut, isRestarted }
+  }
+
+  #cancelled(called: Called): SandboxError {
+    const why = this.#stopping.signal.aborted ? 'the session was stopped' : 'the call was cancelled'
+    return executionFailed(called, why, { session_id: this.facts.id })
+  }
+
+  /** `kept` is undefined for a call that has no variables. */
+  #timedOut(
+    called: Called,
+    timeoutMs: number,
+    output: CallOutput,
+    kept: SessionRest | undefined,
+  ): SandboxError {
+    const seconds = timeoutMs / 1000
+    const variables = kept === undefined ? '' : keptInWords[kept]
+    const isKept = kept === undefined ? undefined : kept === 'variables'
+    const context = { session_id: this.facts.id, timeout: seconds, variables_kept: isKept }
+    return executionFailed(
+      called,
+      `timed out after ${seconds} s${variables}${until(output)}`,
+      context,
+      'Call with a longer timeout, or with less to do',
+    )
+  }
+
+  /** Reports that the program or the interpreter has ended by itself, or was not started. */
+  async #gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
+    if (this.#stopping.signal.aborted) return this.#cancelled(called)
+    const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
+    const who = called === 'Code' ? 'the interpreter' : 'the program'
+    // The reason of a stopped machine explains nothing.
+    const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)
+    const variables = called === 'Code' ? keptInWords.files : ''
+    const hint = called === 'Command' && why.endsWith(': ENOENT') ? NO_PROGRAM : ''
+    return executionFailed(called, `${why}${hint}${variables}${until(output)}`, { session_id: this.facts.id })
   }
 }
 
@@ -362,57 +394,6 @@ const MACHINE_END_WAIT_MS = 100
 
 /** Clients often give `args: []` with a whole line. */
 const NO_PROGRAM = ', there is no such program; leave args out when command is a line of the shell'
-
-/** Makes the errors of failed calls of one session. */
-class CallFailures {
-  readonly #sessionId: string
-  readonly #stopped: AbortSignal
-  readonly #clock: Clock
-
-  /** `stopped` is aborted when the session ends. */
-  constructor(sessionId: string, stopped: AbortSignal, clock: Clock) {
-    this.#sessionId = sessionId
-    this.#stopped = stopped
-    this.#clock = clock
-  }
-
-  cancelled(called: Called): SandboxError {
-    const why = this.#stopped.aborted ? 'the session was stopped' : 'the call was cancelled'
-    return executionFailed(called, why, { session_id: this.#sessionId })
-  }
-
-  /** `kept` is undefined for a call that has no variables. */
-  timedOut(
-    called: Called,
-    timeoutMs: number,
-    output: CallOutput,
-    kept: SessionRest | undefined,
-  ): SandboxError {
-    const seconds = timeoutMs / 1000
-    const variables = kept === undefined ? '' : keptInWords[kept]
-    const isKept = kept === undefined ? undefined : kept === 'variables'
-    const context = { session_id: this.#sessionId, timeout: seconds, variables_kept: isKept }
-    return executionFailed(
-      called,
-      `timed out after ${seconds} s${variables}${until(output)}`,
-      context,
-      'Call with a longer timeout, or with less to do',
-    )
-  }
-
-  /** Reports that the program or the interpreter has ended by itself, or was not started. */
-  async gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
-    if (this.#stopped.aborted) return this.cancelled(called)
-    const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
-    const who = called === 'Code' ? 'the interpreter' : 'the program'
-    // The reason of a stopped machine explains nothing.
-    const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)
-    const variables = called === 'Code' ? keptInWords.files : ''
-    const context = { session_id: this.#sessionId }
-    const hint = called === 'Command' && why.endsWith(': ENOENT') ? NO_PROGRAM : ''
-    return executionFailed(called, `${why}${hint}${variables}${until(output)}`, context)
-  }
-}
 
 function exitInWords(who: string, { code, signal, limit, failure }: GuestExit): string {
   if (failure !== undefined) return failure

@@ -15,11 +15,18 @@ import { type SandboxNetwork, aboutKey, principalKey } from '../upstream/contrac
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
-import { TailBuffer } from './bounded-text.js'
+import { TailBuffer } from './call-output.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, wrapperError } from './errors.js'
-import { readResource, resourceTemplate } from './resources.js'
-import { type SandboxTool, type ToolAround, type ToolCall, type ToolResult, toolNamed } from './tools.js'
+import {
+  type SandboxTool,
+  type ToolAround,
+  type ToolCall,
+  type ToolResult,
+  readResource,
+  resourceTemplate,
+  toolNamed,
+} from './tools.js'
 import { isObject } from '../text/json-object.js'
 
 /** The service sends no requests to its client. */

@@ -9,7 +9,7 @@ import { type ProbedRuntime, chooseRuntime } from './runtimes.js'
 import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools.js'
-import { Turns } from './turns.js'
+import { Turns } from './runs.js'
 import { errorText } from '../text/error-text.js'
 
 /** The most large reads of all sessions that run, and that wait, at a time. */

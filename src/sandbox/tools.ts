@@ -5,17 +5,24 @@ import { writeIndented } from '../jsonrpc/text.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { type SandboxSettings, flavorNames } from '../upstream/contracts/sandbox-config.js'
 import type { Arguments } from './arguments.js'
-import type { Artifact } from './artifacts.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
-import { FileText } from './file-text.js'
-import { type FileEntry, fileBytesMax, inLargeTurn, listFiles, readFile, writeFile } from './files.js'
-import { mimeTypeOf, resourceUri } from './resources.js'
+import {
+  type Artifact,
+  type FileEntry,
+  FileText,
+  fileBytesMax,
+  inLargeTurn,
+  listFiles,
+  mimeTypeOf,
+  readFile,
+  resourceUri,
+  writeFile,
+} from './files.js'
 import type { SandboxIsolation } from './runtime.js'
 import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js'
 import type { Sessions } from './sessions.js'
-import { type MachineUse, readAll } from './small-run.js'
-import type { Turns } from './turns.js'
+import { type MachineUse, type Turns, readAll } from './runs.js'
 
 type ToolSchema = Readonly<Record<string, unknown>>
 
@@ -538,4 +545,51 @@ async function imageOf(where: MachineUse, path: string): Promise<ContentBlock[]>
   const read = await readAll(where, ['cat', '--', path], IMAGE_BYTES_MAX)
   if (read.kind !== 'read') return []
   return [{ type: 'image', data: read.bytes.toString('base64'), mimeType: mimeTypeOf(path) }]
+}
+
+// The files of sessions as resources: `sandbox://{session_id}/{path}`.
+
+export const resourceTemplate = 'sandbox://{session_id}/{+path}'
+
+/** Returns undefined for a URI of another form. */
+function readResourceUri(uri: string): { readonly sessionId: string; readonly path: string } | undefined {
+  const [, sessionId, path] = /^sandbox:\/\/([A-Za-z0-9._-]{1,128})\/(.+)$/.exec(uri) ?? []
+  if (sessionId === undefined || path === undefined) return undefined
+  try {
+    return { sessionId, path: decodeURIComponent(path) }
+  } catch {
+    return undefined
+  }
+}
+
+export interface ResourceContents {
+  readonly uri: string
+  readonly mimeType: string
+  readonly text?: FileText
+  /** The content in base64. */
+  readonly blob?: FileText
+}
+
+/** Returns the contents and the text in them; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
+export async function readResource(
+  uri: string,
+  call: Omit<ToolCall, 'args' | 'onOutput'>,
+): Promise<{ readonly contents: ResourceContents; readonly file: FileText } | undefined> {
+  const place = readResourceUri(uri)
+  const session = place && call.sessions.find(place.sessionId, call.owner)
+  if (place === undefined || session === undefined) return undefined
+  const { path } = place
+  const part = await inLargeTurn(call, fileBytesMax, () =>
+    session.useMachine(call.signal, (where) => readFile(where, path, 0, fileBytesMax + 1)),
+  )
+  if (part === undefined) return undefined
+  const { bytes, size } = part
+  if (size > fileBytesMax)
+    throw fileFailed(`${path}: it has ${size} bytes, and a resource at most ${fileBytesMax}`, { path, size })
+  const mimeType = mimeTypeOf(path)
+  const file = new FileText(bytes)
+  return {
+    file,
+    contents: { uri, mimeType, ...(file.encoding === 'utf8' ? { text: file } : { blob: file }) },
+  }
 }

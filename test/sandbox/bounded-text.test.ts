@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { BoundedText } from '../../src/sandbox/bounded-text.js'
+import { BoundedText } from '../../src/sandbox/call-output.js'
 
 function pushed(bytesMax: number, ...chunks: readonly (string | Buffer)[]): BoundedText {
   const text = new BoundedText(bytesMax)

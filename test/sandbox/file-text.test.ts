@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import { FileText } from '../../src/sandbox/file-text.js'
+import { FileText } from '../../src/sandbox/files.js'
 
 const PIECE_BYTES = 64 * 1024
 

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { CallOutput } from '../../src/sandbox/call-output.js'
-import { withEither } from '../../src/sandbox/watched-run.js'
+import { withEither } from '../../src/sandbox/runs.js'
 import { Repl } from '../../src/sandbox/repl.js'
 
 setFlagsFromString('--expose-gc')

@@ -7,10 +7,9 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
-import { Artifacts } from '../../src/sandbox/artifacts.js'
-import { listFiles } from '../../src/sandbox/files.js'
+import { Artifacts, listFiles } from '../../src/sandbox/files.js'
 import type { Machine } from '../../src/sandbox/runtime.js'
-import type { MachineUse } from '../../src/sandbox/small-run.js'
+import type { MachineUse } from '../../src/sandbox/runs.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 
 /** Programs run on this host, with a `find` that refuses `-printf`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Turns } from '../../src/sandbox/turns.js'
+import { Turns } from '../../src/sandbox/runs.js'
 
 const { signal } = new AbortController()
 

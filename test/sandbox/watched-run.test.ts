@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, test } from 'node:test'
-import { type RunEnd, runWatched } from '../../src/sandbox/watched-run.js'
+import { type RunEnd, runWatched } from '../../src/sandbox/runs.js'
 
 /** What was done to a run that ends when this step is reached, or never. */
 async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: RunEnd<string> }> {
