@@ -6,6 +6,7 @@ import {
   type SandboxSettings,
   type SandboxTemplate,
   type SandboxVolume,
+  olderToolNames,
   sandboxFlavors,
 } from '../upstream/contracts/sandbox-config.js'
 import type { Environment } from './configuration.js'
@@ -37,8 +38,6 @@ export interface SandboxContext extends PathBase {
   readonly timeoutMs: number | undefined
 }
 
-const olderNames = new Map([['get_volume_mappings', 'get_volume_path']])
-
 /** Time of a call in addition to the start of a session and the code. */
 const marginMs = 10_000
 
@@ -64,7 +63,7 @@ export function readSandbox(
   return {
     kind: 'sandbox',
     ...common,
-    olderNames,
+    olderNames: olderToolNames,
     ...timesOf(sandbox, context),
     ...expansion.result(secrets, undefined),
     sandbox,

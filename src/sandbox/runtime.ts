@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { FlavorLimits, SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 
 /** The barrier between the code of a session and the host. */
-export type SandboxIsolation = 'vm' | 'container' | 'namespaces' | 'none'
+export type SandboxIsolation = 'vm' | 'container' | 'namespaces'
 
 /** Whether a runtime can be used on this host. */
 export type RuntimeProbe =

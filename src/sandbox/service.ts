@@ -58,12 +58,14 @@ export class SandboxService {
     this.#sandbox = sandbox
     this.#log = log
     const sessions = new Sessions(settings, sandbox, runtime, log)
-    this.#served = { settings, sessions, runtime, isolation, tools, log, about: this.facts, largeReads }
+    this.#served = { settings, sessions, runtime, tools, log, about: this.facts, largeReads }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''
-    const level = isolation === 'none' ? 'warn' : 'info'
-    log({ level, message: `sandbox runtime ${id}: isolation ${isolation}, network ${network}${limits}` })
+    log({
+      level: 'info',
+      message: `sandbox runtime ${id}: isolation ${isolation}, network ${network}${limits}`,
+    })
   }
 
   /** Serves one client; resolves when the client has gone. */

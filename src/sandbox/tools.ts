@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { writeIndented } from '../jsonrpc/text.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import { type SandboxSettings, flavorNames } from '../upstream/contracts/sandbox-config.js'
+import { type SandboxSettings, flavorNames, olderToolNames } from '../upstream/contracts/sandbox-config.js'
 import type { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
@@ -19,7 +19,6 @@ import {
   resourceUri,
   writeFile,
 } from './files.js'
-import type { SandboxIsolation } from './runtime.js'
 import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js'
 import type { Sessions } from './sessions.js'
 import { type MachineUse, type Turns, readAll } from './runs.js'
@@ -64,7 +63,6 @@ export interface ToolAround {
   readonly settings: SandboxSettings
   readonly sessions: Sessions
   readonly runtime: Runtime
-  readonly isolation: SandboxIsolation
   /** The turns for large reads of all sessions. */
   readonly largeReads: Turns
   readonly log: LogSink
@@ -80,9 +78,6 @@ export interface ToolCall extends ToolAround {
   /** Called with output while it arrives, when the client wants progress. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
-
-/** Earlier names of tools; clients may call them, and the server does not list them. */
-const olderNames: ReadonlyMap<string, string> = new Map([['get_volume_mappings', 'get_volume_path']])
 
 /** Other names of a template, which older clients use. */
 const templateAliases: ReadonlyMap<string, string> = new Map([
@@ -106,7 +101,7 @@ export function toolsOf(settings: SandboxSettings): readonly SandboxTool[] {
 
 /** The tool of that current or earlier name. */
 export function toolNamed(name: string, tools: readonly SandboxTool[]): SandboxTool | undefined {
-  const current = olderNames.get(name) ?? name
+  const current = olderToolNames.get(name) ?? name
   return tools.find((tool) => tool.name === current)
 }
 
@@ -430,7 +425,6 @@ const runOutput: ToolSchema = {
   truncated: booleanType,
   sandbox_restarted: booleanType,
   artifacts: arrayOf(object({ uri: stringType, path: stringType, size: integerType, mime_type: stringType })),
-  isolation: stringType,
   stdout: stringType,
   stderr: stringType,
 }
@@ -508,7 +502,6 @@ async function runToolResult(
     artifacts: artifacts.map(({ path, bytes }) => {
       return { uri: resourceUri(id, path), path, size: bytes, mime_type: mimeTypeOf(path) }
     }),
-    ...(call.isolation === 'none' && { isolation: 'none' }),
   }
   const content = [
     { type: 'text' as const, text },

@@ -158,7 +158,6 @@ describe('code', () => {
       'artifacts',
       'code_success',
       'execution_time_ms',
-      'isolation',
       'sandbox_restarted',
       'session_created',
       'session_id',
@@ -167,7 +166,7 @@ describe('code', () => {
     ])
     const { stdout, stderr, ...same } = structuredContent
     assert.deepEqual(same, top)
-    assert.deepEqual([top.template, top.code_success, top.isolation], ['node', false, 'none'])
+    assert.deepEqual([top.template, top.code_success], ['node', false])
     assert.equal(stdout, '1\n')
     assert.match(stderr, /^2\nUncaught TypeError: /)
     assert.equal(content[0].text, stdout + stderr)

@@ -92,13 +92,13 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
 
   #evaluator(sandbox: string, language: string): Evaluator {
     const rpc = this.#rpc
-    let setEnd: (end: MachineEnd) => void = () => {}
+    let setEnd: ((end: MachineEnd) => void) | undefined
     const ended = new Promise<MachineEnd>((resolve) => {
       setEnd = resolve
     })
     let stopping: Promise<void> | undefined
     const end = (reason: MachineEnd): Promise<void> => {
-      setEnd(reason)
+      setEnd?.(reason)
       stopping ??= this.#stop(sandbox)
       return stopping
     }

@@ -6,6 +6,11 @@ export const settingsVariable = 'MSB_SETTINGS'
 /** The variable with the variables of a confined server, as JSON, which are not those of the program that confines it. */
 export const confinedVariable = 'MCPS_CONFINED_ENV'
 
+/** Earlier names of tools; clients may call them, and no list shows them. */
+export const olderToolNames: ReadonlyMap<string, string> = new Map([
+  ['get_volume_mappings', 'get_volume_path'],
+])
+
 /** In the `_meta` of a call: the principal whose sessions it may use. No client can send it. */
 export const principalKey = 'mcps-proxy/principal'
 

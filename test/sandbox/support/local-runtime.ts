@@ -21,10 +21,10 @@ import type { HostIdentity } from '../../../src/sandbox/runtimes/identities.js'
 /** Variables of this process that programs need in order to be found and to write text. */
 const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP']
 
-/** The runtime without isolation. */
+/** A runtime without isolation, whatever it says. */
 export class LocalRuntime implements SandboxRuntime {
   readonly id = 'local'
-  readonly isolation = 'none'
+  readonly isolation = 'namespaces'
   readonly networks = ['none', 'host'] as const
   readonly fixedNetwork = 'host'
   readonly #runtime: Runtime
