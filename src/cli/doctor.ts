@@ -377,7 +377,7 @@ function remediesOf(
   return [
     ...(hasPrinted ? [`its stdout has more than messages: check "command" and "args" of '${name}'`] : []),
     ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
-    programTrouble(server, env) ?? sandboxTrouble(server) ?? hiddenArgument(server) ?? [],
+    programTrouble(server, env) ?? sandboxTrouble(server, true) ?? hiddenArgument(server) ?? [],
   ].flat()
 }
 
@@ -389,12 +389,19 @@ function remoteRemedies(name: string, failure: string): string[] {
   return []
 }
 
-/** What keeps a server from a start in its sandbox: a path that does not exist, or a registry that it cannot reach. */
-export function sandboxTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
+/**
+ * What keeps a server from a start in its sandbox: a path that does not exist, or a registry that it cannot reach. Which hosts a
+ * registry has is not known here, so a list of hosts is doubted only when the start has failed.
+ */
+export function sandboxTrouble(
+  { sandbox, command, args }: StdioServerConfig,
+  hasFailed = false,
+): string | undefined {
   if (sandbox === undefined) return undefined
   const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
-  if (sandbox.network === 'none' && isInstaller(command, args) && !hasInstalled)
-    return `cannot download its package, because its "sandbox" has no network; add the host of your registry (npm config get registry) to "network"`
+  const isClosed = sandbox.network === 'none' || (hasFailed && sandbox.network !== 'host')
+  if (isClosed && isInstaller(command, args) && !hasInstalled)
+    return `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
   const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
   const missing = paths.find(({ path }) => !existsSync(path))
   return missing === undefined

@@ -12,6 +12,7 @@ import {
   folderThatReplaces,
   placesOf,
   realFolders,
+  realPlace,
 } from '../runtime/places.js'
 import type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment, SchemaConfig } from './configuration.js'
@@ -77,7 +78,8 @@ function walledServer(server: ServerConfig, schema: string): WalledServer | unde
   if (server.kind === 'stdio' && server.sandbox !== undefined) {
     const { read, write, home, programs } = server.sandbox
     const named = realFolders({ read, write })
-    return { schema, server, named, open: realFolders({ read, write: [...write, home] }), programs }
+    const own = { folder: home, real: realPlace(home) }
+    return { schema, server, named, open: { ...named, writable: [...named.writable, own] }, programs }
   }
   if (server.kind !== 'sandbox') return undefined
   const { volumes, programs } = server.sandbox

@@ -77,9 +77,15 @@ export interface RealFolders {
   readonly shields: readonly string[]
 }
 
-export function realFolders(open: OpenFolders): RealFolders {
-  const writable = open.write.map((folder) => ({ folder, real: realPlace(folder) }))
-  return { writable, shields: shieldsOf(open) }
+export function realFolders({ read, write }: OpenFolders): RealFolders {
+  const writable = write.map((folder) => ({ folder, real: realPlace(folder) }))
+  return {
+    writable,
+    shields: shieldsOf(
+      read,
+      writable.map(({ real }) => real),
+    ),
+  }
 }
 
 /** The writable folder from which a program could replace the entry with these places, or what lies below; undefined without one. */
@@ -106,14 +112,13 @@ export function folderThatReplaces(
 }
 
 /**
- * The readable folders directly inside of a writable one, without links.
+ * The readable folders directly inside of a writable one; both are without links.
  *
  * Such a folder is mounted read-only, and neither it nor its name can be changed from inside. So it protects what is in it. A
  * single file, and a folder further below, do not: a folder above them can be renamed. A link in a writable folder does not
  * either, because the program may have made it.
  */
-export function shieldsOf({ read, write }: OpenFolders): string[] {
-  const writable = write.map(realPlace)
+export function shieldsOf(read: readonly string[], writable: readonly string[]): string[] {
   return read.flatMap((path) => {
     const places = placesOf(path)
     const end = places.at(-1)?.path ?? path

@@ -50,7 +50,7 @@ export function policyMounts({ read, write, untrusted, programs, path }: Mounted
   const mounts = [
     ...distinct(readable.map(endOf)).map((each) => ({ path: each, isWritable: false })),
     ...writable.map((each) => ({ path: each, isWritable: true })),
-    ...distinct(shieldsOf({ read, write: writable })).map((each) => ({ path: each, isWritable: false })),
+    ...distinct(shieldsOf(read, writable)).map((each) => ({ path: each, isWritable: false })),
   ]
   const there = [...systemPaths, ...mounts.map((mount) => mount.path)]
   const links = wanted

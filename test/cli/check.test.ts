@@ -85,7 +85,7 @@ describe('--check', () => {
     [
       'a package that a sandbox keeps from its registry',
       { command: 'npx', args: ['-y', 'some-package'], sandbox: {} },
-      /cannot download its package, .* \(npm config get registry\) to "network"/,
+      /may not download its package; .* \(npm config get registry\) to "network"/,
     ],
     [
       'a folder of a sandbox that is not there',
