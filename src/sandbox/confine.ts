@@ -23,6 +23,7 @@ import {
   firstProcess,
   optionBytes,
   procMounts,
+  systemFiles,
   systemMounts,
 } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
@@ -142,6 +143,7 @@ async function run(
     untrusted: policy.untrusted ?? [],
     programs: [process.execPath, command[0] ?? ''],
     path: policy.env?.['PATH'],
+    system: systemFiles(policy.network === 'host'),
   })
   const options = optionBytes([...optionsOf(policy, mounts, way?.mounts ?? []), ...variables(policy, way)])
   const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]

@@ -26,6 +26,8 @@ export interface MountedPaths {
   /** The programs that run inside: a path, or a name in the PATH of the program. */
   readonly programs: readonly string[]
   readonly path: string | undefined
+  /** Paths of the system that are mounted in any case. */
+  readonly system: readonly string[]
 }
 
 export interface PolicyMounts {
@@ -36,7 +38,7 @@ export interface PolicyMounts {
 }
 
 /** @throws Error for a path behind a link that another program may have made */
-export function policyMounts({ read, write, untrusted, programs, path }: MountedPaths): PolicyMounts {
+export function policyMounts({ read, write, untrusted, programs, path, system }: MountedPaths): PolicyMounts {
   const writable = ownFolders(write)
   const isInside = (places: readonly Place[]): boolean =>
     places.some((place) => writable.some((folder) => covers(folder, place.path)))
@@ -52,7 +54,7 @@ export function policyMounts({ read, write, untrusted, programs, path }: Mounted
     ...writable.map((each) => ({ path: each, isWritable: true })),
     ...distinct(shieldsOf(read, writable)).map((each) => ({ path: each, isWritable: false })),
   ]
-  const there = [...systemPaths, ...mounts.map((mount) => mount.path)]
+  const there = [...systemPaths, ...system, ...mounts.map((mount) => mount.path)]
   const links = wanted
     .flat()
     .filter((place) => place.linkOwner !== undefined && !there.some((each) => covers(each, place.path)))

@@ -242,6 +242,12 @@ describe('sandbox.js exec', () => {
     const [, stdout, stderr] = await run(policy, ['sh', '-c', line])
     assert.deepEqual([stdout, existsSync(join(own, 'new'))], ['kept\n', true])
     assert.match(stderr, /cannot move .*busy.*Read-only file system/is)
+    const [alternative] = readdirSync('/etc/alternatives')
+    const system = ['/etc/localtime', `/etc/alternatives/${alternative ?? ''}`].filter((path) =>
+      existsSync(path),
+    )
+    const [code, , why] = await run({ read: system }, ['true'])
+    assert.equal(code, 0, why)
   })
 
   test('lets root change no setting of the kernel', { skip: !isRoot }, async () => {

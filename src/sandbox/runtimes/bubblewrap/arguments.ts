@@ -130,8 +130,13 @@ export function systemMounts(isHostNetwork: boolean): string[] {
     if (stats?.isSymbolicLink() === true) return ['--symlink', readlinkSync(path), path]
     return stats?.isDirectory() === true ? ['--ro-bind', path, path] : []
   })
-  const files = isHostNetwork ? [...systemPaths, ...systemResolverPaths] : systemPaths
-  return ['--ro-bind', '/usr', '/usr', ...atRoot, ...files.flatMap((path) => ['--ro-bind-try', path, path])]
+  const files = systemFiles(isHostNetwork).flatMap((path) => ['--ro-bind-try', path, path])
+  return ['--ro-bind', '/usr', '/usr', ...atRoot, ...files]
+}
+
+/** The files and folders outside of `/usr` that are mounted where they are there. */
+export function systemFiles(isHostNetwork: boolean): readonly string[] {
+  return isHostNetwork ? [...systemPaths, ...systemResolverPaths] : systemPaths
 }
 
 function own({ sessionFolder, pipesFolder, memoryMiB, volumes }: BwrapTerms): string[] {
