@@ -155,6 +155,16 @@ export const frontFields = {
 
 export type FrontValues = ValuesOf<typeof frontFields>
 
+/** Files of other programs have these at the top level for themselves. */
+const ambiguousKeys = new Set(['name', 'version'])
+
+/** Keys of `server` that stand at the top level by mistake. */
+export const frontKeyHints: ReadonlyMap<string, string> = new Map(
+  Object.keys(frontFields)
+    .filter((key) => !ambiguousKeys.has(key))
+    .map((key) => [key, `write "server": { "${key}": … }`]),
+)
+
 /** Access tokens are made for the address of the front, which only `publicUrl` says. */
 export const frontRules: Rules = { needs: [['auth', 'publicUrl']] }
 

@@ -2,14 +2,14 @@
 // `schemas`, or the `mcpServers` of most clients, or the `servers` of editors.
 // The last two become the schema `default`.
 
+import { namesOnOneLine, plainNames } from './kinds.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from './configuration.js'
 import { schemaFields } from './fields.js'
-import { namesOnOneLine, plainNames, readNamed } from './named.js'
 import { unresolved } from './references.js'
-import type { Section } from './section.js'
+import { type Section, readNamed } from './section.js'
 import { withLogins } from './login-variables.js'
-import { wholeFileKeyHints } from './misplaced-keys.js'
+import { wholeFileKeyHints } from './key-hints.js'
 import { type SchemaContext, readServer, warnOfUnavailable } from './server.js'
 import { sharedFields, urlKeys } from './server-fields.js'
 import { isObject } from '../text/json-object.js'

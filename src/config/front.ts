@@ -4,7 +4,7 @@ import type { CorsConfig, Environment, FrontConfig, FrontToken } from './configu
 import { type ExpansionSources, expandSecret } from './expand.js'
 import { type TokenValues, corsFields, frontFields, frontRules, stateKeyLengthMin } from './fields.js'
 import { readFrontAuth, readPublicUrl } from './front-auth.js'
-import { wholeFileKeyHints } from './misplaced-keys.js'
+import { wholeFileKeyHints } from './key-hints.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
 import { isLoopback } from '../text/loopback.js'

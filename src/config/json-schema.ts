@@ -15,8 +15,7 @@ import {
   stdioFields,
 } from './fields.js'
 import { protocolsOfSse } from './remote-server.js'
-import { namesOnOneLine, plainNames } from './named.js'
-import type { JsonSchema } from './kinds.js'
+import { type JsonSchema, namesOnOneLine, plainNames } from './kinds.js'
 import { limitsFields } from './policy.js'
 import { lockFields, serverLockFields } from './lock.js'
 import { sharedSandboxFields } from './process-sandbox.js'

@@ -151,6 +151,26 @@ export interface NameRule {
   readonly hint: string
 }
 
+/** Names that stand in addresses and in calls of clients. */
+export const plainNames: NameRule = {
+  pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
+  hint: 'use letters, digits, "_", "-" and "."',
+}
+
+/** Any text that can be shown on one line. */
+export const namesOnOneLine: NameRule = {
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
+  hint: 'use a name without control characters',
+}
+
+/** The server's own names of its tools, or those that clients see. */
+export const toolNames: NameRule = { pattern: '^[^\\u0000]+$', hint: 'use the name of a tool' }
+
+export const variableNames: NameRule = {
+  pattern: '^[^=\\u0000]+$',
+  hint: 'use the name of an environment variable',
+}
+
 /** An object with such names, whose values are all of one kind; a Map, so that a key such as `__proto__` is only a key. */
 export function map<T>(
   { pattern, hint }: NameRule,

@@ -2,11 +2,9 @@
 
 import { namesHint } from '../text/nearest.js'
 import type { ProfileConfig, SchemaConfig } from './configuration.js'
-import { profileKeyHints } from './misplaced-keys.js'
-import { plainNames, readNamed, toolNames } from './named.js'
-import { type Kind, boolean, list, map, text } from './kinds.js'
+import { type Kind, boolean, list, map, text, plainNames, toolNames } from './kinds.js'
 import { whatItIs } from './problems.js'
-import { type ValuesOf, type Section, defaultsOf, field, object, optional } from './section.js'
+import { type ValuesOf, type Section, defaultsOf, field, object, optional, readNamed } from './section.js'
 import { isObject } from '../text/json-object.js'
 
 const names = list(text())
@@ -54,6 +52,14 @@ export const profileFields = {
 }
 
 export type ProfileValues = ValuesOf<typeof profileFields>
+
+/** Keys of `tools` that stand in the profile itself by mistake. */
+const profileKeyHints: ReadonlyMap<string, string> = new Map([
+  ['allow', 'write "tools": { "allow": […] }'],
+  ['deny', 'write "tools": { "deny": […] }'],
+  ['rename', 'write "tools": { "rename": { … } }'],
+  ['set', 'write "tools": { "set": { … } }'],
+])
 
 /** Reads `profiles`; a server that is not there is a mistake. */
 export function readProfiles(

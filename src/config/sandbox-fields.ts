@@ -2,8 +2,7 @@
 // a sandbox, which is a word or a list of hosts.
 
 import { type SandboxNetwork, allowedHostPattern } from '../upstream/contracts/sandbox-config.js'
-import { type Kind, boolean, choice, integer, list, map, size, text } from './kinds.js'
-import { variableNames } from './named.js'
+import { type Kind, boolean, choice, integer, list, map, size, text, variableNames } from './kinds.js'
 import { whatItIs } from './problems.js'
 import { type ValuesOf, type Rules, Section, field, optional } from './section.js'
 import { isObject } from '../text/json-object.js'

@@ -1,5 +1,6 @@
 // A server of the file that runs code in sandboxes.
 
+import { plainNames } from './kinds.js'
 import { resolve } from 'node:path'
 import type { SandboxServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
 import {
@@ -12,7 +13,6 @@ import {
 import type { Environment } from './configuration.js'
 import type { Expanded, Expansion } from './expand.js'
 import { readJson } from './json-syntax.js'
-import { plainNames, readNamed } from './named.js'
 import { type PathBase, absolute } from './paths.js'
 import { type Findings, switchOf } from './problems.js'
 import {
@@ -25,7 +25,7 @@ import {
   sandboxNetwork,
 } from './sandbox-fields.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
-import type { Section } from './section.js'
+import { type Section, readNamed } from './section.js'
 
 /** The sources of the values of a sandbox, in addition to its section. */
 export interface SandboxContext extends PathBase {

@@ -1,8 +1,8 @@
 // Reads one JSON object of a configuration, field by field.
 
 import { nearest } from '../text/nearest.js'
-import { earlierKeys, refusedKeys } from './earlier-keys.js'
-import { type JsonSchema, type Kind } from './kinds.js'
+import { earlierKeys, refusedKeys } from './key-hints.js'
+import type { JsonSchema, Kind, NameRule } from './kinds.js'
 import { type Findings, whatItIs } from './problems.js'
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
@@ -290,4 +290,28 @@ export class Section {
 
 function hasAll<T extends object>(values: Partial<T>, fields: FieldsOf<T>): values is T {
   return Object.keys(fields).every((key) => Object.hasOwn(values, key))
+}
+
+/** Reads each object under a key, which may be absent; those that are no objects are reported and left out. */
+export function readNamed<T>(
+  owner: Section,
+  key: string,
+  { pattern, hint }: NameRule,
+  read: (name: string, section: Section) => T,
+): Map<string, T> {
+  const { findings } = owner
+  const matches = new RegExp(pattern, 'u')
+  const all = new Map<string, T>()
+  // Names that differ only in case are two names, but rarely meant to be.
+  const seen = new Map<string, string>()
+  for (const [name, value] of owner.has(key) ? owner.entries(key) : []) {
+    const path = memberPath(owner.pathOf(key), name)
+    if (!matches.test(name)) findings.problem(path, 'has a name that cannot be used', hint)
+    const twin = seen.get(name.toLowerCase())
+    if (twin !== undefined) findings.warn(path, `differs from "${twin}" only in case`)
+    else seen.set(name.toLowerCase(), name)
+    const section = Section.of(value, path, findings)
+    if (section !== undefined) all.set(name, read(name, section))
+  }
+  return all
 }

@@ -15,9 +15,9 @@ import {
   or,
   text,
   timeout,
+  toolNames,
 } from './kinds.js'
 import { confirmRules } from './policy.js'
-import { toolNames } from './named.js'
 import { type ValuesOf, type Rules, defaultsOf, field, object, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */

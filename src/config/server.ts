@@ -4,7 +4,7 @@ import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-co
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { type LockSettings, readServerLock } from './lock.js'
-import { wholeFileKeyHints } from './misplaced-keys.js'
+import { wholeFileKeyHints } from './key-hints.js'
 import { type References, unresolved } from './references.js'
 import { whatItIs } from './problems.js'
 import { type RemoteContext, readHttp } from './remote-server.js'

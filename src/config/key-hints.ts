@@ -1,4 +1,4 @@
-// Keys of earlier versions and of other programs, with what to write in their place.
+// Keys of earlier versions, of other programs and of other places in the file, with what to write in their place.
 
 /** A file that still has one of these starts, with a warning. */
 export const earlierKeys: ReadonlyMap<string, string> = new Map([
@@ -25,3 +25,11 @@ export const refusedKeys: ReadonlyMap<string, string> = new Map([
   ['allowRead', 'write "read"'],
   ['allowWrite', 'write "write"'],
 ])
+
+/** Keys of the whole file that stand in `server`, in a group or in one server by mistake. */
+export const wholeFileKeyHints: ReadonlyMap<string, string> = new Map(
+  ['mcpServers', 'schemas', 'profiles', 'limits', 'audit', 'logging', 'inputs', 'processesMax'].map((key) => [
+    key,
+    'it belongs at the top level of the file',
+  ]),
+)
