@@ -1,6 +1,6 @@
 // `mcps-proxy replay`: transcripts in, a verdict out.
 
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -13,7 +13,7 @@ import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
 import { type ReplayRequest, Replayer } from './replayer.js'
-import { type ReplayedFile, hasFailed, junitXml, report, summary, updateFiles } from './report.js'
+import { type ReplayedFile, hasFailed, report, summary, updateFiles } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
 import { startsOf } from './trust.js'
 
@@ -35,7 +35,6 @@ const options = {
   portable: flag('Replay the transcripts of the package: every correct server passes'),
   trust: flag('Start what the transcripts name without a question'),
   update: flag('Write the messages that came over those that differ in the transcripts'),
-  junit: text('FILE', 'Write the results of a replay as JUnit XML'),
   url: text('URL', 'The address of the server that is tested'),
   header,
   http: flag('Start the proxy with HTTP'),
@@ -85,7 +84,6 @@ the transcripts of the package, which every correct MCP server passes.`,
       headers: get(header),
       verbose: get(verbose),
       updates,
-      junit: get(options.junit),
       timeoutMs: get(timeout) ?? timeoutMsDefault,
     }
   },
@@ -145,7 +143,6 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
     await output.print(updated)
     return replay({ ...request, updates: false, trust: true }, replayer, output)
   }
-  if (request.junit !== undefined) writeFileSync(request.junit, junitXml(results))
   return results.some(({ result }) => hasFailed(result)) ? failed : 0
 }
 

@@ -1,9 +1,10 @@
 // A server over HTTP that is started for a transcript, and stopped after it.
 
+import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { hostAndPort } from '../transports/http-client/address.js'
 import type { Runtime } from '../runtime/runtime.js'
-import type { HttpLaunch } from './launch.js'
+import type { PreparedLaunch } from './launch.js'
 import { ReplayProcess } from './replay-process.js'
 
 /** A port that was free may be taken before the server has it. */
@@ -26,7 +27,8 @@ export class HostError extends Error {
 /** A running server, with its address. */
 export class HttpHost {
   readonly #process: ReplayProcess
-  readonly #launch: HttpLaunch
+  readonly #launch: PreparedLaunch
+  readonly url: URL
 
   /**
    * `prepare` chooses a port, and what listens on it within `timeoutMs`.
@@ -34,7 +36,7 @@ export class HttpHost {
    * @throws HostError when it does not listen in time, or ends
    */
   static async start(
-    prepare: () => Promise<HttpLaunch>,
+    prepare: () => Promise<PreparedLaunch>,
     runtime: Runtime,
     timeoutMs: number,
   ): Promise<HttpHost> {
@@ -48,13 +50,11 @@ export class HttpHost {
     }
   }
 
-  private constructor(launch: HttpLaunch, runtime: Runtime) {
+  private constructor(launch: PreparedLaunch, runtime: Runtime) {
+    assert(launch.url !== undefined)
     this.#launch = launch
+    this.url = launch.url
     this.#process = new ReplayProcess(launch.spec, runtime)
-  }
-
-  get url(): URL {
-    return this.#launch.url
   }
 
   get stderr(): string {

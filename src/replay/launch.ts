@@ -8,7 +8,7 @@ import process from 'node:process'
 import { programFolder } from '../folder.js'
 import { createServer } from 'node:net'
 import type { SpawnSpec } from '../runtime/runtime.js'
-import type { Transcript, Header } from './transcript.js'
+import type { Carrier, Transcript } from './transcript.js'
 
 /** How this program is started again. */
 export interface OwnProgram {
@@ -27,13 +27,10 @@ export interface LaunchOptions extends OwnProgram {
 
 export interface PreparedLaunch {
   readonly spec: SpawnSpec
+  /** Of a server that listens. */
+  readonly url: URL | undefined
   /** Removes what was written for it. */
   dispose(): Promise<void>
-}
-
-/** Of a server that listens. */
-export interface HttpLaunch extends PreparedLaunch {
-  readonly url: URL
 }
 
 /** A replay does not read the lists that an earlier run has kept, and leaves the port of metrics to the proxy that runs. */
@@ -41,9 +38,24 @@ const ofReplays = ['--no-kept-lists', '--no-metrics']
 
 type Expand = (text: string) => string
 
-/** For a server on stdin and stdout. */
-export function prepareLaunch({ header, file }: Transcript, options: LaunchOptions): Promise<PreparedLaunch> {
-  return launchOf(header, stdioArguments(header.args), options, expander(file, { beside: options.beside }))
+/** For a server on stdin and stdout, or on a port that is free now, which has a `url`. */
+export async function prepareLaunch(
+  { header, file }: Pick<Transcript, 'header' | 'file'>,
+  carrier: Carrier,
+  { command, self, cwd, beside, ...options }: LaunchOptions,
+): Promise<PreparedLaunch> {
+  const port = carrier === 'http' ? await freePort() : undefined
+  const expand = expander(file, { port, beside })
+  const { args, path } = argumentsFor(carrier, header.args)
+  const url = port === undefined ? undefined : new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
+  const more = Array.from(header.env, ([name, value]): [string, string] => [name, expand(value)])
+  const env = environment(options.env, more)
+  const given = command.length > 0 ? command : header.command
+  if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), url, dispose: nothing }
+  const own = [...self, ...args.map(expand), ...ofReplays.filter((each) => !args.includes(each))]
+  if (header.config === undefined) return { spec: specOf(own, env, cwd), url, dispose: nothing }
+  const { path: config, dispose } = writtenConfig(expandedConfig(header.config, expand))
+  return { spec: specOf([...own, '--config', config], env, cwd), url, dispose }
 }
 
 /** For the service that a transcript needs beside the server; on a port that is free now. */
@@ -51,49 +63,24 @@ export async function prepareBeside(
   { file }: Transcript,
   command: readonly string[],
   { env, cwd }: LaunchOptions,
-): Promise<HttpLaunch> {
+): Promise<PreparedLaunch> {
   const beside = await freePort()
   const spec = specOf(command.map(expander(file, { beside })), environment(env), cwd)
   return { spec, url: new URL(`http://127.0.0.1:${beside}/`), dispose: nothing }
 }
 
-/** For a server on a port that is free now. */
-export async function prepareHttpLaunch(
-  { header, file }: Pick<Transcript, 'header' | 'file'>,
-  options: LaunchOptions,
-): Promise<HttpLaunch> {
-  const expand = expander(file, { port: await freePort(), beside: options.beside })
-  const { args, path } = httpArguments(header.args)
-  const url = new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
-  return { ...(await launchOf(header, args, options, expand)), url }
-}
-
-async function launchOf(
-  header: Header,
-  args: readonly string[],
-  options: LaunchOptions,
-  expand: Expand,
-): Promise<PreparedLaunch> {
-  const { command, self, cwd } = options
-  const more = Array.from(header.env, ([name, value]): [string, string] => [name, expand(value)])
-  const env = environment(options.env, more)
-  const given = command.length > 0 ? command : header.command
-  if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), dispose: nothing }
-  const own = [...self, ...args.map(expand), ...ofReplays.filter((each) => !args.includes(each))]
-  if (header.config === undefined) return { spec: specOf(own, env, cwd), dispose: nothing }
+/** The configuration may hold secrets, so a signal that ends the replay must not leave it behind. */
+function writtenConfig(text: string): { readonly path: string; readonly dispose: () => Promise<void> } {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-replay-'))
-  // The configuration may hold secrets, so a signal that ends the replay must not leave it behind.
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
   const path = join(folder, 'config.json')
-  writeFileSync(path, expandedConfig(header.config, expand), { mode: 0o600 })
-  return {
-    spec: specOf([...own, '--config', path], env, cwd),
-    dispose: async () => {
-      process.off('exit', remove)
-      remove()
-    },
+  writeFileSync(path, text, { mode: 0o600 })
+  const dispose = async (): Promise<void> => {
+    process.off('exit', remove)
+    remove()
   }
+  return { path, dispose }
 }
 
 /** Removes nothing, because nothing was written. */
@@ -109,7 +96,7 @@ function expandedConfig(config: string, expand: Expand): string {
 /** `$node`, `$here` (the transcript's folder), `$dist` (the compiled program's) and ports, so that a fixture runs anywhere. */
 function expander(
   file: string,
-  ports: { readonly port?: number; readonly beside?: number | undefined },
+  ports: { readonly port?: number | undefined; readonly beside?: number | undefined },
 ): Expand {
   const values = new Map([
     ['$node', process.execPath],
@@ -139,10 +126,6 @@ const places = ['--record', '--port', '-p', '--host', '--schema', '--allow-unaut
 
 const switches: readonly string[] = ['--allow-unauthenticated']
 
-function stdioArguments(args: readonly string[] = ['--stdio']): string[] {
-  return without(withoutPage(args), records)
-}
-
 /** A replay is not looked at; the port of the page may be left out. */
 function withoutPage(args: readonly string[]): string[] {
   return args.filter(
@@ -151,18 +134,17 @@ function withoutPage(args: readonly string[]): string[] {
 }
 
 /** `path` is the path of the schema; `$port` stands for the port. */
-function httpArguments(args: readonly string[] = []): {
-  readonly args: string[]
-  readonly path: string
-} {
+function argumentsFor(
+  carrier: Carrier,
+  args: readonly string[] = carrier === 'http' ? [] : ['--stdio'],
+): { readonly args: readonly string[]; readonly path: string } {
+  if (carrier === 'stdio') return { args: without(withoutPage(args), records), path: '' }
   const schema = valueOf(args, '--schema')
   const rest = without(withoutPage(args), places).filter(
     (arg, at) => arg !== '--stdio' && !(at === 0 && arg === 'stdio'),
   )
-  return {
-    args: [...rest, '--port', '$port'],
-    path: schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`,
-  }
+  const path = schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`
+  return { args: [...rest, '--port', '$port'], path }
 }
 
 function without(args: readonly string[], names: readonly string[]): string[] {

@@ -5,11 +5,10 @@ import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { HostError, HttpHost } from './http-host.js'
 import {
-  type HttpLaunch,
   type LaunchOptions,
   type OwnProgram,
+  type PreparedLaunch,
   prepareBeside,
-  prepareHttpLaunch,
   prepareLaunch,
 } from './launch.js'
 import type { Event, ReplayOutcome, Result } from './report.js'
@@ -36,8 +35,6 @@ export interface ReplayRequest {
   readonly verbose: boolean
   /** Whether the messages that came are written into the transcripts, in place of those that differ. */
   readonly updates: boolean
-  /** The file for the results as JUnit XML. */
-  readonly junit: string | undefined
   /** How long one frame may take to come. */
   readonly timeoutMs: number
 }
@@ -90,7 +87,7 @@ export class Replayer {
   }
 
   async #overStdio(transcript: Transcript, options: LaunchOptions): Promise<ReplayOutcome> {
-    const launch = await prepareLaunch(transcript, options)
+    const launch = await prepareLaunch(transcript, 'stdio', options)
     const server = new ReplayProcess(launch.spec, this.#runtime)
     try {
       const events = await new Replay(transcript, server, this.#runtime, this.#request.timeoutMs).run()
@@ -126,12 +123,12 @@ export class Replayer {
     const { header } = transcript
     if (this.#host?.of === header && header.recorded) return this.#host.host
     await this.close()
-    const host = await this.#start(() => prepareHttpLaunch(transcript, options))
+    const host = await this.#start(() => prepareLaunch(transcript, 'http', options))
     this.#host = { of: header, host }
     return host
   }
 
-  #start(prepare: () => Promise<HttpLaunch>): Promise<HttpHost> {
+  #start(prepare: () => Promise<PreparedLaunch>): Promise<HttpHost> {
     return HttpHost.start(prepare, this.#runtime, this.#request.timeoutMs)
   }
 

@@ -1,4 +1,4 @@
-// The events and the results of replays, and their reports: in words, as JUnit XML, and as updated transcripts.
+// The events and the results of replays, and their reports: in words, and as updated transcripts.
 
 import { Buffer } from 'node:buffer'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -182,35 +182,6 @@ function stderrLines(stderr: string): string[] {
 }
 
 const STDERR_LINES = 10
-
-export function junitXml(replayed: readonly ReplayedFile[]): string {
-  const failures = replayed.filter(({ result }) => hasFailed(result)).length
-  const skipped = replayed.filter(({ result }) => result.kind === 'skipped').length
-  const counts = `tests="${replayed.length}" failures="${failures}" skipped="${skipped}"`
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuite name="mcps-proxy replay" ${counts}>`,
-    ...replayed.map(testCase),
-    '</testsuite>',
-    '',
-  ].join('\n')
-}
-
-function testCase({ transcript, result }: ReplayedFile): string {
-  const opening = `  <testcase classname="replay" name="${escapeXml(transcript.name)}"`
-  if (result.kind === 'skipped') return `${opening}><skipped message="${escapeXml(result.why)}"/></testcase>`
-  if (!hasFailed(result)) return `${opening}/>`
-  return `${opening}><failure>${escapeXml(report(transcript, result, false))}</failure></testcase>`
-}
-
-/** A report has escapes in place of control characters, which XML does not allow. */
-function escapeXml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-}
 
 /**
  * Writes what came over what differs, and what was not expected behind the line before it, as optional.

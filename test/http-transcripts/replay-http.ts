@@ -22,7 +22,7 @@ import { compareFrames } from '../../src/replay/compare.js'
 import { type Header, readHeader, contentOf, modeOf, refuseUnknown } from '../../src/replay/transcript.js'
 import { HttpHost } from '../../src/replay/http-host.js'
 import { type JsonNode, type ObjectNode, child, readTree, textOf } from '../../src/replay/json-tree.js'
-import { prepareHttpLaunch } from '../../src/replay/launch.js'
+import { prepareLaunch } from '../../src/replay/launch.js'
 import { filled, readFills, readMessagePattern } from '../../src/replay/pattern.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 import { folder, patientCli } from '../replay/support.js'
@@ -43,7 +43,7 @@ export async function replayHttp(file: string): Promise<void> {
   const { header } = readHead(lines[0])
   const self = [process.execPath, patientCli]
   const options = { command: [], self, env: runtime.env, cwd: folder }
-  const host = await HttpHost.start(() => prepareHttpLaunch({ header, file }, options), runtime, HANG_MS)
+  const host = await HttpHost.start(() => prepareLaunch({ header, file }, 'http', options), runtime, HANG_MS)
   try {
     await replayLines(lines, host.url)
   } finally {

@@ -1,11 +1,10 @@
-// What a replay writes: the transcript with `--update`, JUnit XML with `--junit`, and values that a recording chose anew.
+// What a replay writes: the transcript with `--update`, and values that a recording chose anew.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import process from 'node:process'
-import { fileOf, folder, run } from './support.js'
+import { fileOf, run } from './support.js'
 
 /** A server that answers each request with this expression of `m`, the request. */
 const server = (result: string): readonly string[] => [
@@ -58,16 +57,6 @@ test('--update of what still fails has the exit code 1', async () => {
   const file = fileOf('{"mcps":1}', ask(1), expect(1, { pid: 0 }))
   const { code, out } = await run(file, { command: server('{ pid: process.pid }'), updates: true })
   assert.equal(code, 1, out)
-})
-
-test('--junit names what passed and what differs', async () => {
-  const passes = fileOf('{"mcps":1}', ask(1), expect(1, { n: 2 }))
-  const fails = fileOf('{"mcps":1}', ask(1), expect(1, { n: 3 }))
-  const junit = join(folder, 'results.xml')
-  await run([passes, fails], { command: server('{ n: 2 }'), junit })
-  const xml = readFileSync(junit, 'utf8')
-  assert.match(xml, /<testsuite name="mcps-proxy replay" tests="2" failures="1" skipped="0">/)
-  assert.match(xml, /<testcase [^>]*\/>\n {2}<testcase [^>]*><failure>FAIL .*differs/s)
 })
 
 test('states of questions and ids of tasks are chosen anew by each server, and sent back as they came', async () => {

@@ -63,7 +63,6 @@ export async function run(
     verbose: false,
     portable: false,
     updates: false,
-    junit: undefined,
     timeoutMs: HANG_MS,
   }
   const request = { files, ...asked, ...more }
