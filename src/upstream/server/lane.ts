@@ -65,7 +65,11 @@ export class ServerLane implements Lane {
     this.#lists = new ServerLists(context, scope.sharing, isKept, {
       onChange: (kinds) => this.#announce(kinds),
       onRead: () => this.#keep(),
-      onNews,
+      onNews: () => {
+        // A client may list the tools and kill the proxy before the other lists have come.
+        if (context.keptLists.described === undefined && this.known.has('tools')) this.#keep()
+        onNews()
+      },
     })
     this.known = this.#lists.known
     this.#inbox = new Inbox(context, scope, this.#lists)
