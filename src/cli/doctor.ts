@@ -335,13 +335,11 @@ function isOfUsers({ server: front }: Configuration, server: ServerConfig, { nee
   return needsLogin && isRemote(server) && server.login?.isPerUser === true && hasUsers(front)
 }
 
-/** A program needs the logins of the servers whose tokens it gets. */
 function loginWords(server: ServerConfig): string {
-  const used = server.kind === 'stdio' ? server.loginVariables?.map((each) => each.server) : undefined
-  const commands = [...new Set(used ?? [server.name])].map((name) => `mcps-proxy login ${inShell(name)}`)
+  const command = `mcps-proxy login ${inShell(server.name)}`
   const isPerUser = isRemote(server) && server.login?.isPerUser === true
-  const users = isPerUser ? `; each user of the HTTP front needs one: ${commands.join('')} --user NAME` : ''
-  return `it needs a login; run: ${commands.join(' and ')}${users}`
+  const users = isPerUser ? `; each user of the HTTP front needs one: ${command} --user NAME` : ''
+  return `it needs a login; run: ${command}${users}`
 }
 
 /** Why a server failed is often only on its stderr. */

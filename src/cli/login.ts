@@ -7,9 +7,8 @@ import { homeOf, loginFolder } from '../config/file.js'
 import { secretsOfUrl } from '../config/secrets.js'
 import { hasUsers } from '../config/front.js'
 import { openBrowser } from '../login/browser.js'
-import { type ShowCode, logInByDevice } from '../login/device-flow.js'
 import { LoginError } from '../login/login-error.js'
-import { type LoginPerson, logIn } from '../login/login-flow.js'
+import { type LoginPerson, type ShowCode, logIn, logInByDevice } from '../login/login-flow.js'
 import { loginHttp } from '../login/login-http.js'
 import { type Login, LoginStore } from '../login/login-store.js'
 import { TokenRequests } from '../login/token-requests.js'
@@ -175,12 +174,10 @@ function taskOf(what: 'login' | 'logout', { words: [server], get }: CommandLine)
 /** @returns the exit code: 1 for a login that failed */
 async function runLogin(command: LoginTask): Promise<number> {
   const runtime = realRuntime()
-  const storeFor = (isEncrypted: boolean): LoginStore =>
-    new LoginStore(loginFolder(homeOf(process.env)), runtime, { user: command.user, isEncrypted })
+  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime, command.user)
   try {
-    if (command.what === 'logins') return await list(command, storeFor(false), runtime)
+    if (command.what === 'logins') return await list(command, store, runtime)
     const target = await targetOf(command)
-    const store = storeFor(target.settings?.isEncrypted ?? false)
     return command.what === 'login'
       ? await enter(command, target, store, runtime)
       : await leave(command, target, store, runtime)
@@ -336,7 +333,6 @@ async function list(
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
-  await store.unlock()
   const chosen = store.all().filter(({ user }) => only === undefined || user === only)
   const logins = chosen.map(({ url, user, issuer, scope, expiresAtMs, refreshToken }) => ({
     url: new Redactor(secretsOfUrl(url)).clean(url),
@@ -374,7 +370,6 @@ async function leave(
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
-  await store.unlock()
   const whose = store.user === undefined ? '' : ` of '${store.user}'`
   const why = await store.alone(url, async () => {
     // A process that was renewing the tokens has stored others, and those must be revoked.

@@ -15,7 +15,7 @@ export async function runLogIn(): Promise<number> {
   if (read.kind !== 'value' || !isLoginJob(read.value)) return 2
   const { folder, target, moreScopes, version } = read.value
   const runtime = realRuntime()
-  const store = new LoginStore(folder, runtime, { isEncrypted: target.isEncrypted === true })
+  const store = new LoginStore(folder, runtime)
   const login = new AutomaticLogin(target, store, runtime, () => {})
   await within(login.ask(true, moreScopes, version), LOGIN_JOB_MS, runtime)
   login.close()

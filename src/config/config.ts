@@ -20,7 +20,7 @@ import type {
 import { type Door, throughDoor } from './door.js'
 import { readAudit } from './audit.js'
 import { literal } from './expand.js'
-import { inputsFields, logFields, loginFields, rootFields, stdioFields, frontKeyHints } from './fields.js'
+import { inputsFields, logFields, rootFields, stdioFields, frontKeyHints } from './fields.js'
 import { findConfigFile, homeOf } from './file.js'
 import { readSchemas, serverPath } from './formats.js'
 import { readLimits } from './policy.js'
@@ -206,7 +206,6 @@ function readRoot(root: Section, given: ResolveContext & { readonly home: string
     shared: {},
     lock,
     programs: root.read(sharedSandboxFields, 'sandbox')?.programs,
-    encryptsLogins: root.read(loginFields, 'tokens') === 'keyring',
     isGuarded: needsToken(server),
     timeoutMs: stdio.timeoutMs,
     isTimeoutWritten,

@@ -9,7 +9,6 @@ import type {
   FrontValues,
   inputsFields,
   LoggingValues,
-  loginFields,
   RootValues,
   SchemaValues,
   StdioValues,
@@ -120,7 +119,6 @@ type PlainRootValues = RootValues &
   ValuesOf<typeof inputsFields> &
   ValuesOf<typeof limitsFields> &
   ValuesOf<typeof lockFields> &
-  ValuesOf<typeof loginFields> &
   ValuesOf<typeof sharedSandboxFields>
 
 /** A configuration file, in any of its shapes. */

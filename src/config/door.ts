@@ -1,7 +1,6 @@
 // A door: one server of a configuration, under its own names.
 
 import { isObject } from '../text/json-object.js'
-import { loginsIn } from './login-variables.js'
 import { ConfigError } from './problems.js'
 import { namesHint } from '../text/nearest.js'
 
@@ -55,19 +54,7 @@ function withOnly(owner: Readonly<Record<string, unknown>>, server: string, sour
   if (entry['disabled'] === true || entry['enabled'] === false)
     throw failure(source, `has the server "${server}" disabled`, `mcps-proxy enable ${server} lets it start`)
   const own = { ...entry, prefix: false, describe: false }
-  return { ...owner, [key]: { ...loginsOf(entry, servers), [server]: own } }
-}
-
-/** The servers whose logins a server uses, which are not started. */
-function loginsOf(
-  { env }: Readonly<Record<string, unknown>>,
-  servers: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const used = isObject(env) ? loginsIn(env) : []
-  const entries = Object.entries(servers).filter(([name]) => used.includes(name))
-  return Object.fromEntries(
-    entries.map(([name, entry]) => [name, isObject(entry) ? { ...entry, disabled: true } : entry]),
-  )
+  return { ...owner, [key]: { [server]: own } }
 }
 
 function hintOf(server: string, servers: object): string {

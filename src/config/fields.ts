@@ -227,15 +227,6 @@ export const rootFields = {
 
 export type RootValues = ValuesOf<typeof rootFields>
 
-/** The logins of this user to remote servers. */
-export const loginFields = {
-  tokens: field(
-    choice('file', 'keyring'),
-    'file',
-    'What protects the tokens of logins to remote servers: a file that its owner alone can read, or beside that a key in the keyring of the system, which encrypts it.',
-  ),
-}
-
 export const schemaFields = {
   enabled: field(boolean(), true, 'A schema that is not enabled is not served.'),
 }

@@ -8,12 +8,11 @@ import type { SchemaConfig } from './configuration.js'
 import { schemaFields } from './fields.js'
 import { unresolved } from './references.js'
 import { type Section, readNamed } from './section.js'
-import { withLogins } from './login-variables.js'
 import { wholeFileKeyHints } from './key-hints.js'
-import { type SchemaContext, readServer, warnOfUnavailable } from './server.js'
+import { type SchemaContext, readServer } from './server.js'
 import { sharedFields, urlKeys } from './server-fields.js'
-import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
+import { isObject } from '../text/json-object.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 
@@ -89,19 +88,5 @@ function readSchema(
   if (enabled && servers.every((server) => server?.disabled === true))
     section.warn(key, 'has no server that is enabled')
   const read = servers.filter((server): server is ServerConfig => server !== undefined)
-  return { name, enabled, servers: read.map((server) => withLoginsOf(server, read, section, key)) }
-}
-
-/** A login that is not there is a warning at its program. */
-function withLoginsOf(
-  server: ServerConfig,
-  all: ServerConfig[],
-  section: Section,
-  key: string,
-): ServerConfig {
-  const linked = withLogins(server, all)
-  const path = memberPath(section.pathOf(key), server.name)
-  if (linked.unavailable !== server.unavailable)
-    warnOfUnavailable({ findings: section.findings, path }, linked)
-  return linked
+  return { name, enabled, servers: read }
 }

@@ -26,17 +26,12 @@ export const protocolsOfSse: readonly string[] = [...protocols.keys()].filter(
   (name) => protocols.get(name) !== 'stateless',
 )
 
-/** The settings of the file for all remote servers. */
-export interface RemoteContext extends PathBase {
-  readonly encryptsLogins: boolean
-}
-
 export function readHttp(
   kind: 'http' | 'sse',
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  base: RemoteContext,
+  base: PathBase,
 ): HttpServerConfig {
   const url = readUrl(section, expansion)
   const headers = expansion.map(section.read(httpServerFields, 'headers'))
@@ -126,7 +121,7 @@ function readLogin(
   section: Section,
   { url, headers, own }: ReadCredentials,
   expansion: Expansion,
-  base: RemoteContext,
+  base: PathBase,
 ): LoginSettings | undefined {
   const other = section.read(httpServerFields, 'oauth')
   const saysWho = [...headers.keys()].some((name) => name.toLowerCase() === 'authorization')
@@ -148,7 +143,6 @@ function readLogin(
   const scopes = typeof other?.scopes === 'string' ? other.scopes : other?.scopes?.join(' ')
   return {
     folder: loginFolder(base.home),
-    isEncrypted: base.encryptsLogins,
     clientId: own?.clientId ?? other?.clientId,
     clientSecret: secret && expansion.text(secret),
     clientKey: own?.clientKey && expansion.text(own.clientKey),

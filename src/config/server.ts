@@ -7,7 +7,8 @@ import { type LockSettings, readServerLock } from './lock.js'
 import { wholeFileKeyHints } from './key-hints.js'
 import { type References, unresolved } from './references.js'
 import { whatItIs } from './problems.js'
-import { type RemoteContext, readHttp } from './remote-server.js'
+import type { PathBase } from './paths.js'
+import { readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
 import { readSandbox } from './sandbox-server.js'
 import type { Section } from './section.js'
@@ -33,7 +34,7 @@ import { nearest } from '../text/nearest.js'
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>
 
 /** The values that the servers of one schema share, and the sources of their strings. */
-export interface SchemaContext extends RemoteContext {
+export interface SchemaContext extends PathBase {
   /** The name of the configuration in messages. */
   readonly source: string
   readonly schema: string
@@ -177,8 +178,9 @@ function callTimes({ timeout, totalTimeout }: CallTimeValues, outer: CallTimes, 
 /** The form that a `${FORM:…}` of no known form may have been meant to be. */
 function meantBy(text: string): string {
   const [, form = ''] = /^\$\{(\w+):/.exec(text) ?? []
-  if (form === 'login') return 'a login is for "env" of a program alone'
-  const [near] = nearest(form, ['file', 'cmd', 'keyring', 'input', 'login', 'env'])
+  if (form === 'login')
+    return 'the token of a login is no variable any more; give the program a token of its own'
+  const [near] = nearest(form, ['file', 'cmd', 'keyring', 'input', 'env'])
   return near === undefined ? 'a variable is ${NAME}' : `did you mean \${${near}:…}?`
 }
 
@@ -196,7 +198,7 @@ function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expa
 }
 
 /** The server cannot be started as it is written; `path` is its own. */
-export function warnOfUnavailable(
+function warnOfUnavailable(
   { findings, path }: Pick<Section, 'findings' | 'path'>,
   server: ServerConfig,
 ): void {

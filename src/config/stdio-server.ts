@@ -3,7 +3,6 @@
 import process from 'node:process'
 import type { ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
-import { readLoginVariables } from './login-variables.js'
 import { boolean, choice, integer, list, map, milliseconds, or, text, variableNames } from './kinds.js'
 import { type PathBase, absolute, absoluteFile, fromHome } from './paths.js'
 import { type ServerOrigin, processSandbox, processSandboxKind } from './process-sandbox.js'
@@ -23,8 +22,7 @@ export function readStdio(
   const command = expansion.text(values.command)
   const args = values.args.map((arg) => expansion.text(arg))
   const file = readVariables(section, expansion.text(values.envFile ?? ''), expansion, base)
-  const { plain, logins } = readLoginVariables(section, values.env, expansion)
-  const env = new Map([...file.values, ...expansion.map(plain)])
+  const env = new Map([...file.values, ...expansion.map(values.env)])
   const cwd = values.cwd === undefined ? base.folder : absolute(expansion.text(values.cwd), base)
   const sandbox = processSandbox(common.name, section, values.sandbox, expansion, base)
   const secrets = [...secretsOfEnv(env), ...secretsOfArguments(args)]
@@ -37,7 +35,6 @@ export function readStdio(
     command: fromHome(command, base.home),
     args,
     env: Object.fromEntries(env),
-    ...(logins.length > 0 && { loginVariables: logins }),
     inheritEnv: values.inheritEnv,
     cwd,
     restart: values.restart,
@@ -131,7 +128,7 @@ export const stdioServerFields = {
   env: field(
     map(variableNames, secretText),
     new Map(),
-    'Environment variables for the program. ${VAR} is expanded, and ${login:NAME} is the token of a login.',
+    'Environment variables for the program. ${VAR} is expanded.',
   ),
   envFile: optional(
     text(),

@@ -4,7 +4,7 @@
 // refuses, or closes the tab, is not asked again for a while, unless a call needs the server.
 //
 // A client that gives up a server which wants a login ends its proxy, while the person is still typing. So the login of the one
-// server behind `connect` is made in another process (`login-process.ts`), which this one follows.
+// server behind `connect` is made in another process (`cli/run-log-in.ts`), which this one follows.
 
 import type { LogLevel, Timer } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'

@@ -15,13 +15,11 @@ import type {
   HttpCredentials,
 } from '../transports/http-client/options.js'
 import type { LoginSettings, UnattendedGrant } from '../upstream/contracts/server-config.js'
-import { type HeldToken, heldToken } from './access-token.js'
-import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
+import { type BearerChallenge, StepUps, bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginRuntime, loginHttp } from './login-http.js'
 import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
-import { StepUps } from './step-up.js'
-import { TokenRequests, type Tokens, clientElsewhere } from './token-requests.js'
+import { type HeldToken, TokenRequests, type Tokens, clientElsewhere, heldToken } from './token-requests.js'
 
 /** A grant that was refused is not asked for again for so long: the same answer would come. */
 const REFUSED_MS = 30_000

@@ -4,7 +4,7 @@
 // one process for all.
 
 import { TransportError } from '../jsonrpc/errors.js'
-import type { LogLevel, Timer } from '../runtime/runtime.js'
+import type { LogLevel, Runtime, Timer } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 import { errorText } from '../text/error-text.js'
 import type {
@@ -15,15 +15,11 @@ import type {
   UnprovenRequest,
 } from '../transports/http-client/options.js'
 import { isLoopback } from '../text/loopback.js'
-import { type HeldToken, heldToken } from './access-token.js'
-import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
+import { type BearerChallenge, StepUps, bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError, loginCommand } from './login-error.js'
-import { LockedLogin } from './login-key.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
-import { LoginWatch } from './login-watch.js'
-import { StepUps } from './step-up.js'
-import { TokenRequests } from './token-requests.js'
+import { type HeldToken, TokenRequests, heldToken } from './token-requests.js'
 
 /** A renewal that failed is not tried again for so long, while the token is good. */
 const RENEW_AGAIN_MS = 30_000
@@ -111,18 +107,7 @@ export class LoginCredentials implements HttpCredentials {
     try {
       this.#lookIfChanged()
     } catch (error) {
-      if (error instanceof LockedLogin) return this.#unlocked(request)
       return Promise.reject(authError(errorText(error)))
-    }
-    return this.#current(request)
-  }
-
-  /** The login is encrypted, and its key is in the keyring. */
-  async #unlocked(request: UnprovenRequest): Promise<Credential | undefined> {
-    try {
-      await this.#lookAgain()
-    } catch (error) {
-      throw authError(errorText(error))
     }
     return this.#current(request)
   }
@@ -142,21 +127,11 @@ export class LoginCredentials implements HttpCredentials {
     return held.credential
   }
 
-  /** The same for a use that lasts: a token in the last fifth of its life is renewed first, where that can be done now. */
-  async lasting(request: UnprovenRequest): Promise<Credential | undefined> {
-    const credential = await this.credential(request)
-    if (credential === undefined || this.#held === undefined) return credential
-    if (this.#runtime.wallNow() < this.#held.renewAt || this.#held.login.refreshToken === undefined)
-      return credential
-    return this.#renew(this.#held).catch(() => credential)
-  }
-
   async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
     const challenge = bearerChallenge(refusal.challenges)
     const isTooLittle = refusal.status === 403
     if (isTooLittle && challenge?.get('error') !== 'insufficient_scope') return undefined
     try {
-      await this.#store.unlock()
       if (isTooLittle) return sent && challenge && (await this.#stepUp(sent, challenge))
       this.#look()
       if (this.#held === undefined)
@@ -173,7 +148,7 @@ export class LoginCredentials implements HttpCredentials {
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
     await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#runtime)
-    await this.#lookAgain()
+    this.#look()
     return this.#held === undefined ? this.#needed() : 'again'
   }
 
@@ -201,7 +176,7 @@ export class LoginCredentials implements HttpCredentials {
     const scopes = this.#stepUps.next(asked, challenge)
     if (scopes !== undefined && this.#help !== undefined) {
       await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#runtime)
-      await this.#lookAgain()
+      this.#look()
       if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) return 'again'
     }
     const all = scopes ?? scopesIn(asked.join(' '), challenge.get('scope'))
@@ -223,12 +198,6 @@ export class LoginCredentials implements HttpCredentials {
     else this.#lookedAt = this.#runtime.now()
   }
 
-  /** The same after a wait, in which the key may have changed. Rejects with LoginError. */
-  async #lookAgain(): Promise<void> {
-    await this.#store.unlock()
-    this.#look()
-  }
-
   /** @throws LoginError, and then it is looked at again */
   #look(): void {
     this.#lookedAt = Number.NEGATIVE_INFINITY
@@ -242,10 +211,8 @@ export class LoginCredentials implements HttpCredentials {
 
   /** Undefined where only a new login helps. Rejects with TransportError. */
   #renew(held: Held): Promise<Credential | undefined> {
-    // A refresh token is not used up before its successor can be encrypted; a keyring may wait for its person, and no lock does.
     this.#renewing ??= this.#store
-      .unlock()
-      .then(() => this.#store.alone(this.#url, () => this.#renewAlone(held)))
+      .alone(this.#url, () => this.#renewAlone(held))
       .catch((error: unknown) => {
         if (error instanceof TransportError) throw error
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)
@@ -270,7 +237,7 @@ export class LoginCredentials implements HttpCredentials {
       const requests = await TokenRequests.of({ issuer, token_endpoint: tokenEndpoint }, http)
       const tokens = await requests.refresh(client, refreshToken, resource)
       const now = this.#runtime.wallNow()
-      await this.#store.write({
+      this.#store.write({
         ...login,
         accessToken: tokens.accessToken,
         refreshToken: tokens.refreshToken ?? refreshToken,
@@ -304,4 +271,49 @@ function heldOf(login: Login): Held {
 
 function authError(why: string): TransportError {
   return new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`)
+}
+
+// Notices that another process has logged in or out, while a server waits for that.
+
+/** A person who has just logged in does not notice this delay. */
+const WATCH_MS = 500
+
+/** Looks as long as something waits, and no longer. */
+export class LoginWatch {
+  readonly #version: () => string
+  readonly #runtime: Pick<Runtime, 'setTimer'>
+  /** The version that each knows: others may have seen a later one before this looks. */
+  readonly #waiting = new Map<() => void, string>()
+  #look: Timer | undefined
+
+  /** `version` is that of the login now. */
+  constructor(version: () => string, runtime: Pick<Runtime, 'setTimer'>) {
+    this.#version = version
+    this.#runtime = runtime
+  }
+
+  /** Calls `wake` once, when there is another version than `known`, unless it is cancelled before. */
+  next(wake: () => void, known: string = this.#version()): Timer {
+    const own = (): void => wake()
+    this.#waiting.set(own, known)
+    this.#look ??= this.#lookLater()
+    return {
+      cancel: () => {
+        this.#waiting.delete(own)
+        if (this.#waiting.size > 0) return
+        this.#look?.cancel()
+        this.#look = undefined
+      },
+    }
+  }
+
+  #lookLater(): Timer {
+    return this.#runtime.setTimer(WATCH_MS, () => {
+      const version = this.#version()
+      const woken = [...this.#waiting].flatMap(([wake, known]) => (known === version ? [] : wake))
+      for (const wake of woken) this.#waiting.delete(wake)
+      this.#look = this.#waiting.size > 0 ? this.#lookLater() : undefined
+      for (const wake of woken) wake()
+    })
+  }
 }

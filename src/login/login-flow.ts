@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { within } from '../runtime/deadline.js'
+import type { Runtime } from '../runtime/runtime.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { CallbackServer } from './callback-server.js'
@@ -10,8 +11,7 @@ import { LoginError } from './login-error.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { type LoginPlace, findLogin, textsIn } from './metadata.js'
-import type { LoginClient } from './client-auth.js'
-import { TokenRequests } from './token-requests.js'
+import { type DeviceCode, type LoginClient, TokenRequests, type Tokens } from './token-requests.js'
 
 /** The server that wants a login. */
 export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder' | 'isAutomatic'>> {
@@ -46,8 +46,6 @@ export async function logIn(
   runtime: LoginRuntime,
   person: LoginPerson,
 ): Promise<Login> {
-  // A keyring that is missing is named before the person logs in.
-  await store.unlock()
   const url = new URL(target.url)
   const http = loginHttp(runtime, url)
   const { challenge, isOpen } = await wantedLogin(url, http)
@@ -61,7 +59,7 @@ export async function logIn(
     const client = await requests.clientFor(target, callback.redirectUri, store.read(target.url))
     const tokens = await authorize({ target, challenge, place, client, requests, callback, person, runtime })
     const login = loginOf(target, place, client, tokens, runtime.wallNow())
-    await store.alone(target.url, () => store.write(login))
+    await store.alone(target.url, async () => store.write(login))
     return login
   } finally {
     callback.close()
@@ -131,11 +129,7 @@ async function authorize(of: Authorization): Promise<Given> {
 }
 
 /** The configured scopes, else those of the challenge, else all that the resource offers; with `offline_access`, for a refresh token, where the server knows that scope. */
-export function scopeOf(
-  target: LoginTarget,
-  challenge: BearerChallenge | undefined,
-  place: LoginPlace,
-): string {
+function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, place: LoginPlace): string {
   const wanted = target.scope ?? challenge?.get('scope') ?? place.scopes?.join(' ')
   const offline = textsIn(place.server.scopes_supported).includes('offline_access')
     ? 'offline_access'
@@ -145,7 +139,7 @@ export function scopeOf(
 }
 
 /** The `resource` of requests for tokens; undefined leaves it out. */
-export function resourceOf({ resource }: LoginTarget, place: LoginPlace): string | undefined {
+function resourceOf({ resource }: LoginTarget, place: LoginPlace): string | undefined {
   return resource === false ? undefined : (resource ?? place.resource)
 }
 
@@ -156,7 +150,7 @@ function parametersIn(text: string): URLSearchParams {
 }
 
 /** The stored form of a login. */
-export function loginOf(
+function loginOf(
   target: LoginTarget,
   place: LoginPlace,
   client: LoginClient,
@@ -179,4 +173,61 @@ export function loginOf(
     obtainedAtMs: now,
     expiresAtMs: given.expiresIn === undefined ? undefined : now + given.expiresIn * 1000,
   }
+}
+
+// A login on another device: the person opens an address there, and enters a code (RFC 8628).
+
+/** A code lasts no longer, whatever the authorization server says. */
+const CODE_MS_MAX = 30 * 60_000
+
+/** Added to the interval when the server wants that (RFC 8628, section 3.5). */
+const SLOWER_MS = 5000
+
+/** Shows the person the address, the code, and the address that has the code already. */
+export type ShowCode = (code: Pick<DeviceCode, 'address' | 'userCode' | 'wholeAddress'>) => Promise<void>
+
+/** Logs in, and stores the tokens. @throws LoginError */
+export async function logInByDevice(
+  target: LoginTarget,
+  store: LoginStore,
+  runtime: LoginRuntime,
+  show: ShowCode,
+): Promise<Login> {
+  const url = new URL(target.url)
+  const http = loginHttp(runtime, url)
+  const { challenge, isOpen } = await wantedLogin(url, http)
+  const endpoints = ['device_authorization_endpoint', 'token_endpoint'] as const
+  const place = await findLogin(url, challenge, http, { ...target, isOpen, endpoints })
+  const requests = await TokenRequests.of(place.server, http)
+  const client = await requests.clientFor(target, undefined, store.read(target.url))
+  const [scope, resource] = [scopeOf(target, challenge, place), resourceOf(target, place)]
+  const code = await requests.deviceCode(client, scope, resource)
+  await show(code)
+  const tokens = await poll(code, runtime, () => requests.deviceTokens(client, code.deviceCode, resource))
+  const given = { ...tokens, asked: scope, redirectUri: '' }
+  const login = loginOf(target, place, client, given, runtime.wallNow())
+  await store.alone(target.url, async () => store.write(login))
+  return login
+}
+
+/** Asks for the tokens until the person has entered the code, no faster than the server wants. */
+async function poll(
+  { expiresIn, interval }: DeviceCode,
+  runtime: Pick<Runtime, 'now' | 'setTimer'>,
+  ask: () => Promise<Tokens>,
+): Promise<Tokens> {
+  const endsAt = runtime.now() + Math.min(expiresIn * 1000, CODE_MS_MAX)
+  for (let pauseMs = interval * 1000; runtime.now() + pauseMs < endsAt;) {
+    await new Promise<void>((resolve) => void runtime.setTimer(pauseMs, resolve))
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof LoginError)) throw error
+      if (error.code === 'slow_down') pauseMs += SLOWER_MS
+      // A server that cannot be reached is asked less and less often (RFC 8628, section 3.5).
+      else if (error.code === undefined) pauseMs *= 2
+      else if (error.code !== 'authorization_pending') throw error
+    }
+  }
+  throw new LoginError('the code was not entered in time')
 }

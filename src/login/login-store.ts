@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import { write } from '../jsonrpc/text.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
@@ -12,9 +12,8 @@ import { readTextFile } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
-import { LoginKey, type OpenKeyring, isEncrypted } from './login-key.js'
 import { membersIn } from './metadata.js'
-import type { LoginClient } from './client-auth.js'
+import type { LoginClient } from './token-requests.js'
 
 /** A login to one server. */
 export interface Login {
@@ -38,6 +37,9 @@ export interface Login {
   readonly expiresAtMs: number | undefined
 }
 
+/** The form of the files; a newer program reads the older ones. */
+const FORMAT = 1
+
 /** A login has some tokens. */
 const LOGIN_BYTES_MAX = 1024 * 1024
 
@@ -47,36 +49,19 @@ const WORDS_LENGTH_MAX = 1000
 /** Several refreshes, one after the other. */
 const LOCK_WAIT_MS_MAX = 60_000
 
-export interface LoginStoreOptions {
-  /** Whose logins these are, where each user has one; absent: those of all clients. */
-  readonly user?: string | undefined
-  /** Whether a key in the keyring encrypts them; absent: where there is such a key already. */
-  readonly isEncrypted?: boolean
-  /** Absent: that of the system. */
-  readonly keyring?: OpenKeyring
-}
-
 export class LoginStore {
   readonly #folder: string
   readonly #runtime: LockRuntime
-  readonly #key: LoginKey
   /** Whose logins these are, where each user has one. */
   readonly user: string | undefined
 
-  constructor(folder: string, runtime: LockRuntime, options: LoginStoreOptions = {}) {
+  constructor(folder: string, runtime: LockRuntime, user?: string) {
     this.#folder = folder
     this.#runtime = runtime
-    this.user = options.user
-    const secretsFile = join(dirname(folder), 'secrets.json')
-    this.#key = new LoginKey(secretsFile, runtime, options.isEncrypted ?? false, options.keyring)
+    this.user = user
   }
 
-  /** Fetches the key of encrypted logins where there is one. Rejects with LoginError where it cannot be had. */
-  unlock(): Promise<void> {
-    return this.#key.fetch()
-  }
-
-  /** Undefined where there is none. @throws LoginError for a file that others may read, and LockedLogin before `unlock` */
+  /** Undefined where there is none. @throws LoginError for a file that others may read, or of a newer version */
   read(url: string): Login | undefined {
     const login = this.#readFile(this.#pathOf(url))
     return login?.url === url && login.user === this.user ? login : undefined
@@ -103,13 +88,10 @@ export class LoginStore {
     }
   }
 
-  /** Rejects with LoginError where the login must be encrypted, and the key cannot be had. */
-  async write(login: Login): Promise<void> {
-    await this.unlock()
+  write(login: Login): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const path = this.#pathOf(login.url)
-    const text = this.#key.encrypt(write({ ...login, user: this.user }), path)
-    replaceFile(path, `${text}\n`, 0o600)
+    replaceFile(path, `${write({ format: FORMAT, ...login, user: this.user })}\n`, 0o600)
     rmSync(`${path}.refused`, { force: true })
   }
 
@@ -171,9 +153,12 @@ export class LoginStore {
     if (stats === undefined) return undefined
     if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0)
       throw new LoginError(`${path} holds tokens, and others may read it: run chmod 600 on it`)
-    const members = membersIn(textOf(path))
-    const isLocked = members !== undefined && isEncrypted(members)
-    const value = isLocked ? membersIn(this.#key.decrypt(members, path)) : members
+    const value = membersIn(textOf(path))
+    const format = value?.['format']
+    if (typeof format === 'number' && format > FORMAT)
+      throw new LoginError(
+        `${path} has format ${format}, and this version of mcps-proxy reads ${FORMAT}; use a newer one`,
+      )
     return isLogin(value) ? value : undefined
   }
 

@@ -3,14 +3,15 @@
 // Answers are mended before that library reads them, since servers of large providers break the rules that it keeps:
 // a null for an absent member, no `token_type`, an error with status 200, a registration with status 200.
 
+import { createPrivateKey, webcrypto, type KeyObject } from 'node:crypto'
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
 import { parse, write } from '../jsonrpc/text.js'
-import { type LoginClient, authOf } from './client-auth.js'
 import { LoginError } from './login-error.js'
-import type { LoginHttp, LoginResponse } from './login-http.js'
+import { type LoginHttp, type LoginResponse, basicField } from './login-http.js'
 import { membersIn, textsIn } from './metadata.js'
 import { errorText } from '../text/error-text.js'
 import { type JsonObject, isObject } from '../text/json-object.js'
+import type { Credential } from '../transports/http-client/options.js'
 
 export interface Tokens {
   readonly accessToken: string
@@ -37,7 +38,7 @@ export interface DeviceCode {
 export interface ConfiguredClient {
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
-  /** A private key (PEM) in place of the secret, and its id at the authorization server. */
+  /** A private key (PEM) in place of the secret. */
   readonly clientKey?: string | undefined
   /** The address of a client ID metadata document, which is the id of the client. */
   readonly clientMetadataUrl?: string | undefined
@@ -385,4 +386,106 @@ function formIn(response: LoginResponse): JsonObject | undefined {
   const types = response.all('content-type')
   const isForm = types.some((type) => type.startsWith('application/x-www-form-urlencoded'))
   return isForm ? Object.fromEntries(new URLSearchParams(response.text)) : undefined
+}
+
+// How a client authenticates at a token endpoint (RFC 6749, section 2.3; RFC 7523, section 2.2).
+
+/** The proxy as a client of one authorization server. */
+export interface LoginClient {
+  readonly id: string
+  /** Its secret, or its private key (PEM). */
+  readonly secret: string | undefined
+  /** How it authenticates at the token endpoint (RFC 8414, section 2). */
+  readonly method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
+}
+
+/** @throws LoginError for a key that cannot sign */
+async function authOf(
+  { id, secret = '', method }: LoginClient,
+  server: AuthorizationServer,
+  library: Library,
+): Promise<ClientAuth> {
+  switch (method) {
+    case 'none':
+      return library.None()
+    case 'client_secret_basic':
+      return basic(id, secret)
+    case 'client_secret_post':
+      return library.ClientSecretPost(secret)
+    case 'private_key_jwt': {
+      const accepted = textsIn(server.token_endpoint_auth_signing_alg_values_supported)
+      const key = await signingKey(secret, accepted)
+      const modify = library.modifyAssertion
+      return library.PrivateKeyJwt(key, {
+        // Its other name is that of RFC 8037.
+        [modify]: (header: Record<string, unknown>) => {
+          if (header['alg'] === 'Ed25519' && !accepted.includes('Ed25519')) header['alg'] = 'EdDSA'
+        },
+      })
+    }
+  }
+}
+
+function basic(id: string, secret: string): ClientAuth {
+  const field = basicField(id, secret)
+  return (_server, _client, _body, headers) => headers.set('authorization', field)
+}
+
+/** `accepted` are the algorithms that the server names; none where it does not say. */
+async function signingKey(pem: string, accepted: readonly string[]): Promise<webcrypto.CryptoKey> {
+  const key = parsedKey(pem)
+  const algorithm = algorithmOf(key, accepted)
+  if (algorithm === undefined)
+    throw new LoginError(
+      `auth.clientKey is a key of the type ${key.asymmetricKeyType}; it must be EC (P-256, P-384, P-521), RSA or Ed25519`,
+    )
+  const bytes = key.export({ type: 'pkcs8', format: 'der' })
+  return webcrypto.subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
+}
+
+function parsedKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    // The reason of the library may show parts of the key.
+    throw new LoginError('auth.clientKey is no private key in PEM without a password')
+  }
+}
+
+const curves = new Map([
+  ['prime256v1', 'P-256'],
+  ['secp384r1', 'P-384'],
+  ['secp521r1', 'P-521'],
+])
+
+function algorithmOf(
+  { asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject,
+  accepted: readonly string[],
+): webcrypto.RsaHashedImportParams | webcrypto.EcKeyImportParams | { name: 'Ed25519' } | undefined {
+  if (type === 'ed25519') return { name: 'Ed25519' }
+  if (type === 'rsa') {
+    const isPss = accepted.includes('PS256') && !accepted.includes('RS256')
+    return { name: isPss ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+  }
+  const namedCurve = curves.get(asymmetricKeyDetails?.namedCurve ?? '')
+  return namedCurve === undefined ? undefined : { name: 'ECDSA', namedCurve }
+}
+
+// An access token as requests carry it, and how long.
+
+/** A token is not used any more this long before its end, or in the last tenth of its life. */
+const MARGIN_MS = 10_000
+
+export interface HeldToken {
+  readonly credential: Credential
+  /** Milliseconds since 1970; Infinity where the end is not known. */
+  readonly endsAt: number
+}
+
+/** `lifeMs` is Infinity where the end is not known. */
+export function heldToken(accessToken: string, obtainedAtMs: number, lifeMs: number): HeldToken {
+  return {
+    credential: { fields: ['Authorization', `Bearer ${accessToken}`], secret: accessToken },
+    endsAt: obtainedAtMs + lifeMs - Math.min(MARGIN_MS, lifeMs / 10),
+  }
 }

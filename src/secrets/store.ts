@@ -19,9 +19,6 @@ const FILE_BYTES_MAX = 1024 * 1024
 /** The form of the file; a newer program reads the older ones. */
 const FORMAT = 1
 
-/** A person may have to unlock the keyring. */
-const KEYRING_MS_MAX = 120_000
-
 /** Many changes, one after the other. */
 const LOCK_WAIT_MS_MAX = 30_000
 
@@ -83,33 +80,6 @@ export class SecretStore {
     return true
   }
 
-  /**
-   * The value of a name that is in the keyring alone, where `make` gives the first one.
-   *
-   * @throws SecretStoreError, also where no keyring takes it
-   */
-  async inKeyring(name: string, make: () => string): Promise<string> {
-    const known = await this.#ofKeyring(name)
-    if (known !== undefined) return known
-    return this.#alone('keyring.lock', KEYRING_MS_MAX, async () => {
-      const made = await this.#ofKeyring(name)
-      if (made !== undefined) return made
-      const value = make()
-      if (!(await this.#putInKeyring(name, value)))
-        throw new SecretStoreError('the keyring of the system takes nothing; unlock it')
-      await this.#change((secrets) => secrets.set(name, null))
-      return value
-    })
-  }
-
-  async #ofKeyring(name: string): Promise<string | undefined> {
-    if ((await this.#keyring()) === undefined)
-      throw new SecretStoreError(
-        'the keyring of the system cannot be reached; unlock it, or install @napi-rs/keyring beside mcps-proxy',
-      )
-    return this.#read().get(name) === null ? this.get(name) : undefined
-  }
-
   async #putInKeyring(name: string, value: string): Promise<boolean> {
     try {
       const keyring = await this.#keyring()
@@ -145,28 +115,18 @@ export class SecretStore {
   }
 
   /** Two processes that change the file at the same time keep both changes. */
-  #change(change: (secrets: Map<string, string | null>) => unknown): Promise<void> {
-    return this.#alone('lock', LOCK_WAIT_MS_MAX, async () => {
-      const secrets = this.#read()
-      change(secrets)
-      replaceFile(
-        this.path,
-        `${JSON.stringify({ format: FORMAT, secrets: Object.fromEntries(secrets) }, undefined, 2)}\n`,
-        0o600,
-      )
-    })
-  }
-
-  /** Runs alone among all processes, for which it waits. */
-  async #alone<T>(kind: string, waitMs: number, run: () => Promise<T>): Promise<T> {
+  async #change(change: (secrets: Map<string, string | null>) => unknown): Promise<void> {
     const folder = dirname(this.path)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     chmodSync(folder, 0o700)
-    const lock = new FileLock(`${this.path}.${kind}`, this.#runtime)
-    if (!(await lock.take(waitMs)))
+    const lock = new FileLock(`${this.path}.lock`, this.#runtime)
+    if (!(await lock.take(LOCK_WAIT_MS_MAX)))
       throw new SecretStoreError(`other processes hold ${lock.path}; remove it if none of them runs`)
     try {
-      return await run()
+      const secrets = this.#read()
+      change(secrets)
+      const content = { format: FORMAT, secrets: Object.fromEntries(secrets) }
+      replaceFile(this.path, `${JSON.stringify(content, undefined, 2)}\n`, 0o600)
     } finally {
       lock.free()
     }

@@ -31,7 +31,7 @@ async function place(t: TestContext, login: 'auto' | 'manual' = 'manual'): Promi
   writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`)
   chmodSync(browser, 0o755)
   const guarded = { url: server.url, auth: { type: 'oauth', login } }
-  const config = configFile(t, { guarded, local: { command: 'x', env: { T: '${login:guarded}' } } })
+  const config = configFile(t, { guarded, local: { command: 'x', env: {} } })
   return { server, config, env: { ...process.env, HOME: home, BROWSER: browser } }
 }
 

@@ -12,7 +12,7 @@ import { needsToken } from '../../src/config/front.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { readJson } from '../../src/config/json-syntax.js'
-import { type ServerConfig, isRemote } from '../../src/upstream/contracts/server-config.js'
+import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-config-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
@@ -132,7 +132,6 @@ const full = {
   logging: { level: 'debug', file: '~/logs/p.log', maxSize: '2.5 MB', maxFiles: 3, console: false },
   startupGraceMs: 50,
   processesMax: 7,
-  tokens: 'keyring',
   describe: true,
   confirm: ['*__x', { annotations: 'destructive' }],
 }
@@ -158,10 +157,6 @@ describe('a configuration', () => {
       console: false,
     })
     assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
-    const logins = config.schemas
-      .get('default')
-      ?.servers.map((each) => isRemote(each) && each.login?.isEncrypted)
-    assert.deepEqual(logins, [false, true])
     assert.deepEqual(config.limits, full.limits)
     const { payloads, methods, onError, maxFiles } = full.audit
     assert.deepEqual(config.audit, {
@@ -1189,14 +1184,9 @@ describe('warnings', () => {
       /^server\.publicUrl\|ends in \/mcp, so that clients connect to https:\/\/h\.example\/gate\/mcp\/mcp;/,
     ],
     [
-      'a login that is not there',
+      'the token of a login for a program',
       { mcpServers: { s: { ...one, env: { A: '${login:x}' } } } },
-      /^mcpServers\.s\|is disabled: \$\{login:x\} of "A" names no remote server .*; there is none$/,
-    ],
-    [
-      'a login where none can stand',
-      { mcpServers: { s: { ...one, args: ['${login:x}'] } } },
-      /is not a variable and stays as it is; a login is for "env" of a program alone$/,
+      /is not a variable and stays as it is; the token of a login is no variable any more; /,
     ],
     [
       'a misspelled form of a secret',

@@ -201,7 +201,6 @@ describe('the login of a remote server', () => {
     isAutomatic: true,
     isByDevice: false,
     isPerUser: false,
-    isEncrypted: false,
     assumesPkce: false,
     unattended: undefined,
   }

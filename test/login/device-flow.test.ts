@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { type ShowCode, logInByDevice } from '../../src/login/device-flow.js'
+import { type ShowCode, logInByDevice } from '../../src/login/login-flow.js'
 import { type Login, LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { scratch } from '../integration/support/spawned.js'
@@ -46,7 +46,7 @@ async function run(t: TestContext, answers: object[], more: AuthorizationOptions
   }
   const shown: unknown[] = []
   const show: ShowCode = async ({ address, userCode }) => void shown.push([address, userCode])
-  const store = new LoginStore(join(scratch(t), 'auth'), runtime)
+  const store = new LoginStore(join(scratch(t), 'auth'), real)
   return { login: logInByDevice({ url: server.url }, store, runtime, show), shown, pauses, server }
 }
 

@@ -13,7 +13,6 @@ import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
 
 const settings: LoginSettings = {
-  isEncrypted: false,
   assumesPkce: false,
   folder: '/nowhere',
   clientId: 'worker',

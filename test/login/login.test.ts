@@ -310,7 +310,7 @@ describe('the credentials of a server with a login', () => {
     const { accessToken } = await login(at)
     const stored = at.store.read(at.server.url)
     assert(stored !== undefined)
-    await at.store.write({ ...stored, expiresAtMs: at.runtime.wallNow() - 1 })
+    at.store.write({ ...stored, expiresAtMs: at.runtime.wallNow() - 1 })
     const renewed = await secretOf(credentials(at), at)
     assert.match(renewed ?? '', /^access-/)
     assert.notEqual(renewed, accessToken)

@@ -39,7 +39,7 @@ async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']):
     await runtime.close()
   })
   const storeOf = (user?: string): LoginStore =>
-    new LoginStore(loginFolder(homeOf(process.env)), runtime, { user })
+    new LoginStore(loginFolder(homeOf(process.env)), runtime, user)
   t.after(() => {
     for (const { user } of storeOf().all()) storeOf(user).remove(guard.url)
   })
@@ -140,7 +140,7 @@ describe('a login for each user', () => {
     const login = storeOf('ann').read(guard.url)
     assert(login !== undefined)
     // `write` names the user of the store.
-    await storeOf('bob').write(login)
+    storeOf('bob').write(login)
     assert.equal(storeOf('bob').read(guard.url)?.user, 'bob')
     assert.deepEqual(
       new Set(

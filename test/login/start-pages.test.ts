@@ -48,7 +48,7 @@ async function place(t: TestContext): Promise<Place> {
     log: (record) => void log.push(record),
   })
   const storeOf = (user: string): LoginStore =>
-    new LoginStore(loginFolder(homeOf(process.env)), runtime, { user: `${issuer.issuer}#${user}` })
+    new LoginStore(loginFolder(homeOf(process.env)), runtime, `${issuer.issuer}#${user}`)
   t.after(async () => {
     for (const user of ['ann', 'bob']) storeOf(user).remove(guard.url)
     guard.close()

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { bearerChallenge } from '../../src/login/challenges.js'
-import { StepUps } from '../../src/login/step-up.js'
+import { StepUps } from '../../src/login/challenges.js'
 
 function wants(scope: string): ReturnType<typeof bearerChallenge> {
   return bearerChallenge([`Bearer error="insufficient_scope", scope="${scope}"`])

@@ -112,7 +112,7 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
     schemas: { default: schema, team: schema },
     profiles: { part: {} },
   }
-  for (const user of users) await storeOf(user, runtime).write(server.login(user))
+  for (const user of users) storeOf(user, runtime).write(server.login(user))
   const gateway = await gatewayOf(t, value, { runtime, person: 'here' })
   t.after(async () => {
     for (const user of users) storeOf(user, runtime).remove(server.url)
@@ -128,7 +128,7 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
 }
 
 function storeOf(user: string, runtime: ReturnType<typeof realRuntime>): LoginStore {
-  return new LoginStore(loginFolder(homeOf(process.env)), runtime, { user })
+  return new LoginStore(loginFolder(homeOf(process.env)), runtime, user)
 }
 
 /** Each request of a user went with the token of that user, and in a session of it. */

@@ -91,8 +91,6 @@ export interface StdioServerConfig extends ServerCommon {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Further variables, which have tokens of logins; absent where there are none. */
-  readonly loginVariables?: readonly LoginVariable[]
   /** Names of variables, or true for all that are not the proxy's own. */
   readonly inheritEnv: true | readonly string[]
   /** Absolute. */
@@ -113,17 +111,6 @@ export interface StdioServerConfig extends ServerCommon {
   /** Undefined for a program without walls. */
   readonly sandbox: ProcessSandbox | undefined
   readonly onTimeout: 'cancel' | 'restart'
-}
-
-/** A variable with the access token of a login to a remote server, and the text around it. */
-export interface LoginVariable {
-  readonly variable: string
-  readonly before: string
-  readonly after: string
-  /** The name of the remote server. */
-  readonly server: string
-  /** Undefined where the configuration has no such server. */
-  readonly target: { readonly url: string; readonly settings: LoginSettings } | undefined
 }
 
 /** A grant in which no person takes part (RFC 6749, section 4.4; RFC 7523; RFC 8693; the identity assertion grant of MCP). */
@@ -147,8 +134,6 @@ export interface IdentityProvider {
 export interface LoginSettings {
   /** The folder with the logins of this user; absolute. */
   readonly folder: string
-  /** Whether a key in the keyring of the system encrypts them. */
-  readonly isEncrypted: boolean
   /** Of a client that is registered at the authorization server; undefined registers one. */
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined

@@ -182,7 +182,7 @@ function loginFor(
 ): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
   const { name, url, login, tools } = config
   if (login === undefined || login.unattended !== undefined) return undefined
-  const store = new LoginStore(login.folder, runtime, login)
+  const store = new LoginStore(login.folder, runtime, login.user)
   // The browser of this machine is that of no user in particular.
   const isHere = person === 'here' && login.user === undefined
   const isAutomatic = isHere && login.isAutomatic && hasPerson(runtime.env)

@@ -4,41 +4,27 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
 import { programFolder } from '../../folder.js'
-import { TransportError } from '../../jsonrpc/errors.js'
 import { write } from '../../jsonrpc/text.js'
-import { errorText } from '../../text/error-text.js'
 import { Redactor } from '../../text/redactor.js'
 import { Server } from '../server/server.js'
-import { LazyValue } from '../../runtime/lazy.js'
-import type { Child, ChildExit, Runtime, Timer } from '../../runtime/runtime.js'
-import { PendingConnection } from '../../transports/pending-connection.js'
-import type { Dialed, DialEnd } from '../contracts/dial.js'
-import { fromTransport, thatServer } from '../contracts/errors.js'
-import type { ProxyContext, ServerLogins } from '../server/context.js'
+import type { Child, ChildExit } from '../../runtime/runtime.js'
+import { thatServer } from '../contracts/errors.js'
+import type { ProxyContext } from '../server/context.js'
 import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
 import { confinedVariable } from '../contracts/sandbox-config.js'
-import type { LoginVariable, ProcessSandbox, StdioServerConfig } from '../contracts/server-config.js'
+import type { ProcessSandbox, StdioServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess, Upstream } from '../contracts/upstream.js'
-
-/** Values of variables, by their names. */
-type Variables = ReadonlyMap<string, string>
 
 export function openStdio(config: StdioServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
-  const { name, loginVariables: logins } = config
+  const { name } = config
   const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, name))
-  const start = (tokens: Variables = new Map(), adopted?: Child): ServerProcess => {
-    for (const value of tokens.values()) discretion.add(value)
+  const start = (adopted?: Child): ServerProcess => {
+    const walled = confined(config)
     // The variables of the proxy's own replace those of the configuration.
-    const env = { ...config.env, ...Object.fromEntries(tokens) }
-    const walled = confined({ ...config, env })
     const marked = { ...walled, env: { ...walled.env, ...marks } }
     return new ServerProcess(marked, limits, runtime, log, discretion, adopted)
-  }
-  const fetchTokens = async (waiting: readonly LoginVariable[]): Promise<Variables> => {
-    const { loginEnvironment } = await import('../../login/server-token.js')
-    return loginEnvironment(waiting, runtime, (level, message) => log({ level, service: name, message }))
   }
   const behaviour = {
     ...config,
@@ -51,9 +37,8 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
     probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
     // A program is what it is until it is started by another proxy.
     eraMs: Infinity,
-    dial: () => (logins === undefined ? start() : new LateProcess(name, fetchTokens(logins), start)),
-    ...(logins && { logins: loginsOf(logins, runtime) }),
-    adopt: (running: RunningProcess) => start(undefined, childOf(name, running)),
+    dial: () => start(),
+    adopt: (running: RunningProcess) => start(childOf(name, running)),
   }
   const { crashesMax = limits.restart.crashesMax } = config
   const restart = { ...limits.restart, crashesMax }
@@ -79,76 +64,6 @@ function confined(config: StdioServerConfig): StdioServerConfig {
 function npmVariables({ network }: ProcessSandbox): Readonly<Record<string, string>> {
   if (network === 'host') return {}
   return network === 'none' ? { npm_config_offline: 'true' } : { npm_config_prefer_offline: 'true' }
-}
-
-/** The program is started when one of its logins is made. */
-function loginsOf(logins: readonly LoginVariable[], runtime: Runtime): ServerLogins {
-  const watched = new LazyValue(async () => {
-    const { watchLogins } = await import('../../login/server-token.js')
-    return watchLogins(logins, runtime)
-  })
-  return {
-    onChange: (wake) => {
-      let isOver = false
-      let timer: Timer | undefined
-      void watched.get().then((watch) => {
-        if (!isOver) timer = watch.next(wake)
-      })
-      return {
-        cancel: () => {
-          isOver = true
-          timer?.cancel()
-        },
-      }
-    },
-    underWay: undefined,
-    ask: () => {},
-    tool: undefined,
-    close: () => {},
-  }
-}
-
-/** A process whose variables are fetched before it starts; takes its messages until then. */
-class LateProcess implements Dialed {
-  readonly connection: PendingConnection
-  readonly ended: Promise<DialEnd>
-  readonly #started: Promise<ServerProcess | undefined>
-  #process: ServerProcess | undefined
-  #isStopped = false
-
-  /** `start` is called unless it is stopped before `values` resolve. */
-  constructor(service: string, values: Promise<Variables>, start: (values: Variables) => ServerProcess) {
-    const started = values.then((found) => {
-      if (this.#isStopped) throw new TransportError('TRANSPORT_CLOSED', 'it was stopped before it started')
-      this.#process = start(found)
-      return this.#process
-    })
-    this.#started = started.catch(() => undefined)
-    this.connection = new PendingConnection(started.then(({ connection }) => connection))
-    this.ended = started.then(
-      ({ ended }) => ended,
-      (error: unknown) => {
-        const isKnown = error instanceof TransportError
-        return fromTransport(
-          service,
-          isKnown ? error : new TransportError('TRANSPORT_TOKEN', errorText(error)),
-        )
-      },
-    )
-  }
-
-  get pid(): number | undefined {
-    return this.#process?.pid
-  }
-
-  get memoryBytes(): number | undefined {
-    return this.#process?.memoryBytes
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    await (await this.#started)?.stop()
-  }
 }
 
 /**
