@@ -1,6 +1,9 @@
 // What `--ui` costs small calls over stdio: while no page is open, and while one reads every message.
 
+import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 
 import { alternate } from './alternate.js'
 import { type Figure, NOT_BUILT, remembered, roundsOf, sample, smallCalls, warmUpsOf } from './figures.js'
@@ -36,7 +39,7 @@ export const inspector: Figure = async (settings) => {
     rounds: roundsOf(settings, 30, 8),
     generations: settings.quick ? 1 : 2,
     warm: async (subject) => {
-      if (subject.way === SEEN) read(subject.stderr)
+      if (subject.way === SEEN) read(subject.pid)
       for (let n = 0; n < warmUpsOf(settings, 160_000, count); n += 1) await cost(subject)
     },
     measure: cost,
@@ -60,8 +63,9 @@ export const inspector: Figure = async (settings) => {
 }
 
 /** Reads the feed as a page does, until the proxy ends. */
-function read(stderr: string): void {
-  const [, origin, key] = /inspector: (http:\/\/[^/]+)\/ui\/#key=(\S+)/.exec(stderr) ?? []
+function read(pid: number): void {
+  const address = readFileSync(join(homedir(), '.mcps-proxy/ui', String(pid)), 'utf8')
+  const [, origin, key] = /^(http:\/\/[^/]+)\/ui\/#key=(\S+)$/.exec(address) ?? []
   const feed = request(`${origin}/ui/feed`, { headers: { authorization: `Bearer ${key}` } })
   feed.on('response', (response) => response.resume())
   feed.on('error', () => undefined)

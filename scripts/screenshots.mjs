@@ -3,8 +3,8 @@
 // usage: npm run build && node scripts/screenshots.mjs        needs the chromium of the system
 
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -48,13 +48,14 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-function addressOf({ stderr }) {
+/** Its file has the name of the process (`mcps-proxy status --ui`). */
+function addressOf({ pid, stderr }) {
   let text = ''
   return new Promise((found, failed) => {
     stderr.on('data', (chunk) => {
       text += chunk
-      const [, address] = /inspector: (\S+)/.exec(text) ?? []
-      if (address !== undefined) found(address)
+      if (text.includes('inspector: '))
+        found(readFileSync(join(homedir(), '.mcps-proxy/ui', String(pid)), 'utf8'))
     })
     stderr.on('end', () => failed(new Error(text)))
   })

@@ -1,7 +1,9 @@
 // `--ui`: the inspector of a serving process, and the address that a person opens.
 
 import { randomBytes } from 'node:crypto'
+import process from 'node:process'
 import { enabledSchemas, secretsIn } from '../config/config.js'
+import { homeOf, uiFolder } from '../config/file.js'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
 import type { EventSource, McpProxy, ProxyEvents, ProxyOptions } from '../index.js'
@@ -12,6 +14,7 @@ import type { Entry } from '../inspector/protocol.js'
 import { InspectorPages } from '../inspector/pages.js'
 import { isLoopback } from '../text/loopback.js'
 import type { Run } from './run.js'
+import { keepAddress } from './ui-addresses.js'
 
 /** Nobody guesses it, and each start has another. */
 const KEY_BYTES = 32
@@ -25,6 +28,7 @@ export class Inspection {
   readonly #run: Run
   readonly #key: string = randomBytes(KEY_BYTES).toString('base64url')
   #listener: PagesListener | undefined
+  #forget: () => void = () => {}
 
   /** @throws the system's error when the files of the page are missing */
   constructor(run: Run) {
@@ -65,8 +69,11 @@ export class Inspection {
       this.#inspector.status.entries = [this.#ownEntry()]
       this.#listener = await listenForPages(this.pages, port, { runtime, log })
     } else this.showEntries(this.#run.config, origin)
-    // The address holds a key, so it is not written to the log file, nor through the redaction of the log.
-    screen.write(`inspector: ${origin ?? this.#listener?.origin}/ui/#key=${this.#key}\n`)
+    const address = `${origin ?? this.#listener?.origin}/ui/#key=${this.#key}`
+    this.#forget = keepAddress(uiFolder(homeOf(process.env)), address)
+    // The address holds a key, and the stderr of a program may end in a file that others read.
+    const shown = process.stderr.isTTY ? address : 'mcps-proxy status --ui prints its address'
+    screen.write(`inspector: ${shown}\n`)
   }
 
   /** Shows the addresses of this configuration, for the files of clients. */
@@ -81,6 +88,7 @@ export class Inspection {
   }
 
   async close(): Promise<void> {
+    this.#forget()
     this.#inspector.close()
     await this.#listener?.close()
   }

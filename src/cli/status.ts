@@ -6,10 +6,12 @@ import { RawValue } from '../ask/local-client.js'
 import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
+import { homeOf, uiFolder } from '../config/file.js'
 import { loadWithSecrets } from './load.js'
 import { failed, readerOfStdout, say } from './say.js'
-import { type Command, UsageError } from './command-line.js'
+import { type Command, UsageError, flag } from './command-line.js'
 import { config, header, json, timeout } from './common-options.js'
+import { keptAddresses } from './ui-addresses.js'
 
 const timeoutMsDefault = 5000
 
@@ -21,7 +23,11 @@ interface StatusTask {
   readonly config: string | undefined
   readonly timeoutMs: number | undefined
   readonly json: boolean
+  /** Prints the addresses of the inspectors of this user, and asks no gateway. */
+  readonly ui: boolean
 }
+
+const ui = flag('Print the addresses of the pages that --ui of other commands serves')
 
 export const statusCommand: Command<StatusTask> = {
   name: 'status',
@@ -36,7 +42,7 @@ or when one of its servers has failed.`,
     'mcps-proxy status',
     "mcps-proxy status https://mcp.example.com -H 'Authorization: Bearer …' --json",
   ],
-  options: { config, timeout, json, header },
+  options: { config, timeout, json, header, ui },
   wordsMax: 1,
   takesRest: false,
   read: ({ words: [url], get }) => {
@@ -45,7 +51,10 @@ or when one of its servers has failed.`,
         'status takes the address of a gateway',
         'for example: mcps-proxy status http://127.0.0.1:3095',
       )
-    return { url, headers: get(header), config: get(config), timeoutMs: get(timeout), json: get(json) }
+    if (url !== undefined && get(ui))
+      throw new UsageError('status --ui takes no address', 'it prints those of the pages on this machine')
+    const how = { timeoutMs: get(timeout), json: get(json), ui: get(ui) }
+    return { url, headers: get(header), config: get(config), ...how }
   },
   run: runStatus,
 }
@@ -55,6 +64,7 @@ class StatusFailure extends Error {}
 
 /** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
 async function runStatus(command: StatusTask): Promise<number> {
+  if (command.ui) return showInspectors()
   const place = await placeOf(command)
   const { origin } = place
   try {
@@ -67,6 +77,13 @@ async function runStatus(command: StatusTask): Promise<number> {
     if (!(error instanceof StatusFailure)) throw error
     return failed(error.message, 1)
   }
+}
+
+async function showInspectors(): Promise<number> {
+  const addresses = keptAddresses(uiFolder(homeOf(process.env)))
+  if (addresses.length === 0) return failed('no inspector runs; --ui of stdio, http or connect serves one', 1)
+  await say('stdout', addresses.map((address) => `${address}\n`).join(''))
+  return 0
 }
 
 interface Place {

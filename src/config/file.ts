@@ -130,13 +130,18 @@ function ownFolder(home: string): string {
 
 /** The files and folders there that the proxy obeys. */
 export function ownFiles(home: string): string[] {
-  const names = ['config.json', 'secrets.json', 'auth', 'kept', 'imports', 'sandbox']
+  const names = ['config.json', 'secrets.json', 'auth', 'kept', 'imports', 'sandbox', 'ui']
   return names.map((name) => join(ownFolder(home), name))
 }
 
 /** The file with the secrets that were set, or with their names where a keyring has them. */
 export function secretsFile(env: Environment): string {
   return join(ownFolder(homeOf(env)), 'secrets.json')
+}
+
+/** The folder with the addresses of inspectors. */
+export function uiFolder(home: string): string {
+  return join(ownFolder(home), 'ui')
 }
 
 /** The folder with the logins to remote servers. */

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { at, parsed } from '../integration/support/json.js'
 import { patientCli, everything } from '../integration/support/programs.js'
-import { type Scope, Spawned, configFile, scratch } from '../integration/support/spawned.js'
+import { type Scope, Spawned, configFile, inspectorOf, scratch } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { type Answer, open, send } from '../transports/support/http.js'
 
@@ -40,8 +40,8 @@ async function started(scope: Scope, more: object = {}): Promise<{ proxy: Spawne
 /** The page of a proxy, once its address is printed; the proxy is killed at the end of the test. */
 async function uiOf(scope: Scope, proxy: Spawned): Promise<Ui> {
   scope.after(() => proxy.kill())
-  await until(() => proxy.stderr.includes('#key='))
-  const [, port, key] = /inspector: http:\/\/127\.0\.0\.1:(\d+)\/ui\/#key=(\S+)/.exec(proxy.stderr) ?? []
+  const address = await inspectorOf(proxy)
+  const [, port, key] = /^http:\/\/127\.0\.0\.1:(\d+)\/ui\/#key=(\S+)$/.exec(address) ?? []
   return { port: Number(port), headers: { authorization: `Bearer ${key}` } }
 }
 

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { cli } from '../integration/support/programs.js'
-import { configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { configFile, inspectorOf, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
 
@@ -23,11 +23,11 @@ test('no secret of a login is said anywhere', async (t) => {
   })
   t.after(() => gateway.kill())
   const wholeLines = (): string => gateway.stderr.slice(0, gateway.stderr.lastIndexOf('\n') + 1)
-  await until(() => ['POST to http', '#key='].every((text) => wholeLines().includes(text)))
+  await until(() => ['POST to http', 'inspector: '].every((text) => wholeLines().includes(text)))
   const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(gateway.stderr) ?? []
   const said: string[] = []
   // Frames are kept once a page looks at them.
-  const [, key = ''] = /inspector: http\S+#key=(\S+)/.exec(gateway.stderr) ?? []
+  const [, key = ''] = (await inspectorOf(gateway, home)).split('#key=')
   const viewer = { authorization: `Bearer ${key}` }
   const feed = await fetch(new URL('/ui/feed', url), { headers: viewer })
   const read = async (): Promise<void> => {

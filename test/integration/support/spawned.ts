@@ -2,13 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RawClient } from './client.js'
 import { type ServerEntry, cli, root } from './programs.js'
-import { HANG_MS } from './waiting.js'
+import { HANG_MS, until } from './waiting.js'
 
 export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -129,4 +129,10 @@ export function spawnProgram(
     spawned.assertValid()
   })
   return spawned
+}
+
+/** The address of the page of a proxy with `--ui`, once it is served; `home` is that of the proxy. */
+export async function inspectorOf(proxy: Spawned, home: string = homedir()): Promise<string> {
+  await until(() => proxy.stderr.includes('inspector: '))
+  return readFileSync(join(home, '.mcps-proxy/ui', String(proxy.child.pid)), 'utf8')
 }

@@ -6,8 +6,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { StdioServerJson } from '../../../src/index.js'
 import { root } from '../../integration/support/programs.js'
-import { type Scope, Spawned, scratch } from '../../integration/support/spawned.js'
-import { until } from '../../integration/support/waiting.js'
+import { type Scope, Spawned, inspectorOf, scratch } from '../../integration/support/spawned.js'
 
 /** A proxy with `--ui`. */
 export interface Inspected {
@@ -37,8 +36,7 @@ export async function startInspected(
   ]
   const process = new Spawned(globalThis.process.execPath, args)
   scope.after(() => process.kill())
-  await until(() => addressIn(process.stderr) !== '')
-  const address = addressIn(process.stderr)
+  const address = await inspectorOf(process)
   const { origin } = new URL(address)
   return {
     address,
@@ -51,8 +49,4 @@ export async function startInspected(
       return client
     },
   }
-}
-
-function addressIn(text: string): string {
-  return /inspector: (http\S+)/.exec(text)?.[1] ?? ''
 }

@@ -1,0 +1,48 @@
+// The addresses of the inspectors that run now. Each holds a key, so it is in a file that only its owner can read.
+
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { readTextFile } from '../runtime/read-file.js'
+import { replaceFile } from '../runtime/replace-file.js'
+import { errorCode } from '../text/error-text.js'
+
+const ADDRESS_BYTES_MAX = 4096
+
+/** Keeps the address of this process in `folder`; the result removes it. @throws the system's error */
+export function keepAddress(folder: string, address: string): () => void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, String(process.pid))
+  replaceFile(path, address, 0o600)
+  return () => rmSync(path, { force: true })
+}
+
+/** The addresses of processes that run; the files of all others are removed. */
+export function keptAddresses(folder: string): string[] {
+  return namesIn(folder).flatMap((name) => {
+    const path = join(folder, name)
+    if (isAlive(Number(name))) {
+      const file = readTextFile(path, ADDRESS_BYTES_MAX)
+      return file.kind === 'read' ? [file.text] : []
+    }
+    rmSync(path, { force: true })
+    return []
+  })
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return errorCode(error) === 'EPERM'
+  }
+}
