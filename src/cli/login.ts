@@ -259,7 +259,7 @@ async function checkUser(
 
 /** A subject as its authorization server writes it may be another word here. @throws UnknownServer */
 async function checkSubject(issuer: string, subject: string): Promise<void> {
-  const { isSubjectWord, principalOf } = await import('../front-auth/principal.js')
+  const { isSubjectWord, principalOf } = await import('../front-auth/claims.js')
   if (!isSubjectWord(subject))
     throw new UnknownServer(`that user is written --user ${inShell(principalOf(issuer, subject))} here`)
 }

@@ -10,13 +10,9 @@ import type { LoginRuntime } from '../login/login-http.js'
 import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.js'
 import type { Sender, TokenRefusal, SenderVerdict } from '../transports/http-server/guard.js'
 import { networkOf } from '../transports/http-server/front-listener.js'
-import { TokenProblem, textsOf } from './claims.js'
-import { Issuer } from './issuer.js'
-import { principalOf } from './principal.js'
-import { type Challenge, Resources } from './resources.js'
-import { AccessRules, type Grants } from './rules.js'
-import { SKEW_S, readJwt } from './jwt.js'
-import { StrangerLimit } from './stranger-limit.js'
+import { TokenProblem, principalOf, textsOf } from './claims.js'
+import { AccessRules, type Challenge, type Grants, Resources } from './resources.js'
+import { Issuer, SKEW_S, readJwt } from './issuer.js'
 
 /** The longest token; most are below 2 KiB. */
 const TOKEN_LENGTH_MAX = 8192
@@ -322,3 +318,45 @@ const crowded = refusalOf(
 const late = refusalOf(
   new TokenProblem('unavailable', `its token could not be examined within ${EXAMINATION_MS / 1000} s`),
 )
+
+// How often strangers make the front ask an authorization server: each unknown token is one request to it.
+
+/** Tokens of one network that no issuer has accepted, within a minute. Clients renew their tokens a few times an hour. */
+export const REFUSED_MAX = 300
+
+const WINDOW_MS = 60_000
+
+/** Beyond them the network that was counted first is counted anew. */
+const NETWORKS_MAX = 1000
+
+interface Count {
+  readonly sinceMs: number
+  refused: number
+}
+
+/** Counts the tokens of each network that were not accepted. */
+export class StrangerLimit {
+  readonly #now: () => number
+  /** By networks, the oldest count first. */
+  readonly #counts = new Map<string, Count>()
+
+  /** `now` is monotonic. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Counts one more token, until `accepted`; false where the network has shown too many. */
+  admit(network: string): boolean {
+    const known = this.#counts.get(network)
+    const nowMs = this.#now()
+    if (known !== undefined && nowMs - known.sinceMs < WINDOW_MS) return ++known.refused <= REFUSED_MAX
+    putNewest(this.#counts, network, { sinceMs: nowMs, refused: 1 }, NETWORKS_MAX)
+    return true
+  }
+
+  /** A token that was counted is one of a client. */
+  accepted(network: string): void {
+    const count = this.#counts.get(network)
+    if (count !== undefined) count.refused--
+  }
+}

@@ -8,9 +8,8 @@ import type { FrontLogin } from '../config/configuration.js'
 import { errorText } from '../text/error-text.js'
 import { LazyValue } from '../runtime/lazy.js'
 import type { JsonObject } from '../text/json-object.js'
-import { textsOf } from './claims.js'
-import { SKEW_S, readJwt } from './jwt.js'
-import { principalOf } from './principal.js'
+import { principalOf, textsOf } from './claims.js'
+import { SKEW_S, readJwt } from './issuer.js'
 
 /** A login that has begun: what its answer is compared with. */
 export interface BegunIdentity {

@@ -1,30 +1,67 @@
-// One authorization server: how its tokens are examined.
+// One authorization server: how its tokens are examined. JWTs (RFC 9068) are verified by its keys, and it is asked about others.
+// This file alone loads jose.
 
-import { type LoginRuntime, loginHttp } from '../login/login-http.js'
+import { Buffer } from 'node:buffer'
+import type * as Jose from 'jose'
+import { type LoginHttp, type LoginRuntime, basicField, loginHttp } from '../login/login-http.js'
+import { membersIn, placesOf } from '../login/metadata.js'
 import type { FrontAuthIssuer } from '../config/configuration.js'
 import { errorText } from '../text/error-text.js'
 import type { JsonObject } from '../text/json-object.js'
-import { introspect } from './introspection.js'
-import { IssuerKeys, type IssuerHttp } from './issuer-keys.js'
-import { Signatures, type UnverifiedJwt } from './jwt.js'
+import { TokenProblem } from './claims.js'
+
+/** By how much the clocks of two machines may differ. */
+export const SKEW_S = 30
+
+/** A token without `kid` is tried with at most so many keys that fit. */
+const KEYS_MAX = 8
+
+/** A JWT whose signature has not been verified. */
+export interface UnverifiedJwt {
+  readonly header: JsonObject
+  readonly claims: JsonObject
+}
+
+/** The parts of a JWT; undefined for a token of another form. */
+export function readJwt(token: string): UnverifiedJwt | undefined {
+  const [, head = '', body = ''] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(token) ?? []
+  const [header, claims] = [objectIn(head), objectIn(body)]
+  return header === undefined || claims === undefined ? undefined : { header, claims }
+}
+
+function objectIn(part: string): JsonObject | undefined {
+  return membersIn(Buffer.from(part, 'base64url').toString('utf8'))
+}
 
 export class Issuer {
   readonly config: FrontAuthIssuer
   readonly #http: IssuerHttp
   readonly #keys: IssuerKeys
-  readonly #signatures: Signatures
+  readonly #wallNow: () => number
 
   constructor(config: FrontAuthIssuer, runtime: LoginRuntime) {
     this.config = config
     const discovered = loginHttp(runtime, new URL(config.issuer))
     this.#http = { configured: loginHttp(runtime, true), discovered }
     this.#keys = new IssuerKeys(config, this.#http, () => runtime.now())
-    this.#signatures = new Signatures(config, this.#keys, () => runtime.wallNow())
+    this.#wallNow = () => runtime.wallNow()
   }
 
   /** The claims of a JWT that is valid now. @throws TokenProblem */
-  verify(token: string, jwt: UnverifiedJwt): Promise<JsonObject> {
-    return this.#signatures.verify(token, jwt)
+  async verify(token: string, jwt: UnverifiedJwt): Promise<JsonObject> {
+    this.#refuseHead(jwt)
+    const jose = await import('jose')
+    const set = await this.#keys.current()
+    try {
+      return await this.#verifyBy(set, token, jose)
+    } catch (error) {
+      if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw problemOf(error, jose)
+      const newer = await this.#keys.newerThan(set)
+      if (newer === undefined) throw invalidBecause('its issuer has no such key')
+      return await this.#verifyBy(newer, token, jose).catch((again: unknown) => {
+        throw problemOf(again, jose)
+      })
+    }
   }
 
   /** The claims of an active token; undefined of any other, and where the issuer is not asked. @throws TokenProblem */
@@ -37,9 +74,224 @@ export class Issuer {
     if (this.config.introspection === undefined) await this.#keys.current()
     else await this.introspect('mcps-proxy check')
   }
+
+  /** Refuses what needs no keys to be seen. */
+  #refuseHead(jwt: UnverifiedJwt): void {
+    const { header } = jwt
+    const { alg, crit } = header
+    if (typeof alg !== 'string' || !this.config.algorithms.includes(alg))
+      throw invalidBecause(`its signature is not one of ${this.config.algorithms.join(', ')}`)
+    if (crit !== undefined) throw invalidBecause('its header has "crit"')
+    const type = typeOf(header)
+    if (header['typ'] !== undefined && type !== 'at+jwt' && type !== 'jwt')
+      throw invalidBecause('its type is not that of an access token')
+    if (isIdToken(jwt)) throw invalidBecause('it is an ID token, which is for the client')
+  }
+
+  async #verifyBy(set: KeySet, token: string, jose: typeof Jose): Promise<JsonObject> {
+    const options = {
+      algorithms: [...this.config.algorithms],
+      issuer: this.config.issuer,
+      requiredClaims: ['exp', 'sub'],
+      clockTolerance: SKEW_S,
+      currentDate: new Date(this.#wallNow()),
+    }
+    try {
+      return (await jose.jwtVerify(token, set.keys, options)).payload
+    } catch (error) {
+      if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error
+      let tried = 0
+      for await (const key of error) {
+        if (++tried > KEYS_MAX) break
+        const found = await jose.jwtVerify(token, key, options).catch((each: unknown) => {
+          // The key is the right one where the claims are what is wrong.
+          if (isOfClaims(each, jose)) throw each
+          return undefined
+        })
+        if (found !== undefined) return found.payload
+      }
+      throw invalidBecause('its signature is wrong')
+    }
+  }
 }
 
 /** Why no token of an issuer could be examined; undefined where it could. */
 export function issuerTrouble(config: FrontAuthIssuer, runtime: LoginRuntime): Promise<string | undefined> {
   return new Issuer(config, runtime).try().then(() => undefined, errorText)
+}
+
+function invalidBecause(why: string): TokenProblem {
+  return new TokenProblem('invalid', why)
+}
+
+function isOfClaims(error: unknown, { errors }: typeof Jose): boolean {
+  return error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed
+}
+
+function problemOf(error: unknown, { errors }: typeof Jose): TokenProblem {
+  if (error instanceof TokenProblem) return error
+  if (error instanceof errors.JWTExpired) return new TokenProblem('expired', 'it has expired')
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return invalidBecause(`its claim "${error.claim}" is missing or wrong`)
+  if (error instanceof errors.JWKSNoMatchingKey) return invalidBecause('its issuer has no such key')
+  if (error instanceof errors.JOSEError) return invalidBecause(`it cannot be verified (${error.code})`)
+  // jose throws errors of the system for keys that are malformed or too short.
+  return invalidBecause(`the key that it names cannot be used (${errorText(error)})`)
+}
+
+/**
+ * Whether a JWT was made for a client and not for a resource, as far as that shows: by the claims of OpenID Connect Core,
+ * section 3.3.2.11, and the marks of Keycloak and Cognito. Its audience is the other defence.
+ */
+function isIdToken({ header, claims }: UnverifiedJwt): boolean {
+  if (claims['typ'] === 'ID' || claims['token_use'] === 'id') return true
+  if (typeOf(header) === 'at+jwt' || claims['typ'] === 'Bearer') return false
+  return ['nonce', 'at_hash', 'c_hash', 's_hash'].some((name) => claims[name] !== undefined)
+}
+
+/** The media type of a token without `application/` (RFC 7515, section 4.1.9), in lower case. */
+function typeOf({ typ }: JsonObject): string | undefined {
+  return typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : undefined
+}
+
+// The keys of an issuer: found by its metadata, kept for ten minutes, asked for again when a token names another one.
+
+/** For so long the keys are taken to be those of the issuer. */
+const KEYS_MS = 600_000
+
+/** How often unknown keys can make the front ask again: everybody can name one. */
+const UNKNOWN_MS = 30_000
+
+/** After a failure the issuer is not asked again for this time. */
+const FAILURE_MS = 5000
+
+/** Requests to an issuer: to the addresses of the configuration, and to those that its metadata names. */
+interface IssuerHttp {
+  readonly configured: LoginHttp
+  readonly discovered: LoginHttp
+}
+
+/** One fetched key set (RFC 7517), with the keys that were imported. */
+interface KeySet {
+  readonly keys: ReturnType<typeof Jose.createLocalJWKSet>
+  readonly fetchedMs: number
+}
+
+class IssuerKeys {
+  readonly #issuer: FrontAuthIssuer
+  readonly #http: IssuerHttp
+  readonly #now: () => number
+  #set: KeySet | undefined
+  #fetching: Promise<KeySet> | undefined
+  #failure: { readonly why: string; readonly atMs: number } | undefined
+
+  constructor(issuer: FrontAuthIssuer, http: IssuerHttp, now: () => number) {
+    this.#issuer = issuer
+    this.#http = http
+    this.#now = now
+  }
+
+  /** The keys of the last minutes. @throws TokenProblem when they cannot be had */
+  async current(): Promise<KeySet> {
+    const set = this.#set
+    return set !== undefined && this.#now() - set.fetchedMs < KEYS_MS ? set : this.#fetch()
+  }
+
+  /** The keys of now, since a token names none of these; undefined when it is too early to ask. @throws TokenProblem */
+  async newerThan(set: KeySet): Promise<KeySet | undefined> {
+    if (this.#set !== undefined && this.#set !== set) return this.#set
+    return this.#now() - set.fetchedMs < UNKNOWN_MS ? undefined : this.#fetch()
+  }
+
+  #fetch(): Promise<KeySet> {
+    const { issuer } = this.#issuer
+    const failure = this.#failure
+    if (this.#fetching === undefined && failure !== undefined && this.#now() - failure.atMs < FAILURE_MS)
+      return Promise.reject(new TokenProblem('unavailable', failure.why))
+    this.#fetching ??= this.#ask()
+      .catch((error: unknown) => {
+        const why = `the keys of ${issuer} cannot be had: ${errorText(error)}`
+        this.#failure = { why, atMs: this.#now() }
+        throw new TokenProblem('unavailable', why)
+      })
+      .finally(() => {
+        this.#fetching = undefined
+      })
+    return this.#fetching
+  }
+
+  async #ask(): Promise<KeySet> {
+    const { jwksUri } = this.#issuer
+    const jwks =
+      jwksUri === undefined
+        ? await membersAt(new URL(await jwksUriOf(this.#issuer, this.#http)), this.#http.discovered)
+        : await membersAt(new URL(jwksUri), this.#http.configured)
+    const all = jwks?.['keys']
+    if (!Array.isArray(all)) throw new Error('there is no key set at its address')
+    const { createLocalJWKSet } = await import('jose')
+    const usable = all.filter((key) => typeof Object(key).kty === 'string')
+    const set = { keys: createLocalJWKSet({ keys: usable }), fetchedMs: this.#now() }
+    this.#failure = undefined
+    this.#set = set
+    return set
+  }
+}
+
+/** The address of the keys in the metadata of an issuer (RFC 8414, or OpenID Connect Discovery). @throws Error */
+async function jwksUriOf({ issuer }: FrontAuthIssuer, http: IssuerHttp): Promise<string> {
+  let problem: unknown = new Error('it has no metadata; set jwksUri')
+  for (const place of placesOf(new URL(issuer))) {
+    // Some servers fail at places where others have their metadata.
+    const metadata = await membersAt(new URL(place), http.configured).catch((error: unknown) => {
+      problem = error
+      return undefined
+    })
+    if (metadata === undefined) continue
+    const { issuer: named, jwks_uri: uri } = metadata
+    if (named !== issuer) throw new Error(`its metadata names the issuer '${String(named)}'`)
+    if (typeof uri !== 'string' || !URL.canParse(uri)) throw new Error('its metadata has no jwks_uri')
+    return uri
+  }
+  throw problem
+}
+
+/** The object at an address; undefined where there is none. */
+async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
+  const { status, text } = await http(url)
+  if (status >= 500 || status === 429) throw new Error(`${url.host} answered with HTTP ${status}`)
+  return status === 200 ? membersIn(text) : undefined
+}
+
+// The answer of an authorization server to what a token is (RFC 7662).
+
+/** The claims of a token that is active; undefined for one that is not, or is not of this issuer. @throws TokenProblem */
+export async function introspect(
+  token: string,
+  { issuer, introspection }: FrontAuthIssuer,
+  http: LoginHttp,
+): Promise<JsonObject | undefined> {
+  if (introspection === undefined) return undefined
+  const { url, clientId, clientSecret } = introspection
+  const answer = await ask(url, token, basicField(clientId, clientSecret), http).catch((error: unknown) => {
+    const why = errorText(error)
+    throw new TokenProblem('unavailable', `${issuer} cannot be asked about tokens: ${why}`)
+  })
+  if (answer['active'] !== true) return undefined
+  return answer['iss'] === undefined || answer['iss'] === issuer ? answer : undefined
+}
+
+async function ask(url: string, token: string, user: string, http: LoginHttp): Promise<JsonObject> {
+  const { status, text } = await http(new URL(url), {
+    method: 'POST',
+    headers: {
+      Authorization: user,
+      'Content-Type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+  })
+  if (status === 401 || status === 403)
+    throw new Error(`it refuses the client id of the front (HTTP ${status})`)
+  const answer = status === 200 ? membersIn(text) : undefined
+  if (answer === undefined) throw new Error(`it answered with HTTP ${status} and no JSON object`)
+  return answer
 }

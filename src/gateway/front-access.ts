@@ -1,6 +1,9 @@
 // Whom the front lets in: by its own tokens, and by access tokens of authorization servers.
 
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FrontToken } from '../config/configuration.js'
 import type { FrontAuth } from '../front-auth/front-auth.js'
+import { write } from '../jsonrpc/text.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
 import {
@@ -9,7 +12,6 @@ import {
   type SenderVerdict,
   isSender,
 } from '../transports/http-server/guard.js'
-import { type FrontTokens, hashOf } from './front-tokens.js'
 
 /** Such a token is ours, and no authorization server is asked about it. */
 const OWN = /^mcps_/
@@ -82,4 +84,97 @@ export class FrontAccess {
 interface Digest {
   readonly bytes: Buffer
   readonly text: string
+}
+
+// The tokens of the front: whose each is, until when, and why one is refused.
+
+/** The tokens of the front itself that clients may present. */
+export interface TokenRules {
+  /** One for everything. */
+  readonly token: string | undefined
+  /** Of single clients, by their hashes. */
+  readonly tokens: readonly FrontToken[] | undefined
+}
+
+/** Tokens of before that a refusal names. */
+const FORMER_MAX = 1000
+
+interface Credential extends Pick<FrontToken, 'expiresAtMs'> {
+  readonly sender: Sender
+  readonly hash: Buffer
+}
+
+/** Compares hashes, since those have one length and differ anywhere; every token is compared with all of them. */
+export class FrontTokens {
+  readonly #wallNow: () => number
+  readonly #credentials: readonly Credential[]
+  /** The names of tokens that were removed while the front ran, by their hashes. */
+  readonly #former: ReadonlyMap<string, string>
+
+  /** `before` are the tokens that these replace. */
+  constructor({ token, tokens = [] }: TokenRules, wallNow: () => number, before?: FrontTokens) {
+    this.#wallNow = wallNow
+    const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
+      sender: { principal: name, profiles },
+      hash: Buffer.from(sha256, 'hex'),
+      expiresAtMs,
+    }))
+    this.#credentials = token === undefined ? named : [credentialOf(token), ...named]
+    const former = before === undefined ? [] : [...before.#former, ...before.#names()]
+    const current = new Set(this.#credentials.map(({ hash }) => hash.toString('hex')))
+    this.#former = new Map(former.filter(([hash]) => !current.has(hash)).slice(-FORMER_MAX))
+  }
+
+  /** Each token is a principal, which is the same on every instance. */
+  senderOf(digest: Buffer): SenderVerdict {
+    const found = this.#find(digest)
+    if (found === undefined) return { status: 401, why: this.#whyUnknown(digest) }
+    if (!this.#isExpired(found)) return found.sender
+    return { status: 401, why: `the token '${found.sender.principal}' has expired` }
+  }
+
+  /** Whether this is, or was, one of these tokens. */
+  hasHad(digest: Buffer): boolean {
+    return this.#find(digest) !== undefined || this.#former.has(digest.toString('hex'))
+  }
+
+  /** The token of a principal, as its hash, and its profiles, while it is valid; another one is another client. */
+  readonly credentialOf = (principal: string): string | undefined => {
+    const found = this.#of(principal)
+    if (found === undefined || this.#isExpired(found)) return undefined
+    return write([found.hash.toString('hex'), found.sender.profiles])
+  }
+
+  #of(principal: string): Credential | undefined {
+    return this.#credentials.find((each) => each.sender.principal === principal)
+  }
+
+  #whyUnknown(digest: Buffer): string {
+    const name = this.#former.get(digest.toString('hex'))
+    return name === undefined ? 'its bearer token is not accepted' : `the token '${name}' was revoked`
+  }
+
+  #find(wanted: Buffer): Credential | undefined {
+    let found: Credential | undefined
+    for (const each of this.#credentials) if (timingSafeEqual(each.hash, wanted)) found = each
+    return found
+  }
+
+  #isExpired({ expiresAtMs = Infinity }: Credential): boolean {
+    return this.#wallNow() >= expiresAtMs
+  }
+
+  #names(): [string, string][] {
+    return this.#credentials.map(({ hash, sender }) => [hash.toString('hex'), sender.principal])
+  }
+}
+
+/** The token for everything has no name, and its principal does not show it. */
+function credentialOf(token: string): Credential {
+  const principal = `bearer ${hashOf(`principal of ${token}`).toString('base64url')}`
+  return { sender: { principal }, hash: hashOf(token), expiresAtMs: undefined }
+}
+
+export function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { REFUSED_MAX, StrangerLimit } from '../../src/front-auth/stranger-limit.js'
+import { REFUSED_MAX, StrangerLimit } from '../../src/front-auth/front-auth.js'
 
 test('one network has no more than its tokens, and the others have theirs', () => {
   let now = 0

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FrontAccess } from '../../src/gateway/front-access.js'
-import { FrontTokens, hashOf } from '../../src/gateway/front-tokens.js'
+import { FrontAccess, FrontTokens, hashOf } from '../../src/gateway/front-access.js'
 import { FrontAuth } from '../../src/front-auth/front-auth.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { Issuer } from '../front-auth/issuer.js'

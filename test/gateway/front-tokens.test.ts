@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { FrontTokens, hashOf } from '../../src/gateway/front-tokens.js'
+import { FrontTokens, hashOf } from '../../src/gateway/front-access.js'
 
 const named = (name: string, token: string, expiresAtMs?: number) => ({
   name,
