@@ -120,32 +120,19 @@ describe('the status of a server with a process for each client', () => {
   })
 })
 
-describe('a process that was refused for want of room', () => {
-  test('ends no idle process of another client when nobody calls any more', async (t) => {
-    const world = await run(t, polite, 1)
-    const [one, two] = await clientsOf(world, 2)
-    world.runtime.script = mute
-    const running = one?.call('s__t')
-    await world.runtime.pass(1000, 250)
-    const refused = await within(world, two?.call('s__t'))
-    assert.deepEqual(refused && failure(refused), [-32603, 's', 'overloaded'])
-    const [child] = world.runtime.children
-    child?.say(`{"jsonrpc":"2.0","id":${child.lastId},"result":{"content":[]}}`)
-    await running
-    await world.runtime.pass(60_000)
-    assert.equal(world.runtime.children.length, 1)
-    assert.equal(child?.stdin.destroyed, false)
-  })
-
+describe('a process that waited for a place', () => {
   test('is no crash: the first crash after it does not open the breaker', async (t) => {
     const world = await run(t, polite, 1)
     const [one, two] = await clientsOf(world, 2)
     world.runtime.script = mute
     const running = one?.call('s__t')
     await world.runtime.pass(1000, 250)
-    for (let refused = 0; refused < 6; refused++) await within(world, two?.call('s__t'))
+    const waiting = two?.call('s__t')
+    await world.runtime.pass(1000, 250)
+    world.runtime.script = polite
     world.runtime.children[0]?.end(1)
     await running
+    await within(world, waiting)
     world.runtime.script = polite
     for (let times = 0; times < 2; times++) {
       const after = await within(world, two?.call('s__t'))
