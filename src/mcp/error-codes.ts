@@ -10,6 +10,7 @@ import { membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import { counted } from '../text/counted.js'
+import type { RequestRow } from './methods.js'
 
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
@@ -130,9 +131,9 @@ export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number
   return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
 }
 
-/** An error of the proxy for a stateless client, to which an unknown name is an invalid parameter. */
-export function ownErrorForStateless(error: ErrorBody): ErrorBody {
-  const isName = error.code === RESOURCE_NOT_FOUND || error.code === METHOD_NOT_FOUND
+/** An error of the proxy for a stateless client, to which the unknown name of a tool or resource is an invalid parameter. */
+export function ownErrorForStateless(error: ErrorBody, { route }: RequestRow): ErrorBody {
+  const isName = error.code === RESOURCE_NOT_FOUND || (error.code === METHOD_NOT_FOUND && route.to === 'name')
   return isName ? { ...error, code: INVALID_PARAMS } : error
 }
 

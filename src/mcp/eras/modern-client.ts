@@ -77,7 +77,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
         return refusal(
           id,
           call.missingCapabilities === undefined
-            ? ownErrorForStateless(outcome.error)
+            ? ownErrorForStateless(outcome.error, call.row)
             : unable(call.missingCapabilities, outcome.error),
         )
       case 'cancelled':
