@@ -20,7 +20,7 @@ const limits = { ...defaultFrameLimits, names: messageNames }
 const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"hi"}]}}'
 const frame = readFrame(toLine(result), limits)
 if (frame.kind !== 'result') throw new Error('it is a result')
-const outcome: Outcome = { kind: 'answered', frame, edits: [], form: 'bare' }
+const outcome: Outcome = { kind: 'answered', frame, edits: [], era: 'session' }
 
 function callTo(service: string): Call {
   const call = callOf('1', 0)

@@ -54,7 +54,7 @@ export interface KeptLimits {
 
 export interface Limits {
   readonly session: SessionLimits
-  readonly guests: DirectoryLimits
+  readonly stateless: DirectoryLimits
   /** Of calls that wait for the answers of clients without sessions. */
   readonly pendingInput: PendingInputLimits
   readonly upstream: UpstreamLimits
@@ -103,14 +103,14 @@ export const limits: Limits = {
     taskIdLengthMax: 1024,
   },
   // Clients differ by the capabilities that they declare, and few combinations exist.
-  guests: {
-    guestsMax: 256,
-    guestsOfOneMax: 16,
+  stateless: {
+    statelessMax: 256,
+    statelessOfOneMax: 16,
     listensMax: 1024,
     listensOfOneMax: 512,
     urisMax: 1024,
-    guestIdleMs: 300_000,
-    guestRestMs: 10_000,
+    statelessIdleMs: 300_000,
+    statelessRestMs: 10_000,
   },
   pendingInput: {
     // Each keeps a call of its server open, and a process or a stream with it.
@@ -161,7 +161,7 @@ export const limits: Limits = {
     probeMs: 5000,
     // Long enough for a client that calls repeatedly without a session.
     remoteRestMs: 300_000,
-    guestProcessesMax: 8,
+    statelessProcessesMax: 8,
     // A process that only one client uses ends this long after the last call, response or stream of the client.
     clientProcessIdleMs: 120_000,
     queueMax: 1024,

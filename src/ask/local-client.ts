@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer'
 import type { Configuration, McpProxy } from '../index.js'
 import { buildNotification, buildRequest, buildResult, buildError } from '../jsonrpc/build.js'
-import { FrameError } from '../jsonrpc/errors.js'
+import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import {
   type NotificationFrame,
   type RequestFrame,
@@ -19,7 +19,7 @@ import type { Span } from '../jsonrpc/scan.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import { isMissing, methodNotFound } from '../mcp/error-codes.js'
-import { latestHandshake } from '../mcp/revisions.js'
+import { latestSession } from '../mcp/revisions.js'
 import { type MemoryConnection, memoryPair } from '../transports/memory.js'
 import { version } from '../version.js'
 
@@ -127,7 +127,7 @@ export class LocalClient {
     const capabilities = this.#person?.capabilities ?? '{}'
     await this.request(
       'initialize',
-      `{"protocolVersion":"${latestHandshake.version}","capabilities":${capabilities},"clientInfo":${info}}`,
+      `{"protocolVersion":"${latestSession.version}","capabilities":${capabilities},"clientInfo":${info}}`,
     )
     this.#send(buildNotification('notifications/initialized'))
   }

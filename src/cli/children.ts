@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { Runtime } from '../index.js'
-import { LazyPromise } from '../runtime/lazy.js'
+import { Deferred } from '../runtime/deferred.js'
 import { isInstaller } from '../upstream/process/installers.js'
 
 type Child = ReturnType<Runtime['spawn']>
@@ -27,7 +27,7 @@ export class Children {
       spawn: (spec) => {
         const child = runtime.spawn(spec)
         let isReleased = false
-        const released = new LazyPromise<ChildExit>()
+        const released = new Deferred<ChildExit>()
         const release = (): void => {
           isReleased = true
           child.release?.()
@@ -46,7 +46,7 @@ export class Children {
           ]),
           signal: (name) => {
             if (!isReleased) return child.signal(name)
-            released.come({ code: undefined, signal: name, spawnError: undefined })
+            released.resolve({ code: undefined, signal: name, spawnError: undefined })
             return true
           },
         }

@@ -13,7 +13,7 @@ import { loginHttp } from '../login/login-http.js'
 import { type Login, LoginStore } from '../login/login-store.js'
 import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
-import { LazyPromise } from '../runtime/lazy.js'
+import { Deferred } from '../runtime/deferred.js'
 import { errorText } from '../text/error-text.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
@@ -302,7 +302,7 @@ function personFor(opensBrowser: boolean): LoginPerson {
         await say('stderr', `${words}: ${startPage}\n`)
       },
     }
-  const pasted = new LazyPromise<string | undefined>()
+  const pasted = new Deferred<string | undefined>()
   return {
     pasted: pasted.promise.then((text) => {
       if (text !== undefined) return text
@@ -315,10 +315,10 @@ function personFor(opensBrowser: boolean): LoginPerson {
       await say('stderr', words)
       const reader = createInterface({ input: process.stdin })
       reader.once('line', (line) => {
-        pasted.come(line)
+        pasted.resolve(line)
         reader.close()
       })
-      reader.once('close', () => pasted.come(undefined))
+      reader.once('close', () => pasted.resolve(undefined))
     },
   }
 }

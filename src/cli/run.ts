@@ -77,8 +77,8 @@ export async function runPlan<C extends ServeOptions>(
   // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
   const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
   // The line of what is awaited would mix with what a person types.
-  const isTyped = command.kind === 'stdio' && process.stdin.isTTY
-  const isShown = !command.silent && !isTyped && canErase(process.stderr.isTTY, process.env)
+  const isStateless = command.kind === 'stdio' && process.stdin.isTTY
+  const isShown = !command.silent && !isStateless && canErase(process.stderr.isTTY, process.env)
   const screen = new Screen(process.stderr, isShown)
   const logger = openLogger(plan, paint, screen)
   await prepare()

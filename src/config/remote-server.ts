@@ -49,7 +49,7 @@ export function readHttp(
     section.problem(
       'protocol',
       'has no transport HTTP+SSE',
-      'must be "auto", "legacy" or a version with a handshake, or the type "http"',
+      'must be "auto", "legacy" or a version with sessions, or the type "http"',
     )
   return {
     kind,

@@ -1,7 +1,7 @@
 // The keys that servers of several kinds have: type, default and purpose of each. `stdio-server.ts` has those of stdio alone.
 
 import type { ServerConfig, ServerProtocol, UnattendedGrant } from '../upstream/contracts/server-config.js'
-import { handshakeRevisions, latestStateless } from '../mcp/revisions.js'
+import { sessionRevisions, latestStateless } from '../mcp/revisions.js'
 import {
   type Kind,
   type NameRule,
@@ -64,7 +64,7 @@ export type CallTimeValues = Pick<ServerValues, 'timeout' | 'totalTimeout'>
 export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
   ['auto', 'auto'],
   ['legacy', 'handshake'],
-  ...handshakeRevisions.map(({ version }) => [version, 'handshake'] as const),
+  ...sessionRevisions.map(({ version }) => [version, 'handshake'] as const),
   [latestStateless.version, 'stateless'],
 ])
 
@@ -84,7 +84,7 @@ export const serverFields = {
   protocol: field(
     choice(...protocols.keys()),
     'auto',
-    'What the server speaks; auto asks it, legacy begins with initialize, a version with a handshake offers that version, and one without asks for nothing else.',
+    'What the server speaks; auto asks it, legacy begins with initialize, a version with sessions offers that version, and one without asks for nothing else.',
   ),
   startTimeout: field(
     time,

@@ -25,7 +25,7 @@ import {
   toolsFields,
   urlKeys,
 } from './server-fields.js'
-import { handshakeRevision } from '../mcp/revisions.js'
+import { sessionRevision } from '../mcp/revisions.js'
 import { stdioServerFields } from './stdio-server.js'
 import { readStdio } from './stdio-server.js'
 import { memberPath } from '../text/member-path.js'
@@ -153,7 +153,7 @@ function readCommon(
     lazy: values.lazy,
     keep: values.keep,
     protocol: protocols.get(values.protocol) ?? 'auto',
-    revision: handshakeRevision(values.protocol)?.version,
+    revision: sessionRevision(values.protocol)?.version,
     startTimeoutMs: values.startTimeout,
     firstStartTimeoutMs: hasDefault ? FIRST_START_MS : values.startTimeout,
     listTimeoutMs: values.startTimeout,

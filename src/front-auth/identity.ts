@@ -6,7 +6,7 @@ import { type LoginHttp, type LoginRuntime, basicField, loginHttp } from '../log
 import { membersIn, serverMetadata, textsIn } from '../login/metadata.js'
 import type { FrontLogin } from '../config/configuration.js'
 import { errorText } from '../text/error-text.js'
-import { LazyValue } from '../runtime/lazy.js'
+import { LazyValue } from '../runtime/deferred.js'
 import type { JsonObject } from '../text/json-object.js'
 import { principalOf, textsOf } from './claims.js'
 import { SKEW_S, readJwt } from './issuer.js'

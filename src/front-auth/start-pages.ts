@@ -10,7 +10,7 @@ import type { RequestHandler } from '../transports/http-server/endpoint.js'
 import { targetOf } from '../transports/http-server/guard.js'
 import type { HttpRequest } from '../transports/http-server/request-head.js'
 import type { Fields, HttpResponse } from '../transports/http-server/response.js'
-import { LazyPromise } from '../runtime/lazy.js'
+import { Deferred } from '../runtime/deferred.js'
 import { putNewest } from '../runtime/newest.js'
 import { errorText } from '../text/error-text.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
@@ -68,7 +68,7 @@ export class StartPages {
   /** The pages of one login of a user, until they are closed; undefined while there are too many. */
   open(user: string): LoginPages | undefined {
     if (this.#logins.size >= LOGINS_MAX) return undefined
-    const parameters = new LazyPromise<URLSearchParams>()
+    const parameters = new Deferred<URLSearchParams>()
     const path = `/login/${randomBytes(16).toString('hex')}`
     const login: PendingLogin = {
       user,
@@ -77,7 +77,7 @@ export class StartPages {
       provenBrowser: undefined,
       state: undefined,
       address: '',
-      received: (query) => parameters.come(query),
+      received: (query) => parameters.resolve(query),
     }
     this.#logins.add(login)
     return {

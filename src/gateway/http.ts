@@ -5,7 +5,7 @@
 
 import type { CorsConfig } from '../config/configuration.js'
 import type { Listener } from '../proxy/listener.js'
-import type { HttpServerLimits } from '../transports/http-server/limits.js'
+import type { HttpServerLimits } from '../transports/http-server/front-limits.js'
 
 /** The address and the clients of an HTTP front. */
 export interface HttpServerOptions {
@@ -35,7 +35,7 @@ export function httpServer(options: HttpServerOptions = {}): Listener {
     serve: async (proxy, { name, log, runtime }) => {
       const [{ serveSchemas }, { defaultHttpServerLimits }] = await Promise.all([
         import('./serving.js'),
-        import('../transports/http-server/limits.js'),
+        import('../transports/http-server/front-limits.js'),
       ])
       return serveSchemas(
         { name, schemas: new Map([['default', proxy]]), views: new Map() },

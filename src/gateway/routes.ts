@@ -3,7 +3,7 @@
 import type { Configuration } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
 import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
-import { handshakeRevisions, statelessRevisions } from '../mcp/revisions.js'
+import { sessionRevisions, statelessRevisions } from '../mcp/revisions.js'
 import { version } from '../version.js'
 import type { ServedProxy } from '../proxy/listener.js'
 import { escapeJson } from '../text/escape.js'
@@ -80,7 +80,7 @@ export type PathHandler = (path: string) => RequestHandler | undefined
 
 /** The handler of each path: an endpoint for each proxy, and the pages about all of them. */
 export class Routes implements HttpRoutes {
-  readonly revisions: readonly HttpRevision[] = [...handshakeRevisions, ...statelessRevisions]
+  readonly revisions: readonly HttpRevision[] = [...sessionRevisions, ...statelessRevisions]
   /** Known once the front listens; it is not read before. */
   address = { port: 0, origin: '' }
   #served: ServedGateway

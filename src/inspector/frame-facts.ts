@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { CR, LF, OPEN_ARRAY } from '../jsonrpc/ascii.js'
-import { FrameError } from '../jsonrpc/errors.js'
+import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import { type Frame, type ResultFrame, frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { membersAt } from '../jsonrpc/members.js'

@@ -3,7 +3,7 @@
 import { Front } from '../gateway/http-front.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { transportRefused } from '../mcp/error-codes.js'
-import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
+import { defaultHttpServerLimits } from '../transports/http-server/front-limits.js'
 import type { HttpAddress } from '../transports/http-server/http-server.js'
 import type { InspectorPages } from './pages.js'
 

@@ -1,7 +1,7 @@
 // A batch: an array of messages on one line (JSON-RPC 2.0 section 6).
 
 import { OPEN_ARRAY, isSpace } from './ascii.js'
-import { FrameError } from './errors.js'
+import { FrameError } from './jsonrpc-errors.js'
 import { type FrameLimits, defaultFrameLimits } from './frame.js'
 import { type Line, toLine } from './line.js'
 import { itemsAt } from './members.js'

@@ -1,6 +1,6 @@
 // A connection: whole messages in, whole messages out, over any transport.
 
-import { FrameError, type TransportError } from './errors.js'
+import { FrameError, type TransportError } from './jsonrpc-errors.js'
 import type { Frame, FrameLimits } from './frame.js'
 import type { Line } from './line.js'
 import type { RequestId } from './request-id.js'
@@ -83,7 +83,7 @@ export interface MessageHead {
 }
 
 /** The requests that a notification is about. */
-export interface Ties {
+export interface Relation {
   /** A request of the other end's. */
   readonly about?: RequestId | undefined
   /** A request of ours that it gives up. */
@@ -93,13 +93,13 @@ export interface Ties {
 /** Several answers in one array are a batch. */
 export type AnswerKind = 'result' | 'error' | 'batch'
 
-export const untied: Ties = {}
+export const unrelated: Relation = {}
 
 export function requestHead(id: RequestId, method: string, about?: RequestId): MessageHead {
   return { kind: 'request', id, method, cancels: undefined, about }
 }
 
-export function notificationHead(method: string, { about, cancels }: Ties): MessageHead {
+export function notificationHead(method: string, { about, cancels }: Relation): MessageHead {
   return { kind: 'notification', id: undefined, method, cancels, about }
 }
 

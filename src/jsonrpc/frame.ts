@@ -5,7 +5,7 @@
 
 import { ambiguity, spellings } from './ambiguity.js'
 import { OPEN_OBJECT } from './ascii.js'
-import { FrameError } from './errors.js'
+import { FrameError } from './jsonrpc-errors.js'
 import { findId } from './id-finder.js'
 import type { Line } from './line.js'
 import { FamiliarText } from './fast/familiar-text.js'

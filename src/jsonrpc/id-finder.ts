@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import { COLON, COMMA, OPEN_OBJECT, QUOTE } from './ascii.js'
-import { FrameError } from './errors.js'
+import { FrameError } from './jsonrpc-errors.js'
 import { type RequestId, readId } from './request-id.js'
 import { fold } from './routed-names.js'
 import { Scanner, scanText } from './scan.js'

@@ -7,7 +7,7 @@
 // id is lent as long as it is free and every writer would echo it unchanged, so
 // that nothing has to be edited.
 
-import { BriefMap } from './fast/brief-map.js'
+import { ChurnMap } from './fast/brief-map.js'
 import {
   type MintedId,
   type RequestId,
@@ -22,13 +22,13 @@ const SPENT_MAX = 2048
 
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
-  readonly #entries = new BriefMap<RequestId, E>()
+  readonly #entries = new ChurnMap<RequestId, E>()
   /**
    * Ids that are not lent, so that an answer which comes late, or twice, finds no other request.
    *
    * Undefined until the first: most connections have none.
    */
-  #spent: Remembered<RequestId> | undefined
+  #spent: RecentSet<RequestId> | undefined
   /** The proxy's own requests. They have a separate limit, so that neither kind keeps the other from being sent. */
   #own: Set<RequestId> | undefined
   readonly #inflightMax: number
@@ -116,7 +116,7 @@ export class Inflight<E> {
   }
 
   #spend(id: RequestId): void {
-    this.#spent ??= new Remembered(SPENT_MAX)
+    this.#spent ??= new RecentSet(SPENT_MAX)
     this.#spent.add(id)
   }
 
@@ -157,7 +157,7 @@ export const MINTED_FROM = 1_000_000_000
 export const LENT_MAX: number = 2 ** 48
 
 /** The last few values of a kind, which a late message may still name; beyond `max` the oldest is forgotten. */
-export class Remembered<T> {
+export class RecentSet<T> {
   readonly #max: number
   readonly #ones = new Set<T>()
   readonly all: ReadonlySet<T> = this.#ones

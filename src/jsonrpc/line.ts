@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import { LF } from './ascii.js'
-import { fault } from './errors.js'
+import { fault } from './jsonrpc-errors.js'
 
 declare const lineBrand: unique symbol
 

@@ -1,7 +1,7 @@
 // The members of one object, as spans.
 
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
-import { FrameError } from './errors.js'
+import { FrameError } from './jsonrpc-errors.js'
 import type { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
 import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'

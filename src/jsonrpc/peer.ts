@@ -18,15 +18,15 @@ import {
   type MessageHead,
   type ReceivedMessage,
   type Sink,
-  type Ties,
+  type Relation,
   type UnreadableMessage,
   answerHead,
   notificationHead,
   receivedMessage,
   requestHead,
-  untied,
+  unrelated,
 } from './connection.js'
-import { type FrameError, TransportError } from './errors.js'
+import { type FrameError, TransportError } from './jsonrpc-errors.js'
 import { type Outgoing, spliceParts } from './fast/splice-parts.js'
 import {
   type Frame,
@@ -208,7 +208,7 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** Forwards a notification; `about` is the other end's request that it belongs to. */
-  pass(frame: NotificationFrame, edits: readonly Edit[], ties: Ties = untied): void {
+  pass(frame: NotificationFrame, edits: readonly Edit[], ties: Relation = unrelated): void {
     this.#hasNotified = true
     this.send(this.#spliced(frame, edits), notificationHead(frame.method, ties))
   }
@@ -246,7 +246,7 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** `about` is the other end's request that it belongs to. */
-  notify(method: string, params?: string, ties: Ties = untied): void {
+  notify(method: string, params?: string, ties: Relation = unrelated): void {
     this.#hasNotified = true
     this.send(buildNotification(method, params), notificationHead(method, ties))
   }

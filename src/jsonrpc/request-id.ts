@@ -5,7 +5,7 @@
 // kept as its text, and compared by its canonical form.
 
 import { ZERO } from './ascii.js'
-import { FrameError } from './errors.js'
+import { FrameError } from './jsonrpc-errors.js'
 
 declare const idBrand: unique symbol
 

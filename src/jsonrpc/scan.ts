@@ -8,7 +8,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { isHex } from './ascii.js'
-import { FrameError, type FrameErrorCode } from './errors.js'
+import { FrameError, type FrameErrorCode } from './jsonrpc-errors.js'
 import { validPrefix } from './utf8.js'
 
 /** A half-open range of bytes. */

@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { LF, OPEN_OBJECT } from './ascii.js'
-import { fault } from './errors.js'
+import { fault } from './jsonrpc-errors.js'
 import { type Line, lineAt } from './line.js'
 import type { Span } from './scan.js'
 import type { RequestId } from './request-id.js'

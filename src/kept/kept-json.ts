@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { defaultFrameLimits } from '../jsonrpc/frame.js'
 import { scanText } from '../jsonrpc/scan.js'
 import type { KeptLimits } from '../limits.js'
-import { listKinds } from '../mcp/lists.js'
+import { listKinds } from '../mcp/list-items.js'
 import type { ListKind } from '../mcp/methods.js'
 import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
 import { isObject } from '../text/json-object.js'
@@ -74,7 +74,7 @@ export function toEntry(name: string, nowMs: number, facts: KeptFacts): unknown 
   const { description, ...rest } = facts
   const said = description && {
     handshake: Buffer.from(description.handshake).toString(),
-    isShy: description.isShy,
+    probeFailed: description.probeFailed,
     lists: Object.fromEntries(
       [...description.lists].map(([kind, items]) => [
         kind,
@@ -96,7 +96,8 @@ export function fromEntry(entry: unknown): KeptFacts | undefined {
 }
 
 function toDescription(said: unknown): SelfDescription | undefined {
-  if (!isObject(said) || !isObject(said['lists']) || typeof said['isShy'] !== 'boolean') return undefined
+  if (!isObject(said) || !isObject(said['lists']) || typeof said['probeFailed'] !== 'boolean')
+    return undefined
   const handshake = rawJson(said['handshake'])
   if (handshake === undefined) return undefined
   const lists = new Map<ListKind, readonly Uint8Array[]>()
@@ -108,7 +109,7 @@ function toDescription(said: unknown): SelfDescription | undefined {
     if (there.length < items.length) return undefined
     lists.set(kind, there)
   }
-  return { handshake, lists, isShy: said['isShy'] }
+  return { handshake, lists, probeFailed: said['probeFailed'] }
 }
 
 /** It becomes part of messages to clients: nothing but one JSON text may. */

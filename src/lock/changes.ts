@@ -1,7 +1,7 @@
 // The differences between the lock and what a server lists, and how people read them. Pure: no file and no clock.
 
 import { quote } from '../jsonrpc/text.js'
-import type { ListItem } from '../mcp/lists.js'
+import type { ListItem } from '../mcp/list-items.js'
 import { inShell } from '../text/escape.js'
 import type { Listed, ListChange, LockedKind } from '../upstream/contracts/list-guard.js'
 import { type Content, contentOf } from './content.js'

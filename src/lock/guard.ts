@@ -1,6 +1,6 @@
 // The verdicts about the servers of one schema, by one state of the lock.
 
-import { type ListItem } from '../mcp/lists.js'
+import { type ListItem } from '../mcp/list-items.js'
 import type { Listed, ListGuard, LockedKind, Verdict } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import {

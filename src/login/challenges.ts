@@ -2,7 +2,7 @@
 
 import { write } from '../jsonrpc/text.js'
 import { requestMeta } from '../mcp/meta-keys.js'
-import { latestHandshake, latestStateless } from '../mcp/revisions.js'
+import { latestSession, latestStateless } from '../mcp/revisions.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp, LoginResponse } from './login-http.js'
@@ -46,9 +46,9 @@ const clientInfo = { name: 'mcps-proxy', version: '1' }
 /** A request of each era; servers that do not speak the era of the first one understand the second. */
 const requests = [
   {
-    revision: latestHandshake.version,
+    revision: latestSession.version,
     method: 'initialize',
-    params: { protocolVersion: latestHandshake.version, capabilities: {}, clientInfo },
+    params: { protocolVersion: latestSession.version, capabilities: {}, clientInfo },
   },
   {
     revision: latestStateless.version,

@@ -4,7 +4,7 @@
 // Tokens stay in memory: a new one costs one request, and nothing secret that the configuration does not have.
 
 import { readTextFile } from '../runtime/read-file.js'
-import { TransportError } from '../jsonrpc/errors.js'
+import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { LogLevel } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'

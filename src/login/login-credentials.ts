@@ -3,7 +3,7 @@
 // Another process makes the login and may end it, so its file is looked at again. An access token is renewed before it ends, by
 // one process for all.
 
-import { TransportError } from '../jsonrpc/errors.js'
+import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { LogLevel, Runtime, Timer } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 import { errorText } from '../text/error-text.js'

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { type ErrorBody, buildNotification, buildResult } from '../jsonrpc/build.js'
-import { fault } from '../jsonrpc/errors.js'
+import { fault } from '../jsonrpc/jsonrpc-errors.js'
 import { type NotificationFrame, type ResultFrame, readFrame } from '../jsonrpc/frame.js'
 import { membersOf } from '../jsonrpc/members.js'
 import type { Edit } from '../jsonrpc/splice.js'
@@ -14,9 +14,9 @@ import type { Call, CallContext, ClientPort } from '../mcp/call.js'
 import { pageRequired } from '../mcp/error-codes.js'
 import { toolFailure } from '../mcp/call-failures.js'
 import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-requests.js'
-import { type ListItem, readListItem } from '../mcp/lists.js'
+import { type ListItem, readListItem } from '../mcp/list-items.js'
 import { within } from '../runtime/deadline.js'
-import { LazyPromise } from '../runtime/lazy.js'
+import { Deferred } from '../runtime/deferred.js'
 import { putNewest } from '../runtime/newest.js'
 import { errorText } from '../text/error-text.js'
 import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
@@ -106,7 +106,7 @@ export class LoginTool {
     const { name } = this.#target
     const message = `Log in to '${name}'`
     const { revision } = context
-    const isKnown = revision.form === 'bare' && revision.elicitationModes
+    const isKnown = revision.era === 'session' && revision.elicitationModes
     if (!this.#hasPage || !isKnown || !canAsk(questionOf(message, ''), context)) return undefined
     const { page, offered } = this.#begin()
     const elicitationId = offered.get(client) ?? randomUUID()
@@ -125,10 +125,10 @@ export class LoginTool {
     if (this.#begun !== undefined) return this.#begun
     const signal = this.#closing.signal
     const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    const shown = new LazyPromise<string>()
+    const shown = new Deferred<string>()
     const show = async (startPage: string): Promise<void> => {
       this.#startPage = startPage
-      shown.come(startPage)
+      shown.resolve(startPage)
     }
     const login = this.#target.automatic?.logIn(show) ?? this.#logIn({ show, left })
     const ended = login
@@ -224,8 +224,10 @@ function completeFrame(elicitationId: string): NotificationFrame {
 
 /** A client without a session is asked in the result of its call. */
 function canAsk(question: InputRequest, context: CallContext): boolean {
-  const isTyped = context.revision.form === 'typed'
-  return isTyped ? isDeclared(question, context.capabilities) : whyUnaskable(question, context) === undefined
+  const isStateless = context.revision.era === 'stateless'
+  return isStateless
+    ? isDeclared(question, context.capabilities)
+    : whyUnaskable(question, context) === undefined
 }
 
 /** The answer of the client to the question for the page; undefined where it was not asked. */

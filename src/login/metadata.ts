@@ -4,7 +4,7 @@
 
 import type { AuthorizationServer } from 'oauth4webapi'
 import { parse } from '../jsonrpc/text.js'
-import { latestHandshake } from '../mcp/revisions.js'
+import { latestSession } from '../mcp/revisions.js'
 import type { BearerChallenge } from './challenges.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp } from './login-http.js'
@@ -188,7 +188,7 @@ function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }
 
 /** The object at an address; undefined where there is none. */
 async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
-  const { status, text } = await http(url, { headers: { 'MCP-Protocol-Version': latestHandshake.version } })
+  const { status, text } = await http(url, { headers: { 'MCP-Protocol-Version': latestSession.version } })
   if (status !== 200) return undefined
   return membersIn(text)
 }

@@ -77,7 +77,7 @@ export type Outcome =
       readonly frame: ResponseFrame
       readonly edits: readonly Edit[]
       /** How the server writes its results. */
-      readonly form: Revision['form']
+      readonly era: Revision['era']
       /** The call goes on as a task, which its client has now. */
       readonly isTask?: boolean
     }

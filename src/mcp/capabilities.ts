@@ -6,7 +6,7 @@ import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
-import { listKinds } from './lists.js'
+import { listKinds } from './list-items.js'
 import { cutNamed } from './member-edits.js'
 import type { ListKind } from './methods.js'
 import type { Revision } from './revisions.js'
@@ -45,18 +45,18 @@ export const sharedCapabilities: ClientCapabilities = {
 export function clientCapabilities(
   bytes: Buffer,
   span: Span | undefined,
-  { form, serverRequests }: Pick<Revision, 'form' | 'serverRequests'>,
+  { era, serverRequests }: Pick<Revision, 'era' | 'serverRequests'>,
 ): ClientCapabilities {
   const members = membersAt(bytes, span)
   if (members === undefined) return noCapabilities
   // A client of a revision without elicitation cannot be asked even if it declares it, so a server must not rely on it.
-  const isAsked = form === 'typed' || serverRequests.includes('elicitation/create')
+  const isAsked = era === 'stateless' || serverRequests.includes('elicitation/create')
   const left = ['tasks', ...(isAsked ? [] : ['elicitation'])]
   const kept = [...members]
     .map(({ key, value }) => ({ key, value, name: bytes.toString('utf8', key.start + 1, key.end - 1) }))
     .filter(({ name }) => !left.includes(name))
   const texts = kept.map(({ key, value, name }) => {
-    const passes = name !== 'extensions' || form === 'typed'
+    const passes = name !== 'extensions' || era === 'stateless'
     return `${rawAt(bytes, key)}:${passes ? rawAt(bytes, value) : relayedAt(bytes, value)}`
   })
   return { json: onOneLine(`{${texts.join(',')}}`), names: new Set(kept.map(({ name }) => name)) }

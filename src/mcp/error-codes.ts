@@ -4,7 +4,7 @@
 // the error table in docs/errors.md.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { FrameError } from '../jsonrpc/errors.js'
+import type { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import type { ErrorFrame } from '../jsonrpc/frame.js'
 import { membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
@@ -73,7 +73,7 @@ const refusals: ReadonlyMap<number, Refusal> = new Map([
 ])
 
 /**
- * The reason for which a server without a handshake refuses the request itself (MCP 2026-07-28, Transports); undefined for
+ * The reason for which a stateless server refuses the request itself (MCP 2026-07-28, Transports); undefined for
  * every error about the thing that was asked for.
  */
 export function statelessRefusal(code: number): Refusal | undefined {
@@ -125,9 +125,9 @@ export function notFoundInSession(code: number): number {
  * Of the reserved ones a server that writes its results with a type may use the one for a missing capability; the others
  * would be about requests of the proxy itself, or have no meaning.
  */
-export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number {
+export function statelessErrorCode(code: number, era: 'session' | 'stateless'): number {
   if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS
-  if (code === MISSING_CAPABILITY && form === 'typed') return code
+  if (code === MISSING_CAPABILITY && era === 'stateless') return code
   return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
 }
 

@@ -9,14 +9,14 @@ import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, stringAt } from '../jsonrpc/text.js'
-import { FrameError } from '../jsonrpc/errors.js'
+import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../jsonrpc/line.js'
 import { requestMeta } from './meta-keys.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FieldReader } from '../jsonrpc/connection.js'
 import type { Call } from './call.js'
 import { headerMismatch } from './error-codes.js'
-import type { ListItem } from './lists.js'
+import type { ListItem } from './list-items.js'
 
 /** The member of `params` that `Mcp-Name` repeats, by method. */
 const named: ReadonlyMap<string, string> = new Map([

@@ -118,7 +118,7 @@ function partOf(name: string, params: string): string | undefined {
   return undefined
 }
 
-/** The params as they are sent to a client of a handshake revision; `newId` makes the id of a page to visit. */
+/** The params as they are sent to a client of a revision with sessions; `newId` makes the id of a page to visit. */
 export function paramsFor(
   { method, params }: InputRequest,
   { revision }: CallContext,

@@ -3,8 +3,8 @@
 // A token is the requester's own choice, like an id, and like an id it passes
 // unchanged where the connection carries one requester and the token is free.
 
-import { BriefMap } from '../jsonrpc/fast/brief-map.js'
-import { LENT_MAX, MINTED_FROM, Remembered } from '../jsonrpc/inflight.js'
+import { ChurnMap } from '../jsonrpc/fast/brief-map.js'
+import { LENT_MAX, MINTED_FROM, RecentSet } from '../jsonrpc/inflight.js'
 
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
@@ -14,9 +14,9 @@ const RETIRED_MAX = 1024
 
 /** The requests that wait for progress, by token; tokens are raw JSON. */
 export class ProgressTokens<E> {
-  readonly #entries = new BriefMap<string, E>()
+  readonly #entries = new ChurnMap<string, E>()
   /** Made for the first one: most connections have none. */
-  #retired: Remembered<string> | undefined
+  #retired: RecentSet<string> | undefined
   #last = MINTED_FROM
 
   /** The token to send for `entry`: its own if `lend` is true and the token is free and plain, else a new one. */
@@ -46,7 +46,7 @@ export class ProgressTokens<E> {
   /** Stops waiting for progress that may still come. */
   retire(token: string | undefined): void {
     if (token === undefined || this.#entries.take(token) === undefined) return
-    this.#retired ??= new Remembered(RETIRED_MAX)
+    this.#retired ??= new RecentSet(RETIRED_MAX)
     this.#retired.add(token)
   }
 

@@ -11,7 +11,7 @@ export interface Revision {
    * Typed: every request carries its revision and its client's capabilities in `_meta`, and every result its type.
    * Bare: the session knows them.
    */
-  readonly form: 'bare' | 'typed'
+  readonly era: 'session' | 'stateless'
   /** Whether a peer may send several messages in one array. */
   readonly batching: boolean
   /** How failed arguments are said: a JSON-RPC error, or a tool result the model can read. */
@@ -34,7 +34,7 @@ export interface Revision {
 /** The first published revision. */
 const v2024_11_05: Revision = {
   version: '2024-11-05',
-  form: 'bare',
+  era: 'session',
   batching: false,
   argumentErrors: 'protocol',
   orphanId: 'null',
@@ -72,22 +72,22 @@ const v2025_11_25: Revision = {
 const v2026_07_28: Revision = {
   ...v2025_11_25,
   version: '2026-07-28',
-  form: 'typed',
+  era: 'stateless',
   serverRequests: [],
   tasks: false,
   primesStreams: false,
 }
 
-export const handshakeRevisions: readonly Revision[] = [v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25]
+export const sessionRevisions: readonly Revision[] = [v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25]
 
 /** The revision that the proxy offers to servers, and to clients that ask for an unknown one. */
-export const latestHandshake: Revision = v2025_11_25
+export const latestSession: Revision = v2025_11_25
 
 /** The revision of a client that never names one (MCP 2025-06-18, Transports: protocol version header). */
 export const assumedRevision: Revision = v2025_03_26
 
-export function handshakeRevision(version: string | undefined): Revision | undefined {
-  return handshakeRevisions.find((revision) => revision.version === version)
+export function sessionRevision(version: string | undefined): Revision | undefined {
+  return sessionRevisions.find((revision) => revision.version === version)
 }
 
 export const statelessRevisions: readonly Revision[] = [v2026_07_28]

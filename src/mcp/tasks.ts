@@ -7,7 +7,7 @@ import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import { type Members, itemsAt, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { parse, rawAt } from '../jsonrpc/text.js'
-import { cursorAt } from './lists.js'
+import { cursorAt } from './list-items.js'
 import { RELATED_TASK } from './meta-keys.js'
 import { resultMembers, typeNamed } from './result-type.js'
 import type { Revision } from './revisions.js'
@@ -37,8 +37,8 @@ interface TaskPage {
 const TASK_TYPE = 'task'
 
 /** The task by which a call was answered; undefined where it was answered by its result. */
-export function createdTask(frame: ResultFrame, form: Revision['form']): TaskState | undefined {
-  if (form === 'typed')
+export function createdTask(frame: ResultFrame, era: Revision['era']): TaskState | undefined {
+  if (era === 'stateless')
     return typeNamed(frame) === TASK_TYPE
       ? taskIn(frame.line, membersAt(frame.line, frame.result), 'ttlMs')
       : undefined
@@ -49,9 +49,9 @@ export function createdTask(frame: ResultFrame, form: Revision['form']): TaskSta
 /** The task in an answer that is one. */
 export function answeredTask(
   { line, result }: ResultFrame,
-  form: Revision['form'],
+  era: Revision['era'],
 ): Pick<TaskState, 'status' | 'ttlMs'> | undefined {
-  return taskIn(line, membersAt(line, result), form === 'bare' ? 'ttl' : 'ttlMs')
+  return taskIn(line, membersAt(line, result), era === 'session' ? 'ttl' : 'ttlMs')
 }
 
 function taskIn(line: Line, members: Members | undefined, ttl: 'ttl' | 'ttlMs'): TaskState | undefined {

@@ -5,7 +5,7 @@
 
 import { membersAt, membersOf } from '../jsonrpc/members.js'
 import { rawAt } from '../jsonrpc/text.js'
-import type { ListItem } from '../mcp/lists.js'
+import type { ListItem } from '../mcp/list-items.js'
 import { matcherOf } from '../text/name-patterns.js'
 import type { ConfirmRule, ServerConfig } from '../upstream/contracts/server-config.js'
 

@@ -91,7 +91,7 @@ export class Confirmations implements OwnQuestions {
     if (asked.args.length > CONFIRMED_LENGTH_MAX)
       return call.fail(notConfirmed(asked.tool, tooLong(asked.args)))
     const params = confirmParams(asked, this.#redactor)
-    if (call.client.profile.revision.form === 'typed') this.#askAndReturn(call, asked, about, params)
+    if (call.client.profile.revision.era === 'stateless') this.#askAndReturn(call, asked, about, params)
     else new SessionQuestion(call, asked, this.#runtime, confirmed).ask(params)
   }
 
@@ -221,9 +221,9 @@ class SessionQuestion implements Asker, CallHolder {
 
 /** Why a client can show no form, in words. A client that declares elicitation without parts means forms. */
 function whyNoForm({ capabilities, revision }: CallContext): string | undefined {
-  const { version, form, serverRequests } = revision
+  const { version, era, serverRequests } = revision
   // A revision without requests of servers has the question in the result.
-  if (form === 'bare' && !serverRequests.some((method) => method === METHOD))
+  if (era === 'session' && !serverRequests.some((method) => method === METHOD))
     return `revision ${version} has no ${METHOD}`
   if (!capabilities.names.has('elicitation')) return 'its client has not declared elicitation'
   const has = (part: string): boolean => hasCapability(capabilities, 'elicitation', part)

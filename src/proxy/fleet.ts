@@ -9,7 +9,7 @@ import type { Limits } from '../limits.js'
 import type { ServerChanges } from '../events/proxy-events.js'
 import { Catalogs } from './routing/catalog.js'
 import type { CatalogView } from './routing/catalog-view.js'
-import { BriefMap } from '../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/leg.js'
@@ -17,7 +17,7 @@ import { describeServers, type DescriptionOptions } from './routing/description.
 import { ClientRoutes, type RoutedClient } from './routing/client-routes.js'
 import type { RoutingContext } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
-import { UpstreamError } from '../upstream/contracts/errors.js'
+import { UpstreamError } from '../upstream/contracts/upstream-error.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { openUpstream } from '../upstream/kinds/kinds.js'
@@ -25,7 +25,7 @@ import type { ProxyContext } from '../upstream/server/context.js'
 import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
 import type { Lane, Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
-import { latestHandshake } from '../mcp/revisions.js'
+import { latestSession } from '../mcp/revisions.js'
 
 /** A configured server, and what serves it from now on: the `Upstream` of before, where the new configuration lets it go on. */
 interface PlannedServer {
@@ -43,7 +43,7 @@ export class Fleet {
   readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
   /** By the serials of their clients. */
-  readonly #routes = new BriefMap<number, ClientRoutes>()
+  readonly #routes = new ChurnMap<number, ClientRoutes>()
   /** Every one that is not closed. */
   readonly #open: Set<Upstream>
   /** The ends of servers that others have replaced, or that a reload removed. */
@@ -239,7 +239,7 @@ const ignore = (): void => {}
 const visitor: Omit<ClientPort, 'listsChanged'> = {
   serial: 0,
   asksNothing: true,
-  profile: { revision: latestHandshake, capabilities: noCapabilities },
+  profile: { revision: latestSession, capabilities: noCapabilities },
   questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
   tell: ignore,
   log: ignore,

@@ -1,6 +1,6 @@
 // The proxy: what a configuration becomes, and who gets what.
 
-import { ArgumentChecks } from './routing/arguments.js'
+import { ArgumentChecks } from './routing/argument-checks.js'
 import type { AttachedSession } from './clients/draining.js'
 import { type Common, openCommon } from './common.js'
 import type { Configuration } from '../config/configuration.js'
@@ -22,16 +22,16 @@ import type { Listener, Serving } from './listener.js'
 import { ClientReports } from './clients/client-reports.js'
 import type { ClientOrigin } from '../mcp/call.js'
 import type { ServerIdentity } from '../mcp/eras/leg.js'
-import { LegacyClientLeg } from '../mcp/eras/legacy-client.js'
-import { AnyClientLeg } from '../mcp/eras/any-client.js'
-import { ModernClientLeg } from '../mcp/eras/modern-client.js'
-import { serverLeg } from '../mcp/eras/detecting-server.js'
+import { SessionClientLeg } from '../mcp/eras/session-client-leg.js'
+import { AnyClientLeg } from '../mcp/eras/any-client-leg.js'
+import { StatelessClientLeg } from '../mcp/eras/stateless-client-leg.js'
+import { serverLeg } from '../mcp/eras/detecting-server-leg.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Views } from './routing/profile-view.js'
 import type { ClientRoutes, RoutedClient } from './routing/client-routes.js'
-import type { ClientChannel } from './clients/channel.js'
+import type { ClientLink } from './clients/client-link.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { RunningProcess, UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -69,10 +69,10 @@ export async function createProxy(
  * @throws ConfigError when the schema does not exist
  */
 export function openProxy(config: Configuration, options: ProxyOptions, common: Common): McpProxy {
-  return new PooledProxy(config, options, common)
+  return new ConfiguredProxy(config, options, common)
 }
 
-class PooledProxy implements McpProxy {
+class ConfiguredProxy implements McpProxy {
   #config: Configuration
   readonly #options: ProxyOptions
   readonly #common: Common
@@ -114,9 +114,12 @@ class PooledProxy implements McpProxy {
       isTransparent: () => this.#fleet.isTransparent,
       hasSeveralPrincipals: () => hasSeveralPrincipals(this.#config.server),
       newLeg: (origin, principal) => {
-        const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
+        const legacy = new SessionClientLeg(this.#identity, origin, this.#fleet.isTransparent)
         const { isSeveral = false } = origin
-        return new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, { origin, principal, isSeveral }))
+        return new AnyClientLeg(
+          legacy,
+          new StatelessClientLeg(this.#identity, { origin, principal, isSeveral }),
+        )
       },
       newReports: (serial) => new ClientReports(common.events, this.#schema, serial, common.runtime),
       watch: () => common.taps.watch({ hop: 'client', service: undefined, schema: this.#schema }),
@@ -124,7 +127,7 @@ class PooledProxy implements McpProxy {
       describe: (view) =>
         this.#fleet.describe(view, {
           instructionsLengthMax: this.#limits.session.instructionsLengthMax,
-          isTyped: true,
+          isStateless: true,
         }),
     })
     const marks = marksOf(config, this.#schema, common.runtime.env)
@@ -189,7 +192,7 @@ class PooledProxy implements McpProxy {
     return this.#closed
   }
 
-  async #finish(channels: readonly ClientChannel[]): Promise<void> {
+  async #finish(channels: readonly ClientLink[]): Promise<void> {
     await Promise.all(channels.map(({ draining }) => draining.answered.promise))
     this.#directory.close()
     // No call needs the servers any more while the clients read their last answers.

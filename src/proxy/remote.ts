@@ -3,7 +3,7 @@
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { literal } from '../config/expand.js'
 import { resolveConfig } from '../config/config.js'
-import { TransportError } from '../jsonrpc/errors.js'
+import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { googleAuthOf, whyNoTokens } from '../upstream/auth/google-auth.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 

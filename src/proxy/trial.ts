@@ -7,9 +7,9 @@ import { numericId } from '../jsonrpc/request-id.js'
 import { quote } from '../jsonrpc/text.js'
 import { everyAskable } from '../mcp/capabilities.js'
 import { methodNotFound } from '../mcp/error-codes.js'
-import { readPage } from '../mcp/lists.js'
-import { latestHandshake } from '../mcp/revisions.js'
-import { LazyPromise } from '../runtime/lazy.js'
+import { readPage } from '../mcp/list-items.js'
+import { latestSession } from '../mcp/revisions.js'
+import { Deferred } from '../runtime/deferred.js'
 import type { ProxyListeners, ServerEvent } from '../events/proxy-events.js'
 import { openCommon } from './common.js'
 import { createProxy, openProxy } from './proxy.js'
@@ -93,14 +93,14 @@ export async function tryServer(
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
   let list = NO_TOOLS
-  const settled = new LazyPromise<void>()
+  const settled = new Deferred<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
   const on: ProxyListeners = {
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
       if (news.state === 'late') onLate?.(news.ms, [...warnings].at(-1))
-      if (isSettled(news)) settled.come()
+      if (isSettled(news)) settled.resolve()
     },
   }
   // Of a server without shared processes none is opened before a client comes.
@@ -208,11 +208,11 @@ export async function listServers(
   over: Promise<void>,
 ): Promise<void> {
   const left = new Set(schema.servers.map(({ name }) => name))
-  const all = new LazyPromise<void>()
+  const all = new Deferred<void>()
   const on: ProxyListeners = {
     server: (news) => {
       if (isSettled(news)) left.delete(news.server)
-      if (left.size === 0) all.come()
+      if (left.size === 0) all.resolve()
     },
   }
   const alone = withServers(config, schema, schema.servers, LISTED_MS_MAX)
@@ -239,10 +239,10 @@ export async function listAsAskable(
 ): Promise<void> {
   const waitMs = server.startTimeoutMs + server.listTimeoutMs
   const alone = withServers(config, schema, [server], waitMs)
-  const settled = new LazyPromise<void>()
+  const settled = new Deferred<void>()
   const on: ProxyListeners = {
     server: (news) => {
-      if (isSettled(news)) settled.come()
+      if (isSettled(news)) settled.resolve()
     },
   }
   const options = { schema: schema.name, runtime, on, ownStart: 'with-client' } as const
@@ -274,7 +274,7 @@ function listAsSession(ours: MemoryConnection): void {
     ended: () => undefined,
     closed: () => undefined,
   })
-  const version = quote(latestHandshake.version)
+  const version = quote(latestSession.version)
   const params = `{"protocolVersion":${version},"capabilities":{${capabilities}},${client}}`
   ours.send(buildRequest(numericId(1), 'initialize', params))
 }

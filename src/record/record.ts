@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import type { FileHandle } from 'node:fs/promises'
 import { ConfigError } from '../config/problems.js'
-import type { TransportError } from '../jsonrpc/errors.js'
+import type { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
 import { openToWrite } from '../runtime/open-to-write.js'
 import { errorCode, errorText } from '../text/error-text.js'

@@ -8,7 +8,7 @@ import { Buffer } from 'node:buffer'
 import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import process from 'node:process'
-import { TransportError } from '../jsonrpc/errors.js'
+import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { errorText } from '../text/error-text.js'
 import type { RecordLine } from './line.js'
 

@@ -99,7 +99,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): Http
     headers,
     credentials: undefined,
     // The author of the transcript knows its messages, so nothing is redacted.
-    discretion: new Redactor([]),
+    redactor: new Redactor([]),
     retries: 0,
     retryDelayMs: 0,
     reconnectMs: 1000,

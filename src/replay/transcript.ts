@@ -5,7 +5,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { LF } from '../jsonrpc/ascii.js'
-import { FrameError } from '../jsonrpc/errors.js'
+import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { errorCode, errorText } from '../text/error-text.js'

@@ -46,7 +46,7 @@ export interface LargeReadTerms {
 }
 
 /** Whether a file is shown as text; a NUL would become six bytes of JSON. */
-export function isText(bytes: Buffer): boolean {
+function isText(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0)
 }
 

@@ -3,13 +3,13 @@
 import type { Buffer } from 'node:buffer'
 import { StringDecoder } from 'node:string_decoder'
 import type { Connection } from '../jsonrpc/connection.js'
-import type { FrameError } from '../jsonrpc/errors.js'
+import type { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
 import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
-import { handshakeRevision, latestHandshake } from '../mcp/revisions.js'
+import { sessionRevision, latestSession } from '../mcp/revisions.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { type SandboxNetwork, aboutKey, principalKey } from '../upstream/contracts/sandbox-config.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
@@ -139,7 +139,7 @@ export class SandboxServer implements PeerOwner<never> {
 
   #initialized({ params }: RequestFrame): string {
     const { version: protocolVersion } =
-      handshakeRevision(params.members.string('protocolVersion')) ?? latestHandshake
+      sessionRevision(params.members.string('protocolVersion')) ?? latestSession
     const { files } = this.#served.settings
     return write({
       protocolVersion,

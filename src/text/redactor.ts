@@ -27,7 +27,7 @@ const RENEWED_AFTER = 100
 interface Known {
   readonly forms: readonly string[]
   /** How many were added before it. */
-  readonly nth: number
+  readonly sequence: number
 }
 
 const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
@@ -78,7 +78,7 @@ export class Redactor {
 
   #isRecent(secret: string): boolean {
     const known = this.#added.get(secret)
-    return known !== undefined && this.#additions - known.nth <= RENEWED_AFTER
+    return known !== undefined && this.#additions - known.sequence <= RENEWED_AFTER
   }
 
   #remember(
@@ -89,7 +89,7 @@ export class Redactor {
     for (const secret of secrets) {
       const forms = known.get(secret)?.forms ?? formsOf(secret)
       known.delete(secret)
-      known.set(secret, { forms, nth: ++this.#additions })
+      known.set(secret, { forms, sequence: ++this.#additions })
     }
     this.#all = undefined
     let excess = known.size - Math.max(ADDED_MAX, secrets.length)

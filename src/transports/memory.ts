@@ -1,7 +1,7 @@
 // Two connected ends inside one process, for embedders and tests.
 
 import type { Connection, Sink } from '../jsonrpc/connection.js'
-import type { TransportError } from '../jsonrpc/errors.js'
+import type { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { type Outgoing, joinedWire } from '../jsonrpc/fast/splice-parts.js'
 import { passesTap } from './tap.js'

@@ -1,7 +1,7 @@
 // Stands for a connection while it is being made: while code is loaded, or values are fetched that a program needs.
 
 import type { Connection, MessageHead, Sink } from '../jsonrpc/connection.js'
-import { TransportError } from '../jsonrpc/errors.js'
+import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { Outgoing } from '../jsonrpc/fast/splice-parts.js'
 import { errorText } from '../text/error-text.js'
 

@@ -1,7 +1,7 @@
 // The tap of a connection, which an owner gives with its sink.
 
 import type { Sink } from '../jsonrpc/connection.js'
-import { TransportError } from '../jsonrpc/errors.js'
+import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../jsonrpc/line.js'
 
 /**

@@ -161,9 +161,9 @@ const eras = [
   ['a client without one', true],
 ] as const
 
-for (const [client, isTyped] of eras)
+for (const [client, isStateless] of eras)
   for (const [server, env] of [
-    ['a server with a handshake', {}],
+    ['a server with sessions', {}],
     ['a server without one', { IT_STATELESS: '1' }],
   ] as const)
     test(`${client} and ${server}: what is hidden is refused, and shown once it is accepted`, async (t) => {
@@ -172,8 +172,8 @@ for (const [client, isTyped] of eras)
       it.lists(take, poisoned)
       const own = { env: { ...process.env, HOME: it.folder } }
       const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
-      const meta = isTyped ? { _meta: claim({}) } : {}
-      if (!isTyped) await proxy.client.open()
+      const meta = isStateless ? { _meta: claim({}) } : {}
+      if (!isStateless) await proxy.client.open()
       const names = async (): Promise<string> => {
         const { value } = await proxy.client.request('tools/list', meta)
         return listAt(value, 'result', 'tools')

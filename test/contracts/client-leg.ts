@@ -18,7 +18,7 @@ const voice: ClientVoice = {
 function answered(text: string): Outcome {
   const frame = readFrame(toLine(text))
   assert(frame.kind === 'result' || frame.kind === 'error')
-  return { kind: 'answered', frame, edits: [], form: 'bare' }
+  return { kind: 'answered', frame, edits: [], era: 'session' }
 }
 
 /** Runs the contract; `newLeg` gives a leg whose client has said nothing yet. */

@@ -19,7 +19,7 @@ import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '.
 import { createProxy, httpServer, limits } from '../../src/index.js'
 import { clockTime } from '../../src/gateway/status.js'
 import { realRuntime } from '../../src/real-runtime.js'
-import { LazyPromise } from '../../src/runtime/lazy.js'
+import { Deferred } from '../../src/runtime/deferred.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
 import { handshake, message, send } from '../transports/support/http.js'
 import { gatewayOf } from '../integration/support/gateway.js'
@@ -206,9 +206,9 @@ test('a client whose connections are cut in the middle of a call gets its answer
   const client = new Client({ name: 'eve', version: '1' })
   await client.connect(transport)
   t.after(() => client.close())
-  const begun = new LazyPromise<void>()
+  const begun = new Deferred<void>()
   const named = { name: 'trigger-long-running-operation', arguments: { duration: 1.5, steps: 3 } }
-  const calling = client.callTool(named, undefined, { onprogress: () => begun.come() })
+  const calling = client.callTool(named, undefined, { onprogress: () => begun.resolve() })
   // The client library drops progress that comes in one piece with the answer.
   await Promise.race([begun.promise, calling])
   cut()

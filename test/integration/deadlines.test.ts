@@ -47,7 +47,7 @@ const cancelledIn = (asked: readonly Asked[]): string[] =>
 
 describe('each time is one of its own', () => {
   // Otherwise loaded by the first call, while simulated time goes by.
-  before(() => import('../../src/mcp/arguments/arguments.js'))
+  before(() => import('../../src/mcp/arguments/argument-validator.js'))
 
   test('a start that takes too long is given up, and named', async (t) => {
     const servers = { s: { startTimeout: 250, restart: false }, o: {} }

@@ -18,13 +18,15 @@ const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = 
 
 interface Less {
   readonly tasksMax?: number
-  readonly guestsMax?: number
-  readonly guestRestMs?: number
+  readonly statelessMax?: number
+  readonly statelessRestMs?: number
 }
 
 async function clients(t: Scope, servers: Servers, count = 1, less: Less = {}): Promise<RawClient[]> {
-  const { session, guests } = limits
-  const own = { limits: { ...limits, session: { ...session, ...less }, guests: { ...guests, ...less } } }
+  const { session, stateless } = limits
+  const own = {
+    limits: { ...limits, session: { ...session, ...less }, stateless: { ...stateless, ...less } },
+  }
   const { attach } = await libraryProxy(t, servers, own)
   return Promise.all(Array.from({ length: count }, async () => (await attach()).client))
 }
@@ -73,7 +75,7 @@ const extensionsOf = async (c: RawClient): Promise<unknown> =>
 
 describe('a task', () => {
   test('outlasts what is known of its client by what that can be asked', async (t) => {
-    const [c] = await clients(t, { s: server() }, 1, { guestsMax: 1, guestRestMs: 0 })
+    const [c] = await clients(t, { s: server() }, 1, { statelessMax: 1, statelessRestMs: 0 })
     assert(c !== undefined)
     const id = await begun(c, 's__work')
     await call(c, 's__work', {}, { ...declares, elicitation: {} })
@@ -178,7 +180,7 @@ describe('the tasks of one principal', () => {
   })
 
   test('go with the last client of the principal when another needs its place', async (t) => {
-    const [owner, other] = await clients(t, { s: server() }, 2, { guestsMax: 1, guestRestMs: 0 })
+    const [owner, other] = await clients(t, { s: server() }, 2, { statelessMax: 1, statelessRestMs: 0 })
     assert(owner !== undefined && other !== undefined)
     const id = await begun(owner, 's__work')
     await ask(other, 'tools/list')

@@ -50,7 +50,7 @@ test('a server that does not answer is waited for by the first client alone', as
 
 describe('a call does not wait for lists of other kinds', () => {
   // What checks arguments is loaded with the first call of all, in time that is not simulated.
-  before(() => import('../../src/mcp/arguments/arguments.js'))
+  before(() => import('../../src/mcp/arguments/argument-validator.js'))
 
   const prompts: Readonly<Record<string, ReturnType<Act>>> = {
     'that never come': undefined,

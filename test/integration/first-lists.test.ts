@@ -98,7 +98,7 @@ async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Prom
 }
 
 // Loaded with the first call otherwise, while simulated time goes by.
-before(() => import('../../src/mcp/arguments/arguments.js'))
+before(() => import('../../src/mcp/arguments/argument-validator.js'))
 
 describe('nothing is known of the servers', () => {
   for (const [who, capabilities] of [

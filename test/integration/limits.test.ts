@@ -185,8 +185,8 @@ describe('limits of a server', () => {
     const clock = { now: () => 5000 }
     const sink = (record: LogRecord): void => void log.push(record)
     const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
-    const discretion = new Redactor([])
-    new StderrLog('s', stderr, clock, sink, discretion).drain(stream)
+    const redactor = new Redactor([])
+    new StderrLog('s', stderr, clock, sink, redactor).drain(stream)
     stream.write('1234\n12345\nthird\n')
     return new Promise<void>((resolve) => {
       stream.on('close', () => {

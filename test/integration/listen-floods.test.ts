@@ -75,13 +75,13 @@ describe('a client that wants to hear of very many resources', () => {
       await settled()
     }
     // Some of the first were on their way.
-    assert.equal(server.asked, 32 + limits.guests.urisMax)
+    assert.equal(server.asked, 32 + limits.stateless.urisMax)
     await closed(it)
   })
 
   test('is told of those that are within the limit', async (t) => {
     const server = new Telling()
-    const few = { ...limits, guests: { ...limits.guests, urisMax: 3 } }
+    const few = { ...limits, stateless: { ...limits.stateless, urisMax: 3 } }
     const it = await scripted(t, { s: {} }, server.act, { limits: few })
     const { client } = await it.attach()
     assert.equal(await served(it, client), 's')
@@ -104,7 +104,7 @@ describe('a client that wants to hear of very many resources', () => {
 
 test('a principal keeps so many requests open, and all keep so many', async (t) => {
   const it = await scripted(t, { s: {} }, new Telling().act, {
-    limits: { ...limits, guests: { ...limits.guests, listensMax: 7, listensOfOneMax: 4 } },
+    limits: { ...limits, stateless: { ...limits.stateless, listensMax: 7, listensOfOneMax: 4 } },
   })
   const [{ client }, { client: other }] = [await it.attach(), await it.attach()]
   assert.equal(await served(it, client), 's')

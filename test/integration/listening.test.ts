@@ -40,7 +40,7 @@ const ofSubscription =
     at(params, '_meta', metaKey('subscriptionId')) === id
 
 /** One listener in all. */
-const oneListen = { ...limits, guests: { ...limits.guests, listensMax: 1 } }
+const oneListen = { ...limits, stateless: { ...limits.stateless, listensMax: 1 } }
 
 const updated = 'notifications/resources/updated'
 const linesOf = async (client: RawClient): Promise<unknown[]> =>

@@ -103,8 +103,8 @@ describe('of what waits for clients', () => {
 })
 
 test('a client that is very many kinds of clients keeps others from nothing', async (t) => {
-  const guests = { ...limits.guests, guestsMax: 6, guestsOfOneMax: 4, guestRestMs: 0 }
-  const few = { limits: { ...limits, guests } }
+  const stateless = { ...limits.stateless, statelessMax: 6, statelessOfOneMax: 4, statelessRestMs: 0 }
+  const few = { limits: { ...limits, stateless } }
   const { it, client, ask } = await stage(t, () => {}, { s: {} }, few)
   const { client: other } = await it.attach()
   const kinds = Array.from({ length: 8 }, (_, bits) => ({
@@ -137,8 +137,8 @@ function servesAtOnce(asking: Asking): void {
 }
 
 test('a client that is another kind of client each time has servers start processes no faster than its kinds rest', async (t) => {
-  const guests = { ...limits.guests, guestsOfOneMax: 2 }
-  const { it, client, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, guests } })
+  const stateless = { ...limits.stateless, statelessOfOneMax: 2 }
+  const { it, client, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, stateless } })
   const outcomeOf = async (capabilities: object): Promise<unknown> => {
     const value = await ask({ name: 's__t' }, { capabilities, client })
     return at(value, 'result') === undefined ? reasonOf(value) : textOf(value)
@@ -148,14 +148,14 @@ test('a client that is another kind of client each time has servers start proces
     [await outcomeOf(one), await outcomeOf(two), await outcomeOf(three), await outcomeOf(one)],
     ['done', 'done', 'overloaded', 'done'],
   )
-  await it.runtime.pass(limits.guests.guestRestMs, 1000)
+  await it.runtime.pass(limits.stateless.statelessRestMs, 1000)
   assert.equal(await outcomeOf(three), 'done')
   await closed(it)
 })
 
 test('one that can be asked nothing gets the place of whoever is idle, however short that is', async (t) => {
-  const guests = { ...limits.guests, guestsMax: 2 }
-  const { it, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, guests } })
+  const stateless = { ...limits.stateless, statelessMax: 2 }
+  const { it, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, stateless } })
   for (let nth = 0; nth < 4; nth++) {
     const { client } = await it.attach()
     assert.equal(textOf(await ask({ name: 's__t' }, { capabilities: {}, client })), 'done')
@@ -164,8 +164,8 @@ test('one that can be asked nothing gets the place of whoever is idle, however s
 })
 
 test('one that has made room for another is one more when it comes back, though it says the same on the same connection', async (t) => {
-  const guests = { ...limits.guests, guestsMax: 1, guestRestMs: 0 }
-  const { it, client, ask } = await stage(t, () => {}, { s: {} }, { limits: { ...limits, guests } })
+  const stateless = { ...limits.stateless, statelessMax: 1, statelessRestMs: 0 }
+  const { it, client, ask } = await stage(t, () => {}, { s: {} }, { limits: { ...limits, stateless } })
   const { client: other } = await it.attach()
   const again = (): Promise<unknown> => ask({ name: 's__t' }, { capabilities: {}, client })
   assert.equal(textOf(await again()), 'done')

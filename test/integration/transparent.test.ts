@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { createProxy, limits, memoryPair } from '../../src/index.js'
-import { LazyPromise } from '../../src/runtime/lazy.js'
+import { Deferred } from '../../src/runtime/deferred.js'
 import { remoteConfig } from '../../src/proxy/remote.js'
 import { TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'
@@ -148,7 +148,7 @@ describe("a client's own initialize", () => {
     })
 
   test('is waited for by lists, however long the service takes to start', async (t) => {
-    const started = new LazyPromise<void>()
+    const started = new Deferred<void>()
     const remote = await service(t, (seen, response) => {
       if (seen.rpc !== 'initialize') return false
       void started.promise.then(() => json(response, answerOf(seen.id, opened())))
@@ -161,7 +161,7 @@ describe("a client's own initialize", () => {
     // It is not held back for longer than a second, and by then nothing else is there.
     await answers[2]
     assert.deepEqual([client.answersTo('a'), client.answersTo(2)], [0, 0])
-    started.come()
+    started.resolve()
     const [, list] = await Promise.all(answers)
     assert.equal(textAt(list?.value, 'result', 'tools', 0, 'name'), 'work')
     assert.deepEqual(
@@ -233,9 +233,9 @@ describe("a client's own initialize", () => {
     })
 
   test('is given up after the drain time when the proxy itself is closed', async (t) => {
-    const asked = new LazyPromise<void>()
+    const asked = new Deferred<void>()
     const remote = await service(t, ({ rpc }) => {
-      if (rpc === 'initialize') asked.come()
+      if (rpc === 'initialize') asked.resolve()
       return rpc === 'initialize'
     })
     const { client, close } = await transparentProxy(t, remote)

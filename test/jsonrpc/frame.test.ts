@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isBatch } from '../../src/jsonrpc/batch.js'
-import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
+import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { messageNamesWith, routedNames } from '../../src/jsonrpc/routed-names.js'

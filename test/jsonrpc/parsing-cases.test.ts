@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { FrameError } from '../../src/jsonrpc/errors.js'
+import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { Scanner } from '../../src/jsonrpc/scan.js'
 
 const folder = join(process.env['MCPS_SHARED'] ?? join(process.cwd(), '..', 'shared'), 'data', 'json-parsing')

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { Connection, MessageHead, Sink } from '../../src/jsonrpc/connection.js'
-import { type FrameError, TransportError } from '../../src/jsonrpc/errors.js'
+import { type FrameError, TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import {
   type NotificationFrame,
   type RequestFrame,

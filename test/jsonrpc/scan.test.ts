@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
+import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { Scanner } from '../../src/jsonrpc/scan.js'
 import { costRatio } from '../support/processor-time.js'
 

@@ -9,7 +9,9 @@ import { factsOf } from './support/facts.js'
 const entry = (change: object = {}): unknown => ({ ...Object(toEntry('s', 7, factsOf('t'))), ...change })
 
 const said = (change: object): unknown =>
-  entry({ description: { handshake: '{}', isShy: false, lists: { tools: ['{"name":"t"}'] }, ...change } })
+  entry({
+    description: { handshake: '{}', probeFailed: false, lists: { tools: ['{"name":"t"}'] }, ...change },
+  })
 
 describe('an entry', () => {
   test('is the facts that were written', () => {
@@ -27,7 +29,7 @@ describe('an entry', () => {
     ['whose item is no text', said({ lists: { tools: [1] } })],
     ['whose item is no JSON', said({ lists: { tools: ['{"name":"t"'] } })],
     ['whose item ends another one', said({ lists: { tools: ['{}],"x":[{}'] } })],
-    ['that does not say whether it is shy', said({ isShy: 1 })],
+    ['that does not say whether it is shy', said({ probeFailed: 1 })],
   ]
   for (const [what, value] of cases)
     test(`${what} counts as missing`, () => assert.equal(fromEntry(value), undefined))

@@ -7,8 +7,8 @@ import { ListReader } from '../../src/lock/changes.js'
 import { SchemaGuard } from '../../src/lock/guard.js'
 import type { LockedServer } from '../../src/lock/lock-file.js'
 import { factsIn } from '../../src/mcp/eras/leg.js'
-import { type ListItem, readListItem } from '../../src/mcp/lists.js'
-import { latestHandshake } from '../../src/mcp/revisions.js'
+import { type ListItem, readListItem } from '../../src/mcp/list-items.js'
+import { latestSession } from '../../src/mcp/revisions.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Listed, ListGuard, Verdict } from '../../src/upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
@@ -84,7 +84,7 @@ describe('what clients see', () => {
 
 test('lists are compared when one of them, the lock or the configuration is another one', () => {
   const handshake = toLine(Buffer.from('{"capabilities":{},"instructions":"i"}'))
-  const facts = factsIn(handshake, latestHandshake)
+  const facts = factsIn(handshake, latestSession)
   const seen: Listed[] = []
   const guardOf = (): ListGuard => ({ judge: (_, now) => void seen.push(now), complete: () => {} })
   let guard: ListGuard | undefined = guardOf()

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, sy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { TransportError } from '../../src/jsonrpc/errors.js'
+import { TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { LoginCredentials, type LoginHelp } from '../../src/login/login-credentials.js'
 import { LoginError } from '../../src/login/login-error.js'
 import { logIn } from '../../src/login/login-flow.js'

@@ -8,7 +8,7 @@ import type { Login } from '../../src/login/login-store.js'
 import { metaKey } from '../integration/support/claim.js'
 import { at, textAt } from '../integration/support/json.js'
 
-export const kinds = ['sessions', 'handshake', 'typed'] as const
+export const kinds = ['sessions', 'handshake', 'stateless'] as const
 export type Kind = (typeof kinds)[number]
 
 /** A request and the owner of its token. */
@@ -131,7 +131,7 @@ export class OwnersServer {
     if (request.method === 'GET' && this.#kind === 'sessions') return this.#stream(response, owner, undefined)
     if (request.method !== 'POST') return json(request.method === 'GET' ? 405 : 200, {})
     if (id === undefined) return json(202, {})
-    if (method === 'subscriptions/listen' && this.#kind === 'typed') {
+    if (method === 'subscriptions/listen' && this.#kind === 'stateless') {
       this.#stream(response, owner, id)
       const notifications = at(params, 'notifications')
       const _meta = { [metaKey('subscriptionId')]: id }
@@ -162,11 +162,11 @@ export class OwnersServer {
   }
 
   #resultOf(asked: Asked, owner: string): object | undefined {
-    const isTyped = this.#kind === 'typed'
-    if (asked.method === (isTyped ? 'initialize' : 'server/discover')) return undefined
+    const isStateless = this.#kind === 'stateless'
+    if (asked.method === (isStateless ? 'initialize' : 'server/discover')) return undefined
     const more = this.#changed.has(owner) ? [`more_${owner}`] : []
     const result = resultOf(asked, owner, ['work', 'ask', 'begin', `own_${owner}`, ...more])
-    return isTyped && result !== undefined
+    return isStateless && result !== undefined
       ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...result }
       : result
   }

@@ -53,8 +53,8 @@ class Client {
 
   /** `as` is the user whose token is shown. */
   post(method: string, params: Params = {}, as: string = this.user): Promise<Response> {
-    const isTyped = this.#era === 'stateless'
-    const meta = { ...Object(params['_meta']), 'it/by': as, ...(isTyped && claim(askable)) }
+    const isStateless = this.#era === 'stateless'
+    const meta = { ...Object(params['_meta']), 'it/by': as, ...(isStateless && claim(askable)) }
     const id = method.startsWith('notifications/') ? {} : { id: 1 }
     const body = JSON.stringify({ jsonrpc: '2.0', ...id, method, params: { ...params, _meta: meta } })
     const task = params['taskId']
@@ -62,7 +62,7 @@ class Client {
       ...fields(as),
       'content-type': 'application/json',
       'mcp-protocol-version': '2025-06-18',
-      ...(isTyped && requestFields(method, task === undefined ? params : { name: task })),
+      ...(isStateless && requestFields(method, task === undefined ? params : { name: task })),
       ...(this.session !== undefined && { 'mcp-session-id': this.session }),
     }
     return fetch(this.url, { method: 'POST', headers, body })
@@ -228,7 +228,7 @@ describe('the token of one user never serves another', () => {
   })
 
   test('a question is answered with the state that its user got', async (t) => {
-    const { server, open } = await place(t, 'typed', 'stateless')
+    const { server, open } = await place(t, 'stateless', 'stateless')
     const [ann, bob] = [await open('ann'), await open('bob')]
     const asked = parsed(await ann.ask('tools/call', { name: 'ask', arguments: {} }))
     const again = {
@@ -248,7 +248,7 @@ describe('the token of one user never serves another', () => {
   })
 
   test('a task is of the user who began it', async (t) => {
-    const { server, open } = await place(t, 'typed', 'stateless')
+    const { server, open } = await place(t, 'stateless', 'stateless')
     const [ann, bob] = [await open('ann'), await open('bob')]
     const begun = textAt(
       parsed(await ann.ask('tools/call', { name: 'begin', arguments: {} })),

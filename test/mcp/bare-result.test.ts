@@ -1,4 +1,4 @@
-// What becomes of the result of a server without a handshake on the way to a client of a session.
+// What becomes of the result of a stateless server on the way to a client of a session.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { capabilityEdits, clientCapabilities } from '../../src/mcp/capabilities.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
-import { handshakeRevisions, latestStateless } from '../../src/mcp/revisions.js'
+import { sessionRevisions, latestStateless } from '../../src/mcp/revisions.js'
 
 const cases: [string, string, string][] = [
   ['nothing there', '{}', '{}'],
@@ -57,7 +57,7 @@ describe('the capabilities of a client', () => {
   for (const [version, names] of known)
     test(`are those that ${version} has`, () => {
       const bytes = toLine(every)
-      const revision = [...handshakeRevisions, latestStateless].find((each) => each.version === version)
+      const revision = [...sessionRevisions, latestStateless].find((each) => each.version === version)
       assert(revision !== undefined)
       const said = clientCapabilities(bytes, { start: 0, end: bytes.length }, revision)
       assert.deepEqual([...said.names], names)

@@ -10,7 +10,7 @@ import { CallDeadline } from '../../src/mcp/call-deadline.js'
 import { noCapabilities } from '../../src/mcp/capabilities.js'
 import { Claims } from '../../src/mcp/eras/request-context.js'
 import { requests } from '../../src/mcp/methods.js'
-import { latestHandshake } from '../../src/mcp/revisions.js'
+import { latestSession } from '../../src/mcp/revisions.js'
 import { at, parsed } from '../integration/support/json.js'
 import { nobody } from '../upstream/support/calls.js'
 
@@ -25,7 +25,7 @@ function said(params: string): unknown {
   const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call"${params}}`))
   const row = requests.get('tools/call')
   assert(frame.kind === 'request' && row !== undefined)
-  const context = { revision: latestHandshake, capabilities: noCapabilities }
+  const context = { revision: latestSession, capabilities: noCapabilities }
   const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} }, context)
   const edits = new Claims({ name: 'p', version: '1' }).edits(call, false)
   return parsed(splice(frame.line, inOrder(edits)).toString())

@@ -2,17 +2,17 @@
 
 import assert from 'node:assert'
 import { test } from 'node:test'
-import { LegacyClientLeg } from '../../src/mcp/eras/legacy-client.js'
-import { handshakeRevisions } from '../../src/mcp/revisions.js'
+import { SessionClientLeg } from '../../src/mcp/eras/session-client-leg.js'
+import { sessionRevisions } from '../../src/mcp/revisions.js'
 import { clientLegContract } from '../contracts/client-leg.js'
 
 const identity = { name: 'p', version: '1' }
 
-clientLegContract('a client of the handshake', () => new LegacyClientLeg(identity, {}, false))
+clientLegContract('a client of the handshake', () => new SessionClientLeg(identity, {}, false))
 
-for (const { version, orphanId } of handshakeRevisions)
+for (const { version, orphanId } of sessionRevisions)
   test(`an error that answers no id is said as ${version} has it`, () => {
-    const leg = new LegacyClientLeg(identity, { version }, false)
+    const leg = new SessionClientLeg(identity, { version }, false)
     const said = leg.refusal(undefined, { code: -32700, message: 'no' }).toString()
     assert.equal(said.includes('"id":null'), orphanId === 'null')
     assert.match(said, /"code":-32700/)

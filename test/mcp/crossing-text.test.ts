@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { serverCapabilities } from '../../src/mcp/capabilities.js'
 import { crossing } from '../../src/mcp/eras/crossing-text.js'
-import { latestHandshake, latestStateless } from '../../src/mcp/revisions.js'
+import { latestSession, latestStateless } from '../../src/mcp/revisions.js'
 
 const asked =
   'clients up to 2025-11-25: a question of the server is sent to the client during the call, and the call is repeated with the answer; the server is not notified when their roots change'
@@ -51,11 +51,11 @@ const oldServers: readonly (readonly [declares: object, want: string])[] = [
   ],
 ]
 
-const line = (declares: object, revision = latestHandshake, use = {}): string => {
+const line = (declares: object, revision = latestSession, use = {}): string => {
   const bytes = toLine(JSON.stringify(declares))
   const capabilities = serverCapabilities(bytes, { start: 0, end: bytes.length }, revision)
   const facts = { revision, capabilities, instructions: undefined, handshake: bytes }
-  return crossing(facts, { namesCalls: false, isolation: 'auto', ...use })
+  return crossing(facts, { questionsNameTheirCall: false, isolation: 'auto', ...use })
 }
 
 describe('what clients get of a server', () => {
@@ -67,11 +67,11 @@ describe('what clients get of a server', () => {
     test(`with a session that declares ${JSON.stringify(declares)}`, () => assert.equal(line(declares), want))
 
   test('where it says which call a log message is about', () =>
-    assert.equal(line({ logging: {} }, latestHandshake, { namesCalls: true }), waits))
+    assert.equal(line({ logging: {} }, latestSession, { questionsNameTheirCall: true }), waits))
 
   test('where all clients share its process', () =>
     assert.equal(
-      line(tasks, latestHandshake, { isolation: 'shared' }),
+      line(tasks, latestSession, { isolation: 'shared' }),
       `${waits}. all clients: no tasks, because clients share the process`,
     ))
 

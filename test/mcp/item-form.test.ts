@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { listShapes, readPage } from '../../src/mcp/lists.js'
+import { listShapes, readPage } from '../../src/mcp/list-items.js'
 import type { ListKind } from '../../src/mcp/methods.js'
 
 const S = '"inputSchema":{"type":"object"}'

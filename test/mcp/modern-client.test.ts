@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { LatestTexts, type RequestFrame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { joinedWire } from '../../src/jsonrpc/fast/splice-parts.js'
-import { ModernClientLeg } from '../../src/mcp/eras/modern-client.js'
+import { StatelessClientLeg } from '../../src/mcp/eras/stateless-client-leg.js'
 
 import { callOf } from '../upstream/support/calls.js'
 
@@ -29,8 +29,8 @@ function reader(): (said: Said) => RequestFrame {
   }
 }
 
-const leg = (): ModernClientLeg =>
-  new ModernClientLeg({ name: 'p', version: '1' }, { principal: 'somebody', isSeveral: false })
+const leg = (): StatelessClientLeg =>
+  new StatelessClientLeg({ name: 'p', version: '1' }, { principal: 'somebody', isSeveral: false })
 
 test('requests that say the same of themselves have one context', () => {
   const [read, client] = [reader(), leg()]
@@ -64,7 +64,7 @@ test('a result by which a tool says that it needs what its client has not declar
   const call = callOf('1', 0)
   call.missingCapabilities = '{"elicitation":{}}'
   const voice = { answerBytes: () => assert.fail('the result does not leave') }
-  const answer = leg().answer(call, { kind: 'answered', frame, edits: [], form: 'bare' }, voice)
+  const answer = leg().answer(call, { kind: 'answered', frame, edits: [], era: 'session' }, voice)
   assert.equal(answer?.kind, 'error')
   assert.match(String(answer && joinedWire(answer.message)), /"code":-32021/)
 })

@@ -6,7 +6,7 @@ import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { argumentEdits, withoutParameters } from '../../src/mcp/set-arguments.js'
-import { readListItem } from '../../src/mcp/lists.js'
+import { readListItem } from '../../src/mcp/list-items.js'
 
 const set = new Map([
   ['owner', '"acme"'],

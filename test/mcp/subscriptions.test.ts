@@ -6,7 +6,7 @@ import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { numericId } from '../../src/jsonrpc/request-id.js'
 import { splice } from '../../src/jsonrpc/splice.js'
-import { acknowledgement, isFilter, readFilter, subscriptionEdits } from '../../src/mcp/subscriptions.js'
+import { acknowledgement, isFilter, readFilter, subscriptionEdits } from '../../src/mcp/subscription-edits.js'
 
 const filters: readonly (readonly [given: string, want: object | undefined])[] = [
   ['{}', { lists: [], uris: [], tasks: [] }],

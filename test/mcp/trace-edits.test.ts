@@ -6,7 +6,7 @@ import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { canonical } from '../../src/jsonrpc/request-id.js'
 import { type Edit, NO_EDITS, inOrder, splice, withId } from '../../src/jsonrpc/splice.js'
-import { LegacyServerLeg } from '../../src/mcp/eras/legacy-server.js'
+import { SessionServerLeg } from '../../src/mcp/eras/session-server-leg.js'
 import { Claims } from '../../src/mcp/eras/request-context.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { withTrace } from '../../src/mcp/trace-edits.js'
@@ -16,7 +16,7 @@ import { callOf } from '../upstream/support/calls.js'
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const OLD = '00-11111111111111111111111111111111-2222222222222222-00'
 const identity = { name: 'p', version: '1' }
-const legacy = new LegacyServerLeg(identity)
+const legacy = new SessionServerLeg(identity)
 const claims = new Claims(identity)
 const claim =
   '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}'

@@ -23,74 +23,74 @@ const hints = '"ttlMs":0,"cacheScope":"private"'
 
 const cases: readonly (readonly [
   title: string,
-  form: 'bare' | 'typed',
+  era: 'session' | 'stateless',
   method: string,
   given: string,
   want: string | undefined,
 ])[] = [
-  ['a result gets its type', 'bare', 'tools/call', '{"content":[]}', `{${type},"content":[]}`],
-  ['so does one without members', 'bare', 'tools/call', '{ }', `{${type} }`],
+  ['a result gets its type', 'session', 'tools/call', '{"content":[]}', `{${type},"content":[]}`],
+  ['so does one without members', 'session', 'tools/call', '{ }', `{${type} }`],
   [
     'what is read gets hints',
-    'bare',
+    'session',
     'resources/read',
     '{ "contents":[]}',
     `{${type},${hints}, "contents":[]}`,
   ],
-  ['so does nothing', 'bare', 'resources/read', '{}', `{${type},${hints}}`],
+  ['so does nothing', 'session', 'resources/read', '{}', `{${type},${hints}}`],
   [
     'hints of a server without types are wrong',
-    'bare',
+    'session',
     'resources/read',
     '{"ttlMs":9,"a":1}',
     `{${type},"cacheScope":"private","ttlMs":0,"a":1}`,
   ],
   [
     'so is a type of its own',
-    'bare',
+    'session',
     'tools/call',
     '{"a":1,"resultType":"input_required"}',
     '{"a":1,"resultType":"complete"}',
   ],
   [
     'the word further inside is no type',
-    'bare',
+    'session',
     'tools/call',
     '{"a":{"resultType":"x"}}',
     `{${type},"a":{"resultType":"x"}}`,
   ],
   [
     'a typed result passes',
-    'typed',
+    'stateless',
     'resources/read',
     '{"a":1,"resultType":"complete"}',
     '{"a":1,"resultType":"complete"}',
   ],
   [
     'so does one that spells it in another way',
-    'typed',
+    'stateless',
     'tools/call',
     '{"a":1,"resultType":"compl\\u0065te"}',
     '{"a":1,"resultType":"compl\\u0065te"}',
   ],
-  ['a type that is no text does not', 'typed', 'tools/call', '{"a":1,"resultType":7}', undefined],
-  ['one that should be typed gets its type', 'typed', 'tools/call', '{"a":1}', `{${type},"a":1}`],
-  ['one of another type does not pass', 'typed', 'tools/call', '{"resultType":"x"}', undefined],
+  ['a type that is no text does not', 'stateless', 'tools/call', '{"a":1,"resultType":7}', undefined],
+  ['one that should be typed gets its type', 'stateless', 'tools/call', '{"a":1}', `{${type},"a":1}`],
+  ['one of another type does not pass', 'stateless', 'tools/call', '{"resultType":"x"}', undefined],
   [
     'of two words of the same name neither stays what it was',
-    'bare',
+    'session',
     'tools/call',
     '{"resultType":"input_required","a":1,"resultType":7}',
     '{"resultType":"complete","a":1,"resultType":"complete"}',
   ],
   [
     'nor does one with an escape in its name',
-    'bare',
+    'session',
     'tools/call',
     '{"result\\u0054ype":"input_required","resultType":7}',
     '{"result\\u0054ype":"complete","resultType":"complete"}',
   ],
-  ['what is no object is no result', 'bare', 'tools/call', '[1]', undefined],
+  ['what is no object is no result', 'session', 'tools/call', '[1]', undefined],
 ]
 
 describe('a result of a server', () => {
@@ -116,7 +116,7 @@ describe('a result of a server', () => {
       const long = new LongLine([Buffer.from(text.slice(0, cut))], lineAt(last, 0, last.length - 1), strings)
       const frame = readLongFrame(long)
       assert(frame?.kind === 'result')
-      const edits = resultEdits(frame, 'bare', rowOf('tools/call'))
+      const edits = resultEdits(frame, 'session', rowOf('tools/call'))
       assert(edits !== undefined)
       const said = joinedWire(spliceParts(long.head, long.last, inOrder(edits))).toString()
       const want = word.startsWith('"text"')
@@ -135,18 +135,18 @@ describe('a result of the proxy', () => {
   })
 })
 
-const errors: readonly (readonly [code: number, form: 'bare' | 'typed', want: number])[] = [
-  [-32002, 'bare', -32602],
-  [-32002, 'typed', -32602],
-  [-32042, 'bare', -32603],
-  [-32020, 'typed', -32603],
-  [-32021, 'bare', -32603],
-  [-32021, 'typed', -32021],
-  [-32022, 'typed', -32603],
-  [-32099, 'bare', -32603],
-  [-32000, 'bare', -32000],
-  [-32601, 'typed', -32601],
-  [7, 'bare', 7],
+const errors: readonly (readonly [code: number, era: 'session' | 'stateless', want: number])[] = [
+  [-32002, 'session', -32602],
+  [-32002, 'stateless', -32602],
+  [-32042, 'session', -32603],
+  [-32020, 'stateless', -32603],
+  [-32021, 'session', -32603],
+  [-32021, 'stateless', -32021],
+  [-32022, 'stateless', -32603],
+  [-32099, 'session', -32603],
+  [-32000, 'session', -32000],
+  [-32601, 'stateless', -32601],
+  [7, 'session', 7],
 ]
 
 const spelled: readonly (readonly [given: string, want: string])[] = [
@@ -164,7 +164,7 @@ describe('an error of a server', () => {
     test(`with ${given} is told with ${want}`, () => {
       const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"error":{"message":"m",${given}}}`))
       assert(frame.kind === 'error')
-      const said = splice(frame.line, errorEdits(frame, 'bare')).toString()
+      const said = splice(frame.line, errorEdits(frame, 'session')).toString()
       assert.equal(said, `{"jsonrpc":"2.0","id":1,"error":{"message":"m",${want}}}`)
     })
 

@@ -89,7 +89,7 @@ test('the bytes of arguments and result are there while the event is emitted, an
     const [request, frame] = [frameOf(line), frameOf(`{"jsonrpc":"2.0","id":1,"result":${result}}`)]
     assert(request.kind === 'request' && frame.kind === 'result')
     call.frame = request
-    reports.settled(call, { kind: 'answered', frame, edits: [], form: 'bare' })
+    reports.settled(call, { kind: 'answered', frame, edits: [], era: 'session' })
     const [event] = kept
     assert.deepEqual([event?.argumentBytes, event?.resultBytes], [10, Buffer.byteLength(result)])
     assert.deepEqual(

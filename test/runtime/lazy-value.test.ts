@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { LazyValue } from '../../src/runtime/lazy.js'
+import { LazyValue } from '../../src/runtime/deferred.js'
 
 test('a value is made once for all who need it', async () => {
   let made = 0

@@ -57,7 +57,7 @@ export class SimClient {
 
   shakeHands(): void {
     const { manners, revision, capabilities } = this.plan
-    if (manners === 'bare') return
+    if (manners === 'session') return
     if (manners === 'proper') this.#held = []
     const declared = capabilities.map((name) => `"${name}":{}`).join(',')
     const info = `{"name":"${this.name}","version":"1"}`

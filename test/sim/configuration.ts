@@ -4,7 +4,10 @@ import type { ConfigurationJson, ServerJson } from '../../src/index.js'
 import type { Configuration } from '../../src/config/configuration.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
-import { type HttpServerLimits, defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
+import {
+  type HttpServerLimits,
+  defaultHttpServerLimits,
+} from '../../src/transports/http-server/front-limits.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { CAREFUL } from './consent.js'
 import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, START_MS, TOTAL } from './plan.js'

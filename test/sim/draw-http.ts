@@ -34,7 +34,7 @@ function overHttp(random: Random, client: ClientPlan): ClientPlan {
   return {
     ...client,
     revision: random.pick(['2025-11-25', '2025-06-18', '2025-03-26', ...(http.sse ? ['2024-11-05'] : [])]),
-    manners: http.session ? 'proper' : 'bare',
+    manners: http.session ? 'proper' : 'session',
     http,
   }
 }

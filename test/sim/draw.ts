@@ -129,7 +129,7 @@ function drawClient(random: Random, swarm: Swarm, at: number): ClientPlan {
     capabilities: random.chance(0.5)
       ? []
       : (['sampling', 'elicitation', 'roots'] as const).filter(() => random.chance(0.6)),
-    manners: random.pick(['proper', 'proper', 'proper', 'eager', 'bare']),
+    manners: random.pick(['proper', 'proper', 'proper', 'eager', 'session']),
     input: drawFlow(random, swarm),
     output: drawPipe(random, swarm),
     answerMs: random.chance(0.8) ? random.int(0, 50) : random.pick([undefined, 700, 2500]),

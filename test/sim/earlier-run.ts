@@ -49,7 +49,7 @@ async function leave(life: EarlierRun, server: ServerPlan, left: Left): Promise<
       return change(life, server, `{\\"name\\"`, `{\\"name\\`)
     case 'torn':
       await keep(life, own, sources.own, foreign(server, ALIEN))
-      return change(life, server, '"isShy":', '"isSly":')
+      return change(life, server, '"probeFailed":', '"isSly":')
     case 'other-values':
       return keep(life, configOf(server, sources.own, 'other'), sources.own, foreign(server, ALIEN))
     case 'other-file':
@@ -93,7 +93,7 @@ function described(plan: ServerPlan, failure?: string): KeptFacts {
   )
   return {
     failure,
-    description: { handshake: Buffer.from(facts.described()), lists, isShy: false },
+    description: { handshake: Buffer.from(facts.described()), lists, probeFailed: false },
   }
 }
 
@@ -120,7 +120,7 @@ function foreign(server: ServerPlan, word: string): KeptFacts {
     description: {
       handshake: Buffer.from(`${spoken},"instructions":"${word}"}`),
       lists: new Map([...lists, ['tools', tools]]),
-      isShy: false,
+      probeFailed: false,
     },
   }
 }

@@ -47,7 +47,7 @@ function speaksUp({ facts: { plan } }: SimServer): boolean {
 function listWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
   const { name, inbox, plan } = client
   // Who never says that it is ready hears of no changes.
-  if (plan.manners === 'bare' || !inbox.lists.has('tools/list')) return []
+  if (plan.manners === 'session' || !inbox.lists.has('tools/list')) return []
   if (!servers.some((server) => mustHear(world, client, server))) return []
   const before = inbox.lists.told(LIST_CHANGED)
   return [

@@ -1,4 +1,4 @@
-// A scripted server of the handshake revisions.
+// A scripted server of the revisions with sessions.
 
 import { type ScriptHost, type Spoilt, endWith } from './script-host.js'
 import { type ServerScript, setOf } from './server-script.js'

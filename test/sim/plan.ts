@@ -58,7 +58,7 @@ export interface ClientPlan {
   readonly revision: string
   readonly capabilities: readonly ('sampling' | 'elicitation' | 'roots')[]
   /** `proper` waits for the answer to `initialize`; `eager` does not; `bare` never says it. */
-  readonly manners: 'proper' | 'eager' | 'bare'
+  readonly manners: 'proper' | 'eager' | 'session'
   readonly input: FlowShape
   readonly output: PipeShape
   /** How long it takes to answer a question; undefined never does. */

@@ -13,12 +13,12 @@ const asking: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resou
 export function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown, text: string): void {
   const type = at(result, 'resultType')
   const isAsked = type === 'input_required'
-  const isTyped = type === 'complete' || (isAsked && asking.has(method) && isWhole(result))
+  const isStateless = type === 'complete' || (isAsked && asking.has(method) && isWhole(result))
   const isHinted =
     isAsked ||
     !kept(method) ||
     (numberAt(result, 'ttlMs') !== undefined && textAt(result, 'cacheScope') !== undefined)
-  if (root === undefined ? type !== undefined : !isTyped || !isHinted)
+  if (root === undefined ? type !== undefined : !isStateless || !isHinted)
     ledger.fail('wrong-form', `${nonce} (${method}) was answered ${text}`)
 }
 

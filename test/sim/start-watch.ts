@@ -94,8 +94,8 @@ function membersOf(plan: ServerPlan, clients: readonly ClientPlan[], come: reado
     session: clients.length,
     auto: clients.filter(({ capabilities }) => capabilities.length > 0).length,
   }[isolation]
-  const guests = isolation === 'shared' ? [] : come.flatMap(({ sets = [] }) => sets)
-  const asked = guests.filter((can) => can.length > 0).length
+  const stateless = isolation === 'shared' ? [] : come.flatMap(({ sets = [] }) => sets)
+  const asked = stateless.filter((can) => can.length > 0).length
   // Whoever can be asked nothing keeps no process from anybody.
   const unasked = isolation === 'session' ? clients.filter(({ sets }) => sets !== undefined).length : 0
   // Those who came before it was known that it has no sessions share another one.

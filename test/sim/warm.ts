@@ -8,6 +8,6 @@ export async function warm(): Promise<void> {
     import('../../src/policy/policy.js'),
     import('../../src/upstream/http/http-dialer.js'),
     import('../../src/gateway/serving.js'),
-    import('../../src/transports/http-server/limits.js'),
+    import('../../src/transports/http-server/front-limits.js'),
   ])
 }

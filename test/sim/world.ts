@@ -79,7 +79,7 @@ export class World {
   /** A client of its own for every coming; names are never used again. */
   attach(plan: ClientPlan): SimClient {
     const { host } = this
-    const manners = plan.http?.session === false ? 'bare' : plan.manners
+    const manners = plan.http?.session === false ? 'session' : plan.manners
     const named = { ...plan, manners, name: `c${this.clients.length}` }
     const wire = this.#wireOf(named)
     const client = new SimClient(host, named, host.ledger, wire, host.servers)

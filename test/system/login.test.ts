@@ -9,7 +9,7 @@ import { textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { type Spawned, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { HANG_MS, until } from '../integration/support/waiting.js'
-import { LazyPromise } from '../../src/runtime/lazy.js'
+import { Deferred } from '../../src/runtime/deferred.js'
 import { type AuthorizationOptions, AuthorizationServer } from '../login/authorization-server.js'
 import { type Watched, noBrowser, openBrowser, watch } from './support/chromium.js'
 
@@ -78,7 +78,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
   }
 
   test('goes over the consent to the tools; its callback is good once', async (t) => {
-    const exchange = new LazyPromise<void>()
+    const exchange = new Deferred<void>()
     const at = await place(t, { onCode: () => exchange.promise })
     const { page, proxy, watched } = at
     assert.equal(await page.title(), 'Consent')
@@ -91,7 +91,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
     await second.goto(callback)
     await second.getByText('This login is over, or was not started here.').waitFor()
     await second.close()
-    exchange.come()
+    exchange.resolve()
     await until(() => proxy.stderr.includes('logged in at'))
     for (let text = ''; text !== 'hi';)
       text = textAt((await proxy.client.call('guarded__hello')).value, 'result', 'content', 0, 'text')

@@ -6,17 +6,17 @@ import { describe, test } from 'node:test'
 import { callEvent } from '../proxy/support/call-event.js'
 import { Feedback } from '../../src/cli/feedback.js'
 import { Screen } from '../../src/cli/screen.js'
-import { FrameError } from '../../src/jsonrpc/errors.js'
+import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { createLogger } from '../../src/log/log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
-import { unusable } from '../../src/upstream/contracts/errors.js'
+import { unusable } from '../../src/upstream/contracts/upstream-error.js'
 import { Noise } from '../../src/upstream/server/noise.js'
 import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 
 const secret = 'K7fQz9Wm2Yt4Ub6Vn8Xp3Cs5Dr1Eg0Ha7Jl2Mo9'
 const runtime = { now: (): number => 0, setTimer: () => ({ cancel: (): void => undefined }) }
-const discretion = new Redactor([secret])
+const redactor = new Redactor([secret])
 
 function loggerTo(lines: string[]): ReturnType<typeof createLogger> {
   const stream = { writableLength: 0, write: (text: string) => lines.push(text) > 0 }
@@ -49,7 +49,7 @@ async function stderrLine(text: string): Promise<string> {
   const stream = new PassThrough()
   const log = ({ message }: LogRecord): void => void lines.push(message)
   const limits = { lineBytesMax: 1000, linesPerSecondMax: 100 }
-  new StderrLog('s', limits, runtime, log, discretion).drain(stream)
+  new StderrLog('s', limits, runtime, log, redactor).drain(stream)
   stream.end(`${text}\n`)
   await new Promise((resolve) => stream.once('close', resolve))
   return lines.join('\n')
@@ -62,7 +62,7 @@ function noiseLine(text: string): string {
     bytesMax: 1e6,
   }
   const log = ({ message }: LogRecord): void => void lines.push(message)
-  const context = { service: 's', discretion, runtime, log }
+  const context = { service: 's', redactor, runtime, log }
   const bytes = Buffer.from(text)
   new Noise(
     context,
@@ -92,7 +92,7 @@ const cuts: readonly [title: string, cutAt: number, show: (text: string) => stri
   [
     'the status and the error of a server that does not open',
     500,
-    (why) => unusable({ service: 's', discretion }, why).message,
+    (why) => unusable({ service: 's', redactor }, why).message,
   ],
 ]
 

@@ -32,25 +32,25 @@ test('no secret is shown, in whatever form, and nothing of two that overlap', ()
 })
 
 test('wherever a text is cut, no part of a secret is left that tells anything', () => {
-  const discretion = new Redactor([key, `${key}-and-more`, pem])
+  const redactor = new Redactor([key, `${key}-and-more`, pem])
   const text = `it said ${key}-and-more and then ${key} and ${pem} and more of it`
   for (let length = 0; length <= text.length; length++) {
-    const shown = discretion.shown(text, length)
+    const shown = redactor.shown(text, length)
     assert.doesNotMatch(shown, /sk-l|0123|-and-|aaaa|bbbb|----/, `${length}: ${shown}`)
     assert(text.startsWith(shown.split('[redacted]')[0] ?? ''), shown)
   }
 })
 
 test('the end of a secret that ends like it begins is no part of the next one', () => {
-  const discretion = new Redactor(['abcd-efgh-abcd'])
-  assert.equal(discretion.beginning('key abcd-efgh-abcd'), 'key [redacted]')
+  const redactor = new Redactor(['abcd-efgh-abcd'])
+  assert.equal(redactor.beginning('key abcd-efgh-abcd'), 'key [redacted]')
 })
 
 test('a character that is cut shows no part either', () => {
-  const discretion = new Redactor(['sëcret-ключ-ключ'])
+  const redactor = new Redactor(['sëcret-ключ-ключ'])
   const bytes = Buffer.from('got sëcret-ключ-ключ')
   for (let length = 10; length < bytes.length; length++)
-    assert.equal(discretion.beginning(bytes.toString('utf8', 0, length)), 'got [redacted]')
+    assert.equal(redactor.beginning(bytes.toString('utf8', 0, length)), 'got [redacted]')
 })
 
 test('the owner is given what is added, once', () => {
@@ -63,11 +63,11 @@ test('the owner is given what is added, once', () => {
 })
 
 test('what is learnt on the way is a secret from then on, and so many are remembered', () => {
-  const discretion = new Redactor(['first-secret'])
-  assert.equal(discretion.clean('first-secret learnt-00000'), '[redacted] learnt-00000')
-  for (let nth = 0; nth <= 1000; nth++) discretion.add(`learnt-${String(nth).padStart(5, '0')}`)
+  const redactor = new Redactor(['first-secret'])
+  assert.equal(redactor.clean('first-secret learnt-00000'), '[redacted] learnt-00000')
+  for (let nth = 0; nth <= 1000; nth++) redactor.add(`learnt-${String(nth).padStart(5, '0')}`)
   assert.equal(
-    discretion.clean('first-secret learnt-00000 learnt-00001 learnt-01000'),
+    redactor.clean('first-secret learnt-00000 learnt-00001 learnt-01000'),
     '[redacted] learnt-00000 [redacted] [redacted]',
   )
 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert'
 import { describe, test } from 'node:test'
-import { TransportError } from '../../src/jsonrpc/errors.js'
+import { TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import type {
   Credential,
   CredentialRefusal,

@@ -365,7 +365,7 @@ describe('a token', () => {
   test('has to be shown by whoever holds many connections', async (t) => {
     const { port } = await front(t, {
       principalOf: (token) => (token === 'secret' ? 'me' : undefined),
-      limits: { strangersMax: 3, strangerMs: 0 },
+      limits: { unauthenticatedPerNetworkMax: 3, strangerMs: 0 },
     })
     const sockets: Socket[] = []
     const closed: number[] = []

@@ -52,7 +52,7 @@ async function dial(scope: Scope, { port }: Front, address?: string): Promise<Di
 
 describe('where a token is asked for', () => {
   test('whoever has it gets in, however many addresses hold connections', { skip }, async (t) => {
-    const limits = { connectionsMax: 128, strangersMax: 8, strangerMs: 0 }
+    const limits = { connectionsMax: 128, unauthenticatedPerNetworkMax: 8, strangerMs: 0 }
     const served = await front(t, { principalOf, limits })
     const silent: Dialled[] = []
     for (let address = 2; address <= 18; address++)
@@ -71,7 +71,10 @@ describe('where a token is asked for', () => {
   })
 
   test('many networks with one connection each are no exception', { skip }, async (t) => {
-    const served = await front(t, { principalOf, limits: { connectionsMax: 16, strangersMax: 64 } })
+    const served = await front(t, {
+      principalOf,
+      limits: { connectionsMax: 16, unauthenticatedPerNetworkMax: 64 },
+    })
     for (let address = 2; address <= 18; address++) await dial(t, served, `127.0.0.${address}`)
     assert.equal(await (await dial(t, served)).asks(post(served.port)), 200)
   })
@@ -84,7 +87,10 @@ describe('where a token is asked for', () => {
   })
 
   test('one address with more than its share goes before the others', { skip }, async (t) => {
-    const served = await front(t, { principalOf, limits: { connectionsMax: 12, strangersMax: 4 } })
+    const served = await front(t, {
+      principalOf,
+      limits: { connectionsMax: 12, unauthenticatedPerNetworkMax: 4 },
+    })
     const quiet = await dial(t, served, '127.0.0.2')
     const greedy: Dialled[] = []
     for (let i = 0; i < 12; i++) greedy.push(await dial(t, served, '127.0.0.3'))
@@ -94,7 +100,7 @@ describe('where a token is asked for', () => {
 
   test('an address that goes on holding more than its share loses the oldest, and the log says so once', async (t) => {
     let nowMs = 0
-    const limits = { strangersMax: 2, strangerMs: 1000, headersTimeoutMs: 3_600_000 }
+    const limits = { unauthenticatedPerNetworkMax: 2, strangerMs: 1000, headersTimeoutMs: 3_600_000 }
     const served = await front(t, { principalOf, limits, now: () => nowMs })
     const first = [await dial(t, served), await dial(t, served), await dial(t, served)]
     nowMs += 1000

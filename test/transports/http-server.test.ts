@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { Frame, RequestFrame } from '../../src/jsonrpc/frame.js'
-import { handshakeRevisions } from '../../src/mcp/revisions.js'
+import { sessionRevisions } from '../../src/mcp/revisions.js'
 import { HANG_MS, until } from '../integration/support/waiting.js'
 import {
   EventReader,
@@ -156,7 +156,7 @@ describe('one request without a session', () => {
   test('may say which revision it speaks', async (t) => {
     const { port, sessions } = await front(t)
     const batch = `[${message('echo', 1)},${message('echo', 2)}]`
-    for (const { version, batching } of handshakeRevisions) {
+    for (const { version, batching } of sessionRevisions) {
       const headers = { 'mcp-protocol-version': version }
       assert.equal((await send(port, { body: message('echo', 1), headers })).status, 200)
       assert.equal(sessions.at(-1)?.version, version)
@@ -262,7 +262,7 @@ test('an error that answers no id has null for it, or none where the revision ha
     return [status, id]
   }
   const broken = { body: '{"a"' }
-  for (const { version } of handshakeRevisions) {
+  for (const { version } of sessionRevisions) {
     const id = version === '2025-11-25' ? undefined : null
     const named = { 'mcp-protocol-version': version }
     const session = await handshake(port, version)
@@ -571,7 +571,7 @@ describe('a session', () => {
     assert.equal((await send(port, { body: message('echo', 7), headers })).status, 200)
   })
 
-  for (const { version, batching, versionHeader, primesStreams } of handshakeRevisions)
+  for (const { version, batching, versionHeader, primesStreams } of sessionRevisions)
     test(`speaks as ${version} says`, async (t) => {
       const { port } = await front(t, { limits: { retryMs: 123 } })
       const headers = await handshake(port, version)

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Waits } from '../../src/runtime/waits.js'
+import { Waits } from '../../src/runtime/timeout-queue.js'
 
 /** Time that goes by when the test says so, and one timer at most. */
 class OneTimer {

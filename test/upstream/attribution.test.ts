@@ -99,7 +99,7 @@ describe('an abandoned call', () => {
       const calls = attribution({ now: () => now })
       calls.abandon(numericId(1), abandoned)
       now += afterMs
-      assert.deepEqual([calls.mayAskOthers(next), calls.mayLogForOthers(next)], [asks, logs])
+      assert.deepEqual([calls.mayConcernOthers(next), calls.mayLogForOthers(next)], [asks, logs])
     })
 
   test('is known by its stream until the server answers it, whatever it was', () => {
@@ -107,7 +107,7 @@ describe('an abandoned call', () => {
     const calls = attribution({ now: () => now })
     calls.abandon(numericId(1), call(ann, { askable: false }))
     now += 10 * limits.askMs
-    assert.equal(calls.mayAskOthers(bob), false)
+    assert.equal(calls.mayConcernOthers(bob), false)
     assert.equal(calls.isAbandoned(numericId(1)), true)
     calls.answered(numericId(1))
     assert.equal(calls.isAbandoned(numericId(1)), false)
@@ -117,13 +117,13 @@ describe('an abandoned call', () => {
     const calls = attribution({ now: () => 0 })
     calls.abandon(numericId(1), call(ann))
     calls.answered(numericId(1))
-    assert.equal(calls.mayAskOthers(bob), false)
+    assert.equal(calls.mayConcernOthers(bob), false)
   })
 
   test('is forgotten when there are more than may be remembered, the oldest first', () => {
     const calls = attribution({ now: () => 0 })
     for (const [id, of] of [ann, bob, bob, bob].entries()) calls.abandon(numericId(id), call(of))
-    assert.equal(calls.mayAskOthers(bob), false)
-    assert.equal(calls.mayAskOthers(ann), true)
+    assert.equal(calls.mayConcernOthers(bob), false)
+    assert.equal(calls.mayConcernOthers(ann), true)
   })
 })

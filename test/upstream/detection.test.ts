@@ -19,7 +19,7 @@ function refusal(child: FakeChild, error: string): undefined {
   child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":${error}}`)
 }
 
-/** A server without a handshake: refuses what its revision does not have. */
+/** A stateless server: refuses what its revision does not have. */
 const stateless: Script = (method, params, child) => {
   const [version] = [at(params, '_meta', V)]
   if (version !== N) return refusal(child, `{"code":-32602,"message":"no _meta"}`)
@@ -35,7 +35,7 @@ const stateless: Script = (method, params, child) => {
   }
 }
 
-/** Answers the question so, and everything else as a server with a handshake. */
+/** Answers the question so, and everything else as a server with sessions. */
 const answering =
   (error: string): Script =>
   (method, params, child) =>
@@ -201,7 +201,7 @@ describe('a server that ends on the first question', () => {
     assert.equal(crashes, heard().length - 1)
   })
 
-  test('after all: a server without a handshake is found when it refuses one', async (t) => {
+  test('after all: a stateless server is found when it refuses one', async (t) => {
     let ends = 1
     const { heard, revision } = await run(t, (method, params, child) => {
       if (ends-- > 0) {
@@ -272,7 +272,7 @@ describe('the configuration decides', () => {
     assert.deepEqual([heard(), evidence()], [[O.slice(1)], 'configured'])
   })
 
-  test('a revision without a handshake: there is none, whatever the server says', async (t) => {
+  test('a stateless revision: there is none, whatever the server says', async (t) => {
     const { heard, state } = await run(t, polite, { protocol: N, restart: false })
     assert.deepEqual([heard(), state()], [[['server/discover']], 'error'])
   })

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { FrameError } from '../../src/jsonrpc/errors.js'
+import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { Noise } from '../../src/upstream/server/noise.js'
@@ -18,9 +18,9 @@ function listener() {
   let messages = 0
   const runtime = { now: () => clock.now }
   const tooMuch = (what: string): void => void ends.push(what)
-  const discretion = new Redactor([secret])
+  const redactor = new Redactor([secret])
   const sink = (record: LogRecord): void => void log.push(record)
-  const context = { service: 's', discretion, runtime, log: sink }
+  const context = { service: 's', redactor, runtime, log: sink }
   const noise = new Noise(context, limits, () => messages, tooMuch)
   const hear = (): void => void messages++
   return { noise, hear, log, ends, clock }

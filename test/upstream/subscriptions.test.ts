@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Call } from '../../src/mcp/call.js'
-import { LaneClients, Subscriptions } from '../../src/upstream/server/subscriptions.js'
+import { LaneClients, Subscriptions } from '../../src/upstream/server/server-subscriptions.js'
 import { callOf, nobody } from './support/calls.js'
 
 const uri = 'it://r'
@@ -26,7 +26,7 @@ function run() {
 function grant(call: Call): void {
   const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{}}'))
   assert(frame.kind === 'result')
-  call.settle({ kind: 'answered', frame, edits: [], form: 'bare' })
+  call.settle({ kind: 'answered', frame, edits: [], era: 'session' })
 }
 
 describe('two subscriptions of one client to one resource', () => {

@@ -12,7 +12,7 @@ import { type FakeChild, FakeRuntime, type Script, polite, settled } from './sup
 const N = '2026-07-28'
 const description = `{"resultType":"complete","supportedVersions":["${N}"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
 
-/** What a server without a handshake says to all but the question. */
+/** What a stateless server says to all but the question. */
 const stateless: Script = (method) => {
   switch (method) {
     case 'tools/list':

@@ -12,7 +12,7 @@ interface Cell<V> {
 }
 
 /** A map for entries that live shortly; it never keeps what was taken out of it. */
-export class BriefMap<K, V> {
+export class ChurnMap<K, V> {
   /** Made for the first entry: most of what a session may keep it never has. */
   #cells: Map<K, Cell<V>> | undefined
 

@@ -4,7 +4,7 @@
 // which reports the fault and its offset. A result stays in the parts in which it arrived, since the proxy looks into few
 // results; any other message is joined.
 
-import { FrameError } from '../errors.js'
+import { FrameError } from '../jsonrpc-errors.js'
 import { type Frame, type FrameLimits, type ResultFrame, frameOrError } from '../frame.js'
 import { type Line, joinLine } from '../line.js'
 import { type LongLine, PartReader } from './long-line.js'

@@ -1,24 +1,27 @@
 // The limits of clients of one era at a server of the other, in words.
 
 import { TASKS, isShown } from '../capabilities.js'
-import { latestHandshake, latestStateless } from '../revisions.js'
+import { latestSession, latestStateless } from '../revisions.js'
 import type { ServerFacts } from './leg.js'
 
 /**
  * One line for people: the limits of clients of the other era, and behind them those of all clients.
  *
- * Log messages of a server that does not name the call (`namesCalls`) reach few clients, and the clients of one shared
+ * Log messages of a server that does not name the call (`questionsNameTheirCall`) reach few clients, and the clients of one shared
  * process have no tasks.
  */
 export function crossing(
   facts: ServerFacts,
-  { namesCalls, isolation }: { readonly namesCalls: boolean; readonly isolation: string },
+  {
+    questionsNameTheirCall,
+    isolation,
+  }: { readonly questionsNameTheirCall: boolean; readonly isolation: string },
 ): string {
   const keepsTasks = isolation !== 'shared'
-  const isTyped = facts.revision.form === 'typed'
-  const clients = isTyped ? `up to ${latestHandshake.version}` : `of ${latestStateless.version}`
-  const limits = isTyped ? ofModern(facts) : ofLegacy(facts, keepsTasks)
-  const others = [...limits, ...(facts.capabilities.logging && !namesCalls ? [SCARCE_LOG] : [])]
+  const isStateless = facts.revision.era === 'stateless'
+  const clients = isStateless ? `up to ${latestSession.version}` : `of ${latestStateless.version}`
+  const limits = isStateless ? ofModern(facts) : ofLegacy(facts, keepsTasks)
+  const others = [...limits, ...(facts.capabilities.logging && !questionsNameTheirCall ? [SCARCE_LOG] : [])]
   const all = ofAll(facts, keepsTasks)
   return [
     `clients ${clients}: ${others.join('; ')}`,
@@ -46,7 +49,7 @@ function ofLegacy({ capabilities }: ServerFacts, keepsTasks: boolean): readonly 
 
 function ofAll({ capabilities, revision }: ServerFacts, keepsTasks: boolean): readonly string[] {
   const { experimental, extensions, tasks } = capabilities
-  const hasTasks = revision.form === 'typed'
+  const hasTasks = revision.era === 'stateless'
   const names = [...extensions.keys()]
   const never = names.filter((name) => !isShown(name, hasTasks, true))
   const once = names.filter((name) => !never.includes(name) && !isShown(name, hasTasks, false))

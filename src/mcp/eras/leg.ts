@@ -12,7 +12,7 @@ import { quote } from '../../jsonrpc/text.js'
 import type { Call, CallContext, Outcome, StatelessContext } from '../call.js'
 import { type ClientCapabilities, type ServerCapabilities, serverCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods.js'
-import type { SubscriptionFilter } from '../subscriptions.js'
+import type { SubscriptionFilter } from '../subscription-edits.js'
 import type { Revision } from '../revisions.js'
 
 /** The name and version of the proxy, for clients and servers. */
@@ -140,7 +140,7 @@ export type EraEvidence =
   | 'configured'
   /** It has described itself. */
   | 'described'
-  /** Its description lists no revision without a handshake. */
+  /** Its description lists no stateless revision. */
   | 'unlisted'
   /** It has refused to describe itself. */
   | 'refused'
@@ -205,13 +205,13 @@ export interface ServerVoice {
 /** Remembers the era of one server from one connection to the next. */
 export interface EraMemory {
   /** How the server writes its messages; undefined where it is to be asked. */
-  readonly form: Revision['form'] | undefined
+  readonly era: Revision['era'] | undefined
   /** How that was found out. */
   readonly evidence: EraEvidence | undefined
   /** Why the handshake comes before the question, which got no answer earlier; the question follows a refused handshake. */
   shyness: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
   /** It has been opened so. */
-  learned(form: Revision['form'], evidence: EraEvidence): void
+  learned(era: Revision['era'], evidence: EraEvidence): void
   /** The remembered era does not hold any more. */
   forgot(): void
 }

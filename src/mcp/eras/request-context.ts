@@ -107,7 +107,7 @@ const LETTER_I = 0x69
 const LETTER_O = 0x6f
 const DOT = 0x2e
 
-// The members of `_meta` that a server without a handshake needs. The proxy inserts them into a request of a client with a
+// The members of `_meta` that a stateless server needs. The proxy inserts them into a request of a client with a
 // session, from the client's `initialize`.
 
 /** The capabilities of the proxy when it asks about a task itself. */
@@ -143,9 +143,10 @@ export class Claims {
   /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
   edits({ frame, context, answersProxy }: Call, hasTasks: boolean): readonly Edit[] {
     const { capabilities, logLevel, revision } = context
-    const isTyped = revision.form === 'typed'
-    const cuts = isTyped && !answersProxy ? NO_EDITS : cutNamed(frame.params.members, inputMembers, 'input')
-    if (!isTyped) return bothEdits(inserted(frame, this.#claim(capabilities, logLevel)), cuts)
+    const isStateless = revision.era === 'stateless'
+    const cuts =
+      isStateless && !answersProxy ? NO_EDITS : cutNamed(frame.params.members, inputMembers, 'input')
+    if (!isStateless) return bothEdits(inserted(frame, this.#claim(capabilities, logLevel)), cuts)
     return capabilities.names.has('extensions') ? bothEdits(withoutExtensions(frame, hasTasks), cuts) : cuts
   }
 

@@ -56,12 +56,12 @@ const stale = [...complete, given('ttlMs', '0', 'cache-hint'), given('cacheScope
  */
 export function resultEdits(
   frame: ResultFrame,
-  form: Revision['form'],
+  era: Revision['era'],
   { route }: RequestRow,
   isTask = false,
 ): readonly Edit[] | undefined {
   if (!isObjectResult(frame)) return undefined
-  if (form === 'typed') return isTask ? NO_EDITS : typeEdits(frame)
+  if (era === 'stateless') return isTask ? NO_EDITS : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
   const members = resultMembers(frame)
   // A word of the same name means something else in a result that knows no types; of two, a client may read either.
@@ -92,18 +92,18 @@ function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[
 }
 
 /** The edits by which an error of a server becomes one that a stateless client knows. */
-export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']): readonly Edit[] {
+export function errorEdits({ line, error }: ErrorFrame, era: Revision['era']): readonly Edit[] {
   // A client may read either of two members, or one with escapes in its name.
   return [...(membersAt(line, error) ?? [])].flatMap(({ key, value }): Edit[] => {
     if (stringAt(line, key) !== 'code') return []
     const code = numberIn(line, value)
-    const known = statelessErrorCode(code, form)
+    const known = statelessErrorCode(code, era)
     // A code that is no number has no meaning, and stays.
     return Object.is(known, code) ? [] : [{ ...value, bytes: Buffer.from(String(known)), why: 'error-code' }]
   })
 }
 
-/** The answer of a server without a handshake for a client of a session. */
+/** The answer of a stateless server for a client of a session. */
 export type BareAnswer =
   /** The answer, with these edits. */
   | { readonly kind: 'edited'; readonly edits: readonly Edit[] }

@@ -3,14 +3,14 @@
 // A client without a session chooses what its requests say, so the number of these clients is bounded. The client that has
 // been idle for longest makes room.
 
-import { ClientChannel } from './channel.js'
+import { ClientLink } from './client-link.js'
 import type { ClientReports } from './client-reports.js'
 import type { AttachedSession } from './draining.js'
 import type { Unread } from './flow.js'
 import { StatelessClient } from './stateless-client.js'
 import { type PendingInput, secretBytes } from '../input/pending-input.js'
 import type { Connection } from '../../jsonrpc/connection.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Limits } from '../../limits.js'
 import type { ClientOrigin, StatelessContext, Call, Outcome } from '../../mcp/call.js'
@@ -21,7 +21,7 @@ import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
-import { PrincipalTasks } from '../routing/tasks.js'
+import { PrincipalTasks } from '../routing/client-tasks.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import { write } from '../../jsonrpc/text.js'
 
@@ -60,7 +60,7 @@ export interface StatelessSender {
 export class ClientDirectory {
   readonly context: ClientContext
   /** By their serials. */
-  readonly #channels = new BriefMap<number, ClientChannel>()
+  readonly #channels = new ChurnMap<number, ClientLink>()
   /** Of connections that no front has let in, by their serials. */
   readonly #ownPrincipals = new Map<number, string>()
   readonly #seen: SeenClients
@@ -78,7 +78,7 @@ export class ClientDirectory {
   constructor(context: ClientContext) {
     this.context = context
     const newReports = (): ClientReports => context.newReports(this.nextSerial())
-    this.#seen = new SeenClients(context.limits.guests.guestsMax, newReports, context.runtime)
+    this.#seen = new SeenClients(context.limits.stateless.statelessMax, newReports, context.runtime)
   }
 
   /** Whether there has been one connection in all, to a proxy that was made for one client. */
@@ -103,7 +103,7 @@ export class ClientDirectory {
     const principal = origin.principal ?? this.#principalOf(serial)
     const { transport } = connection
     const leg = this.context.newLeg(transport === undefined ? origin : { ...origin, transport }, principal)
-    const channel = new ClientChannel(connection, serial, leg, view, this, this.context.watch())
+    const channel = new ClientLink(connection, serial, leg, view, this, this.context.watch())
     this.#channels.set(serial, channel)
     if (this.#isClosing) channel.drain()
     const { begun, ended } = channel.draining
@@ -134,7 +134,7 @@ export class ClientDirectory {
   }
 
   /** Lets calls finish for up to `graceMs`, and answers all others; a connection that comes now is closed immediately. */
-  drain(graceMs: number): ClientChannel[] {
+  drain(graceMs: number): ClientLink[] {
     this.#isClosing = true
     const channels = [...this.#channels.values()]
     for (const channel of channels) channel.drain(0, graceMs)
@@ -165,7 +165,7 @@ export class ClientDirectory {
       all += listening
       if (profile.principal === principal) own += listening
     }
-    const { listensMax, listensOfOneMax } = this.context.limits.guests
+    const { listensMax, listensOfOneMax } = this.context.limits.stateless
     return all < listensMax && own < listensOfOneMax
   }
 
@@ -215,11 +215,11 @@ export class ClientDirectory {
    */
   #placeFor(principal: string, canBeAsked: boolean): readonly string[] | undefined {
     const { runtime, limits } = this.context
-    const { guestsMax, guestsOfOneMax, guestRestMs } = limits.guests
-    const since = runtime.now() - (canBeAsked ? guestRestMs : 0)
+    const { statelessMax, statelessOfOneMax, statelessRestMs } = limits.stateless
+    const since = runtime.now() - (canBeAsked ? statelessRestMs : 0)
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
-    if (canBeAsked && own.length >= guestsOfOneMax) return idlest(own, since)
-    return this.#clients.size < guestsMax ? [] : idlest([...this.#clients], since)
+    if (canBeAsked && own.length >= statelessOfOneMax) return idlest(own, since)
+    return this.#clients.size < statelessMax ? [] : idlest([...this.#clients], since)
   }
 
   #of(principal: string): [string, StatelessClient][] {
@@ -238,10 +238,10 @@ export class ClientDirectory {
   /** Looks from time to time for those that have asked nothing for long, as long as there are any. */
   #sweepLater(): void {
     const { runtime, limits } = this.context
-    const { guestIdleMs } = limits.guests
-    this.#sweeping ??= runtime.setTimer(guestIdleMs, () => {
+    const { statelessIdleMs } = limits.stateless
+    this.#sweeping ??= runtime.setTimer(statelessIdleMs, () => {
       this.#sweeping = undefined
-      const since = runtime.now() - guestIdleMs
+      const since = runtime.now() - statelessIdleMs
       for (const [key, client] of this.#clients)
         if (client.tasks.isIdle && client.isIdleSince(since)) this.#end(key)
       this.#seen.sweep(since)

@@ -1,7 +1,7 @@
 // The end of a session: nothing new is accepted, running calls may finish, then the connection is closed.
 
-import type { TransportError } from '../../jsonrpc/errors.js'
-import { LazyPromise } from '../../runtime/lazy.js'
+import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { Revision } from '../../mcp/revisions.js'
 
@@ -15,11 +15,11 @@ export interface SessionEnd {
 /** Whether a session ends, since when, and how. */
 export class Draining {
   /** Comes when the session begins to end. */
-  readonly begun: LazyPromise<void> = new LazyPromise()
+  readonly begun: Deferred<void> = new Deferred()
   /** Comes when everything is answered, though the client may not have read it yet. */
-  readonly answered: LazyPromise<void> = new LazyPromise()
+  readonly answered: Deferred<void> = new Deferred()
   /** Comes when the connection is closed and the client's servers are left. */
-  readonly ended: LazyPromise<SessionEnd> = new LazyPromise()
+  readonly ended: Deferred<SessionEnd> = new Deferred()
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #giveUp: () => void
   #timer: Timer | undefined
@@ -51,7 +51,7 @@ export class Draining {
     if (this.#isLast) return
     this.#isLast = true
     this.#exitCode = exitCode
-    this.begun.come()
+    this.begun.resolve()
   }
 
   /** Nothing runs any more; true when the session ends with that. */
@@ -67,13 +67,13 @@ export class Draining {
     this.#isLast = true
     this.#endsAt = -Infinity
     this.#timer?.cancel()
-    this.begun.come()
-    this.answered.come()
+    this.begun.resolve()
+    this.answered.resolve()
   }
 
   /** The connection is closed, and its servers are left. */
   end(cause: TransportError | undefined): void {
-    this.ended.come({ exitCode: this.#exitCode, cause })
+    this.ended.resolve({ exitCode: this.#exitCode, cause })
   }
 
   /** Running calls have this much time from now, unless they had less before. */

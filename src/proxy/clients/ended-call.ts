@@ -7,7 +7,7 @@ import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { CallContext, Outcome } from '../../mcp/call.js'
-import { claims } from '../../mcp/eras/any-client.js'
+import { claims } from '../../mcp/eras/any-client-leg.js'
 import { claimedVersion } from '../../mcp/eras/request-context.js'
 import { type CallTrace, traceIdIn, traceparentOf } from '../../mcp/trace-edits.js'
 import { saysError } from '../../mcp/result-type.js'
@@ -75,7 +75,7 @@ export class EndedCall implements CallEvent {
     this.principal = origin?.principal
     this.view = origin?.view
     this.transport = origin?.transport
-    this.revision = revision.form === 'bare' && claims(frame) ? claimed(frame) : revision.version
+    this.revision = revision.era === 'session' && claims(frame) ? claimed(frame) : revision.version
     this.method = frame.method
     this.name = members.string('name') ?? members.string('uri')
     this.server = server

@@ -12,10 +12,10 @@ import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
 import { splitBatch } from '../../jsonrpc/batch.js'
-import { FrameError } from '../../jsonrpc/errors.js'
+import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type Frame, type FrameLimits, frameOrError, type NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { claims } from '../../mcp/eras/any-client.js'
+import { claims } from '../../mcp/eras/any-client-leg.js'
 
 /** The connection of a client, as far as nothing is asked there. */
 type SendingPeer = Pick<Peer<AnswerWaiter>, 'answerBytes' | 'item' | 'notify' | 'pass' | 'send'>

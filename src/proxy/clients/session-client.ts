@@ -13,7 +13,7 @@ import type { ClientReports } from './client-reports.js'
 import type { Replies } from './replies.js'
 import type { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import { Remembered } from '../../jsonrpc/inflight.js'
+import { RecentSet } from '../../jsonrpc/inflight.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
@@ -166,7 +166,7 @@ class SessionQuestions implements Questions {
    * Ids with which the client was asked: none is used twice in a session (MCP, Base protocol: requests). Over HTTP a
    * client may say an answer again that it does not know to have arrived, and it must answer no other server's question.
    */
-  readonly #used = new Remembered<RequestId>(USED_MAX)
+  readonly #used = new RecentSet<RequestId>(USED_MAX)
   /** Questions from before the client was ready. */
   readonly #early: ServerQuestion[] = []
   /** Questions wait for `initialized`, are asked, or are refused since the client sends nothing any more. */

@@ -7,20 +7,20 @@ import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, CallContext, InputNeeded } from '../../mcp/call.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
-import { listKinds } from '../../mcp/lists.js'
+import { listKinds } from '../../mcp/list-items.js'
 import { serverNotifications, severity, type ListKind } from '../../mcp/methods.js'
-import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
-import { Listens } from './subscriptions.js'
+import type { SubscriptionFilter } from '../../mcp/subscription-edits.js'
+import { Listens } from './client-subscriptions.js'
 import { ClientInput } from '../input/client-input.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
-import type { PrincipalTasks } from '../routing/tasks.js'
+import type { PrincipalTasks } from '../routing/client-tasks.js'
 import type { ClientDirectory } from './client-directory.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 
 export interface DirectoryLimits {
-  readonly guestsMax: number
+  readonly statelessMax: number
   /** Of one principal, which can be asked something. */
-  readonly guestsOfOneMax: number
+  readonly statelessOfOneMax: number
   /** Requests that stay open, of all of them together. */
   readonly listensMax: number
   /** Of one principal. */
@@ -28,9 +28,9 @@ export interface DirectoryLimits {
   /** Resources that one of them follows. */
   readonly urisMax: number
   /** How long one stays that asks nothing. */
-  readonly guestIdleMs: number
+  readonly statelessIdleMs: number
   /** How long one that asks nothing is kept all the same when another that can be asked something wants its place: with each of these servers may start processes. */
-  readonly guestRestMs: number
+  readonly statelessRestMs: number
 }
 
 /** One such client. */
@@ -180,7 +180,7 @@ export class StatelessClient implements RoutedClient {
 
   #newListens(): Listens {
     const { limits, runtime } = this.#directory.context
-    const { guests, session } = limits
-    return new Listens(this, this.#routes, runtime, guests.urisMax, session.changeDelayMs)
+    const { stateless, session } = limits
+    return new Listens(this, this.#routes, runtime, stateless.urisMax, session.changeDelayMs)
   }
 }

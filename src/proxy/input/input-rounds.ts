@@ -1,7 +1,7 @@
 // Asks a client with a session the questions of a server without sessions.
 //
 // MCP 2026-07-28, Multi Round-Trip Requests: the server ends its request with questions, and wants the same request
-// again with the answers. A client of a handshake revision cannot do that, but it can be asked during its call. So
+// again with the answers. A client of a revision with sessions cannot do that, but it can be asked during its call. So
 // the proxy asks, and repeats the call in the client's own bytes, with the answers inserted.
 
 import type { ResponseFrame } from '../../jsonrpc/frame.js'

@@ -1,7 +1,7 @@
 // Messages of the proxy itself, as frames: the parts that carry questions read frames alone.
 
 import { buildNotification, buildRequest, buildResult } from '../../jsonrpc/build.js'
-import { fault } from '../../jsonrpc/errors.js'
+import { fault } from '../../jsonrpc/jsonrpc-errors.js'
 import {
   type NotificationFrame,
   readFrame,

@@ -1,6 +1,6 @@
 // Calls of clients without a session that wait for the answers to what their servers have asked.
 //
-// MCP 2026-07-28, Multi Round-Trip Requests, on a server of a handshake revision: the client's request is answered with
+// MCP 2026-07-28, Multi Round-Trip Requests, on a server of a revision with sessions: the client's request is answered with
 // the server's questions, and the call to the server goes on. The client sends the answers in another request, a retry,
 // which waits for the outcome of that call or for more questions. A retry never starts a call. An entry is made when a server asks.
 

@@ -1,4 +1,4 @@
-// Ties the `requestState` of a server to that server, one principal and one request.
+// Relation the `requestState` of a server to that server, one principal and one request.
 //
 // MCP 2026-07-28, Multi Round-Trip Requests: the state goes through the client, which may give it to another client. Where
 // a proxy has several principals, it prefixes the state with a MAC and removes that from the retry. With one principal

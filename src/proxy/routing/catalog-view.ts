@@ -6,7 +6,7 @@
 
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
-import type { ListItem } from '../../mcp/lists.js'
+import type { ListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { publicName } from '../../mcp/names.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'

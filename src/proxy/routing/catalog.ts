@@ -2,13 +2,13 @@
 //
 // A public name maps back through these tables and never by splitting it.
 
-import { offersTasks } from './tasks.js'
+import { offersTasks } from './client-tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type ApartUris, apartUri, apartUriEdits } from '../../mcp/apart-uris.js'
-import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
+import { type ListItem, itemEdits, listResult } from '../../mcp/list-items.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Revision } from '../../mcp/revisions.js'
@@ -37,13 +37,13 @@ export function nameEdits(span: Span | undefined, name: string, { item, ownKey }
 
 /** The client that gets a list. */
 interface ListReader {
-  readonly form: Revision['form']
+  readonly era: Revision['era']
   splice(line: Line, edits: readonly Edit[]): Uint8Array
 }
 
 /** The reader of the list that this call asks for. */
 export function readerOf(call: Call): ListReader {
-  return { form: call.context.revision.form, splice: (line, edits) => call.splice(line, edits) }
+  return { era: call.context.revision.era, splice: (line, edits) => call.splice(line, edits) }
 }
 
 interface Index {
@@ -179,7 +179,7 @@ export class Catalog {
     let bytes = 0
     for (const { item, publicName, mark, lane } of targets.slice(from)) {
       if (bytes >= pageBytesMax && items.length > 0) break
-      const isWrapped = reader.form === 'bare' && lane.view.facts?.revision.form === 'typed'
+      const isWrapped = reader.era === 'session' && lane.view.facts?.revision.era === 'stateless'
       const edits = isNamed(kind) ? itemEdits(item, publicName, mark, isWrapped) : NO_EDITS
       const apart = this.apartUris(lane)
       const spliced = reader.splice(

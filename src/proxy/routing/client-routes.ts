@@ -8,7 +8,7 @@ import { ListChanges, type ListsReader, type ShownList } from './list-changes.js
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
-import { listKinds } from '../../mcp/lists.js'
+import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { type RoutingContext, Router, type ServedClient } from './router.js'
 import type { SessionProcess } from './session-status.js'

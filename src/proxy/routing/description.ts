@@ -8,7 +8,7 @@ import {
 } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { type CatalogView, soleServer } from './catalog-view.js'
-import { relaysTasks } from './tasks.js'
+import { relaysTasks } from './client-tasks.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'
 
@@ -19,7 +19,7 @@ export interface DescriptionOptions {
   /** Whether the client can call tools as tasks. */
   readonly hasTasks?: boolean
   /** Whether the client says with each request what it is, and so can have the extension Tasks. */
-  readonly isTyped?: boolean
+  readonly isStateless?: boolean
 }
 
 /** In configuration order; a server that has not said yet is presumed to offer everything. */
@@ -27,7 +27,7 @@ export function describeServers(
   servers: readonly DescribedServer[],
   view: CatalogView,
   client: ClientCapabilities,
-  { instructionsLengthMax, hasTasks, isTyped }: DescriptionOptions,
+  { instructionsLengthMax, hasTasks, isStateless }: DescriptionOptions,
 ): ServerDescription {
   const reachable = servers.filter(({ view }) => view.state !== 'error')
   // With no capabilities a client would not even ask, and so never see the error.
@@ -37,7 +37,7 @@ export function describeServers(
   const tasks = ofTasks.flatMap(({ view }) => (view.facts?.capabilities ?? presumedCapabilities).tasks ?? [])
   const isAlone = soleServer(servers, view) !== undefined
   const shown = {
-    extensions: shownExtensions(described, isAlone, isTyped === true),
+    extensions: shownExtensions(described, isAlone, isStateless === true),
     experimental: isAlone ? capabilities[0]?.experimental : undefined,
   }
   return {
@@ -51,11 +51,11 @@ export function describeServers(
 function shownExtensions(
   servers: readonly DescribedServer[],
   isAlone: boolean,
-  isTyped: boolean,
+  isStateless: boolean,
 ): ReadonlyMap<string, string> {
   const shown = new Map<string, string>()
   for (const server of servers) {
-    const hasTasks = isTyped && relaysTasks(server)
+    const hasTasks = isStateless && relaysTasks(server)
     for (const [name, settings] of server.view.facts?.capabilities.extensions ?? [])
       if (isShown(name, hasTasks, isAlone) && !shown.has(name)) shown.set(name, settings)
   }

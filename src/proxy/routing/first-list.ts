@@ -4,7 +4,7 @@
 // server up that does not answer in time. So a list waits for servers, but never longer than its client does.
 
 import { patienceMs } from '../../mcp/client-patience.js'
-import { listKinds } from '../../mcp/lists.js'
+import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 

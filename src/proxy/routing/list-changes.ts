@@ -4,7 +4,7 @@
 // of it has happened, and none for a list that is the same as before.
 
 import type { Target } from './catalog.js'
-import { isSameItem, listShapes } from '../../mcp/lists.js'
+import { isSameItem, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 
 /** A list that a client sees, in an array that does not change. */

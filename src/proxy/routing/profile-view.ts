@@ -5,7 +5,7 @@
 
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
-import { type ListItem, readListItem } from '../../mcp/lists.js'
+import { type ListItem, readListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { argumentEdits, withoutParameters } from '../../mcp/set-arguments.js'
 import { matcherOf } from '../../text/name-patterns.js'

@@ -1,12 +1,12 @@
 // From a call to the lane that answers it.
 
-import type { ArgumentChecks, Pass } from './arguments.js'
+import type { ArgumentChecks, Pass } from './argument-checks.js'
 import type { CallPolicy, PolicySource } from './call-policy.js'
 import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
-import { ClientTasks, type PrincipalTasks, type TaskLimits } from './tasks.js'
+import { ClientTasks, type PrincipalTasks, type TaskLimits } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import { listTimes } from './first-list.js'
-import { ListWaits } from './waits.js'
+import { ListWaits } from './list-waits.js'
 import { type CatalogView, soleServer } from './catalog-view.js'
 import { problemOf } from './description.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
@@ -381,7 +381,7 @@ function mayHaveWritten(lane: CallTarget, { returned }: Call): boolean {
 }
 
 function isStateless({ view }: CallTarget): boolean {
-  return view.facts?.revision.form === 'typed'
+  return view.facts?.revision.era === 'stateless'
 }
 
 // Completions: what they are about, and what a server without them answers.

@@ -6,7 +6,7 @@
 
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from './address.js'
-import { Channel, type ChannelUser } from './channel.js'
+import { Channel, type ChannelUser } from './http-socket.js'
 import type { HttpClientLimits } from './options.js'
 import { asError } from './failure.js'
 

@@ -1,6 +1,6 @@
 // The failures of HTTP requests: of the socket, of the response, and as the errors of a connection.
 
-import { TransportError, type TransportErrorCode } from '../../jsonrpc/errors.js'
+import { TransportError, type TransportErrorCode } from '../../jsonrpc/jsonrpc-errors.js'
 import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'

@@ -10,8 +10,8 @@
 // server that accepts no POST (405) may refuse it in JSON-RPC.
 
 import type { Connection, MessageHead, ReceivedMessage, Sink } from '../../jsonrpc/connection.js'
-import { TransportError } from '../../jsonrpc/errors.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
+import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
 import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -60,10 +60,10 @@ export class HttpLink implements Connection {
   /** Why it has closed. */
   #cause: TransportError | undefined
   #closing: Promise<void> | undefined
-  readonly #posts = new BriefMap<number, PostedMessage>()
+  readonly #posts = new ChurnMap<number, PostedMessage>()
   #number = 0
   /** Our requests by their ids; of two with one id, which was given back and lent again, the later one. */
-  readonly #requests = new BriefMap<RequestId, PostedMessage>()
+  readonly #requests = new ChurnMap<RequestId, PostedMessage>()
   #unsentBytes = 0
   #onQuiet: (() => void) | undefined
   /** The message that the server must take before any other is sent. */

@@ -1,6 +1,6 @@
 // The options of the HTTP transports: address, credentials, limits.
 
-import type { TransportError } from '../../jsonrpc/errors.js'
+import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { ErrorFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -78,7 +78,7 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: HttpCredentials | undefined
   /** Knows what must not be repeated, though the server may say it: values of headers, keys in the address, cookies. */
-  readonly discretion: Redactor
+  readonly redactor: Redactor
   /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
   readonly retries: number
   readonly retryDelayMs: number

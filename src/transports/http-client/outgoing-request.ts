@@ -3,9 +3,9 @@
 // A redirect within the origin is followed, and a request whose credential was refused is made once more where
 // there may be a better one: neither got to the server behind. The response to the last request counts.
 
-import { TransportError } from '../../jsonrpc/errors.js'
+import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type HttpAnswer, discard, mediaType } from './answer.js'
-import type { Channel, ChannelUser } from './channel.js'
+import type { Channel, ChannelUser } from './http-socket.js'
 import type { Credential, CredentialVerdict } from './options.js'
 import { paused, takenBack, type HttpTrouble, socketTrouble } from './failure.js'
 import type { HttpAsk, HttpSession } from './session.js'

@@ -6,7 +6,7 @@
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import { type MessageHead, type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
-import type { TransportError } from '../../jsonrpc/errors.js'
+import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import { type FrameLimits, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
@@ -14,7 +14,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
-import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
+import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
 import { type WholeBody, withoutMark } from '../http1/bytes.js'
 import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
 import type { SseParser } from '../sse/parser.js'
@@ -202,9 +202,9 @@ export class PostedMessage {
     if (!this.#link.isReading) source.read(false)
     this.#source = source
     const type = mediaType(source)
-    const { limits, discretion } = this.#session.target
+    const { limits, redactor } = this.#session.target
     if (isCompressed(source)) {
-      const coding = discretion.beginning(contentCodings(source).join(', ').slice(0, 50))
+      const coding = redactor.beginning(contentCodings(source).join(', ').slice(0, 50))
       source.drop()
       this.#finish(compressed(coding))
     } else if (type === 'text/event-stream') this.#readEvents(source, id)
@@ -224,7 +224,7 @@ export class PostedMessage {
 
   #noAnswer(type: string, { status }: HttpAnswer, body: string): void {
     const { target } = this.#session
-    this.#finish(notAMessage(target, type, { status, body: target.discretion.beginning(body) }))
+    this.#finish(notAMessage(target, type, { status, body: target.redactor.beginning(body) }))
   }
 
   #readJson(source: HttpAnswer, id: RequestId): void {
@@ -363,7 +363,7 @@ export class PostedMessage {
     const isNoAnswer = status === 401 || status === 403 || isOverruled
     const answer = isNoAnswer ? undefined : errorTo(this.head.id, body)?.line
     if (answer === undefined) {
-      const said = { status, body: this.#session.target.discretion.beginning(body) }
+      const said = { status, body: this.#session.target.redactor.beginning(body) }
       return this.#fail(refused(this.#session.target, said))
     }
     this.#link.deliver(answer, this.#link.readMessages(answer), this.head.id)
@@ -451,7 +451,7 @@ export function answeredId(received: ReceivedMessage): RequestId | undefined {
 }
 
 /** The version that the answer to an `initialize` settles on. */
-export function versionIn(received: ReceivedMessage): string | undefined {
+function versionIn(received: ReceivedMessage): string | undefined {
   if (received.kind !== 'result') return undefined
   const version = membersAt(received.line, received.result)?.string('protocolVersion')
   return version !== undefined && headerText.test(version) ? version : undefined

@@ -5,7 +5,7 @@
 // never asked for through one.
 
 import { BlockList, isIP } from 'node:net'
-import { TransportError } from '../../jsonrpc/errors.js'
+import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { hasDoubtfulAuthority } from './address.js'
 
 type Environment = Readonly<Record<string, string | undefined>>

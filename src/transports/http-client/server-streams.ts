@@ -207,7 +207,7 @@ export class OlderStream {
       this.#opening?.cancel()
       if (this.#attempts.afterRefusal(answer, () => this.open())) return
       this.#link.refusedOlder()
-      const said = { status, body: target.discretion.beginning(text) }
+      const said = { status, body: target.redactor.beginning(text) }
       const isSuccess = status >= 200 && status < 300
       this.#link.end(isSuccess ? notAMessage(target, type, said) : refused(target, said))
     })

@@ -2,7 +2,7 @@
 //
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
-import { Waits } from '../../runtime/waits.js'
+import { Waits } from '../../runtime/timeout-queue.js'
 import { fieldLine } from '../http1/grammar.js'
 import { LongLines } from '../long-lines.js'
 import { basicLogin, resolvedAddress } from './address.js'
@@ -87,7 +87,7 @@ export class HttpSession {
       endless: new Waits(limits.endlessMs, timers),
     }
     const login = basicLogin(url)
-    if (login !== undefined) target.discretion.add(login.slice('Basic '.length))
+    if (login !== undefined) target.redactor.add(login.slice('Basic '.length))
   }
 
   /** Undefined where the server keeps no sessions. */
@@ -110,7 +110,7 @@ export class HttpSession {
     const id = answer.get('mcp-session-id')
     if (!ofSession || id === undefined || id === this.#namedId) return
     this.#namedId = id
-    this.target.discretion.add(id)
+    this.target.redactor.add(id)
     if (sessionId.test(id)) this.#id = id
     else
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
@@ -122,7 +122,7 @@ export class HttpSession {
     const { cookiesMax, cookieBytesMax } = this.target.limits
     this.#cookies ??= new CookieJar(cookiesMax, cookieBytesMax)
     this.#cookies.take(cookies, { url, date: answer.get('date') })
-    for (const value of this.#cookies.values) this.target.discretion.add(value.replaceAll('"', ''))
+    for (const value of this.#cookies.values) this.target.redactor.add(value.replaceAll('"', ''))
   }
 
   /** Of what belongs to the session, which a message that says by itself what it is does not. */
@@ -147,8 +147,8 @@ export class HttpSession {
    */
   headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
     // Each time: a secret in use stays known, however many cookies the server sets.
-    if (credential !== undefined) this.target.discretion.add(credential.secret)
-    if (this.#id !== undefined) this.target.discretion.add(this.#id)
+    if (credential !== undefined) this.target.redactor.add(credential.secret)
+    if (this.#id !== undefined) this.target.redactor.add(this.#id)
     this.#fixed ??= fixedFields(this.target)
     let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`
     if (credential !== undefined) head += written(credential.fields)

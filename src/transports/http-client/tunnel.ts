@@ -9,7 +9,7 @@ import { Duplex } from 'node:stream'
 import { HeadReader } from '../http1/reader.js'
 import { basicLogin, hostAndPort } from './address.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
-import type { HttpSocket } from './channel.js'
+import type { HttpSocket } from './http-socket.js'
 import { RESPONSE_HEAD_BYTES_MAX, ResponseHead } from './response-reader.js'
 import { SocketTroubleError, asError } from './failure.js'
 

@@ -1,14 +1,14 @@
 // How messages of an HTTP client reach its sink, the same for both transports.
 
 import type { FieldReader, Sink } from '../../jsonrpc/connection.js'
-import type { TransportError } from '../../jsonrpc/errors.js'
+import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { cancelledId } from '../../mcp/methods.js'
 import { messagePassesTap } from '../tap.js'
-import type { HttpServerLimits } from './limits.js'
+import type { HttpServerLimits } from './front-limits.js'
 
 /** Delivers to one sink until it is closed. */
 export class ClientInbox {

@@ -3,7 +3,7 @@
 import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { Clock } from '../../runtime/deadline.js'
-import type { HttpServerLimits } from './limits.js'
+import type { HttpServerLimits } from './front-limits.js'
 import type { Refusal } from './refusal.js'
 import type { HttpRequest, ServeResult } from './request-head.js'
 import type { Sender } from './guard.js'

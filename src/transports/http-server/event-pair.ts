@@ -4,7 +4,7 @@
 // messages; the session lasts as long as the stream of events.
 
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
-import type { TransportError } from '../../jsonrpc/errors.js'
+import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { SplicedLine } from '../../jsonrpc/splice.js'
@@ -18,7 +18,7 @@ import { HttpSessions, type Kept, attach } from './sessions.js'
 import { SseWriter, messageEvent, textEvent } from './event-stream.js'
 
 /** The connection of one client: its stream of events, and the messages that it posts. */
-class PairConnection implements Connection, Kept {
+class LegacySseConnection implements Connection, Kept {
   readonly transport = 'sse'
   readonly #ended: () => void
   readonly #writer: SseWriter
@@ -131,11 +131,11 @@ class Holds {
 }
 
 /** Serves the clients of all endpoints that speak the older transport. */
-export class EventPair {
+export class LegacySseServer {
   readonly #environment: HttpEnvironment
   readonly #refusals: Refusals
   readonly #bodies: Bodies
-  readonly #sessions: HttpSessions<PairConnection>
+  readonly #sessions: HttpSessions<LegacySseConnection>
 
   constructor(environment: HttpEnvironment, refusals: Refusals, bodies: Bodies) {
     this.#environment = environment
@@ -156,7 +156,7 @@ export class EventPair {
     if (response.isClosed) return undefined
     const id = this.#sessions.admit(owner)
     if (id === undefined) return this.#refusals.crowded()
-    const connection = new PairConnection(response, this.#environment, () => this.#sessions.delete(id))
+    const connection = new LegacySseConnection(response, this.#environment, () => this.#sessions.delete(id))
     this.#sessions.add(id, owner, connection)
     owner.onStream?.()
     await attach(owner, connection)
@@ -170,7 +170,7 @@ export class EventPair {
       return this.#refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
     const id = new URLSearchParams(query).get('sessionId')
     if (id === null) return this.#refusals.plain(400, 'The query must name a sessionId')
-    const find = (): PairConnection | undefined => this.#sessions.find(id, owner)
+    const find = (): LegacySseConnection | undefined => this.#sessions.find(id, owner)
     if (find() === undefined) return this.#refusals.noSession()
     const posted = await this.#bodies.read(request)
     if (posted === undefined || isRefusal(posted)) return posted

@@ -9,7 +9,7 @@ import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
 import { lengthOf } from '../../jsonrpc/line.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { HttpEnvironment } from './endpoint.js'
-import type { HttpServerLimits } from './limits.js'
+import type { HttpServerLimits } from './front-limits.js'
 import { repeat } from './pacing.js'
 import type { Fields, HttpResponse } from './response.js'
 
@@ -249,7 +249,7 @@ export function messageEvent(message: Wire, id: string | undefined): SseEvent {
 }
 
 /** An event without data, which gives a client the id to resume after before there is anything to say. */
-export function primingEvent(id: string, retryMs: number): Buffer {
+function primingEvent(id: string, retryMs: number): Buffer {
   return Buffer.from(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`)
 }
 

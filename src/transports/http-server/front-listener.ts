@@ -9,9 +9,9 @@
 import { type Server, createServer } from 'node:net'
 import type { Clock } from '../../runtime/deadline.js'
 import { TCP_KEEP_ALIVE_MS } from '../http1/bytes.js'
-import { FrontChannel } from './channel.js'
+import { FrontConnection } from './front-connection.js'
 import type { HttpEnvironment } from './endpoint.js'
-import type { HttpServerLimits } from './limits.js'
+import type { HttpServerLimits } from './front-limits.js'
 import { repeat, Slices } from './pacing.js'
 import { RareWarnings } from './rare-warnings.js'
 import type { FrontSocket, HttpRequest } from './request-head.js'
@@ -31,7 +31,7 @@ export class FrontListener {
   readonly #hasToken: () => boolean
   readonly #serve: (request: HttpRequest) => void
   readonly #server: Server
-  readonly #channels = new Set<FrontChannel>()
+  readonly #channels = new Set<FrontConnection>()
   readonly #unauthenticated: UnauthenticatedConnections
   readonly #notices: RareWarnings
   readonly #closed: Promise<void>
@@ -124,7 +124,7 @@ export class FrontListener {
   }
 
   /** A request has come whole. */
-  asked({ socket }: FrontChannel): void {
+  asked({ socket }: FrontConnection): void {
     if (!this.#hasToken()) this.#unauthenticated.know(socket)
   }
 
@@ -134,7 +134,7 @@ export class FrontListener {
   }
 
   /** The connection is closed. */
-  gone(channel: FrontChannel): void {
+  gone(channel: FrontConnection): void {
     this.#channels.delete(channel)
   }
 
@@ -152,10 +152,10 @@ export class FrontListener {
     if (isFull && !this.#makesRoom()) return void socket.destroy()
     const crowded = this.#unauthenticated.admit(socket, this.#hasToken())
     if (crowded !== undefined) {
-      const many = `${crowded} has ${limits.strangersMax} connections that have not shown the token`
+      const many = `${crowded} has ${limits.unauthenticatedPerNetworkMax} connections that have not shown the token`
       this.#notices.note('network', `${many}: the oldest of them are closed for new ones`)
     }
-    this.#channels.add(new FrontChannel(socket, this.#environment, this, this.#serve))
+    this.#channels.add(new FrontConnection(socket, this.#environment, this, this.#serve))
   }
 
   #makesRoom(): boolean {
@@ -173,8 +173,8 @@ export class FrontListener {
     return network !== undefined || resting !== undefined
   }
 
-  #longestResting(): FrontChannel | undefined {
-    let longest: FrontChannel | undefined
+  #longestResting(): FrontConnection | undefined {
+    let longest: FrontConnection | undefined
     for (const channel of this.#channels)
       if (channel.restsSinceMs < (longest?.restsSinceMs ?? Infinity)) longest = channel
     return longest
@@ -251,19 +251,19 @@ export class UnauthenticatedConnections {
   /** Closes the oldest: of a network that has too many, otherwise of all. Gives its network; undefined when there is none. */
   makeRoom(): string | undefined {
     for (const [network, sockets] of this.#byNetwork)
-      if (sockets.size > this.#limits.strangersMax) return this.#close(sockets, network)
+      if (sockets.size > this.#limits.unauthenticatedPerNetworkMax) return this.#close(sockets, network)
     const [oldest] = this.#origins
     return oldest === undefined ? undefined : this.#close([oldest[0]], oldest[1].network)
   }
 
   #makesRoomIn(network: string): boolean {
-    const { strangersMax, strangerMs } = this.#limits
+    const { unauthenticatedPerNetworkMax, strangerMs } = this.#limits
     const untilMs = this.#clock.now() - strangerMs
     const sockets = this.#byNetwork.get(network) ?? new Set()
     let isCrowded = false
     for (const socket of sockets) {
       const { sinceMs } = this.#origins.get(socket) ?? { sinceMs: 0 }
-      if (sockets.size < strangersMax || sinceMs > untilMs) break
+      if (sockets.size < unauthenticatedPerNetworkMax || sinceMs > untilMs) break
       this.#close([socket], network)
       isCrowded = true
     }

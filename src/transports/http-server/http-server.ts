@@ -6,7 +6,7 @@
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
 import type { HttpEndpoint, HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
-import { EventPair } from './event-pair.js'
+import { LegacySseServer } from './event-pair.js'
 import { FrontListener } from './front-listener.js'
 import {
   type AdmittedHead,
@@ -50,7 +50,7 @@ export class HttpServer {
   readonly #refusals: Refusals
   readonly #notices: RareWarnings
   readonly #streamable: Streamable
-  readonly #pair: EventPair
+  readonly #pair: LegacySseServer
   readonly #routes: HttpRoutes
   readonly #bodies: Bodies
   readonly #tokenStreams: TokenStreams
@@ -70,7 +70,7 @@ export class HttpServer {
     this.#guard = this.#newGuard()
     this.#bodies = new Bodies(environment, this.#refusals)
     this.#streamable = new Streamable(environment, this.#refusals, this.#bodies, (head) => this.#gone(head))
-    this.#pair = new EventPair(environment, this.#refusals, this.#bodies)
+    this.#pair = new LegacySseServer(environment, this.#refusals, this.#bodies)
     this.#tokenStreams = new TokenStreams(environment)
     this.#listening = new FrontListener(
       environment,

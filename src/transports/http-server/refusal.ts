@@ -2,7 +2,7 @@
 // JSON-RPC error for the client.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { FrameError } from '../../jsonrpc/errors.js'
+import type { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import {
   internalError,

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from '../http1/grammar.js'
 import { type BodySink, BodyReader, HeadReader, type WholeHead } from '../http1/reader.js'
-import type { HttpServerLimits } from './limits.js'
+import type { HttpServerLimits } from './front-limits.js'
 import type { Refusal } from './refusal.js'
 import type { HttpResponse } from './response.js'
 

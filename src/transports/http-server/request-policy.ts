@@ -15,16 +15,16 @@ import {
   statelessRefusal,
 } from '../../mcp/error-codes.js'
 import type { PostedMessage } from './body.js'
-import type { StreamableConnection } from './connection.js'
+import type { StreamableConnection } from './streamable-connection.js'
 import type { HttpRevision } from './endpoint.js'
-import type { AnswerStatus } from './exchange.js'
+import type { AnswerStatus } from './post-reply.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
-import { claims } from '../../mcp/eras/any-client.js'
+import { claims } from '../../mcp/eras/any-client-leg.js'
 import { claimedVersion, claimFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
 import { statelessRequests } from '../../mcp/methods.js'
-import { handshakeRevisions, statelessRevision } from '../../mcp/revisions.js'
+import { sessionRevisions, statelessRevision } from '../../mcp/revisions.js'
 
 /**
  * How a message is served: as the first of a session, which is opened where it has none, in the session that it names,
@@ -64,7 +64,7 @@ export class RequestPolicy {
     const version = head.get('mcp-protocol-version')
     if (version === undefined || client?.revision.versionHeader === false) return undefined
     if (namedRevision(head) !== undefined) return undefined
-    const versions = handshakeRevisions.map((revision) => revision.version).join(', ')
+    const versions = sessionRevisions.map((revision) => revision.version).join(', ')
     const why = `Unsupported protocol version: ${version} (supported versions: ${versions})`
     return this.#refusals.plain(400, why)
   }
@@ -92,10 +92,10 @@ export class RequestPolicy {
   }
 }
 
-/** The handshake revision that a request names by itself. */
+/** The revision with sessions that a request names by itself. */
 function namedRevision(head: RequestHead): HttpRevision | undefined {
   const version = head.get('mcp-protocol-version')
-  return handshakeRevisions.find((revision) => revision.version === version)
+  return sessionRevisions.find((revision) => revision.version === version)
 }
 
 /** Whether the message opens a session (MCP, Lifecycle). */

@@ -4,7 +4,7 @@
 // is found only at the endpoint and by the principal that it was opened with.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
 import type { HttpAttached, HttpEnvironment, Owner, SessionTransport } from './endpoint.js'
 
 /** One client's session as the registry sees it. */
@@ -26,7 +26,7 @@ interface Entry<S> extends Owner {
 
 /** Sessions by id. */
 export class HttpSessions<S extends Kept> {
-  readonly #entries = new BriefMap<string, Entry<S>>()
+  readonly #entries = new ChurnMap<string, Entry<S>>()
   readonly #environment: HttpEnvironment
   readonly #transport: SessionTransport
 

@@ -6,13 +6,13 @@
 
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { Waits } from '../../runtime/waits.js'
+import { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './guard.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
-import { StreamableConnection } from './connection.js'
+import { StreamableConnection } from './streamable-connection.js'
 import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
 import { EventBudget, EventStore } from './event-stream.js'
-import type { AnswerStatus } from './exchange.js'
+import type { AnswerStatus } from './post-reply.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { RequestHead, HttpRequest, ServeResult } from './request-head.js'
 import {

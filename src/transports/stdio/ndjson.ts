@@ -4,7 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
-import { TransportError } from '../../jsonrpc/errors.js'
+import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'

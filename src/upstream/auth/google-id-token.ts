@@ -7,7 +7,7 @@
 // token is exchanged at the service account that their file names.
 
 import type { AuthClient, GoogleAuth as Library } from 'google-auth-library'
-import { TransportError } from '../../jsonrpc/errors.js'
+import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { GoogleAuth } from './google-auth.js'
 import { write } from '../../jsonrpc/text.js'
 import { Redactor } from '../../text/redactor.js'

@@ -1,7 +1,7 @@
 // One ID token for all calls to a server: fetched once however many wait for it,
 // renewed before it expires, and again when the server refuses it.
 
-import { TransportError } from '../../jsonrpc/errors.js'
+import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { parse } from '../../jsonrpc/text.js'
 import type {
   Credential,

@@ -28,7 +28,7 @@ export interface DialEnd {
 /** Facts about a server that its connections need. */
 export interface KnownServer {
   /** How it writes its messages; undefined before it was asked. */
-  readonly form: Revision['form'] | undefined
+  readonly era: Revision['era'] | undefined
   /** The arguments of a tool that header fields repeat, by the server's own name of it. */
   readonly marked: MarkedParams
   /** No connection can be made at the moment; the dialer tries again by itself. */

@@ -10,7 +10,7 @@ export interface SelfDescription {
   /** The items of each list that was read, in the server's order. */
   readonly lists: ReadonlyMap<ListKind, readonly Uint8Array[]>
   /** Whether it did not answer the question which revisions it speaks, or has ended on it. */
-  readonly isShy: boolean
+  readonly probeFailed: boolean
 }
 
 /** The kept facts of one server. */

@@ -1,6 +1,6 @@
 // The interface to `mcps.lock`: what a server lists is compared with what was accepted of it.
 
-import type { ListItem } from '../../mcp/lists.js'
+import type { ListItem } from '../../mcp/list-items.js'
 import type { ServerConfig } from './server-config.js'
 
 export const changeActions = ['warn', 'hide', 'fail'] as const

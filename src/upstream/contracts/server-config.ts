@@ -34,7 +34,7 @@ export type ServerProtocol = 'auto' | 'handshake' | 'stateless'
 export interface ServerCommon extends ServerTimes {
   readonly name: string
   readonly protocol: ServerProtocol
-  /** The revision that a server with a handshake is asked for, where the configuration names one. */
+  /** The revision that a server with sessions is asked for, where the configuration names one. */
   readonly revision?: string | undefined
   readonly disabled: boolean
   /** Started when a client first needs it. */

@@ -7,7 +7,7 @@ import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
 import { readFileBytes } from '../../runtime/read-file.js'
-import { LazyValue } from '../../runtime/lazy.js'
+import { LazyValue } from '../../runtime/deferred.js'
 import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
 import {
@@ -60,17 +60,17 @@ export class HttpDialer {
   /** The server speaks HTTP+SSE: by its configuration, or because it refused Streamable HTTP. */
   #isOlder: boolean
 
-  /** `discretion` gets the secrets of the connections, such as the password of a proxy, so that no log shows them. */
+  /** `redactor` gets the secrets of the connections, such as the password of a proxy, so that no log shows them. */
   static async of(
     config: HttpServerConfig,
     around: ProxyContext,
-    discretion: Redactor,
+    redactor: Redactor,
     known: KnownServer,
   ): Promise<HttpDialer> {
     const url = new URL(config.url)
     const { env, connect: given } = around.runtime
     const proxy = proxyFor(url, { own: config.proxy, env })
-    for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) discretion.add(secret)
+    for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) redactor.add(secret)
     if (typeof config.proxy === 'string' && isNearby(url.hostname))
       around.log({
         level: 'warn',
@@ -80,13 +80,13 @@ export class HttpDialer {
     const tls = config.tls && tlsMeans(config.tls)
     const connect = await connectorFor(url, { proxy, tls, connect: given })
     const unattended = await unattendedCredentials(config, around)
-    return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin, known, unattended })
+    return new HttpDialer(config, around, redactor, { connect, via: proxy?.origin, known, unattended })
   }
 
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, person, loginPages, limits: own }: ProxyContext,
-    discretion: Redactor,
+    redactor: Redactor,
     { connect, via, known, unattended }: WayThere,
   ) {
     const url = new URL(config.url)
@@ -100,7 +100,7 @@ export class HttpDialer {
       url,
       via,
       headers: config.headers,
-      discretion,
+      redactor,
       credentials: unattended ?? login?.credentials ?? googleCredentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,
@@ -135,10 +135,10 @@ export class HttpDialer {
   }
 }
 
-/** Gives the header fields that repeat a message; servers of handshake revisions want none, so their messages are not read. */
+/** Gives the header fields that repeat a message; servers of revisions with sessions want none, so their messages are not read. */
 function mirrorOf(known: KnownServer): HttpTarget['mirror'] {
   return (message, method) =>
-    method === DISCOVER || known.form !== 'bare' ? requestFields(message, known.marked) : undefined
+    method === DISCOVER || known.era !== 'session' ? requestFields(message, known.marked) : undefined
 }
 
 /** Whether a refusal of the first request says nothing about the server, regardless of its body. */

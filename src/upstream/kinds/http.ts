@@ -4,25 +4,25 @@
 // when the first connection is made, so that a start without such servers does
 // not pay for it.
 
-import { LazyValue } from '../../runtime/lazy.js'
+import { LazyValue } from '../../runtime/deferred.js'
 import { Redactor } from '../../text/redactor.js'
 import { PendingConnection } from '../../transports/pending-connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
-import { fromTransport, thatServer } from '../contracts/errors.js'
+import { fromTransport, thatServer } from '../contracts/upstream-error.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 
 export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server {
-  const discretion = new Redactor(config.secrets, (added) => proxy.onSecrets?.(added, config.name))
-  const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
+  const redactor = new Redactor(config.secrets, (added) => proxy.onSecrets?.(added, config.name))
+  const around = { ...proxy, log: redactedLog(proxy.log, redactor) }
   let dialer: LazyValue<HttpDialer> | undefined
   let made: HttpDialer | undefined
   const dial = (known: KnownServer): Dialed => {
     dialer ??= new LazyValue(async () => {
       const module = await import('../http/http-dialer.js')
-      made = await module.HttpDialer.of(config, around, discretion, known)
+      made = await module.HttpDialer.of(config, around, redactor, known)
       return made
     })
     return new HttpDialed(config.name, new PendingConnection(dialer.get().then((made) => made.connection())))
@@ -30,12 +30,12 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
   const behaviour = {
     dial,
     logins: loginsOf(() => made),
-    discretion,
+    redactor,
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
     processes: 1,
     // Streamable HTTP answers each call on a separate response, and asks there too.
-    namesCalls: config.kind === 'http',
+    questionsNameTheirCall: config.kind === 'http',
     idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
     onTimeout: 'cancel',
@@ -74,11 +74,11 @@ function loginsOf(dialer: () => HttpDialer | undefined): ServerLogins {
  * Methods, ids and errors are its own words, and cookies and session ids are no part
  * of a configuration, so that the log itself does not know them.
  */
-function redactedLog(log: ProxyContext['log'], discretion: Redactor): ProxyContext['log'] {
-  const clean = (value: unknown): unknown => (typeof value === 'string' ? discretion.clean(value) : value)
+function redactedLog(log: ProxyContext['log'], redactor: Redactor): ProxyContext['log'] {
+  const clean = (value: unknown): unknown => (typeof value === 'string' ? redactor.clean(value) : value)
   return ({ details, ...record }) => {
     const members = Object.entries(details ?? {}).map(([key, value]) => [key, clean(value)] as const)
-    const message = discretion.clean(record.message)
+    const message = redactor.clean(record.message)
     log({ ...record, message, ...(details && { details: Object.fromEntries(members) }) })
   }
 }

@@ -6,7 +6,7 @@ import { openSandbox } from './sandbox.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { ProxyContext } from '../server/context.js'
-import { openStdio } from './stdio.js'
+import { openStdio } from './stdio-server.js'
 import { unavailableUpstream } from './unavailable.js'
 import type { Upstream } from '../contracts/upstream.js'
 

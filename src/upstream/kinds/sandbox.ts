@@ -44,19 +44,19 @@ const OWN_BYTES_MAX = 1024 * MiB
 
 export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
-  const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
+  const redactor = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
   const program = programConfig(config, marks)
   let about: ServerAbout | undefined
   const behaviour = {
     ...program,
-    discretion,
+    redactor,
     // It asks nothing, so calls of several clients need not wait for each other.
-    namesCalls: true,
+    questionsNameTheirCall: true,
     staysForClients: true,
     mirrors: false,
     probeMs: Infinity,
     eraMs: Infinity,
-    dial: () => new ServerProcess(program, limits, runtime, log, discretion),
+    dial: () => new ServerProcess(program, limits, runtime, log, redactor),
     about: () => about,
   }
   const leg: ProxyContext['leg'] = (spoken, memory) =>

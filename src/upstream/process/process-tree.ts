@@ -72,7 +72,7 @@ export class ProcessTree {
 }
 
 /** The processes that descend from a server and have left its group (`setsid`), as they were found last. */
-export class Strays {
+export class Orphans {
   readonly #group: number
   readonly #tree: ProcessTree
   #found: readonly Row[] = []

@@ -56,13 +56,13 @@ export class ServerProcess implements Dialed {
   #gone = false
   #stopping: Promise<void> | undefined
 
-  /** `discretion` is for the words of the server on stderr; `adopted` is a process that runs already. */
+  /** `redactor` is for the words of the server on stderr; `adopted` is a process that runs already. */
   constructor(
     config: StdioServerConfig,
     limits: ProcessLimits,
     runtime: Runtime,
     log: LogSink,
-    discretion: Redactor,
+    redactor: Redactor,
     adopted?: Child,
   ) {
     this.#service = config.name
@@ -72,7 +72,7 @@ export class ServerProcess implements Dialed {
     this.#log = log
     this.#child = adopted ?? runtime.spawn(spawnSpec(config, runtime.env))
     const { stdin, stdout, stderr } = this.#child
-    new StderrLog(config.name, limits.stderr, runtime, log, discretion, this.#words).drain(stderr)
+    new StderrLog(config.name, limits.stderr, runtime, log, redactor, this.#words).drain(stderr)
     this.connection = new NdjsonConnection(stdout, stdin, limits.ndjson, runtime)
     this.#watch = this.#watched(config, limits.memoryWatchMs)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))

@@ -9,7 +9,7 @@ import { Duplex, Readable, Writable } from 'node:stream'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
-import { type ProcessTree, Strays } from './process-tree.js'
+import { type ProcessTree, Orphans } from './process-tree.js'
 import { errorCode, errorText } from '../../text/error-text.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 
@@ -67,7 +67,7 @@ function started(
   const exited = exitOf(child)
   // Without descriptors the streams are missing.
   if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
-  const strays = pid === undefined ? undefined : new Strays(pid, tree)
+  const strays = pid === undefined ? undefined : new Orphans(pid, tree)
   const signal = (name: 'SIGTERM' | 'SIGKILL'): boolean => {
     if (passesSignals && name === 'SIGTERM') return child.kill(name)
     strays?.signal(name)

@@ -20,7 +20,7 @@ export class StderrLog {
   readonly #limits: StderrLimits
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #log: LogSink
-  readonly #discretion: Redactor
+  readonly #redactor: Redactor
   readonly #words: LastWords | undefined
   #line: Buffer[] = []
   #lineBytes = 0
@@ -35,14 +35,14 @@ export class StderrLog {
     limits: StderrLimits,
     runtime: Pick<Runtime, 'now'>,
     log: LogSink,
-    discretion: Redactor,
+    redactor: Redactor,
     words?: LastWords,
   ) {
     this.#service = service
     this.#limits = limits
     this.#runtime = runtime
     this.#log = log
-    this.#discretion = discretion
+    this.#redactor = redactor
     this.#words = words
   }
 
@@ -94,7 +94,7 @@ export class StderrLog {
     // A flood costs little: what is not logged is not even read.
     if (!this.#mayLog()) return
     const said = Buffer.concat(line).toString('utf8')
-    const clean = isCut ? this.#discretion.beginning(said) : this.#discretion.clean(said)
+    const clean = isCut ? this.#redactor.beginning(said) : this.#redactor.clean(said)
     const text = clean.trimEnd()
     if (text === '') return
     this.#words?.add(text)

@@ -86,7 +86,7 @@ export class Attribution {
   /** The call that the server asks for, where it can only be one. */
   get askable(): Call | undefined {
     const found = this.oneAskable
-    return found === undefined || this.mayAskOthers(found.client) ? undefined : found
+    return found === undefined || this.mayConcernOthers(found.client) ? undefined : found
   }
 
   /** The call that a log message is about, where it can only be one. */
@@ -96,7 +96,7 @@ export class Attribution {
   }
 
   /** Whether the server may ask for an abandoned call of another client than this one. */
-  mayAskOthers(client: ClientPort): boolean {
+  mayConcernOthers(client: ClientPort): boolean {
     const isAlone = this.#clients.only === client && client.profile.isSeveral !== true
     return !isAlone && this.#hasOfOther(client, this.#limits.askMs, 'mayAsk')
   }

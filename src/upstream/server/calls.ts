@@ -2,7 +2,7 @@
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { TransportError } from '../../jsonrpc/errors.js'
+import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Edit, bothEdits, writing } from '../../jsonrpc/splice.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -14,11 +14,11 @@ import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { withTrace } from '../../mcp/trace-edits.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Attribution } from './attribution.js'
-import type { ServerConnection } from './connection.js'
+import type { ServerConnection } from './server-connection.js'
 import type { Worker } from './worker.js'
 import { callTimeout } from '../../mcp/call-failures.js'
-import { type UpstreamError, fromTransport } from '../contracts/errors.js'
-import { ServerTask, Tasks } from './tasks.js'
+import { type UpstreamError, fromTransport } from '../contracts/upstream-error.js'
+import { ServerTask, Tasks } from './server-tasks.js'
 import type { ServerContext } from './context.js'
 import type { Traffic } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
@@ -89,7 +89,7 @@ export class Calls {
     flight.id = id
     flight.wasSent = true
     if (call.deadline.isTimed) call.deadline.sentAt = this.#deadlines.now
-    flight.nth = this.#traffic?.given
+    flight.sequence = this.#traffic?.given
     call.holder = flight
   }
 
@@ -214,11 +214,11 @@ export class Calls {
     return this.#isUnsent(flight) || (call.row.reads === true && call.repeats === 0)
   }
 
-  #isUnsent({ call, nth, wasSent }: InflightCall): boolean {
+  #isUnsent({ call, sequence, wasSent }: InflightCall): boolean {
     const traffic = this.#traffic
     // The next connection knows nothing of the task.
     if (call.isAboutTask) return false
-    return !wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)
+    return !wasSent || (sequence !== undefined && traffic !== undefined && sequence > traffic.departed)
   }
 
   /**
@@ -275,7 +275,7 @@ export class Calls {
 
   /** Whether the server answers a request that costs it nothing; an error is an answer too. */
   async #isAlive(): Promise<boolean> {
-    const method = this.#connection.isTyped ? 'server/discover' : 'ping'
+    const method = this.#connection.isStateless ? 'server/discover' : 'ping'
     try {
       await this.#connection.ask(method, '{}', { of: 'timeoutMs', endsAt: this.#deadlines.now + ALIVE_MS })
       return true
@@ -346,7 +346,7 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   graceMs = 0
   wasSent = false
   /** Which of the messages to this server it is, where they are counted. */
-  nth: number | undefined
+  sequence: number | undefined
   /** The id that the server knows it by. */
   id: RequestId
   /** The server is being asked on its account whether it is alive. */

@@ -4,7 +4,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
-import type { ListItem } from '../../mcp/lists.js'
+import type { ListItem } from '../../mcp/list-items.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import type { Redactor } from '../../text/redactor.js'
@@ -70,7 +70,7 @@ export interface ProxyContext {
 /** How the servers of one kind behave. */
 export interface ServerKind {
   /** Removes secrets from texts of the server that people read. */
-  readonly discretion: Redactor
+  readonly redactor: Redactor
   readonly dial: Dial
   /** Whether its start may install a package first. */
   readonly installs?: boolean
@@ -79,7 +79,7 @@ export interface ServerKind {
   readonly isolation: 'auto' | 'shared' | 'session'
   readonly concurrency: number
   /** Whether a server says which call it asks about. */
-  readonly namesCalls: boolean
+  readonly questionsNameTheirCall: boolean
   readonly processes: number
   readonly idleTimeoutMs: number | undefined
   readonly restart: boolean
@@ -182,7 +182,7 @@ export interface UpstreamLimits {
   /** How long an unused session with a remote server stays open after its last client has left. */
   readonly remoteRestMs: number
   /** Processes of one client without a session, where a call that waits for its client keeps its process. */
-  readonly guestProcessesMax: number
+  readonly statelessProcessesMax: number
   /** How long a process that only one client uses outlives the last word of the client. */
   readonly clientProcessIdleMs: number
   /** Calls that wait for one process, or for a slot of it. */

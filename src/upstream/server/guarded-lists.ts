@@ -6,7 +6,7 @@
 import { type ErrorBody } from '../../jsonrpc/build.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
-import { type ListItem } from '../../mcp/lists.js'
+import { type ListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Listed, ListChange, ListGuard, Verdict } from '../contracts/list-guard.js'
 import type { ServerConfig } from '../contracts/server-config.js'

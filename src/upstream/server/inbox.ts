@@ -20,12 +20,12 @@ import { methodNotFound } from '../../mcp/error-codes.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods.js'
-import { LaneClients, Subscriptions } from './subscriptions.js'
+import { LaneClients, Subscriptions } from './server-subscriptions.js'
 import type { ServerLists } from './server-lists.js'
 import type { ServerContext } from './context.js'
 import type { LaneScope } from './sharing.js'
-import type { ServerConnection } from './connection.js'
-import { ServerListen } from './listen.js'
+import type { ServerConnection } from './server-connection.js'
+import { ServerSubscription } from './listen.js'
 
 /** Gets what the connections of a lane say unasked. */
 export class Inbox {
@@ -63,7 +63,7 @@ export class Inbox {
     connection.calls.tasks.capabilities = askableOfTasks(facts.capabilities)
     if (facts.capabilities.logging) this.subscriptions.sendLevel(connection)
     if (isFirst) {
-      if (connection.isTyped) this.#listen(connection, facts)
+      if (connection.isStateless) this.#listen(connection, facts)
       this.subscriptions.resubscribe(connection)
     }
     this.lists.opened(connection, facts.capabilities, isFirst)
@@ -74,9 +74,15 @@ export class Inbox {
   #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
     const missed = (isFirst: boolean): void => {
       // On stdio the first reads of lists are sent behind this request, so they miss no change; over HTTP they may overtake it.
-      if (!isFirst || this.#context.namesCalls || !this.lists.busy) this.lists.missed(connection)
+      if (!isFirst || this.#context.questionsNameTheirCall || !this.lists.busy) this.lists.missed(connection)
     }
-    connection.listening = new ServerListen(this.#context, connection, capabilities, this.clients, missed)
+    connection.listening = new ServerSubscription(
+      this.#context,
+      connection,
+      capabilities,
+      this.clients,
+      missed,
+    )
     // It may have ended while it said what it is.
     if (connection.isOpen) connection.listening.renew()
     else connection.listening.close()
@@ -130,7 +136,7 @@ export class Inbox {
     // A server that several clients share does not know the capabilities of each of them.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
     if (
-      sharing === 'guest' &&
+      sharing === 'stateless' &&
       isTold &&
       client === undefined &&
       connection.firstQuestions?.hold(frame) === true
@@ -170,7 +176,7 @@ export class Inbox {
         for (const client of this.clients) client.questions.withdraw(frame, connection)
         return
       case 'task':
-        if (connection.isTyped) return this.#taskChanged(frame, connection)
+        if (connection.isStateless) return this.#taskChanged(frame, connection)
         // With one client and one server, the task need not have been begun by a call of this session.
         if (connection.calls.tasks.onStatus(frame)) return
         if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
@@ -190,9 +196,9 @@ export class Inbox {
    * MCP 2025-06-18, Transports: what is said on the response to a request should relate to it, and what is said on the
    * standalone stream should not. A server over HTTP has chosen by itself.
    */
-  #logging({ calls, isTyped }: ServerConnection): Call | undefined {
-    if (isTyped) return calls.about.logging
-    const call = this.#context.namesCalls ? undefined : calls.about.only
+  #logging({ calls, isStateless }: ServerConnection): Call | undefined {
+    if (isStateless) return calls.about.logging
+    const call = this.#context.questionsNameTheirCall ? undefined : calls.about.only
     return call?.client === this.clients.only ? call : undefined
   }
 
@@ -200,7 +206,7 @@ export class Inbox {
     const uri = frame.params.members.string('uri')
     if (uri === undefined) return
     // The subscription is a request of the proxy, so clients do not get its id.
-    const edits = connection.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
+    const edits = connection.isStateless ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
     for (const client of this.clients.resources.of(uri)) client.tell(frame, edits, undefined)
   }
 

@@ -4,7 +4,7 @@
 // two failures in a row only the failure is.
 
 import type { EraMemory, ServerFacts } from '../../mcp/eras/leg.js'
-import { type ListItem, readListItem } from '../../mcp/lists.js'
+import { type ListItem, readListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { Before } from '../contracts/upstream.js'
@@ -99,7 +99,7 @@ export class KeptLists {
     const description = {
       handshake: facts.handshake,
       lists: lines,
-      isShy: isSame && this.#era.shyness !== undefined,
+      probeFailed: isSame && this.#era.shyness !== undefined,
     }
     this.#remember(description, { isCurrent: true, facts, lists })
     return description

@@ -2,11 +2,11 @@
 
 import { patienceMs } from '../../mcp/client-patience.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
-import type { ListItem } from '../../mcp/lists.js'
+import type { ListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { within } from '../../runtime/deadline.js'
-import { LazyPromise } from '../../runtime/lazy.js'
-import { isAboutCredentials } from '../contracts/errors.js'
+import { Deferred } from '../../runtime/deferred.js'
+import { isAboutCredentials } from '../contracts/upstream-error.js'
 import type { Before, ServerView, UpstreamState } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
 import type { GuardedLists } from './guarded-lists.js'
@@ -38,7 +38,7 @@ export class LaneView implements ServerView {
   /** Comes when nothing is to be answered before the start. */
   /** A call waits, or has waited, for what the server has. */
   #isCalled = false
-  readonly #hurried = new LazyPromise<void>()
+  readonly #hurried = new Deferred<void>()
   /** The first connection was refused. */
   #isUnreachable = false
   /** A call waits for what `isPending` is about. */
@@ -135,7 +135,7 @@ export class LaneView implements ServerView {
 
   /** A start that is put off begins now. At the end of the lane it fails with the workers. */
   startNow(): void {
-    this.#hurried.come()
+    this.#hurried.resolve()
   }
 
   /** A call waits for what the server has: it starts, or is asked again. */

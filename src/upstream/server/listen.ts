@@ -15,9 +15,9 @@ import { type ServerCapabilities, TASKS } from '../../mcp/capabilities.js'
 import { notFollowed, isMissing, numberOfError } from '../../mcp/error-codes.js'
 import type { ServerNotificationRow } from '../../mcp/methods.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
-import type { ServerConnection } from './connection.js'
+import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
-import type { LaneClients } from './subscriptions.js'
+import type { LaneClients } from './server-subscriptions.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../mcp/call-failures.js'
@@ -43,7 +43,7 @@ interface Waiting extends Topic {
 }
 
 /** Listens to one connection, for as long as that lasts. */
-export class ServerListen {
+export class ServerSubscription {
   readonly #context: ServerContext
   readonly #connection: ServerConnection
   readonly #capabilities: ServerCapabilities
@@ -162,8 +162,8 @@ export class ServerListen {
   }
 
   #replace(before: Listening): void {
-    const { limits, namesCalls, runtime } = this.#context
-    if (!namesCalls) return this.#connection.giveUp(before.id)
+    const { limits, questionsNameTheirCall, runtime } = this.#context
+    if (!questionsNameTheirCall) return this.#connection.giveUp(before.id)
     this.#cancelLast()
     this.#last = before
     this.#overlap = runtime.setTimer(limits.listenOverlapMs, () => this.#cancelLast())

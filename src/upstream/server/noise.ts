@@ -4,7 +4,7 @@
 // would take the time of all other servers, so its connection ends as after a crash. A message over the limit is refused
 // each time.
 
-import type { FrameError } from '../../jsonrpc/errors.js'
+import type { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { ServerContext } from './context.js'
 import type { LogRecord, Runtime } from '../../runtime/runtime.js'
@@ -16,7 +16,7 @@ export interface NoiseLimits {
   readonly bytesMax: number
 }
 
-type NoiseContext = Pick<ServerContext, 'service' | 'discretion' | 'log'> & {
+type NoiseContext = Pick<ServerContext, 'service' | 'redactor' | 'log'> & {
   readonly runtime: Pick<Runtime, 'now'>
 }
 
@@ -56,11 +56,11 @@ export class Noise {
   /** A line that is no message; `line` may be the beginning only, and `bytes` is the length of the whole. */
   line(line: Uint8Array, bytes: number, { message }: FrameError): void {
     const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
-    const { discretion } = this.#context
+    const { redactor } = this.#context
     const said = (): string =>
       shown.length < bytes
-        ? discretion.beginning(shown.toString('utf8'))
-        : discretion.clean(shown.toString('utf8'))
+        ? redactor.beginning(shown.toString('utf8'))
+        : redactor.clean(shown.toString('utf8'))
     this.#add(() => `stdout has a line that is no JSON-RPC message: ${said()}`, { problem: message })
     this.#wrote(bytes)
   }

@@ -1,11 +1,11 @@
 // Reads one list of a server, page by page.
 
-import { type ListItem, listShapes, readPage } from '../../mcp/lists.js'
+import { type ListItem, listShapes, readPage } from '../../mcp/list-items.js'
 import { markFault, type ParamHeader, paramHeaders } from '../../mcp/http-headers.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { LogSink } from '../../runtime/runtime.js'
-import { UpstreamError } from '../contracts/errors.js'
-import type { ServerConnection } from './connection.js'
+import { UpstreamError } from '../contracts/upstream-error.js'
+import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 
 /** Items that one log line names. */
@@ -28,7 +28,7 @@ export interface ReadList {
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
 export async function readList(
-  { discretion, limits, log, marked, mirrors, service }: ServerContext,
+  { redactor, limits, log, marked, mirrors, service }: ServerContext,
   connection: ServerConnection,
   kind: ListKind,
   wasEmpty: boolean,
@@ -36,7 +36,7 @@ export async function readList(
   const { pagesMax, itemsMax } = limits.lists
   const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
   const warn = (message: string): void => log({ level: 'warn', service, message })
-  const shown = (text: string): string => discretion.shown(text, SHOWN_LENGTH_MAX)
+  const shown = (text: string): string => redactor.shown(text, SHOWN_LENGTH_MAX)
   const items: ListItem[] = []
   const faults: string[] = []
   const ttls: number[] = []
@@ -66,7 +66,7 @@ export async function readList(
       )
     if (isLast) {
       if (faults.length > 0) warn(`not listed, because clients refuse such items: ${someOf(faults)}`)
-      const isMarked = kind === 'tools' && mirrors && connection.isTyped
+      const isMarked = kind === 'tools' && mirrors && connection.isStateless
       const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
       return { items: isMarked ? marked.listed(items) : items, ttlMs }
     }

@@ -2,11 +2,11 @@
 
 import { crossing } from '../../mcp/eras/crossing-text.js'
 import type { EraEvidence, OpenedServer } from '../../mcp/eras/leg.js'
-import { asUpstreamError } from '../contracts/errors.js'
+import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { ServerLists } from './server-lists.js'
-import type { ServerConnection } from './connection.js'
+import type { ServerConnection } from './server-connection.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { ServerContext } from './context.js'
 import type { FailureReason } from '../../mcp/error-codes.js'

@@ -3,9 +3,9 @@
 // While no process has come up since the last crash, one start at a time tries it for all: the others wait for the
 // result, and fail with it. So the number of clients does not multiply the starts of a broken server.
 
-import { LazyPromise } from '../../runtime/lazy.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { UpstreamError } from '../contracts/errors.js'
+import type { UpstreamError } from '../contracts/upstream-error.js'
 
 /** How crashes are answered. */
 export interface RestartPolicy {
@@ -49,7 +49,7 @@ export class Restarts {
   failure: UpstreamError | undefined
   #nextAt = -Infinity
   #crashedAt = -Infinity
-  #trial: LazyPromise<UpstreamError | undefined> | undefined
+  #trial: Deferred<UpstreamError | undefined> | undefined
   /** Starts after a crash. */
   count = 0
   /** The login that the server lacks has been logged. */
@@ -96,12 +96,12 @@ export class Restarts {
 
   begin(): Start {
     const startedAt = this.#runtime.now()
-    const trial = this.isProven ? undefined : new LazyPromise<UpstreamError | undefined>()
+    const trial = this.isProven ? undefined : new Deferred<UpstreamError | undefined>()
     this.#trial = trial ?? this.#trial
     if (trial !== undefined && this.failure !== undefined) this.count++
     const over = (failure: UpstreamError | undefined): void => {
       if (this.#trial === trial) this.#trial = undefined
-      trial?.come(failure)
+      trial?.resolve(failure)
     }
     return {
       startedAt,

@@ -10,15 +10,15 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
-import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/lists.js'
+import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { LazyPromise } from '../../runtime/lazy.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
-import { UpstreamError } from '../contracts/errors.js'
+import { UpstreamError } from '../contracts/upstream-error.js'
 import type { KeptFacts } from '../contracts/kept.js'
 import type { Before } from '../contracts/upstream.js'
-import type { ServerConnection } from './connection.js'
+import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import { beforeOf, type Described } from './kept-lists.js'
 import { readList, someOf } from './read-list.js'
@@ -121,7 +121,7 @@ export class ServerLists {
   /** The login that the server wants. */
   #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
   /** The wait of calls that need the lists, and how many lists were missing when it began. */
-  #hurried: { readonly over: LazyPromise<void>; readonly missing: number } | undefined
+  #hurried: { readonly over: Deferred<void>; readonly missing: number } | undefined
 
   constructor(context: ServerContext, sharing: Sharing, isKept: boolean, events: ListEvents) {
     this.#context = context
@@ -277,7 +277,7 @@ export class ServerLists {
     const missing = this.failures.size
     if (this.#connection === undefined || this.hasNames || missing === 0) return Promise.resolve()
     if (this.#hurried !== undefined) return this.#hurried.over.promise
-    const over = new LazyPromise<void>()
+    const over = new Deferred<void>()
     this.#hurried = { over, missing }
     this.#cancelRetry()
     this.#retries = 0
@@ -391,7 +391,7 @@ export class ServerLists {
       } catch (error) {
         this.#failed(kind, error)
         // It may be the session that is not found: a request that every server answers finds out, and begins another one.
-        if (isNotFound(error) && !connection.isTyped) void connection.ask('ping', '{}').catch(() => {})
+        if (isNotFound(error) && !connection.isStateless) void connection.ask('ping', '{}').catch(() => {})
       }
       const hasChanged = state.items !== before
       // Not later: clients must be able to call what they are shown, even if the list is read once more.
@@ -486,7 +486,7 @@ export class ServerLists {
   }
 
   #endHurry(): void {
-    this.#hurried?.over.come()
+    this.#hurried?.over.resolve()
     this.#hurried = undefined
   }
 

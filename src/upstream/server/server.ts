@@ -52,7 +52,11 @@ export class Server implements Upstream {
   constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
     this.config = config
     const kept = around.kept.of(config)
-    const era = new ServerEra(around.runtime, behaviour.eraMs, () => kept.facts?.description?.isShy === true)
+    const era = new ServerEra(
+      around.runtime,
+      behaviour.eraMs,
+      () => kept.facts?.description?.probeFailed === true,
+    )
     // Later: the caller is in the middle of opening a process.
     era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
@@ -63,8 +67,8 @@ export class Server implements Upstream {
       onUnreachable: () => {
         for (const lane of this.#lanes) lane.unreachable()
       },
-      get form() {
-        return isAsked ? era.form : undefined
+      get era() {
+        return isAsked ? era.era : undefined
       },
     }
     const leg = (): ServerLeg => around.leg(config, era)
@@ -118,7 +122,7 @@ export class Server implements Upstream {
     const { profile, opening, serial } = client
     // Nothing of a client is kept in a server without sessions. With `shared` there is one lane for all clients, before and
     // after that was found out.
-    const isFound = this.#era.form === 'typed' && isolation !== 'shared'
+    const isFound = this.#era.era === 'stateless' && isolation !== 'shared'
     const isOpen = this.config.protocol === 'stateless' || isFound
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'shared') return this.#commonLane(sharing).join(client)
@@ -162,9 +166,9 @@ export class Server implements Upstream {
 
   /** Resolves when the first process of all has said whether there need be others, or could not. */
   #eraKnown(): Promise<void> | undefined {
-    const isAsked = this.config.protocol === 'auto' && this.#era.form === undefined
+    const isAsked = this.config.protocol === 'auto' && this.#era.era === undefined
     // A server that shook hands at an earlier start nearly always does so again, so no call waits for the finding.
-    if (!isAsked || this.#context.keptLists.facts?.revision.form === 'bare') return undefined
+    if (!isAsked || this.#context.keptLists.facts?.revision.era === 'session') return undefined
     const first = this.#common.get('plain')
     first?.startNow()
     return first?.settled
@@ -286,8 +290,8 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
 
 // The era of one server, for all its connections.
 //
-// A connection to a server without a handshake asks again which revisions the server speaks, so a wrong finding is noticed.
-// A server with a handshake always accepts `initialize`, also once it speaks a later revision. Over the network no message
+// A connection to a stateless server asks again which revisions the server speaks, so a wrong finding is noticed.
+// A server with sessions always accepts `initialize`, also once it speaks a later revision. Over the network no message
 // reports a new version of the server, so there the finding expires.
 
 /** The form in which a server writes, for as long as that is taken to be true. */
@@ -295,7 +299,7 @@ export class ServerEra implements EraMemory {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #lastsMs: number
   readonly #wasShy: () => boolean
-  #form: EraMemory['form']
+  #era: EraMemory['era']
   #evidence: EraMemory['evidence']
   #learnedAt = 0
   /** Called when the server turns out to have no sessions. */
@@ -310,8 +314,8 @@ export class ServerEra implements EraMemory {
     this.#wasShy = wasShy
   }
 
-  get form(): EraMemory['form'] {
-    return this.#runtime.now() - this.#learnedAt < this.#lastsMs ? this.#form : undefined
+  get era(): EraMemory['era'] {
+    return this.#runtime.now() - this.#learnedAt < this.#lastsMs ? this.#era : undefined
   }
 
   get evidence(): EraMemory['evidence'] {
@@ -327,14 +331,14 @@ export class ServerEra implements EraMemory {
     this.#shyness = { is: shyness }
   }
 
-  learned(form: EraMemory['form'], evidence: EraMemory['evidence']): void {
-    this.#form = form
+  learned(era: EraMemory['era'], evidence: EraMemory['evidence']): void {
+    this.#era = era
     this.#evidence = evidence
     this.#learnedAt = this.#runtime.now()
-    if (form === 'typed') this.found()
+    if (era === 'stateless') this.found()
   }
 
   forgot(): void {
-    this.#form = undefined
+    this.#era = undefined
   }
 }

@@ -11,7 +11,7 @@ export type Sharing =
   /** One client. */
   | 'own'
   /** One client that has no session: its calls may be those of several people. */
-  | 'guest'
+  | 'stateless'
   /** Everybody; what a server asks belongs to the one askable call that runs. */
   | 'shared'
 
@@ -41,7 +41,7 @@ export interface LaneScope {
  */
 export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   if (client.opening !== undefined) return 'own'
-  const alone = client.profile.revision.form === 'typed' ? 'guest' : 'own'
+  const alone = client.profile.revision.era === 'stateless' ? 'stateless' : 'own'
   switch (isolation) {
     case 'session':
       return alone
@@ -54,7 +54,7 @@ export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
 
 /** Whether a lane ends with its client. */
 export function isOfOne(sharing: Sharing): boolean {
-  return sharing === 'own' || sharing === 'guest'
+  return sharing === 'own' || sharing === 'stateless'
 }
 
 /**
@@ -71,6 +71,6 @@ export function keepsTasks(sharing: Sharing): boolean {
  * Whether a call that waits for its client keeps its process from others: the server would not say which one it asks
  * about.
  */
-export function holdsProcess({ sharing, declared }: LaneScope, namesCalls: boolean): boolean {
-  return sharing === 'guest' && !namesCalls && isAskable(declared)
+export function holdsProcess({ sharing, declared }: LaneScope, questionsNameTheirCall: boolean): boolean {
+  return sharing === 'stateless' && !questionsNameTheirCall && isAskable(declared)
 }

@@ -4,9 +4,9 @@
 // would delay the answers to clients by seconds, and several installs together slow each other down or damage the cache
 // that they share.
 
-import { LazyPromise } from '../../runtime/lazy.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
-import { thatServer, type UpstreamError } from '../contracts/errors.js'
+import { thatServer, type UpstreamError } from '../contracts/upstream-error.js'
 
 /**
  * `initialize`, and the first list of a client, are answered before a process starts that no call waits
@@ -49,8 +49,8 @@ export class Lease {
   readonly isShared: boolean
   readonly #idleSince: () => number | undefined
   readonly #onReleased: () => void
-  readonly #released = new LazyPromise<void>()
-  readonly #lost = new LazyPromise<void>()
+  readonly #released = new Deferred<void>()
+  readonly #lost = new Deferred<void>()
   #isLost = false
 
   constructor({ isShared, idleSince }: Applicant, onReleased: () => void) {
@@ -72,14 +72,14 @@ export class Lease {
   /** Resolves when the process has ended. */
   revoke(): Promise<void> {
     this.#isLost = true
-    this.#lost.come()
+    this.#lost.resolve()
     return this.#released.promise
   }
 
   /** The process has ended. */
   release(): void {
     this.#onReleased()
-    this.#released.come()
+    this.#released.resolve()
   }
 }
 
@@ -93,7 +93,7 @@ export class StartGate {
   /** A process has been started in this turn of the event loop. */
   #isTaken = false
   readonly #next: (() => void)[] = []
-  readonly #putOff = new Set<LazyPromise<void>>()
+  readonly #putOff = new Set<Deferred<void>>()
   #timer: Timer | undefined
   /** How many lists now hold back starts. */
   #lists = 0
@@ -126,7 +126,7 @@ export class StartGate {
    * servers.
    */
   putOff(): PutOff {
-    const turn = new LazyPromise<void>()
+    const turn = new Deferred<void>()
     this.#putOff.add(turn)
     this.#schedule(ANSWERS_MS)
     return { turn: turn.promise, leave: () => void this.#putOff.delete(turn) }
@@ -150,7 +150,7 @@ export class StartGate {
       const [first] = this.#putOff
       if (first === undefined) return
       this.#putOff.delete(first)
-      first.come()
+      first.resolve()
       this.#schedule(START_MS)
     })
   }

@@ -17,14 +17,14 @@ import {
   thatServer,
   isAboutCredentials,
   type UpstreamError as Failure,
-} from '../contracts/errors.js'
+} from '../contracts/upstream-error.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { Lease } from './start-gate.js'
 import type { Restarts, Start } from './restarts.js'
 import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
-import { ServerConnection } from './connection.js'
+import { ServerConnection } from './server-connection.js'
 import type { Inbox } from './inbox.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 import { Slots } from './slots.js'
@@ -134,7 +134,7 @@ export class Worker {
     this.#scope = scope
     this.#onFree = onFree
     this.#inbox = inbox
-    const { concurrency, idleTimeoutMs, limits, namesCalls } = context
+    const { concurrency, idleTimeoutMs, limits, questionsNameTheirCall } = context
     const { sharing, startsOnCall } = scope
     this.#isFirst = isFirst
     this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.processIdleMs) : idleTimeoutMs
@@ -145,9 +145,10 @@ export class Worker {
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
     this.#isApart =
-      concurrency > 1 && ((sharing === 'shared' && !namesCalls) || holdsProcess(scope, namesCalls))
+      concurrency > 1 &&
+      ((sharing === 'shared' && !questionsNameTheirCall) || holdsProcess(scope, questionsNameTheirCall))
     this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
-    this.#isOfSeveral = !namesCalls && (sharing === 'shared' || sharing === 'guest')
+    this.#isOfSeveral = !questionsNameTheirCall && (sharing === 'shared' || sharing === 'stateless')
   }
 
   /** How many more askable calls this process could start immediately; negative when some wait. */
@@ -197,7 +198,7 @@ export class Worker {
    * for.
    */
   #isInDoubt({ row, client }: Call, connection: ServerConnection): boolean {
-    return this.#isOfSeveral && row.askable && connection.calls.about.mayAskOthers(client)
+    return this.#isOfSeveral && row.askable && connection.calls.about.mayConcernOthers(client)
   }
 
   /** In monotonic milliseconds; undefined while the process is in use, or not there. */
@@ -317,10 +318,10 @@ export class Worker {
   }
 
   /** The process takes calls from now on, and may rest before it has had one. */
-  #opens(isTyped: boolean): void {
+  #opens(isStateless: boolean): void {
     // A server without sessions sends no requests, so its calls need not run one at a time.
     if (this.#isApart && this.#slots.idle && this.#askable.idle)
-      this.#askable = isTyped ? this.#slots : new Slots(1, this.#context.limits.queueMax)
+      this.#askable = isStateless ? this.#slots : new Slots(1, this.#context.limits.queueMax)
     this.#usedAt = this.#context.runtime.now()
     this.#watchIdle()
   }
@@ -694,7 +695,7 @@ export class Worker {
     void lease?.lost.then(() => this.#leaseLost(connection))
     const ready = connection.start(declared, opening).then((server) => {
       dialer.connected()
-      this.#opens(connection.isTyped)
+      this.#opens(connection.isStateless)
       this.#inbox.opened(connection, server, this.#isFirst)
       const { lists } = this.#inbox
       void lists.opening.then(() => {

@@ -1,11 +1,11 @@
 // The processes of one lane, and which of them gets a call.
 
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { UpstreamError } from '../contracts/errors.js'
+import type { UpstreamError } from '../contracts/upstream-error.js'
 import type { UpstreamState } from '../contracts/upstream.js'
 import type { Inbox } from './inbox.js'
 import type { ServerContext } from './context.js'
-import type { ServerConnection } from './connection.js'
+import type { ServerConnection } from './server-connection.js'
 import { type Forward, type Load, sumOf, Worker } from './worker.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 
@@ -90,7 +90,7 @@ export class Workers {
 
   #add(): Worker {
     const isFirst = this.#workers.length === 0
-    const onFree = this.#scope.sharing === 'guest' ? (): void => this.#share(worker) : undefined
+    const onFree = this.#scope.sharing === 'stateless' ? (): void => this.#share(worker) : undefined
     const worker: Worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst, onFree)
     this.#workers.push(worker)
     if (this.#inbox.isClosed) void worker.close()
@@ -99,7 +99,9 @@ export class Workers {
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */
-function workersMax({ processes, namesCalls, limits }: ServerContext, scope: LaneScope): number {
+function workersMax({ processes, questionsNameTheirCall, limits }: ServerContext, scope: LaneScope): number {
   if (scope.sharing === 'own') return 1
-  return holdsProcess(scope, namesCalls) ? Math.max(processes, limits.guestProcessesMax) : processes
+  return holdsProcess(scope, questionsNameTheirCall)
+    ? Math.max(processes, limits.statelessProcessesMax)
+    : processes
 }

@@ -14,7 +14,7 @@ export function factsOf(...tools: string[]): KeptFacts {
       lists: new Map<ListKind, readonly Uint8Array[]>([
         ['tools', tools.map((name) => Buffer.from(`{"name":"${name}"}`))],
       ]),
-      isShy: false,
+      probeFailed: false,
     },
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/arguments.js'
+import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/argument-validator.js'
 import { argumentLimits } from '../../../src/mcp/arguments/schema.js'
 
 interface Tool {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { ArgumentValidator, prepareValidators } from '../../../src/mcp/arguments/arguments.js'
+import { ArgumentValidator, prepareValidators } from '../../../src/mcp/arguments/argument-validator.js'
 import { processorMs, turnBoundMs } from '../../support/processor-time.js'
 
 type Bomb = readonly [title: string, schema: unknown, args: unknown]

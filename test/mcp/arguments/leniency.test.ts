@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/arguments.js'
+import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/argument-validator.js'
 
 function checker(schema: unknown): (args: string, isLenient?: boolean) => Promise<string | undefined> {
   const json = Buffer.from(JSON.stringify(schema))

@@ -13,7 +13,7 @@ import { type Stage, stageOf } from '../support/stage.js'
 
 const log = (): void => {}
 
-const directory = (guestsMax: number): Stage => stageOf([], guestsMax)
+const directory = (statelessMax: number): Stage => stageOf([], statelessMax)
 
 const asks = (name: string): StatelessContext['capabilities'] => ({
   json: `{"${name}":{}}`,
@@ -62,7 +62,7 @@ describe('a client without a session', () => {
     const { clients, runtime } = directory(1)
     const first = found(clients, from('a'))
     assert.equal(clients.sender(from('b', asks('sampling')), wholeCatalog), undefined)
-    await runtime.pass(defaults.guests.guestRestMs, 1000)
+    await runtime.pass(defaults.stateless.statelessRestMs, 1000)
     assert(clients.sender(from('b', asks('sampling')), wholeCatalog) !== undefined)
     assert(first.hasLeft)
   })
@@ -96,7 +96,7 @@ describe('the tasks of a principal', () => {
       const { clients, runtime } = directory(4)
       const client = found(clients, from('a'))
       begin(client, 'one', [], isOver)
-      await runtime.pass(2 * defaults.guests.guestIdleMs, 10_000)
+      await runtime.pass(2 * defaults.stateless.statelessIdleMs, 10_000)
       assert.equal(client.hasLeft, wanted)
     })
 })

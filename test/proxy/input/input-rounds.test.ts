@@ -11,7 +11,7 @@ import { Call, type ClientPort, type Outcome, type ServerQuestion } from '../../
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { clientCapabilities } from '../../../src/mcp/capabilities.js'
 import { requests } from '../../../src/mcp/methods.js'
-import { handshakeRevision } from '../../../src/mcp/revisions.js'
+import { sessionRevision } from '../../../src/mcp/revisions.js'
 import { askClient } from '../../../src/proxy/input/input-rounds.js'
 import { limits } from '../../../src/limits.js'
 import { nobody } from '../../upstream/support/calls.js'
@@ -59,7 +59,7 @@ class Stage {
     }
     const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"t"}}`))
     const row = requests.get(method)
-    const revision = handshakeRevision(version)
+    const revision = sessionRevision(version)
     assert(frame.kind === 'request' && row !== undefined && revision !== undefined)
     const bytes = Buffer.from(capabilities)
     const context = {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
+import { ArgumentChecks } from '../../../src/proxy/routing/argument-checks.js'
 
 const schemaSpan = { start: 0, end: 2 }
 

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readListItem } from '../../../src/mcp/lists.js'
+import { readListItem } from '../../../src/mcp/list-items.js'
 import type { ListKind } from '../../../src/mcp/methods.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
@@ -25,7 +25,7 @@ function stage(): Stage {
 }
 
 function cursorOf(catalog: Catalog, kind: ListKind, cursor?: string): string | undefined {
-  const page = catalog.page(kind, cursor, 1, { form: 'bare', splice: (line) => line })
+  const page = catalog.page(kind, cursor, 1, { era: 'session', splice: (line) => line })
   assert(page !== undefined, `${kind} at ${String(cursor)}`)
   return /"nextCursor":"([^"]+)"/.exec(Buffer.from(page).toString())?.[1]
 }
@@ -69,7 +69,7 @@ test('a change of one list leaves the cursors of the others as they are', () => 
   assert.notEqual(tools, resources)
   catalog.invalidate(['resources', 'templates'])
   assert.equal(cursorOf(catalog, 'tools', tools), undefined, 'the last page')
-  assert.equal(catalog.page('resources', resources, 1, { form: 'bare', splice: (line) => line }), undefined)
+  assert.equal(catalog.page('resources', resources, 1, { era: 'session', splice: (line) => line }), undefined)
 })
 
 test('a cursor of one list is none of another', () => {
@@ -80,7 +80,7 @@ test('a cursor of one list is none of another', () => {
   )
   const cursor = cursorOf(catalog, 'tools')
   cursorOf(catalog, 'prompts')
-  assert.equal(catalog.page('prompts', cursor, 1, { form: 'bare', splice: (line) => line }), undefined)
+  assert.equal(catalog.page('prompts', cursor, 1, { era: 'session', splice: (line) => line }), undefined)
 })
 
 test('what several servers list is a warning once, whoever asks and however often lists change', () => {

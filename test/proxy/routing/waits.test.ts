@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Call } from '../../../src/mcp/call.js'
-import { ListWaits, type Wanted } from '../../../src/proxy/routing/waits.js'
+import { ListWaits, type Wanted } from '../../../src/proxy/routing/list-waits.js'
 import type { Lane } from '../../../src/upstream/contracts/upstream.js'
 import { callOf } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'

@@ -8,9 +8,9 @@ import { splice } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import type { Call, Outcome } from '../../../src/mcp/call.js'
 import { presumedCapabilities } from '../../../src/mcp/capabilities.js'
-import { type ListItem, listKinds, listShapes, readListItem } from '../../../src/mcp/lists.js'
+import { type ListItem, listKinds, listShapes, readListItem } from '../../../src/mcp/list-items.js'
 import type { ListKind } from '../../../src/mcp/methods.js'
-import { latestHandshake } from '../../../src/mcp/revisions.js'
+import { latestSession } from '../../../src/mcp/revisions.js'
 import type { Lane } from '../../../src/upstream/contracts/upstream.js'
 
 const ignore = (): void => {}
@@ -68,7 +68,7 @@ export class FakeServer {
         },
         failure: undefined,
         facts: {
-          revision: latestHandshake,
+          revision: latestSession,
           capabilities: {
             ...presumedCapabilities,
             extensions: new Map(extensions.map((each) => [each, '{}'])),
@@ -136,5 +136,5 @@ function notFound(call: Call): Outcome {
   const error = `{"jsonrpc":"2.0","id":${call.frame.id},"error":{"code":-32002,"message":"no"}}`
   const frame = readFrame(toLine(error))
   assert(frame.kind === 'error')
-  return { kind: 'answered', frame, edits: [], form: 'bare' }
+  return { kind: 'answered', frame, edits: [], era: 'session' }
 }

@@ -7,14 +7,14 @@ import type { Connection, Sink } from '../../../src/jsonrpc/connection.js'
 import { joinedWire, type Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { limits as defaults } from '../../../src/limits.js'
-import { AnyClientLeg } from '../../../src/mcp/eras/any-client.js'
-import { LegacyClientLeg } from '../../../src/mcp/eras/legacy-client.js'
-import { ModernClientLeg } from '../../../src/mcp/eras/modern-client.js'
+import { AnyClientLeg } from '../../../src/mcp/eras/any-client-leg.js'
+import { SessionClientLeg } from '../../../src/mcp/eras/session-client-leg.js'
+import { StatelessClientLeg } from '../../../src/mcp/eras/stateless-client-leg.js'
 import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
 import { ClientReports } from '../../../src/proxy/clients/client-reports.js'
 import { Unread } from '../../../src/proxy/clients/flow.js'
 import { PendingInput } from '../../../src/proxy/input/pending-input.js'
-import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
+import { ArgumentChecks } from '../../../src/proxy/routing/argument-checks.js'
 import { Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { ClientRoutes, type RoutedClient } from '../../../src/proxy/routing/client-routes.js'
 import type { RoutingContext } from '../../../src/proxy/routing/router.js'
@@ -83,10 +83,10 @@ export function routingOf(runtime: FakeRuntime): RoutingContext {
   }
 }
 
-/** At most `guestsMax` clients have no session, and one of a principal can be asked something. */
-export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
+/** At most `statelessMax` clients have no session, and one of a principal can be asked something. */
+export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
   const runtime = new FakeRuntime()
-  const { session, pendingInput, guests } = defaults
+  const { session, pendingInput, stateless } = defaults
   const parts = routingOf(runtime)
   const catalogs = new Catalogs(ignore)
   const events = new Emitter<ProxyEvents>(ignore)
@@ -95,7 +95,7 @@ export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
   const clients = new ClientDirectory({
     runtime,
     log: ignore,
-    limits: { ...defaults, guests: { ...guests, guestsMax, guestsOfOneMax: 1 } },
+    limits: { ...defaults, stateless: { ...stateless, statelessMax, statelessOfOneMax: 1 } },
     unread: new Unread(session.unreadBytesMax),
     pending: new PendingInput(() => [], 's', pendingInput, runtime),
     isForOneClient: false,
@@ -103,8 +103,8 @@ export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
     hasSeveralPrincipals: () => false,
     newLeg: (origin, principal) =>
       new AnyClientLeg(
-        new LegacyClientLeg(identity, origin, false),
-        new ModernClientLeg(identity, { origin, principal, isSeveral: false }),
+        new SessionClientLeg(identity, origin, false),
+        new StatelessClientLeg(identity, { origin, principal, isSeveral: false }),
       ),
     newReports: (serial) => new ClientReports(events, 's', serial, runtime),
     watch: () => ({}),

@@ -5,7 +5,7 @@ import { buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Line } from '../../../src/jsonrpc/line.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import type { Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
-import { latestHandshake } from '../../../src/mcp/revisions.js'
+import { latestSession } from '../../../src/mcp/revisions.js'
 import { HttpLink } from '../../../src/transports/http-client/link.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
@@ -92,7 +92,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   const { port } = await front(scope, {
     take: (connection) => {
       server = new End(connection, (text, line) => answer(connection, text, line))
-      return { revision: latestHandshake }
+      return { revision: latestSession }
     },
   })
   const isStreamable = kind === 'Streamable HTTP'

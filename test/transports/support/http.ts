@@ -16,8 +16,8 @@ import { quote } from '../../../src/jsonrpc/text.js'
 import { invalidRequest, transportRefused } from '../../../src/mcp/error-codes.js'
 import {
   assumedRevision,
-  handshakeRevision,
-  handshakeRevisions,
+  sessionRevision,
+  sessionRevisions,
   type Revision,
 } from '../../../src/mcp/revisions.js'
 import { realRuntime } from '../../../src/real-runtime.js'
@@ -28,7 +28,10 @@ import type {
   HttpRoute,
   Owner,
 } from '../../../src/transports/http-server/endpoint.js'
-import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
+import {
+  type HttpServerLimits,
+  defaultHttpServerLimits,
+} from '../../../src/transports/http-server/front-limits.js'
 import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
 import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/guard.js'
 import { headIn, send as say } from './sending.js'
@@ -109,7 +112,7 @@ export const usual: Play = (frame, session) => {
 
 function initialize(frame: RequestFrame, session: ScriptedSession): void {
   const version = frame.params.members.string('protocolVersion')
-  const revision = handshakeRevision(version)
+  const revision = sessionRevision(version)
   if (revision === undefined)
     return say(session.connection, buildError(frame.id, invalidRequest('no version')), frame.id)
   session.revision = revision
@@ -186,7 +189,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       ...options,
     },
     {
-      revisions: handshakeRevisions,
+      revisions: sessionRevisions,
       find: (path) =>
         targets.get(path) ?? {
           kind: 'nothing',

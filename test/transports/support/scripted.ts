@@ -11,7 +11,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import type { Sink } from '../../../src/jsonrpc/connection.js'
-import type { TransportError } from '../../../src/jsonrpc/errors.js'
+import type { TransportError } from '../../../src/jsonrpc/jsonrpc-errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { refusesRequest } from '../../../src/mcp/error-codes.js'
@@ -184,7 +184,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     url,
     headers: {},
     credentials: undefined,
-    discretion: new Redactor([]),
+    redactor: new Redactor([]),
     retries: 2,
     retryDelayMs: 5,
     reconnectMs: 5,

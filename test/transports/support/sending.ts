@@ -1,7 +1,7 @@
 // Sending texts of a test, with what a peer says of a message.
 
 import type { Connection, MessageHead } from '../../../src/jsonrpc/connection.js'
-import { FrameError } from '../../../src/jsonrpc/errors.js'
+import { FrameError } from '../../../src/jsonrpc/jsonrpc-errors.js'
 import { frameOrError } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { answerHead } from '../../../src/jsonrpc/connection.js'

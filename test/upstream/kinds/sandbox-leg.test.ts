@@ -8,21 +8,21 @@ import { splice } from '../../../src/jsonrpc/splice.js'
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { Call } from '../../../src/mcp/call.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
-import { LegacyServerLeg } from '../../../src/mcp/eras/legacy-server.js'
+import { SessionServerLeg } from '../../../src/mcp/eras/session-server-leg.js'
 import { requests } from '../../../src/mcp/methods.js'
-import { latestHandshake, latestStateless } from '../../../src/mcp/revisions.js'
+import { latestSession, latestStateless } from '../../../src/mcp/revisions.js'
 import { SandboxLeg } from '../../../src/upstream/kinds/sandbox.js'
 import { nobody } from '../support/calls.js'
 
 const leg = (isApart: boolean): SandboxLeg =>
-  new SandboxLeg(new LegacyServerLeg({ name: 'p', version: '1' }), isApart, () => undefined)
+  new SandboxLeg(new SessionServerLeg({ name: 'p', version: '1' }), isApart, () => undefined)
 
 /** Of a client of 2026-07-28 where it says so itself. */
 function callWith(method: string, params: string): Call {
   const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`))
   const row = requests.get(method)
   assert(frame.kind === 'request' && row !== undefined)
-  const revision = params.includes('2026-07-28') ? latestStateless : latestHandshake
+  const revision = params.includes('2026-07-28') ? latestStateless : latestSession
   const client = { ...nobody, profile: { principal: 'ann', revision, capabilities: noCapabilities } }
   return new Call(frame, row, client, new CallDeadline(0), { settled: () => undefined })
 }

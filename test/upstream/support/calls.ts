@@ -6,14 +6,14 @@ import { Call, type ClientPort, type Outcome, type ReplyChannel } from '../../..
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { requests } from '../../../src/mcp/methods.js'
-import { latestHandshake } from '../../../src/mcp/revisions.js'
+import { latestSession } from '../../../src/mcp/revisions.js'
 
 const ignore = (): void => {}
 
 /** A client that can be asked nothing and hears nothing. */
 export const nobody: ClientPort = {
   serial: 1,
-  profile: { revision: latestHandshake, capabilities: noCapabilities },
+  profile: { revision: latestSession, capabilities: noCapabilities },
   questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
   tell: ignore,
   log: ignore,

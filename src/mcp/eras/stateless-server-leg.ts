@@ -1,4 +1,4 @@
-// A server without a handshake: every request says which revision it is of, and what its client can be asked.
+// A stateless server: every request says which revision it is of, and what its client can be asked.
 //
 // MCP 2026-07-28, Base Protocol. Nothing is written to it but such requests, and their cancellation on stdio.
 
@@ -13,7 +13,7 @@ import { type ClientCapabilities, capabilityEdits, TASKS } from '../capabilities
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { typeNamed } from '../result-type.js'
-import { latestHandshake, latestStateless, statelessRevision } from '../revisions.js'
+import { latestSession, latestStateless, statelessRevision } from '../revisions.js'
 import { Claims } from './request-context.js'
 import {
   type InputRequired,
@@ -33,7 +33,7 @@ import {
 const DISCOVER = 'server/discover'
 
 /** Speaks to one server; what it learns is in the `ServerFacts`. */
-export class ModernServerLeg implements ServerLeg, ServerSpeech {
+export class StatelessServerLeg implements ServerLeg, ServerSpeech {
   readonly speech: ServerSpeech = this
   readonly #claims: Claims
   readonly #hasChanged: () => void
@@ -88,7 +88,7 @@ export class ModernServerLeg implements ServerLeg, ServerSpeech {
 
   outcome(_call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
     if (frame.kind === 'result' && wantsInput(frame)) return { kind: 'input-required', frame }
-    const outcome = { kind: 'answered', frame, edits: NO_EDITS, form: 'typed' } as const
+    const outcome = { kind: 'answered', frame, edits: NO_EDITS, era: 'stateless' } as const
     const refusal = frame.kind === 'error' ? statelessRefusal(numberOfError(frame)) : undefined
     switch (refusal) {
       case 'header':
@@ -136,7 +136,7 @@ function shownAt(description: Line, { start, end }: Span): string {
 
 /** The revisions of a server, as far as its answer tells. */
 export type Spoken =
-  /** One without a handshake that this proxy speaks too. */
+  /** A stateless one that this proxy speaks too. */
   | { readonly kind: 'ours'; readonly isAnswered: boolean }
   /** It begins with a handshake. */
   | { readonly kind: 'handshake' }
@@ -163,7 +163,7 @@ function spokenInError(frame: ErrorFrame): Spoken {
       const data = membersAt(line, membersAt(line, error)?.span('data'))
       const versions = textsAt(line, data?.span('supported'))
       if (versions.some(isOurs)) return { kind: 'ours', isAnswered: false }
-      if (versions.length === 0 || versions.some((version) => version <= latestHandshake.version))
+      if (versions.length === 0 || versions.some((version) => version <= latestSession.version))
         return { kind: 'handshake' }
       return { kind: 'neither', why: `it speaks only ${versions.join(', ')}, which this proxy does not` }
     }

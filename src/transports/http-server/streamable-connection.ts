@@ -4,18 +4,18 @@
 // Multiple connections): what belongs to a request on the response to its POST,
 // all else on the client's standalone stream, where it waits until there is one.
 
-import { TransportError, fault } from '../../jsonrpc/errors.js'
+import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Connection, FieldReader, MessageHead, Sink } from '../../jsonrpc/connection.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Outgoing, Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { SplicedLine } from '../../jsonrpc/splice.js'
-import type { Waits } from '../../runtime/waits.js'
+import type { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './guard.js'
 import type { PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
-import { type AnswerStatus, Exchange } from './exchange.js'
+import { type AnswerStatus, Exchange } from './post-reply.js'
 import { ClientInbox, cancelledBy } from './client-inbox.js'
 import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
@@ -41,7 +41,7 @@ export class StreamableConnection implements Connection, Kept {
   readonly #closed: () => void
   readonly #streams: HttpStreams
   readonly #inbox: ClientInbox
-  readonly #exchanges = new BriefMap<RequestId, Exchange>()
+  readonly #exchanges = new ChurnMap<RequestId, Exchange>()
   /** The key of the `initialize` that is being answered. */
   #opening: RequestId | undefined
   #opened = false

@@ -5,7 +5,7 @@
 
 import type { _, Ajv, ErrorObject, KeywordDefinition, Options } from 'ajv'
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../jsonrpc/ascii.js'
-import { FrameError } from '../../jsonrpc/errors.js'
+import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { Members } from '../../jsonrpc/members.js'
 import { Scanner, type Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'

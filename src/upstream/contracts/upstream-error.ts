@@ -1,5 +1,5 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { TransportError, TransportErrorCode } from '../../jsonrpc/errors.js'
+import type { TransportError, TransportErrorCode } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Redactor } from '../../text/redactor.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { errorText } from '../../text/error-text.js'
@@ -41,10 +41,10 @@ const SHOWN_LENGTH_MAX = 500
 
 /** A server that was reached and does not open; `why` may be its own words. */
 export function unusable(
-  { service, discretion }: { readonly service: string; readonly discretion: Redactor },
+  { service, redactor }: { readonly service: string; readonly redactor: Redactor },
   why: string,
 ): UpstreamError {
-  return thatServer(service, 'handshake-failed', `cannot be used: ${discretion.shown(why, SHOWN_LENGTH_MAX)}`)
+  return thatServer(service, 'handshake-failed', `cannot be used: ${redactor.shown(why, SHOWN_LENGTH_MAX)}`)
 }
 
 /** `what` is said of the server. */

@@ -9,19 +9,19 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, CallContext, Outcome } from '../call.js'
 import { requestMeta } from '../meta-keys.js'
-import type { LegacyClientLeg } from './legacy-client.js'
+import type { SessionClientLeg } from './session-client-leg.js'
 import type { Answer, ClientLeg, ClientVoice, Received, ReceivedNotification } from './leg.js'
-import type { ModernClientLeg } from './modern-client.js'
+import type { StatelessClientLeg } from './stateless-client-leg.js'
 
 /** Only stateless clients have these methods; without a revision in `_meta` the stateless leg says what is missing. */
 const STATELESS: readonly string[] = ['server/discover', 'subscriptions/listen']
 
 /** Gives each message to the leg of its era. */
 export class AnyClientLeg implements ClientLeg {
-  readonly #legacy: LegacyClientLeg
-  readonly #modern: ModernClientLeg
+  readonly #legacy: SessionClientLeg
+  readonly #modern: StatelessClientLeg
 
-  constructor(legacy: LegacyClientLeg, modern: ModernClientLeg) {
+  constructor(legacy: SessionClientLeg, modern: StatelessClientLeg) {
     this.#legacy = legacy
     this.#modern = modern
   }
@@ -45,7 +45,7 @@ export class AnyClientLeg implements ClientLeg {
   }
 
   answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined {
-    const leg = call.context.revision.form === 'typed' ? this.#modern : this.#legacy
+    const leg = call.context.revision.era === 'stateless' ? this.#modern : this.#legacy
     return leg.answer(call, outcome, voice)
   }
 

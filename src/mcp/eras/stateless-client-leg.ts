@@ -10,7 +10,7 @@ import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
 import { declaresTasks, tasksRequired } from '../capabilities.js'
 import { internalError, methodNotFound, missingCapability, ownErrorForStateless } from '../error-codes.js'
-import { isFilter, readFilter } from '../subscriptions.js'
+import { isFilter, readFilter } from '../subscription-edits.js'
 import { extensionRow, statelessRequests, type RequestRow } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { saysError } from '../result-type.js'
@@ -33,7 +33,7 @@ const DISCOVER = 'server/discover'
 const DESCRIPTION_TTL_MS = 60_000
 
 /** Reads the requests of one client, and writes its answers; what it keeps of a request saves the reading of the next. */
-export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
+export class StatelessClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   readonly #identity: ServerIdentity
   readonly #sender: RequestSender
   /** The `_meta` of the latest request, and its context. */
@@ -121,10 +121,10 @@ function listening(frame: RequestFrame, row: RequestRow, context: StatelessConte
 
 function passedOn(
   { frame: { id }, row, service }: Call,
-  { frame, edits, form, isTask }: Outcome & { readonly kind: 'answered' },
+  { frame, edits, era, isTask }: Outcome & { readonly kind: 'answered' },
   voice: ClientVoice,
 ): Answer {
-  const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row, isTask)
+  const own = frame.kind === 'error' ? errorEdits(frame, era) : resultEdits(frame, era, row, isTask)
   if (own === undefined) return refusal(id, unknownType(service))
   return { kind: frame.kind, message: voice.answerBytes(frame, bothEdits(edits, own), id) }
 }

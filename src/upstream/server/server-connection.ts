@@ -1,7 +1,7 @@
 // One initialised connection to one server.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import { type FrameError, TransportError } from '../../jsonrpc/errors.js'
+import { type FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -14,14 +14,14 @@ import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { FirstQuestions } from './first-questions.js'
-import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/errors.js'
+import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
 import { Calls, cancelRequest, type InflightCall } from './calls.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
 import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
 import type { Worker } from './worker.js'
-import type { ServerListen } from './listen.js'
+import type { ServerSubscription } from './listen.js'
 import { within } from '../../runtime/deadline.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 
@@ -60,11 +60,11 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   /** The server is being asked which revisions it speaks. */
   #isProbing = false
   /** The server knows no sessions, so it gets no notifications of a session and no responses. */
-  isTyped = false
+  isStateless = false
   /** Calls wait until these are answered; undefined when calls may be sent. */
   firstQuestions: FirstQuestions | undefined
   /** The subscription to changes of such a server; only the first connection of a lane has one. */
-  listening: ServerListen | undefined
+  listening: ServerSubscription | undefined
   /** Messages that are no answers. */
   #messages = 0
   /** Answers to requests of the proxy's own. */
@@ -129,8 +129,9 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     this.#peer.start()
     const opened = await this.#open(declared, opening)
-    this.isTyped = opened.facts.revision.form === 'typed'
-    if (!this.isTyped && !this.#context.namesCalls && declared.names.has('roots')) this.#awaitQuestions()
+    this.isStateless = opened.facts.revision.era === 'stateless'
+    if (!this.isStateless && !this.#context.questionsNameTheirCall && declared.names.has('roots'))
+      this.#awaitQuestions()
     return opened
   }
 
@@ -285,12 +286,12 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Takes over a request to subscribe or unsubscribe where the server has no sessions, and so no such request; whether it has. */
   follows(call: Call): boolean {
-    if (this.isTyped) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
-    return this.isTyped
+    if (this.isStateless) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
+    return this.isStateless
   }
 
   pass(frame: NotificationFrame, edits: readonly Edit[]): void {
-    if (!this.isTyped) this.#peer.pass(frame, edits)
+    if (!this.isStateless) this.#peer.pass(frame, edits)
   }
 
   /** Sends a request whose response ends the subscription; undefined when too many requests are in flight. */
@@ -340,7 +341,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   request(frame: RequestFrame, during: InflightCall | undefined, _field?: unknown, stream?: RequestId): void {
     this.#messages++
     const row = serverRequests.get(frame.method)
-    if (this.isTyped) this.#noise.request(frame.method)
+    if (this.isStateless) this.#noise.request(frame.method)
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else if (stream !== undefined && this.calls.about.isAbandoned(stream)) {
@@ -355,7 +356,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   notification(frame: NotificationFrame, during: InflightCall | undefined): void {
     this.#messages++
     const row = serverNotifications.get(frame.method)
-    if (this.isTyped && this.listening?.onNotification(frame, row) === true) return
+    if (this.isStateless && this.listening?.onNotification(frame, row) === true) return
     if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during?.call)
     else if (!this.calls.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }

@@ -8,7 +8,7 @@ import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Connection, FieldReader } from '../../jsonrpc/connection.js'
-import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
+import type { FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
@@ -32,14 +32,14 @@ import type { ClientContext, ClientDirectory, StatelessSender } from './client-d
 import { type Question, SessionClient } from './session-client.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { SessionStatus } from '../routing/session-status.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import { subscribed } from '../../mcp/subscriptions.js'
+import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
+import { subscribed } from '../../mcp/subscription-edits.js'
 import { traceparentOf } from '../../mcp/trace-edits.js'
 import { askClient } from '../input/input-rounds.js'
 import type { ClientReports } from './client-reports.js'
 
 /** The connection of one client, or of many that have no session. */
-export class ClientChannel implements PeerOwner<Question> {
+export class ClientLink implements PeerOwner<Question> {
   readonly draining: Draining
   readonly #leg: ClientLeg
   readonly #directory: ClientDirectory
@@ -356,9 +356,9 @@ type OpenRequest = Received & { readonly kind: 'open' }
 /** Holds the calls of one channel, and owns those of its session. */
 class ChannelCalls implements CallOwner {
   readonly channel: Replies
-  readonly #calls = new BriefMap<RequestId, Call>()
+  readonly #calls = new ChurnMap<RequestId, Call>()
   /** By the ids of their client. */
-  readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
+  readonly open: Pick<ChurnMap<RequestId, Call>, 'has' | 'size'> = this.#calls
   readonly #context: Pick<ClientContext, 'limits' | 'runtime' | 'tracer'>
   readonly #reports: ClientReports
   readonly #onAnswered: () => void

@@ -17,13 +17,13 @@ import type {
   ServerSpeech,
   ServerVoice,
 } from './leg.js'
-import { LegacyServerLeg } from './legacy-server.js'
-import { ModernServerLeg, spokenIn } from './modern-server.js'
+import { SessionServerLeg } from './session-server-leg.js'
+import { StatelessServerLeg, spokenIn } from './stateless-server-leg.js'
 
 /** The legs of which one is chosen. */
 export interface ServerLegs {
-  readonly legacy: LegacyServerLeg
-  readonly modern: ModernServerLeg
+  readonly legacy: SessionServerLeg
+  readonly modern: StatelessServerLeg
 }
 
 /** One attempt to open a server. */
@@ -52,9 +52,9 @@ class DetectingServerLeg implements ServerLeg {
 
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
     const attempt = { voice, declared, opening }
-    const { form, evidence = 'refused', shyness } = this.#memory
-    if (form === 'typed') return this.#openTyped(attempt)
-    if (form === 'bare') return this.#shakeHands(attempt, evidence, noAnswer)
+    const { era, evidence = 'refused', shyness } = this.#memory
+    if (era === 'stateless') return this.#openTyped(attempt)
+    if (era === 'session') return this.#shakeHands(attempt, evidence, noAnswer)
     if (shyness === undefined) return this.#detect(attempt)
     return this.#shakeHands(attempt, shyness, () => this.#askAfterAll(voice))
   }
@@ -94,7 +94,7 @@ class DetectingServerLeg implements ServerLeg {
   /**
    * `description` is its answer to `server/discover`, where that has come already.
    *
-   * A server that was spoken to so before is not taken for one with a handshake because it fails: it fails, and is
+   * A server that was spoken to so before is not taken for one with sessions because it fails: it fails, and is
    * asked again by the next connection.
    */
   async #openTyped({ voice, opening }: Attempt, description?: ResponseFrame): Promise<Opened> {
@@ -103,7 +103,7 @@ class DetectingServerLeg implements ServerLeg {
     this.#memory.forgot()
     const opened = modern.opened(description ?? (await modern.discover(voice)), opening)
     if (opened.kind !== 'opened') return opened
-    this.#memory.learned('typed', 'described')
+    this.#memory.learned('stateless', 'described')
     return { ...opened, evidence: 'described' }
   }
 
@@ -118,7 +118,7 @@ class DetectingServerLeg implements ServerLeg {
       return isOurs ? this.#answered(answer, attempt) : opened
     }
     // A late description does not change the era of a connection that is open.
-    if (this.#memory.form === undefined) this.#memory.learned('bare', evidence)
+    if (this.#memory.era === undefined) this.#memory.learned('session', evidence)
     return { ...opened, evidence }
   }
 
@@ -128,7 +128,7 @@ class DetectingServerLeg implements ServerLeg {
     const hear = (answer: ResponseFrame): void => {
       heard = answer
       this.#memory.shyness = undefined
-      if (spokenIn(answer).kind === 'ours') this.#memory.learned('typed', 'described')
+      if (spokenIn(answer).kind === 'ours') this.#memory.learned('stateless', 'described')
     }
     // It may never come.
     late.then(hear, () => undefined)
@@ -155,14 +155,14 @@ export function serverLeg(
 ): ServerLeg {
   switch (protocol) {
     case 'handshake':
-      return new LegacyServerLeg(identity, revision)
+      return new SessionServerLeg(identity, revision)
     case 'stateless':
-      return new ModernServerLeg(identity)
+      return new StatelessServerLeg(identity)
     case 'auto':
       return new DetectingServerLeg(
         {
-          legacy: new LegacyServerLeg(identity),
-          modern: new ModernServerLeg(identity, () => memory.forgot()),
+          legacy: new SessionServerLeg(identity),
+          modern: new StatelessServerLeg(identity, () => memory.forgot()),
         },
         memory,
       )

@@ -21,7 +21,7 @@ const limits = {
   lateCheckMs: 500,
   connectionsMax: 1024,
   /** The most connections of one address that have not shown the token. */
-  strangersMax: 64,
+  unauthenticatedPerNetworkMax: 64,
   /** A new connection counts after this time: a proxy in front opens hundreds together, and their requests are in flight. */
   strangerMs: 1000,
   /**

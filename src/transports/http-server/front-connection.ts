@@ -48,7 +48,7 @@ const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
 
 /** One socket and its requests. */
-export class FrontChannel implements RequestWire, ResponseWire {
+export class FrontConnection implements RequestWire, ResponseWire {
   readonly socket: FrontSocket
   readonly #environment: HttpEnvironment
   readonly #listener: FrontListener

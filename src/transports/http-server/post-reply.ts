@@ -8,7 +8,7 @@
 
 import { buildBatch } from '../../jsonrpc/build.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
-import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
+import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Accepts } from './guard.js'
 import type { BodyReservation, PostedMessage } from './body.js'

@@ -21,8 +21,8 @@ import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Target } from './catalog.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { cutNamed } from '../../mcp/member-edits.js'
-import { handshakeRevisions } from '../../mcp/revisions.js'
-import { itemList } from '../../mcp/lists.js'
+import { sessionRevisions } from '../../mcp/revisions.js'
+import { itemList } from '../../mcp/list-items.js'
 import type { TaskItem } from '../../mcp/tasks.js'
 
 export interface TaskLimits {
@@ -205,7 +205,7 @@ export class ClientTasks implements TaskKeeper {
   }
 
   #whyNot({ config: { name }, keepsTasks }: CallTarget): string {
-    const dates = handshakeRevisions.flatMap(({ tasks, version }) => (tasks ? [version] : []))
+    const dates = sessionRevisions.flatMap(({ tasks, version }) => (tasks ? [version] : []))
     if (!this.#hasTasks) return `tasks need a session of revision ${dates.join(' or ')}`
     return keepsTasks ? `'${name}' does not offer tasks` : `'${name}' is shared by clients that it may ask`
   }
@@ -228,5 +228,5 @@ export function offersTasks({ keepsTasks, view }: CallTarget): boolean {
 
 /** The same by the extension, in which the server decides which call goes on as a task. */
 export function relaysTasks({ view: { facts } }: Described): boolean {
-  return facts?.revision.form === 'typed' && facts.capabilities.extensions.has(TASKS)
+  return facts?.revision.era === 'stateless' && facts.capabilities.extensions.has(TASKS)
 }

@@ -1,4 +1,4 @@
-// A server of the handshake revisions: `initialize` once for the life of its connection.
+// A server of the revisions with sessions: `initialize` once for the life of its connection.
 //
 // MCP 2024-11-05 to 2025-11-25, Lifecycle.
 
@@ -12,7 +12,7 @@ import type { Call, Outcome } from '../call.js'
 import { capabilityEdits, type ClientCapabilities } from '../capabilities.js'
 import { cutNamed } from '../member-edits.js'
 import { inputMembers, requestMetaKeys } from '../meta-keys.js'
-import { handshakeRevision, handshakeRevisions, latestHandshake } from '../revisions.js'
+import { sessionRevision, sessionRevisions, latestSession } from '../revisions.js'
 import {
   type Opened,
   type ServerFacts,
@@ -29,13 +29,13 @@ import {
 const INITIALIZE = 'initialize'
 
 /** Speaks to one server; what it learns is in the `ServerFacts`. */
-export class LegacyServerLeg implements ServerLeg, ServerSpeech {
+export class SessionServerLeg implements ServerLeg, ServerSpeech {
   readonly speech: ServerSpeech = this
   readonly #identity: ServerIdentity
   readonly #offered: string
 
   /** `offered` is the revision that the configuration names, if it names one. */
-  constructor(identity: ServerIdentity, offered: string = latestHandshake.version) {
+  constructor(identity: ServerIdentity, offered: string = latestSession.version) {
     this.#identity = identity
     this.#offered = offered
   }
@@ -61,7 +61,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   }
 
   edits({ context, frame }: Call): readonly Edit[] {
-    return context.revision.form === 'bare' ? NO_EDITS : this.#withoutStateless(frame)
+    return context.revision.era === 'session' ? NO_EDITS : this.#withoutStateless(frame)
   }
 
   params(own: string): string {
@@ -69,10 +69,10 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   }
 
   outcome(_call: Call, frame: ResponseFrame): Outcome {
-    return { kind: 'answered', frame, edits: NO_EDITS, form: 'bare' }
+    return { kind: 'answered', frame, edits: NO_EDITS, era: 'session' }
   }
 
-  /** Removes the members of a stateless request that are only for servers without a handshake. */
+  /** Removes the members of a stateless request that are only for stateless servers. */
   #withoutStateless({ params: { members, meta } }: RequestFrame): readonly Edit[] {
     return bothEdits(cutNamed(meta, requestMetaKeys, 'meta'), cutNamed(members, inputMembers, 'input'))
   }
@@ -103,10 +103,10 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
 
 /** The newest revision that a refusal names, else the client's, else the first one; undefined where it is about something else. */
 function olderVersion(refusal: string, refused: string, client: string | undefined): string | undefined {
-  const named = handshakeRevisions.filter(({ version }) => refusal.includes(version))
+  const named = sessionRevisions.filter(({ version }) => refusal.includes(version))
   if (named.length === 0 && !/protocol.?version/i.test(refusal)) return undefined
-  const [first] = handshakeRevisions
-  const candidates = [first, handshakeRevision(client), ...named].flatMap((each) => each?.version ?? [])
+  const [first] = sessionRevisions
+  const candidates = [first, sessionRevision(client), ...named].flatMap((each) => each?.version ?? [])
   return candidates.findLast((version) => version !== refused)
 }
 
@@ -118,18 +118,18 @@ function openingEdits({ frame }: Call): readonly Edit[] {
 /** The answer as the client gets it: what its revision does not have is not offered. */
 function passedOn(frame: ResponseFrame): Outcome {
   const members = frame.kind === 'error' ? undefined : membersAt(frame.line, frame.result)
-  const hasTasks = handshakeRevision(members?.string('protocolVersion'))?.tasks === true
+  const hasTasks = sessionRevision(members?.string('protocolVersion'))?.tasks === true
   const edits = capabilityEdits(frame.line, members?.span('capabilities'), hasTasks)
-  return { kind: 'answered', frame, edits, form: 'bare' }
+  return { kind: 'answered', frame, edits, era: 'session' }
 }
 
 /** The result of `initialize`. */
 function readHandshake(handshake: Line): Opened {
   const version = membersOf(handshake)?.string('protocolVersion')
-  const revision = handshakeRevision(version)
+  const revision = sessionRevision(version)
   if (revision !== undefined)
     return { kind: 'opened', evidence: 'configured', facts: factsIn(handshake, revision) }
-  const known = handshakeRevisions.map((each) => each.version).join(', ')
+  const known = sessionRevisions.map((each) => each.version).join(', ')
   return {
     kind: 'refused',
     why: `it speaks protocol version '${version ?? ''}'; this proxy speaks ${known}`,

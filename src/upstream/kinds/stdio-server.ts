@@ -8,7 +8,7 @@ import { write } from '../../jsonrpc/text.js'
 import { Redactor } from '../../text/redactor.js'
 import { Server } from '../server/server.js'
 import type { Child, ChildExit } from '../../runtime/runtime.js'
-import { thatServer } from '../contracts/errors.js'
+import { thatServer } from '../contracts/upstream-error.js'
 import type { ProxyContext } from '../server/context.js'
 import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
@@ -19,17 +19,17 @@ import type { RunningProcess, Upstream } from '../contracts/upstream.js'
 export function openStdio(config: StdioServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
   const { name } = config
-  const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, name))
+  const redactor = new Redactor(config.secrets, (added) => around.onSecrets?.(added, name))
   const start = (adopted?: Child): ServerProcess => {
     const walled = confined(config)
     // The variables of the proxy's own replace those of the configuration.
     const marked = { ...walled, env: { ...walled.env, ...marks } }
-    return new ServerProcess(marked, limits, runtime, log, discretion, adopted)
+    return new ServerProcess(marked, limits, runtime, log, redactor, adopted)
   }
   const behaviour = {
     ...config,
-    discretion,
-    namesCalls: false,
+    redactor,
+    questionsNameTheirCall: false,
     installs: isInstaller(config.command, config.args),
     staysForClients: false,
     mirrors: false,

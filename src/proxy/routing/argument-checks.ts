@@ -10,8 +10,12 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import { toolFailure } from '../../mcp/call-failures.js'
 import type { Call } from '../../mcp/call.js'
 import { internalError, invalidArguments, invalidParams } from '../../mcp/error-codes.js'
-import type { ListItem } from '../../mcp/lists.js'
-import { type ArgumentFault, ArgumentValidator, prepareValidators } from '../../mcp/arguments/arguments.js'
+import type { ListItem } from '../../mcp/list-items.js'
+import {
+  type ArgumentFault,
+  ArgumentValidator,
+  prepareValidators,
+} from '../../mcp/arguments/argument-validator.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Target } from './catalog.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'

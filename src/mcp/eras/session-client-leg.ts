@@ -1,4 +1,4 @@
-// A client of the handshake revisions: `initialize` first, then a session.
+// A client of the revisions with sessions: `initialize` first, then a session.
 //
 // MCP 2024-11-05 to 2025-11-25, Lifecycle. A client that never initializes but
 // simply calls is served too, as one that can be asked nothing.
@@ -21,7 +21,7 @@ import {
 } from '../error-codes.js'
 import type { RequestRow } from '../methods.js'
 import { clientNotifications, extensionRow, requests, severity } from '../methods.js'
-import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
+import { assumedRevision, sessionRevision, latestSession } from '../revisions.js'
 import { bareAnswer } from './results.js'
 import {
   type Answer,
@@ -35,7 +35,7 @@ import {
 } from './leg.js'
 
 /** The session state of one client. */
-export class LegacyClientLeg implements ClientLeg {
+export class SessionClientLeg implements ClientLeg {
   readonly #identity: ServerIdentity
   readonly #isTransparent: boolean
   profile: CallContext
@@ -51,7 +51,7 @@ export class LegacyClientLeg implements ClientLeg {
     const { version, principal } = origin
     this.#identity = identity
     this.#isTransparent = isTransparent
-    const revision = handshakeRevision(version) ?? assumedRevision
+    const revision = sessionRevision(version) ?? assumedRevision
     this.profile = { origin, principal, revision, capabilities: noCapabilities }
   }
 
@@ -88,7 +88,7 @@ export class LegacyClientLeg implements ClientLeg {
     const { id } = frame
     switch (outcome.kind) {
       case 'answered':
-        return outcome.form === 'bare'
+        return outcome.era === 'session'
           ? { kind: outcome.frame.kind, message: voice.answerBytes(outcome.frame, outcome.edits, id) }
           : this.#untyped(call, outcome, voice)
       case 'result':
@@ -136,7 +136,7 @@ export class LegacyClientLeg implements ClientLeg {
     }
     this.#initialized = true
     // An unknown version is answered with one we speak, never with an error.
-    const revision = handshakeRevision(version) ?? latestHandshake
+    const revision = sessionRevision(version) ?? latestSession
     this.profile = {
       ...this.profile,
       revision,
@@ -168,11 +168,11 @@ export class LegacyClientLeg implements ClientLeg {
 
   /** The revision that the server has chosen holds for both sides; a client that was refused may begin anew. */
   #passed(outcome: Outcome): void {
-    // A server without a handshake chooses nothing.
+    // A stateless server chooses nothing.
     if (outcome.kind === 'result') return
     const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
     const chosen = frame && membersAt(frame.line, frame.result)?.string('protocolVersion')
-    const revision = handshakeRevision(chosen)
+    const revision = sessionRevision(chosen)
     if (revision === undefined) this.#initialized = false
     else this.profile = { ...this.profile, revision }
   }

@@ -23,10 +23,10 @@ import {
   type TaskItem,
   type TaskState,
 } from '../../mcp/tasks.js'
-import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/errors.js'
+import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/upstream-error.js'
 import type { Deadlines, InflightCall } from './calls.js'
 import type { Peer } from '../../jsonrpc/peer.js'
-import type { ServerConnection } from './connection.js'
+import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
@@ -68,18 +68,18 @@ export class Tasks implements TaskSource {
   answered(flight: InflightCall, outcome: Outcome): Outcome {
     const { call } = flight
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
-    if (call.row.route.to === 'task') this.#onAnswer(call.frame, outcome.frame, outcome.form)
-    const state = call.keeper === undefined ? undefined : createdTask(outcome.frame, outcome.form)
+    if (call.row.route.to === 'task') this.#onAnswer(call.frame, outcome.frame, outcome.era)
+    const state = call.keeper === undefined ? undefined : createdTask(outcome.frame, outcome.era)
     if (state === undefined) return outcome
     const error = this.#begin(flight, state)
     return error === undefined ? { ...outcome, isTask: true } : { kind: 'failed', error }
   }
 
-  #onAnswer({ method, params }: RequestFrame, answer: ResultFrame, form: Revision['form']): void {
+  #onAnswer({ method, params }: RequestFrame, answer: ResultFrame, era: Revision['era']): void {
     const task = this.#find(params.members.string('taskId'))
     if (task === undefined) return
-    const isLast = form === 'bare' ? method === 'tasks/result' : method === 'tasks/cancel'
-    const state = answeredTask(answer, form)
+    const isLast = era === 'session' ? method === 'tasks/result' : method === 'tasks/cancel'
+    const state = answeredTask(answer, era)
     if (isLast) task.resultDelivered()
     else if (state !== undefined) task.reported(state.status, state.ttlMs)
   }

@@ -8,7 +8,7 @@ import {
   subscribed,
   subscriptionEdits,
   type SubscriptionFilter,
-} from '../../mcp/subscriptions.js'
+} from '../../mcp/subscription-edits.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
@@ -25,7 +25,7 @@ import {
   type ListKind,
   type RequestRow,
 } from '../../mcp/methods.js'
-import { latestHandshake } from '../../mcp/revisions.js'
+import { latestSession } from '../../mcp/revisions.js'
 
 /** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
 const ANSWER_WAIT_MS = 1000
@@ -51,7 +51,7 @@ export class Listens {
     this.#runtime = runtime
     this.#changeDelayMs = changeDelayMs
     const ask = (row: RequestRow, frame: RequestFrame, owner: CallOwner): void => {
-      const context = { revision: latestHandshake, capabilities: noCapabilities }
+      const context = { revision: latestSession, capabilities: noCapabilities }
       routes.router.route(new Call(frame, row, client, new CallDeadline(runtime.now()), owner, context))
     }
     this.#resources = new FollowedThings(followableResources, ask, followedMax)

@@ -4,11 +4,11 @@ import { quote } from '../../jsonrpc/text.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import { type Call, type ClientPort, isResult } from '../../mcp/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
-import { asUpstreamError } from '../contracts/errors.js'
-import type { ServerConnection } from './connection.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { asUpstreamError } from '../contracts/upstream-error.js'
+import type { ServerConnection } from './server-connection.js'
+import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
 import { severity } from '../../mcp/methods.js'
-import { isFollowedBy } from '../../mcp/subscriptions.js'
+import { isFollowedBy } from '../../mcp/subscription-edits.js'
 
 /** The subscriptions of one client to one resource that are not answered yet. */
 interface Asking {
@@ -35,13 +35,13 @@ export class Subscriptions {
   /** The most verbose level that any client asked for. */
   sendLevel(connection: ServerConnection): void {
     const { level } = this.#clients
-    if (level !== undefined && !connection.isTyped)
+    if (level !== undefined && !connection.isStateless)
       void this.#request(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
   /** Resources of a subscription that is still in flight are left to that call. */
   resubscribe(connection: ServerConnection): void {
-    if (connection.isTyped) return
+    if (connection.isStateless) return
     const granted = [...this.#clients.resources.names].filter((uri) => !this.#isOnlyAsked(uri))
     void inTurns(granted, async (uri) => {
       if (this.#clients.resources.has(uri)) await this.#subscribe(connection, uri)
@@ -150,13 +150,13 @@ export class Subscriptions {
   }
 
   async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
-    if (connection.isTyped) return connection.listening?.renew()
+    if (connection.isStateless) return connection.listening?.renew()
     return this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
   unsubscribe(connection: ServerConnection | undefined, uris: readonly string[]): void {
     if (connection === undefined || uris.length === 0) return
-    if (connection.isTyped) return connection.listening?.renew()
+    if (connection.isStateless) return connection.listening?.renew()
     void inTurns(uris, async (uri) => {
       if (this.#clients.resources.has(uri)) return
       await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
@@ -191,7 +191,7 @@ async function inTurns(uris: readonly string[], tell: (uri: string) => Promise<v
 /** Clients, the log levels they asked for, and the resources they follow. */
 export class LaneClients {
   /** By their serials. */
-  readonly #clients = new BriefMap<number, ClientPort>()
+  readonly #clients = new ChurnMap<number, ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
   /** Of resources, by their URIs. */
   readonly resources: Followers = new Followers()

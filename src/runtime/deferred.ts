@@ -1,27 +1,27 @@
 // Values that are made only when they are needed: a promise, and a value that takes a while to make.
 
-/** A promise that is made only for who asks for it. */
-export class LazyPromise<T> {
-  #come: { readonly value: T } | undefined
+/** A promise that another part resolves; it is made when it is first asked for. */
+export class Deferred<T> {
+  #resolved: { readonly value: T } | undefined
   #promise: Promise<T> | undefined
-  #resolve: (value: T) => void = () => {}
+  #settle: (value: T) => void = () => {}
 
-  /** Resolves when it has come. */
+  /** Resolves with the value. */
   get promise(): Promise<T> {
     this.#promise ??=
-      this.#come === undefined
+      this.#resolved === undefined
         ? new Promise((resolve) => {
-            this.#resolve = resolve
+            this.#settle = resolve
           })
-        : Promise.resolve(this.#come.value)
+        : Promise.resolve(this.#resolved.value)
     return this.#promise
   }
 
-  /** It comes now; the first time counts. */
-  come(value: T): void {
-    if (this.#come !== undefined) return
-    this.#come = { value }
-    this.#resolve(value)
+  /** The first call counts. */
+  resolve(value: T): void {
+    if (this.#resolved !== undefined) return
+    this.#resolved = { value }
+    this.#settle(value)
   }
 }
 
