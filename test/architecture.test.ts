@@ -93,6 +93,58 @@ interface Row {
   readonly types: string
 }
 
+/**
+ * The lines of each room, as they are. A commit may lower a number; one that raises it says in its message for which
+ * feature.
+ */
+const linesMax = table(`
+  jsonrpc                | 3116
+  folder                 | 5
+  version                | 2
+  text                   | 671
+  runtime                | 1003
+  mcp                    | 6167
+  transports             | 1641
+  transports/http-client | 3443
+  transports/http-server | 4301
+  upstream/contracts     | 771
+  upstream/process       | 1459
+  upstream/auth          | 432
+  login                  | 2651
+  upstream/server        | 6278
+  upstream/http          | 286
+  kept                   | 524
+  upstream/kinds         | 774
+  limits                 | 179
+  real-runtime           | 63
+  config                 | 5584
+  lock                   | 823
+  log                    | 627
+  record                 | 362
+  events                 | 249
+  audit                  | 238
+  proxy/routing          | 2437
+  proxy/input            | 1000
+  proxy/clients          | 2444
+  secrets                | 412
+  policy                 | 571
+  proxy                  | 1538
+  front-auth             | 1225
+  gateway                | 1458
+  metrics                | 1114
+  index                  | 50
+  replay                 | 2523
+  inspector              | 1964
+  ui                     | 1843
+  ask                    | 449
+  cli                    | 6678
+  cli/clients            | 1998
+  servers                | 346
+  sandbox                | 7423
+  sandbox/egress         | 851
+  sandbox/guest          | 513
+`)
+
 function table(text: string): ReadonlyMap<string, Row> {
   const rows = text.trim().split('\n')
   return new Map(
@@ -116,6 +168,16 @@ function isListed(room: string, list: string): boolean {
 function packageOf(specifier: string): string {
   return specifier.split('/')[0] ?? specifier
 }
+
+describe('a room', () => {
+  test('has no more lines than its row says', () => {
+    const lines = new Map<string, number>()
+    for (const { path, text } of sources)
+      lines.set(roomOf(path), (lines.get(roomOf(path)) ?? 0) + text.split('\n').length - 1)
+    const longer = [...lines].filter(([room, count]) => count > Number(linesMax.get(room)?.values ?? 0))
+    assert.deepEqual(longer, [], 'lower the number of a room that shrinks; a room that grows needs a feature')
+  })
+})
 
 describe('imports', () => {
   test('go from each room to the rooms below it', () => {
@@ -226,8 +288,8 @@ const confined: readonly Confined[] = [
     places: ['src/mcp/revisions.ts', 'src/servers/'],
   },
   {
-    what: 'the words legacy and modern stand in the legs, and where one is chosen',
-    pattern: /legacy|modern/i,
+    what: 'the legs of an era stand in one room, and where one is chosen',
+    pattern: /\b(?:Session|Stateless)(?:Client|Server)Leg\b/,
     places: ['src/mcp/eras/', 'src/proxy/'],
   },
   {
