@@ -205,6 +205,7 @@ describe('tables in the documents', () => {
       'docs/sandboxed-servers.md',
       'docs/front-login.md',
       'docs/lock.md',
+      'docs/login.md',
     ]
     const told = pages.map(read).join('')
     assert.deepEqual(
