@@ -133,7 +133,7 @@ const linesMax = table(`
   gateway                | 1458
   metrics                | 1114
   index                  | 50
-  replay                 | 2523
+  replay                 | 2413
   inspector              | 1964
   ui                     | 1843
   ask                    | 449

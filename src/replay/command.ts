@@ -12,10 +12,10 @@ import { say } from '../cli/say.js'
 import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
+import { startsOf } from './launch.js'
 import { type ReplayRequest, Replayer } from './replayer.js'
 import { type ReplayedFile, hasFailed, report, summary, updateFiles } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
-import { startsOf } from './trust.js'
 
 /** The destination of the report. */
 export interface Output {
@@ -118,12 +118,9 @@ async function runReplay(request: ReplayRequest): Promise<number> {
 export async function replay(request: ReplayRequest, replayer: Replayer, output: Output): Promise<number> {
   const problems: string[] = []
   const transcripts: Transcript[] = []
-  const named: Transcript[] = []
   for (const file of [...(request.portable ? portableFiles() : []), ...request.files]) {
     try {
-      const read = await readTranscripts(file)
-      transcripts.push(...read)
-      if (request.files.includes(file)) named.push(...read)
+      transcripts.push(...(await readTranscripts(file)))
     } catch (error) {
       if (!(error instanceof TranscriptError)) throw error
       problems.push(error.message)
@@ -135,6 +132,7 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
     await output.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
+  const named = transcripts.filter(({ file }) => request.files.includes(file))
   if (!request.trust && !(await isAllowed(startsOf(named, request), output))) return usageMistake
   const results = await replayAll(transcripts, request.verbose, replayer, output)
   await output.print(summary(results))

@@ -5,9 +5,8 @@
 // `bytes` is that and then every byte, but for the places that may vary.
 
 import type { Span } from '../jsonrpc/scan.js'
-import { type ArrayNode, type JsonNode, type ObjectNode, idOf, kindOf, pathAt } from './json-tree.js'
-import { type Hole, type Pattern, REST, misfit } from './pattern.js'
-import { memberPath } from '../text/member-path.js'
+import { type ArrayNode, type JsonNode, idOf, kindOf, partsOf, pathAt } from './json-tree.js'
+import { type Hole, type Pattern, REST_PATH, misfit } from './pattern.js'
 
 export type Mode = 'bytes' | 'json'
 
@@ -77,18 +76,11 @@ class Comparison {
     const { tree } = this.#pattern
     const came = this.#received.tree
     const difference =
-      tree.kind === 'array' && came.kind === 'array' ? this.#batch(tree, came) : this.#whole(tree, came)
+      tree.kind === 'array' && came.kind === 'array'
+        ? this.#batch(tree, came)
+        : (this.#node(tree, came, '$') ?? this.#bytes(wholeOf(this.#pattern), wholeOf(this.#received)))
     if (difference !== undefined) return { kind: 'different', difference }
     return { kind: 'equal', bound: this.#bound, times: this.#times }
-  }
-
-  /** The first member that differs, and the first byte. */
-  #whole(tree: JsonNode, came: JsonNode): Difference | undefined {
-    const member = this.#node(tree, came, '$')
-    const whole = { start: 0, end: this.#pattern.bytes.length }
-    const byte = this.#bytes(whole, { start: 0, end: this.#received.bytes.length })
-    if (member === undefined || byte === undefined || byte.offset >= member.offset) return member ?? byte
-    return { ...byte, path: member.path, problem: member.problem }
   }
 
   /** The answers of a batch come in any order (JSON-RPC 2.0, section 6). */
@@ -98,7 +90,7 @@ class Comparison {
       const at = left.findIndex((candidate) => idOf(candidate) === idOf(item))
       return left.splice(at === -1 ? 0 : at, 1)[0]
     })
-    if (left.length > 0 || ordered.includes(undefined)) return this.#items(expected, came, '$')
+    if (left.length > 0 || ordered.includes(undefined)) return this.#parts(expected, came, '$')
     for (const [at, item] of expected.items.entries()) {
       const answer = ordered[at]
       if (answer === undefined) continue
@@ -111,70 +103,50 @@ class Comparison {
   #node(expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
     const hole = this.#pattern.holes.get(expected.start)
     if (hole !== undefined) return this.#hole(hole, expected, came, path)
-    if (expected.kind === 'object' && came.kind === 'object') return this.#members(expected, came, path)
-    if (expected.kind === 'array' && came.kind === 'array') return this.#items(expected, came, path)
+    const isCompound = expected.kind === 'object' || expected.kind === 'array'
+    if (isCompound && came.kind === expected.kind) return this.#parts(expected, came, path)
     if (expected.kind === 'string' && came.kind === 'string') {
       if (expected.text === came.text) return undefined
       const times = this.#pattern.timesVary ? differingTimes(expected.text, came.text) : 0
       if (times > 0) return this.#accept(expected, came, times)
-    } else if (this.#expectedText(expected) === this.#cameText(came)) return undefined
-    return this.#differs(
-      expected,
-      came,
-      path,
-      `is ${came.kind === expected.kind ? 'another value' : kindOf(came)}`,
-    )
+    } else if (textAt(this.#pattern, expected) === textAt(this.#received, came)) return undefined
+    return this.#differs(expected, came, path)
   }
 
-  #members(expected: ObjectNode, came: ObjectNode, path: string): Difference | undefined {
-    const left = [...came.members]
-    for (const { name, value } of expected.members) {
-      if (name === REST && this.#pattern.open.has(expected.start)) continue
-      const at = left.findIndex((member) => member.name === name)
-      const [member] = at === -1 ? [] : left.splice(at, 1)
-      if (member === undefined) {
-        const offset = came.end - 1
-        return { path: memberPath(path, name), problem: 'is missing', offset, expectedOffset: value.start }
-      }
-      const found = this.#node(value, member.value, memberPath(path, name))
-      if (found !== undefined) return found
-    }
-    const [extra] = this.#pattern.open.has(expected.start) ? [] : left
-    if (extra === undefined) return undefined
-    const where = { offset: extra.keyStart, expectedOffset: expected.end - 1 }
-    return { path: memberPath(path, extra.name), problem: 'is not expected', ...where }
-  }
-
-  #items(expected: ArrayNode, came: ArrayNode, path: string): Difference | undefined {
-    for (const [at, item] of expected.items.entries()) {
-      const other = came.items[at]
-      const here = `${path}[${at}]`
+  /** The members of an object, in any order, or the items of an array. */
+  #parts(expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
+    const left = partsOf(came)
+    const isOpen = this.#pattern.open.has(expected.start)
+    for (const part of partsOf(expected)) {
+      if (isOpen && part.path === REST_PATH) continue
+      const here = `${path}${part.path}`
+      const at = left.findIndex((other) => other.path === part.path)
+      const [other] = at === -1 ? [] : left.splice(at, 1)
       if (other === undefined) {
-        return { path: here, problem: 'is missing', offset: came.end - 1, expectedOffset: item.start }
+        const offset = came.end - 1
+        return { path: here, problem: 'is missing', offset, expectedOffset: part.value.start }
       }
-      const found = this.#node(item, other, here)
+      const found = this.#node(part.value, other.value, here)
       if (found !== undefined) return found
     }
-    const extra = came.items[expected.items.length]
+    const [extra] = isOpen ? [] : left
     if (extra === undefined) return undefined
     const where = { offset: extra.start, expectedOffset: expected.end - 1 }
-    return { path: `${path}[${expected.items.length}]`, problem: 'is not expected', ...where }
+    return { path: `${path}${extra.path}`, problem: 'is not expected', ...where }
   }
 
   #hole(hole: Hole, expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
-    const raw = this.#cameText(came)
-    const refused = this.#refusal(hole, expected, came, raw)
-    if (refused !== undefined) {
-      return { path, problem: refused, offset: came.start, expectedOffset: expected.start }
-    }
+    const raw = textAt(this.#received, came)
+    const problem = this.#refusal(hole, expected, came, raw)
+    if (problem !== undefined) return { path, problem, offset: came.start, expectedOffset: expected.start }
     if (hole.kind === 'bind') this.#bound.set(hole.name, raw)
     return this.#accept(expected, came, 0)
   }
 
-  /** Why the value may not stand there. */
+  /** Why the value may not be at this place. */
   #refusal(hole: Hole, expected: JsonNode, came: JsonNode, raw: string): string | undefined {
     if (hole.kind !== 'same') return misfit(hole, came)
-    const value = this.#bound.get(hole.name) ?? this.#values.get(hole.name) ?? this.#expectedText(expected)
+    const value = this.#bound.get(hole.name) ?? this.#values.get(hole.name) ?? textAt(this.#pattern, expected)
     return raw === value ? undefined : `is not ${value}, which came before`
   }
 
@@ -183,18 +155,24 @@ class Comparison {
     this.#times += times
   }
 
-  #differs(expected: Span, came: Span, path: string, problem: string): Difference {
+  #differs(expected: JsonNode, came: JsonNode, path: string): Difference {
     const a = this.#pattern.bytes.subarray(expected.start, expected.end)
     const b = this.#received.bytes.subarray(came.start, came.end)
     const same = commonLength(a, b)
+    const problem = `is ${came.kind === expected.kind ? 'another value' : kindOf(came)}`
     return { path, problem, offset: came.start + same, expectedOffset: expected.start + same }
   }
 
   /** The first byte of a span that differs although its values are equal; what was accepted may differ. */
   #bytes(expected: Span, came: Span): Difference | undefined {
     if (this.#mode === 'json' || this.#pattern.open.size > 0) return undefined
-    const accepted = this.#accepted.filter((place) => isWithin(place.expected, expected))
-    const end = { expected: endOf(expected), received: endOf(came) }
+    const accepted = this.#accepted.filter(
+      (place) => expected.start <= place.expected.start && place.expected.end <= expected.end,
+    )
+    const end = {
+      expected: { start: expected.end, end: expected.end },
+      received: { start: came.end, end: came.end },
+    }
     let [at, offset] = [expected.start, came.start]
     for (const place of [...accepted, end]) {
       const wanted = this.#pattern.bytes.subarray(at, place.expected.start)
@@ -209,22 +187,15 @@ class Comparison {
     }
     return undefined
   }
-
-  #expectedText(node: Span): string {
-    return this.#pattern.bytes.toString('utf8', node.start, node.end)
-  }
-
-  #cameText(node: Span): string {
-    return this.#received.bytes.toString('utf8', node.start, node.end)
-  }
 }
 
-function endOf({ end }: Span): Span {
-  return { start: end, end }
+/** The text of a value as it is written. */
+function textAt({ bytes }: { readonly bytes: Buffer }, { start, end }: Span): string {
+  return bytes.toString('utf8', start, end)
 }
 
-function isWithin(inner: Span, outer: Span): boolean {
-  return outer.start <= inner.start && inner.end <= outer.end
+function wholeOf({ bytes }: { readonly bytes: Buffer }): Span {
+  return { start: 0, end: bytes.length }
 }
 
 function commonLength(left: Uint8Array, right: Uint8Array): number {

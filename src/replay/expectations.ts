@@ -44,64 +44,57 @@ export class Expectations {
     return this.#pending.find((pending) => pending.at < at && !pending.step.optional)?.step
   }
 
-  /** Finds out what a frame is, and expects it no more. */
+  /** Finds out which expected frame a frame is; that one is expected no more. */
   take(bytes: Buffer, values: Values): ReceivedEvent {
     const came = { bytes, tree: jsonTreeOf(bytes) }
     const address = addressOf(came.tree)
     if (address.kind === 'message') return this.#message(came, address.key, values)
-    const pending = this.#claim(address)
-    return pending === undefined
-      ? { kind: 'unexpected', bytes: came.bytes }
-      : eventOf(pending, came, values, false)
+    const pending = this.#first(address)
+    this.#remove(pending)
+    return pending === undefined ? { kind: 'unexpected', bytes } : eventOf(pending, came, values, false)
   }
 
-  /** The answer to this id will not come: what was expected, and is no more. */
+  /** The expected answer to this id, which will not come and is expected no more. */
   drop(id: string): Expected | undefined {
-    return this.#claim({ kind: 'answer', key: id })?.step
+    const pending = this.#first({ kind: 'answer', key: id })
+    this.#remove(pending)
+    return pending?.step
   }
 
-  /** The first frame with this address, which is expected no more. */
-  #claim({ kind, key }: Address): Pending | undefined {
-    const pending = this.#pending.find(({ address }) => address.kind === kind && address.key === key)
+  #first({ kind, key }: Address): Pending | undefined {
+    return this.#pending.find(({ address }) => address.kind === kind && address.key === key)
+  }
+
+  #remove(pending: Pending | undefined): void {
     this.#pending = this.#pending.filter((other) => other !== pending)
-    return pending
   }
 
   #message(came: Came, method: string, values: Values): ReceivedEvent {
     const waiting = this.#pending.filter(({ address }) => address.kind === 'message')
-    let alike: Pending | undefined
-    let blocking: Pending | undefined
-    for (const pending of waiting) {
-      const isAlike = pending.address.key === method
-      if (this.#recorded && !isAlike) continue
-      const early = pending !== waiting[0]
-      const event = eventOf(pending, came, values, early && this.#recorded)
-      if (event.kind === 'equal') return this.#taken(pending, event)
-      if (isAlike) alike ??= pending
-      if (pending.step.optional || pending.step.unordered) continue
-      blocking = pending
-      break
+    const inTurn = this.#recorded ? waiting.filter(({ address }) => address.key === method) : waiting
+    // The first message that must come, and has its place, is the last one that this message can be.
+    const last = inTurn.findIndex(({ step }) => !step.optional && !step.unordered)
+    const possible = last === -1 ? inTurn : inTurn.slice(0, last + 1)
+    for (const pending of possible) {
+      const event = eventOf(pending, came, values, this.#recorded && pending !== waiting[0])
+      if (event.kind !== 'equal') continue
+      this.#remove(pending)
+      if (!this.#recorded && !pending.step.unordered) this.#passOver(pending.at)
+      return event
     }
-    const meant = alike ?? blocking
-    if (meant === undefined) return { kind: 'unexpected', bytes: came.bytes }
-    this.#pending = this.#pending.filter((other) => other !== meant)
-    return eventOf(meant, came, values, false)
+    const meant = possible.find(({ address }) => address.key === method) ?? inTurn[last]
+    this.#remove(meant)
+    return meant === undefined
+      ? { kind: 'unexpected', bytes: came.bytes }
+      : eventOf(meant, came, values, false)
   }
 
-  /** Optional messages that were passed over did not come. */
-  #taken(pending: Pending, event: ReceivedEvent): ReceivedEvent {
-    const { step, at } = pending
-    const isFree = this.#recorded || step.unordered
-    this.#pending = this.#pending.filter((other) => {
-      const passedOver =
-        !isFree &&
-        other.address.kind === 'message' &&
-        other.step.optional &&
-        !other.step.unordered &&
-        other.at < at
-      return other !== pending && !passedOver
-    })
-    return event
+  /** Optional messages that have a place before `at` did not come. */
+  #passOver(at: number): void {
+    this.#pending = this.#pending.filter(
+      ({ step, address, at: place }) =>
+        place > at || address.kind !== 'message' || !step.optional || step.unordered,
+    )
   }
 }
 

@@ -82,10 +82,12 @@ function memberNodes(bytes: Buffer, span: Span): MemberNode[] {
   }))
 }
 
-/** The first member of that name, when the node is an object that has it. */
-export function child(node: JsonNode | undefined, name: string): JsonNode | undefined {
-  if (node?.kind !== 'object') return undefined
-  return node.members.find((member) => member.name === name)?.value
+/** The value behind these names of members, each the first of its name. */
+export function child(node: JsonNode | undefined, ...names: readonly string[]): JsonNode | undefined {
+  let value = node
+  for (const name of names)
+    value = value?.kind === 'object' ? value.members.find((each) => each.name === name)?.value : undefined
+  return value
 }
 
 /** The node's text, when it is a string. */
@@ -93,16 +95,28 @@ export function textOf(node: JsonNode | undefined): string | undefined {
   return node?.kind === 'string' ? node.text : undefined
 }
 
+/** A value in an object or an array: its path from there, and the first byte of its member or item. */
+export interface Part {
+  readonly path: string
+  readonly start: number
+  readonly value: JsonNode
+}
+
+export function partsOf(node: JsonNode | undefined): Part[] {
+  if (node?.kind === 'array')
+    return node.items.map((value, at) => ({ path: `[${at}]`, start: value.start, value }))
+  if (node?.kind !== 'object') return []
+  return node.members.map(({ name, keyStart, value }) => ({
+    path: memberPath('$', name).slice(1),
+    start: keyStart,
+    value,
+  }))
+}
+
 /** The path of the innermost value that holds the byte at `offset`. */
 export function pathAt(node: JsonNode, offset: number, path = '$'): string {
-  if (node.kind === 'array') {
-    const at = node.items.findIndex(({ start, end }) => start <= offset && offset < end)
-    const item = node.items[at]
-    return item === undefined ? path : pathAt(item, offset, `${path}[${at}]`)
-  }
-  if (node.kind !== 'object') return path
-  const member = node.members.find(({ keyStart, value }) => keyStart <= offset && offset < value.end)
-  return member === undefined ? path : pathAt(member.value, offset, memberPath(path, member.name))
+  const part = partsOf(node).find(({ start, value }) => start <= offset && offset < value.end)
+  return part === undefined ? path : pathAt(part.value, offset, `${path}${part.path}`)
 }
 
 /** By what an expected frame and a received one find each other. */

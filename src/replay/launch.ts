@@ -2,13 +2,14 @@
 // program.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { programFolder } from '../folder.js'
-import { createServer } from 'node:net'
 import type { SpawnSpec } from '../runtime/runtime.js'
-import type { Carrier, Transcript } from './transcript.js'
+import { escapeText, inShell } from '../text/escape.js'
+import type { Carrier, Header, Transcript } from './transcript.js'
 
 /** How this program is started again. */
 export interface OwnProgram {
@@ -17,20 +18,16 @@ export interface OwnProgram {
 }
 
 /** The choices of the command line, and the program itself. */
-export interface LaunchOptions extends OwnProgram {
+interface LaunchOptions extends OwnProgram {
   /** Empty leaves the choice to the transcript. */
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The port of what was started beside it, which `$beside` stands for. */
-  readonly beside?: number | undefined
 }
 
-export interface PreparedLaunch {
+export interface Launch {
   readonly spec: SpawnSpec
   /** Of a server that listens. */
   readonly url: URL | undefined
-  /** Removes what was written for it. */
-  dispose(): Promise<void>
 }
 
 /** A replay does not read the lists that an earlier run has kept, and leaves the port of metrics to the proxy that runs. */
@@ -38,140 +35,161 @@ const ofReplays = ['--no-kept-lists', '--no-metrics']
 
 type Expand = (text: string) => string
 
-/** For a server on stdin and stdout, or on a port that is free now, which has a `url`. */
-export async function prepareLaunch(
-  { header, file }: Pick<Transcript, 'header' | 'file'>,
-  carrier: Carrier,
-  { command, self, cwd, beside, ...options }: LaunchOptions,
-): Promise<PreparedLaunch> {
-  const port = carrier === 'http' ? await freePort() : undefined
-  const expand = expander(file, { port, beside })
-  const { args, path } = argumentsFor(carrier, header.args)
-  const url = port === undefined ? undefined : new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
-  const more = Array.from(header.env, ([name, value]): [string, string] => [name, expand(value)])
-  const env = environment(options.env, more)
-  const given = command.length > 0 ? command : header.command
-  if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), url, dispose: nothing }
-  const own = [...self, ...args.map(expand), ...ofReplays.filter((each) => !args.includes(each))]
-  if (header.config === undefined) return { spec: specOf(own, env, cwd), url, dispose: nothing }
-  const { path: config, dispose } = writtenConfig(expandedConfig(header.config, expand))
-  return { spec: specOf([...own, '--config', config], env, cwd), url, dispose }
-}
-
-/** For the service that a transcript needs beside the server; on a port that is free now. */
-export async function prepareBeside(
-  { file }: Transcript,
-  command: readonly string[],
-  { env, cwd }: LaunchOptions,
-): Promise<PreparedLaunch> {
-  const beside = await freePort()
-  const spec = specOf(command.map(expander(file, { beside })), environment(env), cwd)
-  return { spec, url: new URL(`http://127.0.0.1:${beside}/`), dispose: nothing }
-}
-
-/** The configuration may hold secrets, so a signal that ends the replay must not leave it behind. */
-function writtenConfig(text: string): { readonly path: string; readonly dispose: () => Promise<void> } {
-  const folder = mkdtempSync(join(tmpdir(), 'mcps-replay-'))
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
-  const path = join(folder, 'config.json')
-  writeFileSync(path, text, { mode: 0o600 })
-  const dispose = async (): Promise<void> => {
-    process.off('exit', remove)
-    remove()
+/** Makes command lines, and owns the folder of the configurations that they name. */
+export class Launcher {
+  readonly #options: LaunchOptions
+  #folder: string | undefined
+  #files = 0
+  readonly #remove = (): void => {
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true })
   }
-  return { path, dispose }
-}
 
-/** Removes nothing, because nothing was written. */
-async function nothing(): Promise<void> {}
+  constructor(options: LaunchOptions) {
+    this.#options = options
+  }
 
-function expandedConfig(config: string, expand: Expand): string {
-  const value: unknown = JSON.parse(config, (_key, each: unknown) =>
-    typeof each === 'string' ? expand(each) : each,
-  )
-  return JSON.stringify(value)
+  /**
+   * The launch of a server on stdin and stdout, or on a port that is free now.
+   *
+   * `servicePort` is the port of the service that was started for the transcript.
+   */
+  async server(
+    { header, file }: Pick<Transcript, 'header' | 'file'>,
+    carrier: Carrier,
+    servicePort: string | undefined,
+  ): Promise<Launch> {
+    const { command, self } = this.#options
+    const port = carrier === 'http' ? await freePort() : undefined
+    const expand = expander(file, { port, servicePort })
+    const { args, path } = argumentsFor(carrier, header.args)
+    const url =
+      port === undefined ? undefined : new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
+    const env = Array.from(header.env, ([name, value]): [string, string] => [name, expand(value)])
+    const given = command.length > 0 ? command : header.command
+    if (given !== undefined) return { spec: this.#spec(given.map(expand), env), url }
+    const own = [...self, ...args.map(expand), ...ofReplays.filter((each) => !args.includes(each))]
+    const config = header.config === undefined ? [] : ['--config', this.#configFile(header.config, expand)]
+    return { spec: this.#spec([...own, ...config], env), url }
+  }
+
+  /** The launch of the service that a transcript needs, on a port that is free now. */
+  async service({ file }: Transcript, command: readonly string[]): Promise<Launch> {
+    const servicePort = await freePort()
+    const spec = this.#spec(command.map(expander(file, { servicePort })))
+    return { spec, url: new URL(`http://127.0.0.1:${servicePort}/`) }
+  }
+
+  /** Removes the configurations. */
+  close(): void {
+    process.off('exit', this.#remove)
+    this.#remove()
+    this.#folder = undefined
+  }
+
+  #spec([command = '', ...args]: readonly string[], more: Iterable<[string, string]> = []): SpawnSpec {
+    const { env, cwd } = this.#options
+    const own = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+    return { command, args, env: Object.fromEntries([...own, ...more]), cwd }
+  }
+
+  /** The configuration may hold secrets, so a signal that ends the replay must not leave it behind. */
+  #configFile(config: string, expand: Expand): string {
+    if (this.#folder === undefined) {
+      this.#folder = mkdtempSync(join(tmpdir(), 'mcps-replay-'))
+      process.once('exit', this.#remove)
+    }
+    const value: unknown = JSON.parse(config, (_key, each: unknown) =>
+      typeof each === 'string' ? expand(each) : each,
+    )
+    const path = join(this.#folder, `config-${(this.#files += 1)}.json`)
+    writeFileSync(path, JSON.stringify(value), { mode: 0o600 })
+    return path
+  }
 }
 
 /** `$node`, `$here` (the transcript's folder), `$dist` (the compiled program's) and ports, so that a fixture runs anywhere. */
-function expander(
-  file: string,
-  ports: { readonly port?: number | undefined; readonly beside?: number | undefined },
-): Expand {
-  const values = new Map([
-    ['$node', process.execPath],
-    ['$here', dirname(resolve(file))],
-    ['$dist', programFolder],
-  ])
-  for (const [name, port] of Object.entries(ports))
-    if (port !== undefined) values.set(`$${name}`, String(port))
-  return (text) => text.replace(/\$(?:node|here|dist|port|beside)\b/g, (name) => values.get(name) ?? name)
+function expander(file: string, ports: Readonly<Record<string, string | undefined>>): Expand {
+  const values: Readonly<Record<string, string | undefined>> = {
+    node: process.execPath,
+    here: dirname(resolve(file)),
+    dist: programFolder,
+    ...ports,
+  }
+  return (text) =>
+    text.replace(/\$(node|here|dist|port|servicePort)\b/g, (whole, name: string) => values[name] ?? whole)
 }
 
-function environment(own: LaunchOptions['env'], more: Iterable<[string, string]> = []): SpawnSpec['env'] {
-  const set = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
-  return Object.fromEntries([...set, ...more])
-}
+// The arguments of a recording name its file, its page and its port. A replay records nothing, shows no page, and
+// listens on a port that is free.
 
-function specOf([command = '', ...args]: readonly string[], env: SpawnSpec['env'], cwd: string): SpawnSpec {
-  return { command, args, env, cwd }
-}
+const recordingOptions = /^--(?:record|ui)(?:=|$)/
+const listenerOptions = /^(?:--(?:port|host|schema|allow-unauthenticated|stdio)|-p)(?:=|$)/
 
-// The arguments of a recording say how it was made: to which file, and on which port. A
-// replay must not write over the one, and another process may have the other.
-
-/** A replay of what was recorded does not record over it. */
-const records = ['--record']
-const places = ['--record', '--port', '-p', '--host', '--schema', '--allow-unauthenticated']
-
-const switches: readonly string[] = ['--allow-unauthenticated']
-
-/** A replay is not looked at; the port of the page may be left out. */
-function withoutPage(args: readonly string[]): string[] {
-  return args.filter(
-    (arg, at) => !/^--ui(?:=|$)/.test(arg) && !(args[at - 1] === '--ui' && /^\d+$/.test(arg)),
-  )
-}
+/** A value follows each of these options. */
+const optionsWithValue = /^(?:--(?:record|port|host|schema)|-p)$/
 
 /** `path` is the path of the schema; `$port` stands for the port. */
 function argumentsFor(
   carrier: Carrier,
   args: readonly string[] = carrier === 'http' ? [] : ['--stdio'],
 ): { readonly args: readonly string[]; readonly path: string } {
-  if (carrier === 'stdio') return { args: without(withoutPage(args), records), path: '' }
-  const schema = valueOf(args, '--schema')
-  const rest = without(withoutPage(args), places).filter(
-    (arg, at) => arg !== '--stdio' && !(at === 0 && arg === 'stdio'),
-  )
-  const path = schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`
-  return { args: [...rest, '--port', '$port'], path }
-}
-
-function without(args: readonly string[], names: readonly string[]): string[] {
-  const takes = (arg: string | undefined): boolean =>
-    arg !== undefined && names.includes(arg) && !switches.includes(arg)
-  return args.filter((arg, at) => {
-    const [name = ''] = arg.split('=', 1)
-    return !names.includes(name) && !takes(args[at - 1])
+  const isHttp = carrier === 'http'
+  const isDropped = (arg = ''): boolean => recordingOptions.test(arg) || (isHttp && listenerOptions.test(arg))
+  const kept = args.filter((arg, at) => {
+    const before = args[at - 1] ?? ''
+    const isValue =
+      isDropped(before) && (optionsWithValue.test(before) || (before === '--ui' && /^\d+$/.test(arg)))
+    return !isDropped(arg) && !isValue && !(isHttp && at === 0 && arg === 'stdio')
   })
-}
-
-function valueOf(args: readonly string[], name: string): string | undefined {
-  const joined = args.find((arg) => arg.startsWith(`${name}=`))
-  if (joined !== undefined) return joined.slice(name.length + 1)
-  const at = args.indexOf(name)
-  return at < 0 ? undefined : args[at + 1]
+  if (!isHttp) return { args: kept, path: '' }
+  const [, schema] = /(?:^|\n)--schema[=\n]([^\n]*)/.exec(args.join('\n')) ?? []
+  const path = schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`
+  return { args: [...kept, '--port', '$port'], path }
 }
 
 /** A port that is free now. */
-function freePort(): Promise<number> {
+function freePort(): Promise<string> {
   const server = createServer()
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
       const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => resolve(port))
+      server.close(() => resolve(String(port)))
     })
   })
+}
+
+/**
+ * The command lines that a replay takes from transcripts, each in full, for a question: a transcript may come from a
+ * stranger. The list is empty when the command line of the replay names the server, and the transcript adds no variable.
+ */
+export function startsOf(
+  transcripts: readonly Transcript[],
+  { command, url }: { readonly command: readonly string[]; readonly url: string | undefined },
+): string[] {
+  if (url !== undefined) return []
+  const headers = new Map(transcripts.map(({ header, file }) => [header, file]))
+  return [...headers].flatMap(([header, file]) => {
+    const lines = command.length > 0 ? givenLines(header, command) : ownLines(header)
+    return lines.map((line) => escapeText(`${file}: ${line}`))
+  })
+}
+
+/** A variable such as NODE_OPTIONS makes another program of the command that the user gave. */
+function givenLines({ env }: Header, command: readonly string[]): string[] {
+  return env.size === 0 ? [] : [shellLine(env, command)]
+}
+
+function ownLines({ command, args = [], config, service, env }: Header): string[] {
+  const started = shellLine(env, command ?? ['mcps-proxy', ...args])
+  return [
+    ...(service === undefined ? [] : [shellLine(new Map(), service)]),
+    config === undefined || command !== undefined ? started : `${started}, with the configuration ${config}`,
+  ]
+}
+
+function shellLine(env: Header['env'], command: readonly string[]): string {
+  const variables = Array.from(env, ([name, value]) => `${name}=${inShell(value)}`)
+  return [...variables, ...command.map(inShell)].join(' ')
 }

@@ -4,16 +4,16 @@
 // protocol, so that nothing in it is ever taken for a placeholder by accident.
 
 import { toLine } from '../jsonrpc/line.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { splice } from '../jsonrpc/splice.js'
 import { RELATED_TASK } from '../mcp/meta-keys.js'
 import { errorText } from '../text/error-text.js'
-import { type JsonNode, child, kindOf, readTree, textOf } from './json-tree.js'
+import { type JsonNode, child, kindOf, partsOf, readTree, textOf } from './json-tree.js'
 
 /** The values that match at one place. */
 export type Hole =
   | { readonly kind: 'any' }
-  | { readonly kind: 'string' }
-  | { readonly kind: 'number' }
+  | { readonly kind: 'type'; readonly type: 'string' | 'number' }
   /** A string that the whole expression matches. */
   | { readonly kind: 'match'; readonly expression: RegExp }
   /** Any value, which has that name from then on. */
@@ -41,14 +41,13 @@ export interface Refused {
 }
 
 /** A place in a frame that we send, and the name of the value that goes there. */
-export interface Fill {
-  readonly start: number
-  readonly end: number
+export interface Fill extends Span {
   readonly name: string
 }
 
 /** A member of this name, with the value "any", says that its object may have further members. */
-export const REST = '$rest'
+const REST = '$rest'
+export const REST_PATH: string = `.${REST}`
 
 /** A mistake in a placeholder. */
 export class PatternError extends Error {
@@ -117,29 +116,25 @@ export function written(bytes: Buffer, refused: Refused | undefined, isFixture: 
     const hole = pattern?.holes.get(start)
     if (hole !== undefined && start !== refusedAt && misfit(hole, came) === undefined)
       return pattern?.bytes.toString('utf8', start, expected?.end) ?? ''
+    const before = new Map(partsOf(expected).map(({ path, value }) => [path, value]))
     if (came.kind === 'object' && pattern?.open.has(start) === true) {
-      const members = came.members.flatMap(({ name, value }) => {
-        const before = child(expected, name)
-        return before === undefined ? [] : [`${JSON.stringify(name)}:${write(value, before)}`]
-      })
+      const members = partsOf(came)
+        .filter(({ path }) => before.has(path))
+        .map(
+          (part) =>
+            `${bytes.toString('utf8', part.start, part.value.start)}${write(part.value, before.get(part.path))}`,
+        )
       return `{${[...members, `"${REST}":"any"`].join()}}`
     }
     const isEscaped = isFixture && came.kind === 'string' && came.text.startsWith('$')
     let [text, at] = [isEscaped ? '"$' : '', isEscaped ? came.start + 1 : came.start]
-    for (const [value, before] of partsOf(came, expected)) {
-      text += bytes.toString('utf8', at, value.start) + write(value, before)
+    for (const { path, value } of partsOf(came)) {
+      text += bytes.toString('utf8', at, value.start) + write(value, before.get(path))
       at = value.end
     }
     return text + bytes.toString('utf8', at, came.end)
   }
   return Buffer.from(write(readTree(bytes), pattern?.tree))
-}
-
-/** The values in a value, each with the one that was expected there. */
-function partsOf(came: JsonNode, expected: JsonNode | undefined): [JsonNode, JsonNode | undefined][] {
-  if (came.kind === 'object') return came.members.map(({ name, value }) => [value, child(expected, name)])
-  if (came.kind !== 'array') return []
-  return came.items.map((item, at) => [item, expected?.kind === 'array' ? expected.items[at] : undefined])
 }
 
 /** Why a value may not be at this place; undefined where it may. The values of names are compared elsewhere. */
@@ -149,9 +144,8 @@ export function misfit(hole: Hole, came: JsonNode): string | undefined {
     case 'bind':
     case 'same':
       return undefined
-    case 'string':
-    case 'number':
-      return came.kind === hole.kind ? undefined : `is ${kindOf(came)}, not a ${hole.kind}`
+    case 'type':
+      return came.kind === hole.type ? undefined : `is ${kindOf(came)}, not a ${hole.type}`
     case 'match':
       if (came.kind !== 'string') return `is ${kindOf(came)}, not a string`
       return hole.expression.test(came.text) ? undefined : `does not match ${hole.expression.source}`
@@ -160,18 +154,16 @@ export function misfit(hole: Hole, came: JsonNode): string | undefined {
   }
 }
 
+/** A value and the values in it, without those of `$rest`. */
 function* nodes(node: JsonNode): IterableIterator<JsonNode> {
   yield node
-  if (node.kind === 'array') for (const item of node.items) yield* nodes(item)
-  if (node.kind === 'object') {
-    for (const { name, value } of node.members) if (name !== REST) yield* nodes(value)
-  }
+  for (const { path, value } of partsOf(node)) if (path !== REST_PATH) yield* nodes(value)
 }
 
 function holeOf(text: string, bound: Set<string>): Hole {
   if (text === '$any') return { kind: 'any' }
-  if (text === '$string') return { kind: 'string' }
-  if (text === '$number') return { kind: 'number' }
+  if (text === '$string') return { kind: 'type', type: 'string' }
+  if (text === '$number') return { kind: 'type', type: 'number' }
   if (text.startsWith('$$')) return { kind: 'literal', text: text.slice(1) }
   if (text.startsWith('$match:'))
     return { kind: 'match', expression: expressionOf(text.slice('$match:'.length)) }
@@ -199,7 +191,7 @@ function expressionOf(source: string): RegExp {
 // lists, the states of its questions (`requestState`) and the ids of its tasks. These places, and no others, become holes of
 // a recorded frame. Frames that are sent to the other end later name the same values.
 
-/** A value that the other end chose, and whether it is chosen at this place. */
+/** A kind of value that the other end chose, its place, and whether the value is chosen there. */
 type Chosen = readonly [what: string, node: JsonNode | undefined, isNew?: boolean]
 
 /** Reads the frames of one client, and knows the names that its values have so far. */
@@ -216,9 +208,7 @@ export class FrameReader {
     if (!this.#recorded) return readMessagePattern(bytes, this.#names)
     const pattern = recordedPattern(bytes)
     const holes = new Map<number, Hole>()
-    for (const [what, node, isNew = false] of messages(pattern.tree).flatMap(chosenByServer)) {
-      if (node === undefined) continue
-      const name = `${what} ${bytes.toString('utf8', node.start, node.end)}`
+    for (const { name, node, isNew } of named(bytes, pattern.tree, chosenByServer)) {
       if (isNew) this.#names.add(name)
       if (this.#names.has(name)) holes.set(node.start, { kind: isNew ? 'bind' : 'same', name })
     }
@@ -229,35 +219,41 @@ export class FrameReader {
   fills(bytes: Buffer): readonly Fill[] {
     const tree = readTree(bytes)
     if (!this.#recorded) return readFills(tree, this.#names)
-    return messages(tree)
-      .flatMap(repeatedByClient)
-      .flatMap(([what, node]): Fill[] => {
-        if (node === undefined) return []
-        const name = `${what} ${bytes.toString('utf8', node.start, node.end)}`
-        return this.#names.has(name) ? [{ start: node.start, end: node.end, name }] : []
-      })
+    return named(bytes, tree, repeatedByClient)
+      .filter(({ name }) => this.#names.has(name))
+      .map(({ name, node: { start, end } }) => ({ start, end, name }))
   }
 }
 
+/** The chosen values of a message or a batch. The name of a value is its kind and its recorded text. */
+function named(
+  bytes: Buffer,
+  tree: JsonNode,
+  chosen: (message: JsonNode) => readonly Chosen[],
+): { name: string; node: JsonNode; isNew: boolean }[] {
+  const messages = tree.kind === 'array' ? tree.items : [tree]
+  return messages.flatMap(chosen).flatMap(([what, node, isNew = false]) => {
+    if (node === undefined) return []
+    return [{ name: `${what} ${bytes.toString('utf8', node.start, node.end)}`, node, isNew }]
+  })
+}
+
 function chosenByServer(message: JsonNode): Chosen[] {
-  const [params, result, method] = [
-    child(message, 'params'),
-    child(message, 'result'),
-    child(message, 'method'),
+  const method = textOf(child(message, 'method'))
+  const requested: Chosen[] = [
+    ['id', child(message, 'id'), true],
+    ['token', child(message, 'params', '_meta', 'progressToken'), true],
   ]
   const isRequest = method !== undefined && child(message, 'id') !== undefined
-  const ofRequest: Chosen[] = [
-    ['id', child(message, 'id'), true],
-    ['token', child(child(params, '_meta'), 'progressToken'), true],
-  ]
+  const isCancel = method === 'notifications/cancelled'
   return [
-    ...(isRequest ? ofRequest : []),
-    ...(textOf(method) === 'notifications/cancelled' ? [['id', child(params, 'requestId')] as const] : []),
-    ['cursor', child(result, 'nextCursor'), true],
-    ['state', child(result, 'requestState'), true],
-    ['task', child(child(result, 'task'), 'taskId'), true],
-    ...tasksNamed(result),
-    ...tasksNamed(params),
+    ...(isRequest ? requested : []),
+    ['id', isCancel ? child(message, 'params', 'requestId') : undefined],
+    ['cursor', child(message, 'result', 'nextCursor'), true],
+    ['state', child(message, 'result', 'requestState'), true],
+    ['task', child(message, 'result', 'task', 'taskId'), true],
+    ...tasksNamed(child(message, 'result')),
+    ...tasksNamed(child(message, 'params')),
   ]
 }
 
@@ -274,13 +270,8 @@ function repeatedByClient(message: JsonNode): Chosen[] {
 }
 
 function tasksNamed(object: JsonNode | undefined): Chosen[] {
-  const related = child(child(object, '_meta'), RELATED_TASK)
   return [
     ['task', child(object, 'taskId')],
-    ['task', child(related, 'taskId')],
+    ['task', child(object, '_meta', RELATED_TASK, 'taskId')],
   ]
-}
-
-function messages(tree: JsonNode): readonly JsonNode[] {
-  return tree.kind === 'array' ? tree.items : [tree]
 }

@@ -13,14 +13,12 @@ import { requestFields } from '../mcp/http-headers.js'
 import { cancelledId } from '../mcp/methods.js'
 import { Redactor } from '../text/redactor.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
-import type { Connect, Runtime } from '../runtime/runtime.js'
+import type { ChildExit, Connect, Runtime } from '../runtime/runtime.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
 import { HttpLink } from '../transports/http-client/link.js'
 import { DoubtfulRefusals, HttpPause } from '../transports/http-client/retries.js'
-import type { ChildExit } from '../runtime/runtime.js'
+import { type Mail, Mailbox, type ReplayedServer, type ServerOutput } from './server.js'
 import type { Sent } from './transcript.js'
-import { type Mail, Mailbox } from './server.js'
-import type { ReplayedServer, ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024

@@ -3,19 +3,14 @@
 import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { HostError, HttpHost } from './http-host.js'
-import {
-  type LaunchOptions,
-  type OwnProgram,
-  type PreparedLaunch,
-  prepareBeside,
-  prepareLaunch,
-} from './launch.js'
-import type { Event, ReplayOutcome, Result } from './report.js'
-import { ReplayProcess } from './replay-process.js'
+import { Expectations } from './expectations.js'
+import { idText } from './json-tree.js'
+import { type Launch, Launcher, type OwnProgram } from './launch.js'
+import { filled } from './pattern.js'
 import { ReplayRemote } from './replay-remote.js'
-import { Replay } from './run.js'
-import type { Transcript, Carrier, Header } from './transcript.js'
+import type { Event, ReplayOutcome, Result } from './report.js'
+import { HostError, HttpHost, ReplayProcess, type ReplayedServer } from './server.js'
+import type { Carrier, Exit, Expected, Header, Sent, Transcript } from './transcript.js'
 
 /** The choices of the command line. */
 export interface ReplayRequest {
@@ -42,14 +37,14 @@ export interface ReplayRequest {
 /** Replays transcripts, one after the other. */
 export class Replayer {
   readonly #request: ReplayRequest
-  readonly #program: OwnProgram
+  readonly #launcher: Launcher
   readonly #runtime: Runtime
   /** Serves every client of one recording. */
-  #host: { readonly of: Transcript['header']; readonly host: HttpHost } | undefined
+  #shared: { readonly of: Header; readonly host: HttpHost } | undefined
 
   constructor(request: ReplayRequest, program: OwnProgram, runtime: Runtime) {
     this.#request = request
-    this.#program = program
+    this.#launcher = new Launcher({ ...program, env: runtime.env, command: request.command })
     this.#runtime = runtime
   }
 
@@ -57,60 +52,59 @@ export class Replayer {
     const carrier = carrierOf(transcript, this.#request)
     const why = unfit(transcript, carrier)
     if (why !== undefined) return { kind: 'skipped', why }
-    let beside: HttpHost | undefined
+    let service: HttpHost | undefined
     try {
-      beside = await this.#beside(transcript)
-      const options = this.#launchOptions(beside && Number(beside.url.port))
-      if (carrier === 'stdio') return await this.#overStdio(transcript, options)
-      return await this.#overHttp(transcript, options)
+      service = await this.#service(transcript)
+      const port = service?.url.port
+      return await (carrier === 'stdio'
+        ? this.#overStdio(transcript, port)
+        : this.#overHttp(transcript, port))
     } catch (error) {
       if (!(error instanceof HostError)) throw error
       return outcome([{ kind: 'failed', why: error.message }], error.stderr)
     } finally {
-      await beside?.stop()
+      await service?.stop()
     }
-  }
-
-  /** The service that the configuration of the transcript needs, when the proxy is started with it. */
-  async #beside(transcript: Transcript): Promise<HttpHost | undefined> {
-    const { command, url } = this.#request
-    const { beside } = transcript.header
-    if (beside === undefined || command.length > 0 || url !== undefined) return undefined
-    return this.#start(() => prepareBeside(transcript, beside, this.#launchOptions(undefined)))
   }
 
   /** Ends what is still running. */
   async close(): Promise<void> {
-    const held = this.#host
-    this.#host = undefined
-    await held?.host.stop()
+    await this.#stopShared()
+    this.#launcher.close()
   }
 
-  async #overStdio(transcript: Transcript, options: LaunchOptions): Promise<ReplayOutcome> {
-    const launch = await prepareLaunch(transcript, 'stdio', options)
-    const server = new ReplayProcess(launch.spec, this.#runtime)
+  /** The service that the configuration of the transcript needs, when the proxy is started with it. */
+  async #service(transcript: Transcript): Promise<HttpHost | undefined> {
+    const { command, url } = this.#request
+    const { service } = transcript.header
+    if (service === undefined || command.length > 0 || url !== undefined) return undefined
+    return this.#start(() => this.#launcher.service(transcript, service))
+  }
+
+  async #overStdio(transcript: Transcript, servicePort: string | undefined): Promise<ReplayOutcome> {
+    const { spec } = await this.#launcher.server(transcript, 'stdio', servicePort)
+    const server = new ReplayProcess(spec, this.#runtime)
     try {
       const events = await new Replay(transcript, server, this.#runtime, this.#request.timeoutMs).run()
       return outcome(events, server.stderr)
     } finally {
       await server.stop()
-      await launch.dispose()
     }
   }
 
-  async #overHttp(transcript: Transcript, options: LaunchOptions): Promise<ReplayOutcome> {
+  async #overHttp(transcript: Transcript, servicePort: string | undefined): Promise<ReplayOutcome> {
     const { url } = this.#request
     if (url !== undefined) return outcome(await this.#at(new URL(url), transcript), '')
-    const host = await this.#hostFor(transcript, options)
+    const host = await this.#hostFor(transcript, servicePort)
     return outcome(await this.#at(urlFor(transcript, host.url), transcript), host.stderr)
   }
 
   async #at(url: URL, transcript: Transcript): Promise<readonly Event[]> {
     const { headers, timeoutMs } = this.#request
     const runtime = this.#runtime
-    const options = { url, headers, runtime, timeoutMs }
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
-    const server = new ReplayRemote(options, await connectorFor(url, { proxy }))
+    const connect = await connectorFor(url, { proxy })
+    const server = new ReplayRemote({ url, headers, runtime, timeoutMs }, connect)
     try {
       return await new Replay(transcript, server, runtime, timeoutMs).run()
     } finally {
@@ -119,21 +113,23 @@ export class Replayer {
   }
 
   /** Each fixture has its own server; the clients of a recording shared one. */
-  async #hostFor(transcript: Transcript, options: LaunchOptions): Promise<HttpHost> {
+  async #hostFor(transcript: Transcript, servicePort: string | undefined): Promise<HttpHost> {
     const { header } = transcript
-    if (this.#host?.of === header && header.recorded) return this.#host.host
-    await this.close()
-    const host = await this.#start(() => prepareLaunch(transcript, 'http', options))
-    this.#host = { of: header, host }
+    if (this.#shared?.of === header && header.recorded) return this.#shared.host
+    await this.#stopShared()
+    const host = await this.#start(() => this.#launcher.server(transcript, 'http', servicePort))
+    this.#shared = { of: header, host }
     return host
   }
 
-  #start(prepare: () => Promise<PreparedLaunch>): Promise<HttpHost> {
-    return HttpHost.start(prepare, this.#runtime, this.#request.timeoutMs)
+  async #stopShared(): Promise<void> {
+    const shared = this.#shared
+    this.#shared = undefined
+    await shared?.host.stop()
   }
 
-  #launchOptions(beside: number | undefined): LaunchOptions {
-    return { ...this.#program, env: this.#runtime.env, command: this.#request.command, beside }
+  #start(prepare: () => Promise<Launch>): Promise<HttpHost> {
+    return HttpHost.start(prepare, this.#runtime, this.#request.timeoutMs)
   }
 }
 
@@ -151,18 +147,129 @@ const names: Readonly<Record<Carrier, string>> = { stdio: 'stdio', http: 'HTTP' 
 function carrierOf(transcript: Transcript, { command, url, http }: ReplayRequest): Carrier {
   if (url !== undefined || http) return 'http'
   if (command.length > 0) return 'stdio'
-  const { header, needs } = transcript
-  return needs ?? (header.url !== undefined || servesHttp(header) ? 'http' : 'stdio')
+  const { header, need } = transcript
+  return need?.carrier ?? (header.url !== undefined || servesHttp(header) ? 'http' : 'stdio')
 }
 
 /** Why a transcript cannot be replayed that way; undefined when it can. */
-function unfit({ needs, why }: Transcript, carrier: Carrier): string | undefined {
-  if (needs === undefined || needs === carrier) return undefined
-  return `it needs ${names[needs]} (${why}), and this is ${names[carrier]}`
+function unfit({ need }: Transcript, carrier: Carrier): string | undefined {
+  if (need === undefined || need.carrier === carrier) return undefined
+  return `it needs ${names[need.carrier]} (${need.why}), and this is ${names[carrier]}`
 }
 
 /** Whether the proxy that is started with these arguments would listen for HTTP. */
 function servesHttp({ command, args }: Header): boolean {
   if (command !== undefined || args === undefined) return false
   return args[0] !== 'stdio' && !args.some((arg) => /^--(?:stdio$|url(?:=|$))/.test(arg))
+}
+
+/** How long the exit may take that the end of the output announces. */
+const EXIT_WAIT_MS = 2000
+
+/** How long a server whose input has ended may still say something. */
+const END_WAIT_MS = 5000
+
+/**
+ * Replays one transcript against one server; lives for one run.
+ *
+ * Frames are sent in the transcript's order, each as soon as everything that is expected before it has come. A difference
+ * does not stop the replay, a frame that does not come does: what follows would only repeat that.
+ */
+class Replay {
+  readonly #transcript: Transcript
+  readonly #server: ReplayedServer
+  readonly #runtime: Runtime
+  /** How long one frame may take to come. */
+  readonly #timeoutMs: number
+  readonly #expectations: Expectations
+  /** The values of names, as raw JSON. */
+  readonly #values = new Map<string, string>()
+  readonly #events: Event[] = []
+
+  constructor(transcript: Transcript, server: ReplayedServer, runtime: Runtime, timeoutMs: number) {
+    this.#transcript = transcript
+    this.#server = server
+    this.#runtime = runtime
+    this.#timeoutMs = timeoutMs
+    const steps = transcript.steps.flatMap((step, at) => (step.kind === 'expect' ? [{ at, step }] : []))
+    this.#expectations = new Expectations(steps, transcript.header.recorded)
+  }
+
+  async run(): Promise<readonly Event[]> {
+    if (await this.#talk()) {
+      this.#server.closeInput()
+      await this.#listen(Math.min(this.#timeoutMs, END_WAIT_MS))
+    }
+    return this.#events
+  }
+
+  /** Says and awaits everything; false when something did not come. */
+  async #talk(): Promise<boolean> {
+    for (const [at, step] of this.#transcript.steps.entries()) {
+      if (step.kind === 'expect') continue
+      if (!(await this.#comeBefore(at))) return false
+      if (step.kind === 'send') this.#send(step)
+      else await this.#exit(step)
+    }
+    return this.#comeBefore(this.#transcript.steps.length)
+  }
+
+  async #comeBefore(at: number): Promise<boolean> {
+    for (;;) {
+      const step = this.#expectations.awaited(at)
+      if (step === undefined) return true
+      const end = await this.#receive(this.#timeoutMs)
+      if (end === undefined) continue
+      this.#events.push({ kind: 'missing', step: end.step ?? step, why: end.why })
+      return false
+    }
+  }
+
+  /** Takes the next frame; the reason when there is none, and which one it is that will not come. */
+  async #receive(timeoutMs: number): Promise<{ why: string; step?: Expected } | undefined> {
+    const next = await this.#server.next(this.#runtime.now() + timeoutMs)
+    switch (next.kind) {
+      case 'message':
+        this.#take(next.bytes)
+        return undefined
+      case 'failed':
+        return this.#failed(next.id, next.why)
+      case 'ended':
+        return { why: await this.#server.endedWhy() }
+      case 'too-late':
+        return { why: `nothing came within ${timeoutMs} ms` }
+    }
+  }
+
+  #failed(id: string | undefined, why: string): { why: string; step: Expected } | undefined {
+    const step = id === undefined ? undefined : this.#expectations.drop(idText(id))
+    if (step !== undefined) return { why, step }
+    this.#events.push({ kind: 'failed', why })
+    return undefined
+  }
+
+  /** A frame after the last step is not expected, unless it is optional. */
+  async #listen(timeoutMs: number): Promise<void> {
+    while ((await this.#receive(timeoutMs)) === undefined) continue
+  }
+
+  #take(bytes: Buffer): void {
+    const event = this.#expectations.take(bytes, this.#values)
+    if (event.kind === 'equal') for (const [name, value] of event.bound) this.#values.set(name, value)
+    this.#events.push(event)
+  }
+
+  #send(step: Sent): void {
+    const bytes = filled(step, this.#values)
+    this.#server.send({ ...step, bytes })
+    this.#events.push({ kind: 'sent', step, bytes })
+  }
+
+  /** The server ends by itself, while its input is still open. */
+  async #exit(step: Exit): Promise<void> {
+    await this.#listen(this.#timeoutMs)
+    const { code } = (await this.#server.exit(EXIT_WAIT_MS)) ?? {}
+    const came = code === undefined ? 'the server did not exit' : `the server exited with ${code}`
+    this.#events.push({ kind: 'exit', step, problem: code === step.code ? undefined : came })
+  }
 }

@@ -209,22 +209,21 @@ function addUpdates(
   { header, steps }: Transcript,
   events: readonly Event[],
 ): void {
-  let last = (steps[0]?.line ?? 1) - 1
-  const update = (): Update => {
-    const known = updates.get(last) ?? { more: [] }
-    updates.set(last, known)
-    return known
-  }
+  let line = (steps[0]?.line ?? 1) - 1
   for (const event of events) {
-    if ('step' in event) last = event.step.line
+    if ('step' in event) line = event.step.line
     if (event.kind !== 'different' && event.kind !== 'unexpected') continue
     if (jsonTreeOf(event.bytes) === undefined) continue
-    if (event.kind === 'unexpected') update().more.push(written(event.bytes, undefined, !header.recorded))
-    else {
-      const { pattern } = event.step
-      const refused = pattern && { pattern, at: event.difference.expectedOffset }
-      update().frame = written(event.bytes, refused, !header.recorded)
-    }
+    const update = updates.get(line) ?? { more: [] }
+    updates.set(line, update)
+    const pattern = event.kind === 'different' ? event.step.pattern : undefined
+    const refused =
+      event.kind === 'different' && pattern !== undefined
+        ? { pattern, at: event.difference.expectedOffset }
+        : undefined
+    const frame = written(event.bytes, refused, !header.recorded)
+    if (event.kind === 'different') update.frame = frame
+    else update.more.push(frame)
   }
 }
 
@@ -246,8 +245,8 @@ function updateFile(file: string, updates: ReadonlyMap<number, Update>): string 
 }
 
 /** A line of the same client as another one. */
-function optionalLine(frame: Buffer, beside: Buffer): Buffer {
-  const conn = child(readTree(beside), 'conn')
-  const client = conn === undefined ? '' : `"conn":${beside.toString('utf8', conn.start, conn.end)},`
+function optionalLine(frame: Buffer, other: Buffer): Buffer {
+  const conn = child(readTree(other), 'conn')
+  const client = conn === undefined ? '' : `"conn":${other.toString('utf8', conn.start, conn.end)},`
   return Buffer.from(`{${client}"dir":"out","optional":true,"unordered":true,"frame":${frame.toString()}}\n`)
 }

@@ -1,17 +1,25 @@
-// The interface to a server that a transcript is replayed against.
+// The servers that a transcript is replayed against: the interface, and processes on stdin and stdout or on a port.
 
-import type { ChildExit, Runtime } from '../runtime/runtime.js'
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { toOneLine } from '../jsonrpc/line-safe.js'
+import { within } from '../runtime/deadline.js'
+import { Deferred } from '../runtime/deferred.js'
+import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'
+import { hostAndPort } from '../transports/http-client/address.js'
+import { LineSplitter } from '../transports/stdio/line-splitter.js'
+import type { Launch } from './launch.js'
 import type { Sent } from './transcript.js'
 
 /** The output of a server. */
 export type ServerOutput =
   | { readonly kind: 'message'; readonly bytes: Buffer }
-  /** A message of ours did not get through; `id` is that of a request, as it was written. */
+  /** The server did not get a message; `id` is that of a request, as it was written. */
   | { readonly kind: 'failed'; readonly id: string | undefined; readonly why: string }
 
 export interface ReplayedServer {
   send(message: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void
-  /** We have said everything. */
+  /** Ends the input of the server. */
   closeInput(): void
   /** The next message, waited for until `deadline`. */
   next(deadline: number): Promise<Mail<ServerOutput>>
@@ -31,41 +39,205 @@ export type Mail<T> = T | { readonly kind: 'ended' } | { readonly kind: 'too-lat
 export class Mailbox<T> {
   readonly #runtime: Runtime
   readonly #items: T[] = []
-  #ended = false
-  #wake: () => void = () => {}
+  #hasEnded = false
+  #arrival = new Deferred<void>()
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
   }
 
   put(item: T): void {
-    if (this.#ended) return
+    if (this.#hasEnded) return
     if (this.#items.length < ITEMS_MAX) this.#items.push(item)
-    else this.#ended = true
-    this.#wake()
+    else this.#hasEnded = true
+    this.#arrival.resolve()
   }
 
   /** Nothing more will come; what is here can still be taken. */
   end(): void {
-    this.#ended = true
-    this.#wake()
+    this.#hasEnded = true
+    this.#arrival.resolve()
   }
 
   /** The next item, waited for until `deadline`. */
   async next(deadline: number): Promise<Mail<T>> {
-    if (this.#items.length === 0 && !this.#ended) await this.#arrival(deadline)
-    return this.#items.shift() ?? { kind: this.#ended ? 'ended' : 'too-late' }
+    if (this.#items.length === 0 && !this.#hasEnded) {
+      this.#arrival = new Deferred()
+      await within(this.#arrival.promise, deadline - this.#runtime.now(), this.#runtime)
+    }
+    return this.#items.shift() ?? { kind: this.#hasEnded ? 'ended' : 'too-late' }
+  }
+}
+
+/** Longer lines are not kept; no frame of a transcript comes near. */
+const LINE_BYTES_MAX = 256 * 1024 * 1024
+
+/** How much of the end of stderr is kept to explain a failure. */
+const STDERR_LENGTH_MAX = 4000
+
+/** How long a server may take to end once its input has ended, and again after a signal. */
+const STOP_WAIT_MS = 10_000
+const SIGNAL_WAIT_MS = 2000
+
+/** How long the end of the output waits for the exit that explains it. */
+const EXIT_WAIT_MS = 2000
+
+/** A child process on stdin and stdout. */
+export class ReplayProcess implements ReplayedServer {
+  readonly #child: Child
+  readonly #runtime: Runtime
+  readonly #lines: Mailbox<ServerOutput>
+  #stderr = ''
+
+  constructor(spec: SpawnSpec, runtime: Runtime) {
+    this.#runtime = runtime
+    this.#lines = new Mailbox(runtime)
+    this.#child = runtime.spawn(spec)
+    this.#read()
+    // The end of the output reports a server that has ended.
+    this.#child.stdin.on('error', () => {})
+    this.#child.stderr.setEncoding('utf8')
+    this.#child.stderr.on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_LENGTH_MAX)
+    })
   }
 
-  async #arrival(deadline: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const delayMs = Math.max(0, deadline - this.#runtime.now())
-      const timer = this.#runtime.setTimer(delayMs, resolve)
-      this.#wake = () => {
-        timer.cancel()
-        resolve()
-      }
-    })
-    this.#wake = () => {}
+  get stderr(): string {
+    return this.#stderr
   }
+
+  send({ bytes, lineEnd, whole }: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void {
+    this.#child.stdin.write(Buffer.concat([whole ? toOneLine(bytes) : bytes, Buffer.from(lineEnd)]))
+  }
+
+  closeInput(): void {
+    this.#child.stdin.end()
+  }
+
+  /** The next line, without its line end. */
+  next(deadline: number): Promise<Mail<ServerOutput>> {
+    return this.#lines.next(deadline)
+  }
+
+  exit(ms: number): Promise<ChildExit | undefined> {
+    return within(this.#child.exited, ms, this.#runtime)
+  }
+
+  async endedWhy(): Promise<string> {
+    const exit = await this.exit(EXIT_WAIT_MS)
+    const what = 'the server ended its output'
+    if (exit === undefined) return what
+    if (exit.spawnError !== undefined) return `${what}: it could not be started (${exit.spawnError})`
+    return exit.code === undefined
+      ? `${what} (${exit.signal ?? 'gone'})`
+      : `${what} and exited with ${exit.code}`
+  }
+
+  /** Ends it in order, then with force; its whole process group is gone afterwards. */
+  async stop(): Promise<void> {
+    this.closeInput()
+    if ((await this.exit(STOP_WAIT_MS)) === undefined) await this.terminate(SIGNAL_WAIT_MS)
+  }
+
+  /** Ends a server that does not look at its input. */
+  async terminate(waitMs: number = STOP_WAIT_MS): Promise<void> {
+    this.#child.signal('SIGTERM')
+    if ((await this.exit(waitMs)) !== undefined) return
+    this.#child.signal('SIGKILL')
+    await this.#child.exited
+  }
+
+  #read(): void {
+    const { stdout } = this.#child
+    const put = (bytes: Buffer): void => this.#lines.put({ kind: 'message', bytes })
+    const splitter = new LineSplitter(
+      {
+        line: (line) => put(line.at(-1) === 0x0d ? line.subarray(0, -1) : line),
+        oversize: (_id, bytes) => put(Buffer.from(`(a line of ${bytes} bytes)`)),
+      },
+      LINE_BYTES_MAX,
+    )
+    let ended = false
+    const end = (): void => {
+      if (ended) return
+      ended = true
+      splitter.end()
+      this.#lines.end()
+    }
+    stdout.on('data', (chunk: Buffer) => splitter.push(chunk))
+    for (const event of ['end', 'close', 'error']) stdout.on(event, end)
+  }
+}
+
+/** Another process may take a port that was free before the server listens on it. */
+const ATTEMPTS_MAX = 3
+
+/** How often its port is tried. */
+const TRY_MS = 25
+
+/** A server that did not begin to listen. */
+export class HostError extends Error {
+  override readonly name = 'HostError'
+  readonly stderr: string
+
+  constructor(problem: string, stderr: string) {
+    super(problem)
+    this.stderr = stderr
+  }
+}
+
+/** A running server that listens on a port of this machine. */
+export class HttpHost {
+  readonly #process: ReplayProcess
+  readonly url: URL
+
+  /**
+   * `prepare` chooses a port, on which the server listens within `timeoutMs`.
+   *
+   * @throws HostError when it does not listen in time, or ends
+   */
+  static async start(prepare: () => Promise<Launch>, runtime: Runtime, timeoutMs: number): Promise<HttpHost> {
+    for (let attempt = 1; ; attempt++) {
+      const host = new HttpHost(await prepare(), runtime)
+      const problem = await host.#problem(runtime, timeoutMs)
+      if (problem === undefined) return host
+      await host.stop()
+      const isTaken = host.stderr.includes('EADDRINUSE') && attempt < ATTEMPTS_MAX
+      if (!isTaken) throw new HostError(problem, host.stderr)
+    }
+  }
+
+  private constructor({ spec, url }: Launch, runtime: Runtime) {
+    assert(url !== undefined)
+    this.url = url
+    this.#process = new ReplayProcess(spec, runtime)
+  }
+
+  get stderr(): string {
+    return this.#process.stderr
+  }
+
+  stop(): Promise<void> {
+    return this.#process.terminate()
+  }
+
+  /** The reason for which it cannot be reached. */
+  async #problem(runtime: Runtime, timeoutMs: number): Promise<string | undefined> {
+    const deadline = runtime.now() + timeoutMs
+    while (runtime.now() < deadline) {
+      if (await isListening(this.url)) return undefined
+      if ((await this.#process.exit(TRY_MS)) !== undefined) return this.#process.endedWhy()
+    }
+    return `the server did not listen on ${this.url.host} within ${timeoutMs} ms`
+  }
+}
+
+/** Whether a server listens at an address. */
+function isListening(url: URL): Promise<boolean> {
+  const socket = connect(hostAndPort(url))
+  const isOpen = new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(false))
+  })
+  return isOpen.finally(() => socket.destroy())
 }

@@ -1,4 +1,4 @@
-// A transcript file, line by line: a header, then what is sent and what comes back.
+// A transcript file, line by line: a header, then the messages that are sent and those that are expected.
 //
 // A file may hold several transcripts, each with its header; a recording of several clients is one transcript for each of
 // them. A key that is not known is a mistake: a misspelt `optional` would silently make a fixture say something else.
@@ -8,7 +8,7 @@ import { LF } from '../jsonrpc/ascii.js'
 import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
-import { errorCode, errorText } from '../text/error-text.js'
+import { errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
 import type { Mode } from './compare.js'
 import { type JsonNode, type ObjectNode, child, jsonTreeOf, readTree, textOf } from './json-tree.js'
@@ -21,16 +21,20 @@ export interface Transcript {
   readonly name: string
   readonly header: Header
   readonly steps: readonly Step[]
-  /** The transport that it needs; undefined when it replays over both. */
-  readonly needs: Carrier | undefined
-  /** Why it needs that, in words. */
-  readonly why: string
+  /** Undefined when it replays over both transports. */
+  readonly need: Need | undefined
   /** The schema whose client it was, in a recording over HTTP that has more than one. */
   readonly schema: string | undefined
 }
 
 /** The transport of the messages. */
 export type Carrier = 'stdio' | 'http'
+
+/** The transport that a transcript needs, and the reason in words. */
+interface Need {
+  readonly carrier: Carrier
+  readonly why: string
+}
 
 export interface Header {
   /** Made by `--record`: values that the other end chooses anew are found by their places. */
@@ -45,8 +49,8 @@ export interface Header {
   readonly args: readonly string[] | undefined
   /** The proxy's configuration, as JSON. */
   readonly config: string | undefined
-  /** A service on the network that the configuration needs: what is started for it, listening on `$beside`. */
-  readonly beside: readonly string[] | undefined
+  /** A service on the network that the configuration needs: the command that starts it on `$servicePort`. */
+  readonly service: readonly string[] | undefined
   /** Environment variables on top of our own. */
   readonly env: ReadonlyMap<string, string>
 }
@@ -99,18 +103,9 @@ export type Step = Sent | Expected | Exit
  */
 export async function readTranscripts(file: string): Promise<Transcript[]> {
   const content = await readFile(file).catch((error: unknown) => {
-    throw new TranscriptError(file, undefined, unreadable(file, error))
+    throw new TranscriptError(file, undefined, errorText(error))
   })
   return parseTranscripts(file, content)
-}
-
-/** A word that is no name of a transcript may be the command. */
-function unreadable(file: string, error: unknown): string {
-  if (errorCode(error) !== 'ENOENT') return errorText(error)
-  const command = file.endsWith('.jsonl')
-    ? ''
-    : '; a command stands behind --: mcps-proxy replay FILE.jsonl -- COMMAND'
-  return `ENOENT; there is no such file${command}`
 }
 
 export function parseTranscripts(file: string, content: Buffer): Transcript[] {
@@ -120,23 +115,24 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
       if (bytes.some((byte) => byte > 0x20)) addLine(parts, bytes, index + 1)
     } catch (error) {
       if (!(error instanceof FrameError || error instanceof PatternError)) throw error
-      throw new TranscriptError(file, index + 1, mistakeIn(error))
+      const where = error instanceof FrameError ? ` at byte ${error.offset} of the line` : ''
+      throw new TranscriptError(file, index + 1, `${error.message}${where}`)
     }
   }
   const clients = parts.flatMap(({ header, clients }) =>
-    [...clients.values()].map(({ steps, schema }) => ({ header, steps, schema })),
+    [...clients.values()].map(({ steps, schema }) => ({
+      header,
+      steps,
+      schema,
+      need: needOf(header, steps),
+    })),
   )
   if (clients.length === 0) throw new TranscriptError(file, undefined, 'there is nothing to replay in it')
   return clients.map((client, at) => ({
     ...client,
-    ...needOf(client.header, client.steps),
     file,
     name: clients.length === 1 ? file : `${file}#${at + 1}`,
   }))
-}
-
-function mistakeIn(error: FrameError | PatternError): string {
-  return error instanceof FrameError ? `${error.message} at byte ${error.offset} of the line` : error.message
 }
 
 /** The lines with their line ends. */
@@ -186,13 +182,12 @@ function addLine(parts: Part[], bytes: Buffer, line: number): void {
   client.schema ??= textOf(child(tree, 'schema'))
 }
 
-function needOf({ transport }: Header, steps: readonly Step[]): Pick<Transcript, 'needs' | 'why'> {
-  if (transport !== undefined) return { needs: transport, why: 'its header says so' }
+function needOf({ transport }: Header, steps: readonly Step[]): Need | undefined {
+  if (transport !== undefined) return { carrier: transport, why: 'its header says so' }
   const exit = steps.find(({ kind }) => kind === 'exit')
-  if (exit !== undefined) return { needs: 'stdio', why: `line ${exit.line} expects the process to end` }
+  if (exit !== undefined) return { carrier: 'stdio', why: `line ${exit.line} expects the process to end` }
   const odd = steps.find((step) => step.kind === 'send' && !isMessage(step.bytes))
-  if (odd === undefined) return { needs: undefined, why: '' }
-  return { needs: 'stdio', why: `line ${odd.line} sends what is not one message` }
+  return odd && { carrier: 'stdio', why: `line ${odd.line} sends what is not one message` }
 }
 
 function isMessage(bytes: Buffer): boolean {
@@ -202,7 +197,7 @@ function isMessage(bytes: Buffer): boolean {
 const VERSION = '1'
 
 const HEADER_KEYS =
-  'mcps title recorded redacted cut transport url command args config beside env revision at'.split(' ')
+  'mcps title recorded redacted cut transport url command args config service env revision at'.split(' ')
 
 /** @throws PatternError when it is not written as it must be */
 export function readHeader(tree: JsonNode, bytes: Buffer): Header {
@@ -213,16 +208,15 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
     throw new PatternError(`"mcps" must be ${VERSION}, the version of the format`)
   const config = child(tree, 'config')
   if (config !== undefined && config.kind !== 'object') throw new PatternError('"config" must be an object')
-  const recorded = child(tree, 'recorded')
   return {
-    recorded: recorded?.kind === 'boolean' && recorded.text === 'true',
+    recorded: flag(tree, 'recorded'),
     transport: wordOf(tree, 'transport', ['stdio', 'http']),
     url: urlOf(tree),
     // One text describes how a recording was made; a list is a server to start.
     command: child(tree, 'command')?.kind === 'string' ? undefined : texts(tree, 'command'),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),
-    beside: texts(tree, 'beside'),
+    service: texts(tree, 'service'),
     env: environment(tree),
   }
 }

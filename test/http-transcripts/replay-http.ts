@@ -20,10 +20,10 @@ import { quote } from '../../src/jsonrpc/text.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
 import { type Header, readHeader, contentOf, modeOf, refuseUnknown } from '../../src/replay/transcript.js'
-import { HttpHost } from '../../src/replay/http-host.js'
 import { type JsonNode, type ObjectNode, child, readTree, textOf } from '../../src/replay/json-tree.js'
-import { prepareLaunch } from '../../src/replay/launch.js'
+import { type Launch, Launcher } from '../../src/replay/launch.js'
 import { filled, readFills, readMessagePattern } from '../../src/replay/pattern.js'
+import { HttpHost } from '../../src/replay/server.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 import { folder, patientCli } from '../replay/support.js'
 import { Exchange, type Part } from './exchange.js'
@@ -42,12 +42,14 @@ export async function replayHttp(file: string): Promise<void> {
   const lines = linesOf(readFileSync(file))
   const { header } = readHead(lines[0])
   const self = [process.execPath, patientCli]
-  const options = { command: [], self, env: runtime.env, cwd: folder }
-  const host = await HttpHost.start(() => prepareLaunch({ header, file }, 'http', options), runtime, HANG_MS)
+  const launcher = new Launcher({ command: [], self, env: runtime.env, cwd: folder })
+  const prepare = (): Promise<Launch> => launcher.server({ header, file }, 'http', undefined)
+  const host = await HttpHost.start(prepare, runtime, HANG_MS)
   try {
     await replayLines(lines, host.url)
   } finally {
     await host.stop()
+    launcher.close()
     await runtime.close()
   }
 }
