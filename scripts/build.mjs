@@ -78,7 +78,7 @@ await rm(to, { recursive: true, force: true })
 /** The folders of the packages that are bundled. */
 const packages = new Set()
 // What is built together shares its chunks: the command shares none with the library, so that it needs fewer of them.
-await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve-stdio.ts'])
+await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve.ts'])
 await bundle(['src/index.ts', 'src/jsonrpc/index.ts'], ['src/jsonrpc/index.ts', 'src/index.ts'])
 await bundle(['src/servers/time.ts'], [])
 await bundle(['src/sandbox.ts'], [])

@@ -4,6 +4,7 @@
 import { basename } from 'node:path'
 import process from 'node:process'
 import { readArguments } from './cli/commands.js'
+import { say } from './cli/console.js'
 
 const argv = process.argv.slice(2)
 
@@ -26,7 +27,6 @@ async function run(): Promise<number> {
 }
 
 async function print(stream: 'stdout' | 'stderr', text: string, exitCode: number): Promise<number> {
-  const { say } = await import('./cli/say.js')
   await say(stream, text)
   return exitCode
 }

@@ -52,7 +52,7 @@ const rooms = table(`
   inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server | events proxy/ upstream/
   ui                     | | inspector
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask front-auth audit index limits metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
+  cli                    | ask front-auth audit index jsonrpc kept limits mcp metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
   cli/clients            | config mcp runtime text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
@@ -128,7 +128,7 @@ const linesMax = table(`
   proxy/clients          | 2444
   secrets                | 412
   policy                 | 571
-  proxy                  | 1538
+  proxy                  | 1096
   front-auth             | 1225
   gateway                | 1458
   metrics                | 1114
@@ -137,7 +137,7 @@ const linesMax = table(`
   inspector              | 1964
   ui                     | 1843
   ask                    | 449
-  cli                    | 6678
+  cli                    | 7034
   cli/clients            | 1998
   servers                | 346
   sandbox                | 7423

@@ -26,7 +26,7 @@ import {
 } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
-import { failed, pass, readerOfStdout, say } from './say.js'
+import { failed, pass, readerOfStdout, say } from './console.js'
 import { disabledHint, lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
@@ -142,7 +142,7 @@ async function runAsk(command: AskTask): Promise<number> {
   const schema = view?.schema ?? command.schema
   const { servers } = selectSchema(config, schema)
   const disabled = servers.filter((server) => server.disabled).map(({ name }) => name)
-  return withChildren(config, [schema], async ({ runtime, logger, endings }) => {
+  return withChildren(config, [schema], async ({ runtime, logger, shutdown }) => {
     const on = { server: sayLate(servers) }
     const options = { schema, log: logger.sink, on, runtime, keep: true, ownStart: 'with-client' } as const
     const proxy = await createProxy(onDemand(config), options)
@@ -156,7 +156,7 @@ async function runAsk(command: AskTask): Promise<number> {
       })
       return await Promise.race([
         asked,
-        endings.ended.then((exitCode) => endings.verdict(exitCode || INTERRUPTED)),
+        shutdown.ended.then((exitCode) => shutdown.verdict(exitCode || INTERRUPTED)),
       ])
     } finally {
       await proxy.close(0)

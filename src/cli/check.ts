@@ -8,7 +8,8 @@ import { loopProblems } from '../config/chain.js'
 import { enabledSchemas, selectSchema } from '../config/config.js'
 import { warningLine, ConfigError } from '../config/problems.js'
 import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
-import { keptReport } from '../proxy/kept-report.js'
+import { fileProblem } from '../log/rotating-file.js'
+import { keptReport } from './kept-report.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
 import { type Command, flag } from './command-line.js'
@@ -23,7 +24,7 @@ import { counted } from '../text/counted.js'
 import { type CheckedConfig, sandboxTrouble, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
 import { programTrouble } from './programs.js'
-import { say } from './say.js'
+import { say } from './console.js'
 import { startsItself } from './starts-itself.js'
 
 export interface CheckTask {
@@ -149,7 +150,7 @@ async function servedBy(command: CheckTask, config: Configuration): Promise<Sche
 /** A file that cannot be written loses the lines of the audit, or refuses every call. */
 async function auditWarnings({ audit }: Configuration): Promise<ConfigWarning[]> {
   if (audit?.file === undefined) return []
-  const message = await (await import('../log/rotating-file.js')).fileProblem(audit.file)
+  const message = await fileProblem(audit.file)
   return message === undefined ? [] : [{ path: 'audit', message: `the audit file ${audit.file}: ${message}` }]
 }
 

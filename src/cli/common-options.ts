@@ -9,7 +9,7 @@ import {
   formed,
   text,
 } from './command-line.js'
-import type { ServeOptions } from './run.js'
+import type { ServeOptions } from './serve.js'
 
 /** The longest delay of a timer. */
 const timeoutMsMax = 2_147_483_647

@@ -2,7 +2,7 @@
 
 import { type Command, UsageError, spelled } from './command-line.js'
 import { loadCommands } from './commands.js'
-import { say } from './say.js'
+import { say } from './console.js'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 

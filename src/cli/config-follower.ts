@@ -7,13 +7,14 @@ import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
+import { secretsIn } from '../config/config.js'
 import { usualConfigFile, secretsFile } from '../config/file.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
 import { readFileBytes } from '../runtime/read-file.js'
 import { counted } from '../text/counted.js'
-import { type Run, addSecrets, levelOf } from './run.js'
+import type { Run } from './serve.js'
 import { memberPath } from '../text/member-path.js'
 
 /** The first look comes this long after the start, which has more urgent work. */
@@ -60,14 +61,14 @@ export class ConfigFollower {
 
   /** `reload` makes the server take another configuration, or throws a ConfigError and changes nothing. */
   constructor(run: Run, reload: (config: Configuration) => Promise<unknown>) {
-    const { read, config, endings } = run
+    const { read, config, shutdown } = run
     this.#run = run
     this.#reload = reload
     this.#config = config
     const file = isAbsolute(config.source) ? config.source : usualConfigFile(process.env)
     this.#path = read === undefined ? undefined : file
     this.#nextLook = setTimeout(() => void this.#look(), FIRST_LOOK_MS).unref()
-    endings.onHangup(() => this.#onHangup())
+    shutdown.onHangup(() => this.#onHangup())
   }
 
   stop(): void {
@@ -128,17 +129,17 @@ export class ConfigFollower {
     const { logger, schemasOf } = this.#run
     refuseLoop(config, schemasOf(config), process.env)
     // Before anything can be logged of it.
-    addSecrets(logger, config, schemasOf(config))
+    logger.addSecrets(secretsIn(config, schemasOf(config)))
     return config
   }
 
   async #use(config: Configuration): Promise<void> {
-    const { audit, command, config: started, logger, feedback, schemasOf } = this.#run
+    const { audit, command, config: started, logger, eventLog, schemasOf } = this.#run
     const known = new Set(this.#config.warnings.map(({ path, message }) => `${path} ${message}`))
     const fresh = config.warnings.filter(({ path, message }) => !known.has(`${path} ${message}`))
     this.#config = config
-    logger.level = levelOf(config, command)
-    feedback.levelled()
+    logger.level = command.logLevel ?? config.logging.level
+    eventLog.levelChanged()
     // A log goes on where it began.
     for (const [key, name] of startOnly)
       if (config.logging[key] !== started.logging[key])

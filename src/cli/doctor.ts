@@ -11,7 +11,6 @@ import { selectProfile, selectSchema } from '../config/config.js'
 import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
-import { type Trial, tryServer } from '../proxy/trial.js'
 import { covers } from '../runtime/places.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
@@ -29,9 +28,16 @@ import { isInPath, programTrouble } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { isInstaller } from '../upstream/process/installers.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
-import { failed, say } from './say.js'
-import { Screen, canErase } from './screen.js'
-import { TRIALS_AT_ONCE_MAX, disabledHint, eachAtOnce, lateWords, withChildren } from './server-trials.js'
+import { Screen, canErase, failed, say } from './console.js'
+import {
+  TRIALS_AT_ONCE_MAX,
+  disabledHint,
+  eachAtOnce,
+  lateWords,
+  withChildren,
+  type Trial,
+  tryServer,
+} from './server-trials.js'
 
 /** Start servers once, and say what they have, or what is wrong with them. */
 export interface DoctorTask {
@@ -286,7 +292,7 @@ export async function tryAll(
   const width = Math.max(0, ...candidates.map(({ label }) => label.length))
   const names = schemas.map(({ name }) => name)
   const trials = new Map<ServerConfig, Trial>()
-  return withChildren(config, names, async ({ runtime, logger, endings }) => {
+  return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
     const all = eachAtOnce(candidates, atOnce, async ({ schema, server, label }) => {
       progress.begin(label)
       const onLate = (ms: number, warning?: string): void =>
@@ -299,7 +305,7 @@ export async function tryAll(
         : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
       await progress.end(label, resultOf(config, server, trial), text)
     })
-    const cut = await Promise.race([all.then(() => false), endings.ended.then(() => true)])
+    const cut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
     if (!isJson || cut) await progress.finish(cut)
     if (namesPatterns && !cut) for (const schema of schemas) await tryPatterns(config, schema, trials, isJson)
     return cut || progress.failed > 0 ? 1 : 0

@@ -21,7 +21,7 @@ import { secretNamesIn, withReferences } from './clients/secrets.js'
 import { type Command, type CommandLine, UsageError, flag, list } from './command-line.js'
 import { config, header, schema } from './common-options.js'
 import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
-import { failed, say } from './say.js'
+import { failed, say } from './console.js'
 import { startsItself } from './starts-itself.js'
 
 interface EditTask {

@@ -30,7 +30,7 @@ import { type Command, UsageError, flag } from './command-line.js'
 import { cannotBoth, config } from './common-options.js'
 import { type ClientName, clientNames } from './clients/names.js'
 import { namesHint } from '../text/nearest.js'
-import { failed, say } from './say.js'
+import { failed, say } from './console.js'
 import { isAtTerminal, offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 
 /** An import writes for a moment; a lock that is older belongs to a process that is gone. */

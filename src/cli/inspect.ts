@@ -13,7 +13,7 @@ import { type PagesListener, listenForPages } from '../inspector/listener.js'
 import type { Entry } from '../inspector/protocol.js'
 import { InspectorPages } from '../inspector/pages.js'
 import { isLoopback } from '../text/loopback.js'
-import type { Run } from './run.js'
+import type { Run } from './serve.js'
 import { keepAddress } from './ui-addresses.js'
 
 /** Nobody guesses it, and each start has another. */

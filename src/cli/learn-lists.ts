@@ -3,14 +3,14 @@
 import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { selectSchema } from '../config/config.js'
-import { keptLock, unlistedServers } from '../proxy/kept-report.js'
-import { listServers } from '../proxy/trial.js'
+import { keptLock, unlistedServers } from './kept-report.js'
 import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { drainGiven } from '../upstream/process/detached.js'
-import { Children } from './children.js'
+import { Children } from './shutdown.js'
 import { loadWithSecrets } from './load.js'
+import { listServers } from './server-trials.js'
 
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000

@@ -22,7 +22,6 @@ import {
   type LockedServer,
 } from '../lock/lock-file.js'
 import { LockStore, withServer } from '../lock/store.js'
-import { listAsAskable, tryServer } from '../proxy/trial.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { escapeText } from '../text/escape.js'
 import { errorText } from '../text/error-text.js'
@@ -32,8 +31,8 @@ import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
 import { type Command, flag, list } from './command-line.js'
 import { cannotBoth, config, json, schema } from './common-options.js'
-import { failed, say } from './say.js'
-import { TRIALS_AT_ONCE_MAX, eachAtOnce, withChildren } from './server-trials.js'
+import { failed, say } from './console.js'
+import { TRIALS_AT_ONCE_MAX, eachAtOnce, withChildren, listAsAskable, tryServer } from './server-trials.js'
 
 interface LockTask {
   /** `write` records what is not locked yet, and `check` writes nothing. */
@@ -109,11 +108,11 @@ async function runLock(command: LockTask): Promise<number> {
   const schemas = names.map((name) => selectSchema(config, name))
   const candidates = candidatesOf(schemas, command.names)
   if (typeof candidates === 'string') return failed(candidates, 2)
-  return withChildren(config, names, async ({ runtime, logger, endings }) => {
+  return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
     const store = new LockStore(config.lock.path, runtime, () => {})
     if (store.problem !== undefined) return failed(store.problem, 1)
     const all = listAll(config, candidates, runtime)
-    const listed = await Promise.race([all, endings.ended.then(() => undefined)])
+    const listed = await Promise.race([all, shutdown.ended.then(() => undefined)])
     if (listed === undefined) return 1
     const found = listed.map((each) => judged(command, store.schemas, each))
     try {

@@ -24,7 +24,7 @@ import { loadWithSecrets } from './load.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
 import { type Command, type CommandLine, UsageError, flag, text } from './command-line.js'
 import { config, json, schema } from './common-options.js'
-import { failed, say } from './say.js'
+import { failed, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
 

@@ -3,7 +3,7 @@
 
 import process from 'node:process'
 import { askLine } from '../ask/ask-line.js'
-import { say } from './say.js'
+import { say } from './console.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
 

@@ -5,7 +5,7 @@ import { escapeText } from '../text/escape.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { UsageError } from './command-line.js'
 import { loadCommand } from './commands.js'
-import { internalErrorCode } from './endings.js'
+import { internalErrorCode } from './shutdown.js'
 
 const runTimeFailure = 1
 const usageMistake = 2

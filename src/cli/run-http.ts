@@ -5,9 +5,7 @@ import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import type { Logger } from '../log/log.js'
 import { type Command, type CommandLine, type Invocation, type Options, flag } from './command-line.js'
-import { commandIn } from './command-names.js'
 import {
   allowUnauthenticated,
   config as configOption,
@@ -17,7 +15,7 @@ import {
   serving,
 } from './common-options.js'
 import { loadWithSecrets } from './load.js'
-import { type ServeOptions, runPlan } from './run.js'
+import type { ServeOptions } from './serve.js'
 
 /** Serve every enabled schema on HTTP; what is undefined is as the configuration says. */
 export interface HttpTask extends ServeOptions {
@@ -86,37 +84,6 @@ async function runHttp(command: HttpTask, invocation: Invocation): Promise<numbe
   const config = await read(path, true)
   refuseLoop(config, enabledSchemas(config), process.env)
   const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }
-  return runPlan(plan, nothing, async (run) => {
-    if (commandIn(invocation.argv)?.isNamed === false) warnOfClientOnStdin(invocation.program, run.logger)
-    const { serveHttp } = await import('./serve-http.js')
-    return serveHttp(run)
-  })
-}
-
-async function nothing(): Promise<void> {}
-
-/** Enough bytes to recognise a protocol. */
-const lookedAtBytesMax = 256
-
-/** Warns once when a client speaks JSON-RPC on stdin, which this mode does not serve. */
-function warnOfClientOnStdin(program: string, logger: Logger): void {
-  const { stdin } = process
-  if (stdin.isTTY) return
-  const look = (chunk: Buffer | string): void => {
-    const begins = chunk.slice(0, lookedAtBytesMax).toString().trimStart()
-    stop()
-    if (!/^(?:\[\s*)?\{\s*"/.test(begins)) return
-    const message =
-      'a client speaks on stdin, which is not served: without a mode this serves HTTP; ' +
-      `add --stdio to its arguments, for example: ${program} --stdio`
-    logger.sink({ level: 'warn', message })
-  }
-  const stop = (): void => {
-    stdin.off('data', look)
-    stdin.pause()
-  }
-  stdin.on('error', stop)
-  stdin.on('data', look)
-  // A file has nothing to release, although the types have a method for it.
-  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
+  const { serveHttp } = await import('./serve.js')
+  return serveHttp(plan)
 }

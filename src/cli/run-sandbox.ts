@@ -15,11 +15,11 @@ import { type Command, type Invocation, flag, formed, text } from './command-lin
 import { cannotBoth, serveOptionsOf } from './common-options.js'
 import { type HttpTask, httpOptions, httpTaskOf } from './run-http.js'
 import type { StdioTask } from './run-stdio.js'
-import { type Run, runPlan } from './run.js'
+import type { Run } from './serve.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { loadWithSecrets } from './load.js'
-import { say } from './say.js'
+import { say } from './console.js'
 
 /** Serve a sandbox on HTTP, or on stdin and stdout. */
 export interface SandboxTask {
@@ -106,7 +106,7 @@ async function runSandbox(command: SandboxTask, invocation: Invocation): Promise
 }
 
 /** Nothing is served before the program has opened. */
-function serve(
+async function serve(
   command: SandboxTask,
   invocation: Invocation,
   config: Configuration,
@@ -114,17 +114,12 @@ function serve(
 ): Promise<number> {
   const { serve: served } = command
   const own = { ...invocation, config, read: readerOf(command, invocation), schemasOf: () => ['default'] }
+  const { serveHttp, serveStdio } = await import('./serve.js')
   switch (served.kind) {
     case 'stdio':
-      return runPlan({ ...own, command: served }, nothing, async (run) => {
-        const { serveStdio } = await import('./serve-stdio.js')
-        return serveStdio(run, selectSchema(config, 'default'), isStarted)
-      })
+      return serveStdio({ ...own, command: served }, selectSchema(config, 'default'), isStarted)
     case 'http':
-      return runPlan({ ...own, command: served }, nothing, async (run) => {
-        const { serveHttp } = await import('./serve-http.js')
-        return serveHttp(run, isStarted)
-      })
+      return serveHttp({ ...own, command: served }, isStarted)
   }
 }
 
@@ -133,8 +128,6 @@ function readerOf(command: SandboxTask, { program }: Invocation): Run['read'] {
   if (command.serve.config === undefined) return undefined
   return async () => (await sandboxPlan(command, program)).config
 }
-
-async function nothing(): Promise<void> {}
 
 /** Resolves when the server takes calls, and rejects when it has failed. */
 function started(name: string): (events: EventSource<ProxyEvents>) => Promise<void> {

@@ -7,7 +7,7 @@ import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import type { RemoteServer } from '../proxy/remote.js'
+import type { RemoteServer } from './remote.js'
 import { clientInfoOf, clientOptions } from './client-info.js'
 import { type Command, type CommandLine, type Invocation, UsageError, formed, text } from './command-line.js'
 import {
@@ -22,7 +22,7 @@ import {
   viewOf,
 } from './common-options.js'
 import { loadWithSecrets } from './load.js'
-import { type ServeOptions, runPlan } from './run.js'
+import type { ServeOptions } from './serve.js'
 
 /** Serve one schema on stdin and stdout. */
 export interface StdioTask extends ServeOptions {
@@ -167,21 +167,15 @@ async function runStdio(command: StdioTask, invocation: Invocation): Promise<num
     ? (path: string | undefined) => fileConfig({ ...command, config: path }, invocation)
     : undefined
   const plan = { ...invocation, command, config, read, schemasOf: () => [schema.name] }
-  const findCredentials = async (): Promise<void> => {
-    // Without the credentials of the one remote server nothing is read from stdin.
-    if (!isFile) await (await import('../proxy/remote.js')).checkCredentials(schema)
-  }
-  return runPlan(plan, findCredentials, async (run) => {
-    const { serveStdio } = await import('./serve-stdio.js')
-    return serveStdio(run, schema)
-  })
+  const { serveStdio } = await import('./serve.js')
+  return serveStdio(plan, schema)
 }
 
 /** One remote server is a configuration too. */
 async function configOf(command: StdioTask, invocation: Invocation): Promise<Configuration> {
   const { remote, timeoutMs } = command
   if (remote === undefined) return fileConfig(command, invocation, true)
-  const { remoteConfig } = await import('../proxy/remote.js')
+  const { remoteConfig } = await import('./remote.js')
   return remoteConfig(remote, timeoutMs, invocation.program)
 }
 

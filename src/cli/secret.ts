@@ -8,7 +8,7 @@ import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { askHidden } from './ask-secret.js'
-import { failed, say } from './say.js'
+import { failed, say } from './console.js'
 import { type Command, UsageError } from './command-line.js'
 
 interface SecretTask {

@@ -1,23 +1,40 @@
-// What every command shares that starts servers, asks them and ends.
+// Starts configured servers for the commands that ask them something or only read their lists, and stops them.
 
-import type { Configuration } from '../config/configuration.js'
-import type { Runtime } from '../index.js'
+import { Buffer } from 'node:buffer'
+import { LocalClient, type Person } from '../ask/local-client.js'
+import { secretsIn } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import {
+  type McpProxy,
+  type ProxyListeners,
+  type ProxyOptions,
+  type Runtime,
+  type ServerEvent,
+  createProxy,
+} from '../index.js'
 import { noPaint } from '../log/lines.js'
 import { type Logger, createLogger } from '../log/log.js'
+import { everyAskable } from '../mcp/capabilities.js'
+import { openCommon } from '../proxy/common.js'
+import { openProxy } from '../proxy/proxy.js'
+import { viewKey } from '../proxy/routing/profile-view.js'
 import { realRuntime } from '../real-runtime.js'
-import { Children } from './children.js'
-import { Endings } from './endings.js'
-import { addSecrets } from './run.js'
-import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import { longestStartMs } from '../proxy/trial.js'
+import { within } from '../runtime/deadline.js'
+import { Deferred } from '../runtime/deferred.js'
+import type { LogSink } from '../runtime/runtime.js'
 import { inShell } from '../text/escape.js'
+import type { ListChange, ListGuard } from '../upstream/contracts/list-guard.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+import { LastWords } from '../upstream/process/stderr-log.js'
+import { Children, Shutdown } from './shutdown.js'
 
 /** The tools of a command while its servers run. */
 export interface Attended {
   readonly runtime: Runtime
   /** Writes nothing; it knows the secrets of the schemas. */
   readonly logger: Logger
-  readonly endings: Endings
+  readonly shutdown: Shutdown
 }
 
 /** Runs a command with servers of these schemas: none of its children outlives it, also after a second signal. */
@@ -27,12 +44,12 @@ export async function withChildren(
   run: (attended: Attended) => Promise<number>,
 ): Promise<number> {
   const logger = createLogger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
-  addSecrets(logger, config, schemas)
+  logger.addSecrets(secretsIn(config, schemas))
   const children = new Children()
-  const endings = new Endings(logger.sink, () => children.kill())
+  const shutdown = new Shutdown(logger.sink, children)
   const own = realRuntime(logger.sink)
   try {
-    return await run({ runtime: children.watch(own), logger, endings })
+    return await run({ runtime: children.watch(own), logger, shutdown })
   } finally {
     children.kill()
     await own.close()
@@ -70,4 +87,230 @@ function inSeconds(ms: number): string {
 export function disabledHint(server: string, schema: string): string {
   const where = schema === 'default' ? '' : ` --schema ${inShell(schema)}`
   return `disabled; mcps-proxy enable ${inShell(server)}${where} lets it start again`
+}
+
+/** The result of a start. */
+export interface Trial {
+  /** Undefined when it works. */
+  readonly failure: string | undefined
+  /** Whether it has failed for want of a login. */
+  readonly needsLogin: boolean
+  /** Undefined where it was never agreed on. */
+  readonly revision: UpstreamStatus['revision']
+  readonly evidence: UpstreamStatus['evidence']
+  readonly crossing: UpstreamStatus['crossing']
+  /** All that the server has. */
+  readonly tools: number
+  /** Of its tools as a client lists them. */
+  readonly toolBytes: number
+  /** As a client sees them; undefined where the list has more pages than the first. */
+  readonly toolNames: readonly string[] | undefined
+  readonly ms: number
+  /** The warnings of the log meanwhile, each text once. */
+  readonly warnings: readonly string[]
+  /** The lines of stderr about its failure. */
+  readonly lastWords: readonly string[]
+  /** The differences from `mcps.lock`. */
+  readonly changes: readonly ListChange[]
+}
+
+/** Longer than any wait for all servers. */
+const LISTED_MS_MAX = 600_000
+
+/** Warnings of one start that are kept. */
+const WARNINGS_MAX = 20
+
+/** The margin of a list on top of the times of the server. */
+const MARGIN_MS = 1000
+
+/** What a server is tried with. */
+interface TrialOptions {
+  readonly runtime: Runtime
+  /** The profile whose clients see the tools that are counted; undefined is all that the server has. */
+  readonly profile: string | undefined
+  /** In the place of the lock. */
+  readonly guard?: ListGuard
+  /** Called when a start takes long, with the milliseconds so far and the last warning of the log. */
+  readonly onLate?: (ms: number, warning: string | undefined) => void
+}
+
+/** Starts a server of a schema as a client without capabilities would, reads its lists, and stops it. */
+export async function tryServer(
+  config: Configuration,
+  schema: SchemaConfig,
+  server: ServerConfig,
+  { runtime, profile, guard, onLate }: TrialOptions,
+): Promise<Trial> {
+  const startedAt = runtime.now()
+  const waitMs = longestStartMs(server) + server.listTimeoutMs + MARGIN_MS
+  // Its only client has no name.
+  const front = { ...config.server, tokens: undefined, auth: undefined }
+  const alone = { ...withServers(config, schema, [{ ...server, lazy: false }], waitMs), server: front }
+  const lastWords = new LastWords()
+  const warnings = new Set<string>()
+  const log: LogSink = ({ level, message, details }) => {
+    // The walls of a sandboxed server say on stderr what they have refused.
+    const isRefusal = message.startsWith('sandbox: ')
+    if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
+    else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
+  }
+  let list = NO_TOOLS
+  const settled = new Deferred<void>()
+  /** Also of a server that is tried again, which the status calls starting. */
+  let lastFailure = 'it did not answer in time'
+  const on: ProxyListeners = {
+    server: (news) => {
+      if (news.state === 'failed') lastFailure = news.message
+      if (news.state === 'late') onLate?.(news.ms, [...warnings].at(-1))
+      if (isSettled(news)) settled.resolve()
+    },
+  }
+  // Of a server without shared processes none is opened before a client comes.
+  const isIsolated = server.kind === 'stdio' && server.isolation === 'session'
+  const ownStart = isIsolated ? 'with-client' : 'with-call'
+  const options = { schema: schema.name, runtime, log, on, keep: true, eager: true, ownStart } as const
+  const proxy = guard === undefined ? await createProxy(alone, options) : openGuarded(guard, alone, options)
+  const view = profile === undefined ? undefined : viewKey('profile', profile)
+  const tried = async (): Promise<void> => {
+    if (isIsolated) void listed(proxy)
+    // Lists that are kept would be answered before the server has started.
+    await settled.promise
+    const { state } = proxy.status()[0] ?? {}
+    if (state !== 'error' && state !== 'login-required') list = await listed(proxy, view)
+  }
+  try {
+    await within(tried(), waitMs, runtime)
+    const [status] = proxy.status()
+    const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
+    const { revision, evidence, crossing, ...more }: Partial<UpstreamStatus> = status ?? {}
+    const { tools = 0, changes = [] } = more
+    const ms = Math.round(runtime.now() - startedAt)
+    const needsLogin = status?.state === 'login-required'
+    const said = { lastWords: lastWords.lines, warnings: [...warnings] }
+    const toolNames = list.isWhole ? list.names : undefined
+    const facts = { revision, evidence, crossing, tools, toolBytes: list.bytes, toolNames, changes }
+    return { failure, needsLogin, ms, ...facts, ...said }
+  } finally {
+    await proxy.close(0)
+  }
+}
+
+/** The time of a start, whether the server has listed before or not. */
+export function longestStartMs({ startTimeoutMs, firstStartTimeoutMs }: ServerConfig): number {
+  return Math.max(startTimeoutMs, firstStartTimeoutMs)
+}
+
+/** Whether a start has ended. A server that ended when it was asked what it speaks is started anew. */
+function isSettled(news: ServerEvent): boolean {
+  if (news.state === 'stopped') return news.cause !== 'restart'
+  return news.state === 'ready' || news.state === 'failed'
+}
+
+/** The configuration with these servers alone, none of which is restarted, and a list that waits for them so long. */
+function withServers(
+  config: Configuration,
+  schema: SchemaConfig,
+  servers: readonly ServerConfig[],
+  graceMs: number,
+): Configuration {
+  const once = servers.map((server) => (server.kind === 'stdio' ? { ...server, restart: false } : server))
+  const schemas = new Map([[schema.name, { ...schema, servers: once }]])
+  return { ...config, startupGraceMs: graceMs, schemas }
+}
+
+/** A proxy in which the guard takes the place of the lock. */
+function openGuarded(guard: ListGuard, config: Configuration, options: ProxyOptions): McpProxy {
+  const lock = { change: () => undefined, guard: () => guard }
+  return openProxy(config, options, { ...openCommon(config, options), lock })
+}
+
+/** The first page of a list of tools, as a client gets it. */
+interface FirstPage {
+  readonly bytes: number
+  readonly names: readonly string[]
+  readonly isWhole: boolean
+}
+
+const NO_TOOLS: FirstPage = { bytes: 0, names: [], isWhole: false }
+
+/** Resolves when a client has the first page of its list of tools, or an error in its place. */
+async function listed(proxy: McpProxy, view?: string): Promise<FirstPage> {
+  try {
+    const page = await new LocalClient(proxy, undefined, view).request('tools/list', '{}')
+    const tools = page.member('tools')?.items ?? []
+    return {
+      bytes: Buffer.byteLength(page.text),
+      names: tools.flatMap((tool) => tool.string('name') ?? []),
+      isWhole: page.string('nextCursor') === undefined,
+    }
+  } catch {
+    return NO_TOOLS
+  }
+}
+
+/** Starts the servers of a schema, and resolves when each has listed or failed, or with `over`; their lists are kept. */
+export async function listServers(
+  config: Configuration,
+  schema: SchemaConfig,
+  runtime: Runtime,
+  over: Promise<void>,
+): Promise<void> {
+  const left = new Set(schema.servers.map(({ name }) => name))
+  const all = new Deferred<void>()
+  const on: ProxyListeners = {
+    server: (news) => {
+      if (isSettled(news)) left.delete(news.server)
+      if (left.size === 0) all.resolve()
+    },
+  }
+  const alone = withServers(config, schema, schema.servers, LISTED_MS_MAX)
+  const options = { schema: schema.name, runtime, on, keep: true, ownStart: 'with-client' } as const
+  const proxy = await createProxy(alone, options)
+  try {
+    void listed(proxy)
+    await Promise.race([all.promise, over])
+  } finally {
+    await proxy.close(0)
+  }
+}
+
+/**
+ * Starts a server, shows `guard` what it lists to a client that answers every kind of question, and stops the server; also
+ * where it fails, or does not answer in time. Many servers have more tools for such a client.
+ */
+export async function listAsAskable(
+  config: Configuration,
+  schema: SchemaConfig,
+  server: ServerConfig,
+  runtime: Runtime,
+  guard: ListGuard,
+): Promise<void> {
+  const waitMs = server.startTimeoutMs + server.listTimeoutMs
+  const alone = withServers(config, schema, [server], waitMs)
+  const settled = new Deferred<void>()
+  const on: ProxyListeners = {
+    server: (news) => {
+      if (isSettled(news)) settled.resolve()
+    },
+  }
+  const options = { schema: schema.name, runtime, on, ownStart: 'with-client' } as const
+  const proxy = openGuarded(guard, alone, options)
+  try {
+    const client = new LocalClient(proxy, refusesAll)
+    const list = async (): Promise<unknown> => {
+      await client.open()
+      return client.request('tools/list', '{}')
+    }
+    // The guard gets the lists; the proxy closes the client when the time is over.
+    void list().catch(() => undefined)
+    await within(settled.promise, waitMs, runtime)
+  } finally {
+    await proxy.close(0)
+  }
+}
+
+/** A client that a server may ask everything, and that refuses every question. */
+const refusesAll: Person = {
+  capabilities: JSON.stringify(Object.fromEntries(everyAskable.map((name) => [name, {}]))),
+  answer: () => undefined,
 }

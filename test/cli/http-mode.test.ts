@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
-import { bannerRecord, bannerText, httpBanner } from '../../src/cli/banner.js'
+import { bannerRecord, bannerText, httpBanner } from '../../src/cli/console.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
 import { cli, root, time } from '../integration/support/programs.js'

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { LimitedLog } from '../../src/cli/limited-log.js'
+import { LimitedLog } from '../../src/cli/server-event-log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 
 /** A log whose timers fire when the test says so. */

@@ -49,19 +49,19 @@ const has = (file: string, text: string): boolean => readFileSync(file, 'latin1'
 
 describe('a start of the command', () => {
   test('opens few files: each stage is one chunk, beside what begins it', () => {
-    const files = loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))
+    const files = loadedWith(entry(/^serve-.*\.js$/), loadedWith(join(dist, 'cli.js')))
     assert(files.size <= 5, [...files].join('\n'))
   })
 
   test('opens all files of what every run needs: an upgrade may replace them while it runs', () => {
-    const files = loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))
+    const files = loadedWith(entry(/^serve-.*\.js$/), loadedWith(join(dist, 'cli.js')))
     const text = [...files].map((file) => readFileSync(file, 'latin1')).join('')
     for (const needed of ['"node_modules/ajv/dist/2020.js"(', 'PQueue = class ', 'ArgumentChecks = class '])
       assert(text.includes(needed), needed)
   })
 
   test('over HTTP opens nothing of logins of clients, which are loaded with their configuration', () => {
-    const texts = [...loadedWith(entry(/^serve-http-.*\.js$/))].map((file) => readFileSync(file, 'latin1'))
+    const texts = [...loadedWith(entry(/^gateway-.*\.js$/))].map((file) => readFileSync(file, 'latin1'))
     for (const [name, isThere] of [
       ['FrontTokens = class ', true],
       ['FrontAuth = class ', false],
@@ -79,7 +79,7 @@ describe('a start of the command', () => {
     ['metrics and traces', '"mcps_build_info"'],
   ] as const)
     test(`opens nothing of ${what}, which is read where it is configured`, () => {
-      for (const name of [/^serve-stdio-.*\.js$/, /^serve-http-.*\.js$/]) {
+      for (const name of [/^serve-.*\.js$/, /^gateway-.*\.js$/]) {
         const files = [...loadedWith(entry(name), loadedWith(join(dist, 'cli.js')))]
         assert.deepEqual(
           files.filter((file) => has(file, text)),
@@ -102,7 +102,7 @@ describe('a start of the command', () => {
   })
 
   test('reads text that the engine keeps in one byte a character, without comments', () => {
-    const files = loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))
+    const files = loadedWith(entry(/^serve-.*\.js$/), loadedWith(join(dist, 'cli.js')))
     for (const file of files) {
       const text = readFileSync(file)
       assert(
@@ -116,7 +116,7 @@ describe('a start of the command', () => {
 
 describe('the inspector', () => {
   test('is loaded by no start without --ui, and read whole by one with it', () => {
-    const files = loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))
+    const files = loadedWith(entry(/^serve-.*\.js$/), loadedWith(join(dist, 'cli.js')))
     for (const file of files)
       assert.doesNotMatch(readFileSync(file, 'latin1'), /InspectorPages = class/, file)
     assert.match(readFileSync(entry(/^inspect-.*\.js$/), 'latin1'), /InspectorPages = class/)

@@ -4,8 +4,8 @@ import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { callEvent } from '../proxy/support/call-event.js'
-import { Feedback } from '../../src/cli/feedback.js'
-import { Screen } from '../../src/cli/screen.js'
+import { ServerEventLog } from '../../src/cli/server-event-log.js'
+import { Screen } from '../../src/cli/console.js'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { createLogger } from '../../src/log/log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
@@ -34,13 +34,13 @@ function loggedRecord(record: LogRecord): string {
 /** The log line of a call that failed with this message of its server. */
 function loggedFailure(message: string): string {
   const lines: string[] = []
-  const feedback = new Feedback(
+  const eventLog = new ServerEventLog(
     loggerTo(lines),
     new Screen({ writableLength: 0, write: () => true }, false),
     runtime,
   )
-  feedback.listeners.failure?.(callEvent({ outcome: 'error', code: -32000, message }))
-  feedback.close()
+  eventLog.listeners.failure?.(callEvent({ outcome: 'error', code: -32000, message }))
+  eventLog.close()
   return lines.join('')
 }
 

@@ -2,8 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { Feedback } from '../../src/cli/feedback.js'
-import { Screen } from '../../src/cli/screen.js'
+import { ServerEventLog } from '../../src/cli/server-event-log.js'
+import { Screen } from '../../src/cli/console.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
@@ -11,10 +11,10 @@ import { createLogger } from '../../src/log/log.js'
 import type { LogLevel } from '../../src/runtime/runtime.js'
 
 /** The lines of a log at this level, as level and message. */
-function feedbackAt(
+function eventLogAt(
   level: LogLevel,
   now: () => number = () => 0,
-): { feedback: Feedback; lines: () => string[] } {
+): { eventLog: ServerEventLog; lines: () => string[] } {
   let written = ''
   const stream = {
     writableLength: 0,
@@ -31,16 +31,16 @@ function feedbackAt(
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line))
       .map(({ level: said, message }) => `${said} ${message}`)
-  return { feedback: new Feedback(logger, new Screen(stream, false), runtime), lines }
+  return { eventLog: new ServerEventLog(logger, new Screen(stream, false), runtime), lines }
 }
 
 const answered = callEvent()
 const failed = callEvent({ outcome: 'error', code: -32000, message: 'no' })
 
-function emit(feedback: Feedback, events: readonly CallEvent[]): void {
+function emit(eventLog: ServerEventLog, events: readonly CallEvent[]): void {
   const source = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
-  source.add(feedback.listeners)
-  feedback.watchCalls(source)
+  source.add(eventLog.listeners)
+  eventLog.watchCalls(source)
   for (const event of events) {
     source.emit('call', event)
     if (event.outcome === 'error') source.emit('failure', event)
@@ -48,8 +48,8 @@ function emit(feedback: Feedback, events: readonly CallEvent[]): void {
 }
 
 test('a verbose log has each call once, also one that failed, however many fail', () => {
-  const { feedback, lines } = feedbackAt('debug')
-  emit(feedback, [answered, ...Array.from({ length: 7 }, () => failed)])
+  const { eventLog, lines } = eventLogAt('debug')
+  emit(eventLog, [answered, ...Array.from({ length: 7 }, () => failed)])
   const failure = "warn tools/call 'a' error after 7 ms: no"
   assert.deepEqual(lines(), [
     "debug tools/call 'a' answered after 7 ms",
@@ -58,8 +58,8 @@ test('a verbose log has each call once, also one that failed, however many fail'
 })
 
 test('otherwise the log has failed calls only, and the first five of a kind within a minute', () => {
-  const { feedback, lines } = feedbackAt('info')
-  emit(feedback, [answered, ...Array.from({ length: 7 }, () => failed)])
+  const { eventLog, lines } = eventLogAt('info')
+  emit(eventLog, [answered, ...Array.from({ length: 7 }, () => failed)])
   assert.deepEqual(
     lines(),
     Array.from({ length: 5 }, () => "warn tools/call 'a' error after 7 ms: no"),
@@ -80,13 +80,13 @@ const failedStart = {
 
 test('a server that can never start writes one line an hour after its first failed starts', () => {
   let now = 0
-  const { feedback, lines } = feedbackAt('info', () => now)
+  const { eventLog, lines } = eventLogAt('info', () => now)
   const source = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
-  source.add(feedback.listeners)
+  source.add(eventLog.listeners)
   for (; now < 3 * 3_600_000; now += 30_000) {
     source.emit('server', { ...failedStart, state: 'starting' })
     source.emit('server', failedStart)
-    feedback.sink({ level: 'error', service: 's', message: 'it has ended' })
+    eventLog.sink({ level: 'error', service: 's', message: 'it has ended' })
   }
   const some = lines()
   assert.deepEqual(some.slice(0, 2), ['info starting', 'error it has ended'])

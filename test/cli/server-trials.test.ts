@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
-import { tryServer } from '../../src/proxy/trial.js'
+import { tryServer } from '../../src/cli/server-trials.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 

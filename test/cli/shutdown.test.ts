@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { Children } from '../../src/cli/children.js'
+import { Children } from '../../src/cli/shutdown.js'
 import { realRuntime } from '../../src/real-runtime.js'
 
 test('a forced exit kills every child, and lets an installer end in order', () => {

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { Screen, canErase } from '../../src/cli/screen.js'
+import { Screen, canErase } from '../../src/cli/console.js'
 
 /** What is seen on a terminal of this width, line by line. */
 function shown(columns: number, isShown = true) {

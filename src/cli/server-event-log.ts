@@ -13,8 +13,7 @@ import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
 import { counted } from '../text/counted.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
-import { LimitedLog } from './limited-log.js'
-import type { Screen } from './screen.js'
+import type { Screen } from './console.js'
 
 type StopCause = Extract<ServerEvent, { state: 'stopped' }>['cause']
 
@@ -38,8 +37,8 @@ interface Failures {
   loggedAt: number
 }
 
-/** Logs what happens. */
-export class Feedback {
+/** Logs servers, clients and calls. */
+export class ServerEventLog {
   /** For what is served, from its start on. */
   readonly listeners: ProxyListeners
   /** The log of the proxies: without the lines of servers that fail again and again. */
@@ -70,11 +69,11 @@ export class Feedback {
   /** Every call is logged while the log wants that much, and costs nothing while it does not. */
   watchCalls(source: EventSource<ProxyEvents>): void {
     this.#source = source
-    this.levelled()
+    this.levelChanged()
   }
 
   /** The level of the log may be another one. */
-  levelled(): void {
+  levelChanged(): void {
     if (!this.#logger.isVerbose) {
       this.#endCalls?.()
       this.#endCalls = undefined
@@ -183,4 +182,60 @@ function wordsOf(event: ServerEvent): string | undefined {
 function inTime(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)} ms`
   return ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
+}
+
+/** Lines of one kind within one window. */
+const linesMax = 5
+const windowMs = 60_000
+/** Most kinds that are distinguished at a time; further ones count as one. */
+const kindsMax = 200
+
+interface Window {
+  readonly first: LogRecord
+  readonly timer: { cancel(): void }
+  lines: number
+}
+
+/**
+ * Passes the first lines of each kind and counts the others; the count is logged when the time is over or the log ends.
+ */
+export class LimitedLog {
+  readonly #log: LogSink
+  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #windows = new Map<string, Window>()
+
+  constructor(log: LogSink, runtime: Pick<Runtime, 'setTimer'>) {
+    this.#log = log
+    this.#runtime = runtime
+  }
+
+  take(kind: string, record: LogRecord): void {
+    const key = this.#windows.has(kind) || this.#windows.size < kindsMax ? kind : ''
+    const window = this.#windows.get(key) ?? this.#begin(key, record)
+    window.lines++
+    if (window.lines <= linesMax) this.#log(record)
+  }
+
+  /** Says what was left out until now. */
+  close(): void {
+    for (const kind of this.#windows.keys()) this.#end(kind)
+  }
+
+  #begin(kind: string, first: LogRecord): Window {
+    const window = { first, timer: this.#runtime.setTimer(windowMs, () => this.#end(kind)), lines: 0 }
+    this.#windows.set(kind, window)
+    return window
+  }
+
+  #end(kind: string): void {
+    const window = this.#windows.get(kind)
+    if (window === undefined) return
+    this.#windows.delete(kind)
+    window.timer.cancel()
+    const more = window.lines - linesMax
+    if (more <= 0) return
+    const { level, service, message } = window.first
+    const text = `left out: ${counted(more, 'more line')} like "${message}"`
+    this.#log({ level, message: text, ...(service !== undefined && { service }) })
+  }
 }

@@ -1,15 +1,18 @@
-// Why a running proxy stops from outside: a signal, or a fault of our own.
+// How a running proxy ends: a signal, or a fault of our own; and the child processes that a forced exit kills.
 //
-// The first SIGINT or SIGTERM asks for an orderly close, the second one is obeyed
-// at once. SIGHUP is no ending: it asks for the configuration to be read again,
-// unless it says that the terminal is gone. A fault that was not caught is logged, the proxy is closed, and the
-// exit code says that it was our mistake. In every case the process ends:
-// an orderly close that takes too long is cut short.
+// The first SIGINT or SIGTERM asks for an orderly close, the second one ends the process at once. SIGHUP ends nothing: it
+// asks for the configuration to be read again, unless the terminal is gone. A fault that was not caught is logged, the
+// proxy is closed, and the exit code says that it was our mistake. In every case the process ends: an orderly close that
+// takes too long is cut short.
 
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
+import type { Readable } from 'node:stream'
+import type { Runtime } from '../index.js'
+import { Deferred } from '../runtime/deferred.js'
 import type { LogSink } from '../runtime/runtime.js'
+import { isInstaller } from '../upstream/process/installers.js'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -26,11 +29,11 @@ export const closeMsMax = 5500
 /** One fault often brings more, and calls are answered all the same. After this many, the process ends without that. */
 const faultsMax = 100
 
-export class Endings {
+export class Shutdown {
   /** Resolves with the exit code of the first signal (0) or fault (70); pending while all is well. */
   readonly ended: Promise<number>
   readonly #log: LogSink
-  readonly #killChildren: () => void
+  readonly #children: Children
   readonly #terminal: boolean
   #end: (exitCode: number) => void = () => undefined
   #hasDeadline = false
@@ -40,10 +43,10 @@ export class Endings {
   #isClosing = false
   #faults = 0
 
-  /** Listens until the process ends. `killChildren` is the last thing done when it ends without an orderly close. */
-  constructor(log: LogSink, killChildren: () => void) {
+  /** Listens until the process ends. The children are killed when it ends without an orderly close. */
+  constructor(log: LogSink, children: Children) {
     this.#log = log
-    this.#killChildren = killChildren
+    this.#children = children
     this.#terminal = (process.stdin.isTTY || process.stderr.isTTY) && hasTerminal()
     this.ended = new Promise((resolve) => {
       this.#end = resolve
@@ -108,7 +111,7 @@ export class Endings {
   }
 
   #exit(exitCode: number): never {
-    this.#killChildren()
+    this.#children.kill()
     process.exit(exitCode)
   }
 }
@@ -120,5 +123,80 @@ function hasTerminal(): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+type Child = ReturnType<Runtime['spawn']>
+type ChildExit = Awaited<Child['exited']>
+
+interface Alive {
+  readonly child: Child
+  /** The signal that a forced exit sends to it. */
+  readonly last: 'SIGTERM' | 'SIGKILL'
+  /** From now on no signal reaches the child, and the first one makes it look as if it had ended; no other is started until then. */
+  readonly release: () => void
+}
+
+/** Remembers the children that are alive. */
+export class Children {
+  readonly #alive = new Set<Alive>()
+
+  /** The same runtime, whose children are remembered here. */
+  watch(runtime: Runtime): Runtime {
+    return {
+      ...runtime,
+      spawn: (spec) => {
+        const child = runtime.spawn(spec)
+        let isReleased = false
+        const released = new Deferred<ChildExit>()
+        const release = (): void => {
+          isReleased = true
+          child.release?.()
+        }
+        // Killed in an install, npm leaves a lock that the next `npx` waits for, up to a minute. The guardian ends what resists.
+        const last = isInstaller(spec.command, spec.args) ? 'SIGTERM' : 'SIGKILL'
+        const alive: Alive = { child, last, release }
+        this.#alive.add(alive)
+        void child.exited.then(() => this.#alive.delete(alive))
+        return {
+          ...child,
+          // The end of a child that was left to itself is no failure, after which another would be started.
+          exited: Promise.race([
+            released.promise,
+            child.exited.then((exit) => (isReleased ? released.promise : exit)),
+          ]),
+          signal: (name) => {
+            if (!isReleased) return child.signal(name)
+            released.resolve({ code: undefined, signal: name, spawnError: undefined })
+            return true
+          },
+        }
+      },
+    }
+  }
+
+  /** Leaves a child to itself, at the end of its stdin; gives the streams, which must be read. Undefined for an unknown child. */
+  release(pid: number): readonly Readable[] | undefined {
+    for (const alive of this.#alive) {
+      const { child } = alive
+      if (child.pid !== pid || child.release === undefined) continue
+      this.#alive.delete(alive)
+      child.stdin.end()
+      alive.release()
+      return [child.stdout, child.stderr]
+    }
+    return undefined
+  }
+
+  /** Ends every child, with its process group and the processes that have left it. */
+  kill(): void {
+    for (const { child, last } of this.#alive) {
+      try {
+        child.surveyNow?.()
+      } catch {
+        // Without descriptors the processes cannot be searched, and nothing may stand between the children and their end.
+      }
+      child.signal(last)
+    }
   }
 }

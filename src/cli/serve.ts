@@ -1,0 +1,404 @@
+// Serving: what a serving process opens, its work from the start to the end, and the order in which everything is closed.
+
+import process from 'node:process'
+import { secretsIn } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import { needsToken } from '../config/front.js'
+import {
+  type EventSource,
+  type ProxyEvents,
+  type ProxyOptions,
+  type Runtime,
+  createProxy,
+  limits,
+  stdio,
+} from '../index.js'
+import { type Paint, loadPaint, noPaint, wantsColors } from '../log/lines.js'
+import { type Logger, createLogger } from '../log/log.js'
+import type { Telemetry } from '../metrics/telemetry.js'
+import { viewKey } from '../proxy/routing/profile-view.js'
+import { realRuntime } from '../real-runtime.js'
+import type { LogLevel, LogSink } from '../runtime/runtime.js'
+import { counted } from '../text/counted.js'
+import { version } from '../version.js'
+import type { Invocation } from './command-line.js'
+import { commandIn } from './command-names.js'
+import { ConfigFollower, tellWarnings } from './config-follower.js'
+import {
+  type Banner,
+  Screen,
+  bannerRecord,
+  bannerText,
+  canErase,
+  httpBanner,
+  stdioBanner,
+} from './console.js'
+import { tightLimits } from './control-group.js'
+import type { Inspection } from './inspect.js'
+import { RunAudit } from './run-audit.js'
+import type { HttpTask } from './run-http.js'
+import type { StdioTask } from './run-stdio.js'
+import { ServerEventLog } from './server-event-log.js'
+import { Children, Shutdown, closeMsMax, faultGraceMs } from './shutdown.js'
+import { WarmUp } from './warm-up.js'
+
+/** The options of every serving mode. */
+export interface ServeOptions {
+  readonly kind: 'stdio' | 'http'
+  readonly config: string | undefined
+  readonly record: string | undefined
+  /** The port of the inspector beside stdio, where 0 is a free one; undefined is no inspector. */
+  readonly uiPort: number | undefined
+  /** Whether a recording replaces a file that exists. */
+  readonly force: boolean
+  readonly timeoutMs: number | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly silent: boolean
+  /** Whether lists of servers are kept on disk. */
+  readonly keepsLists: boolean
+  /** Whether calls are counted and traced where the configuration or the environment wants that. */
+  readonly measures: boolean
+}
+
+/** The task of a serving process. */
+interface Plan<C extends ServeOptions = ServeOptions> extends Invocation {
+  readonly command: C
+  readonly config: Configuration
+  /** Reads the configuration again, or another file; undefined where there is none to read. @throws ConfigError */
+  readonly read: ((path: string | undefined) => Promise<Configuration>) | undefined
+  /** The schemas of a configuration that are served. */
+  readonly schemasOf: (config: Configuration) => readonly string[]
+}
+
+/** A process that is ready to serve. */
+export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
+  readonly paint: Paint
+  readonly logger: Logger
+  readonly screen: Screen
+  readonly eventLog: ServerEventLog
+  readonly shutdown: Shutdown
+  /** Gets the calls. */
+  readonly audit: RunAudit
+  /** The servers that run. */
+  readonly children: Children
+  /** Undefined where nothing asks for metrics or traces. */
+  readonly telemetry: Telemetry | undefined
+  /** The options of the proxy, in each way of serving. */
+  readonly options: ProxyOptions & { readonly runtime: Runtime }
+}
+
+/**
+ * Serves one schema to one client on stdin and stdout, until the client leaves, says `exit`, or a signal comes.
+ *
+ * @param beforeServing when it resolves, stdin is read; servers start immediately for it
+ * @returns the exit code
+ * @throws TransportError without the credentials of the one remote server; nothing is read from stdin then
+ */
+export function serveStdio(
+  plan: Plan<StdioTask>,
+  schema: SchemaConfig,
+  beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
+): Promise<number> {
+  const prepare = async (): Promise<void> => {
+    if (plan.command.remote !== undefined) await (await import('./remote.js')).checkCredentials(schema)
+  }
+  return withResources(plan, prepare, (run) => talkOnStdio(run, schema, beforeServing))
+}
+
+async function talkOnStdio(
+  run: Run<StdioTask>,
+  schema: SchemaConfig,
+  beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
+): Promise<number> {
+  const { command, config, screen, shutdown, children, options } = run
+  const inspection =
+    command.uiPort === undefined ? undefined : new (await import('./inspect.js')).Inspection(run)
+  const proxy = await createProxy(config, {
+    ...options,
+    ...inspection?.options,
+    schema: schema.name,
+    ownStart: 'with-client',
+    person: 'here',
+    eager: beforeServing !== undefined,
+  })
+  run.telemetry?.watch(() => new Map([[schema.name, proxy]]))
+  const isKept = options.keep === true && command.remote === undefined
+  const warmUp = isKept ? new WarmUp(config, schema, children, options.runtime) : undefined
+  warmUp?.watch(proxy)
+  const session = await serveUntil(run, proxy, async () => {
+    await beforeServing?.(proxy)
+    await inspection?.open(new Map([[schema.name, proxy]]), proxy, undefined, command.uiPort)
+    const writes = screen.isShown ? () => screen.makeWay() : undefined
+    const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }), {
+      view: command.profile === undefined ? undefined : viewKey('profile', command.profile),
+    })
+    const facts = { name: config.server.name, version, config, schema }
+    announce(run, stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }))
+    await Promise.race([attached.leaving, shutdown.ended])
+    if (!shutdown.isFaulty) warmUp?.begin(proxy)
+    return attached
+  })
+  await inspection?.close()
+  return (await session.ended).exitCode
+}
+
+/**
+ * Serves every enabled schema on one port, until a signal comes; calls that run may finish then.
+ *
+ * @param beforeListening when it resolves, the port is opened
+ * @returns the exit code
+ * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had
+ */
+export function serveHttp(
+  plan: Plan<HttpTask>,
+  beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
+): Promise<number> {
+  return withResources(plan, undefined, (run) => listenOnHttp(run, beforeListening))
+}
+
+async function listenOnHttp(
+  run: Run<HttpTask>,
+  beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
+): Promise<number> {
+  const { command, config, shutdown, telemetry, options, logger } = run
+  const { host, port, allowUnauthenticated } = command
+  for (const message of tightLimits(config.processesMax ?? limits.upstream.processesMax))
+    logger.sink({ level: 'warn', message })
+  if (commandIn(run.argv)?.isNamed === false) warnOfClientOnStdin(run.program, logger)
+  const { openGateway } = await import('../gateway/gateway.js')
+  const inspection = await inspectionOf(run)
+  const gateway = await openGateway(config, {
+    ...options,
+    person: 'here',
+    ...inspection?.options,
+    handler: inspection && ((path) => inspection.pages.find(path)),
+    host,
+    port,
+    allowUnauthenticated,
+    beforeListening,
+    ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
+  })
+  telemetry?.watch(() => gateway.proxies)
+  const talk = async (): Promise<void> => {
+    const { name } = config.server
+    const { host, origin, proxies } = gateway
+    announce(run, httpBanner({ name, version, config, host, origin, needsToken: needsToken(config.server) }))
+    await inspection?.open(proxies, gateway, origin)
+    await shutdown.ended
+    await inspection?.close()
+  }
+  await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
+  return 0
+}
+
+async function inspectionOf(run: Run<HttpTask>): Promise<Inspection | undefined> {
+  const { command, config } = run
+  if (command.uiPort === undefined) return undefined
+  const { Inspection, refuseOpenPages } = await import('./inspect.js')
+  refuseOpenPages(config, command.host ?? config.server.host)
+  return new Inspection(run)
+}
+
+/** Enough bytes to recognise a protocol. */
+const lookedAtBytesMax = 256
+
+/** Warns once when a client speaks JSON-RPC on stdin, which this mode does not serve. */
+function warnOfClientOnStdin(program: string, logger: Logger): void {
+  const { stdin } = process
+  if (stdin.isTTY) return
+  const look = (chunk: Buffer | string): void => {
+    const begins = chunk.slice(0, lookedAtBytesMax).toString().trimStart()
+    stop()
+    if (!/^(?:\[\s*)?\{\s*"/.test(begins)) return
+    const message =
+      'a client speaks on stdin, which is not served: without a mode this serves HTTP; ' +
+      `add --stdio to its arguments, for example: ${program} --stdio`
+    logger.sink({ level: 'warn', message })
+  }
+  const stop = (): void => {
+    stdin.off('data', look)
+    stdin.pause()
+  }
+  stdin.on('error', stop)
+  stdin.on('data', look)
+  // A file has nothing to release, although the types have a method for it.
+  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
+}
+
+/** A server of a configuration, which can change to another one. */
+interface Server extends EventSource<ProxyEvents> {
+  reload(config: Configuration): Promise<unknown>
+  close(graceMs?: number): Promise<void>
+}
+
+/** Logs calls and follows the configuration until `talk` is over, and closes the server then; `reloaded` gets each new configuration. */
+async function serveUntil<T>(
+  run: Run,
+  server: Server,
+  talk: () => Promise<T>,
+  reloaded?: (config: Configuration) => void,
+): Promise<T> {
+  const { config, eventLog, shutdown, audit } = run
+  eventLog.watchCalls(server)
+  audit.follow(server)
+  const follower = new ConfigFollower(run, async (next) => {
+    await server.reload(next)
+    reloaded?.(next)
+  })
+  try {
+    return await talk()
+  } finally {
+    follower.stop()
+    const drainMs = config.server.drainTimeoutMs ?? limits.drainMs
+    shutdown.endWithin(drainMs + longestStopMs([...config.schemas.values()]) + closeMsMax)
+    await (shutdown.isFaulty ? server.close(faultGraceMs) : server.close())
+  }
+}
+
+/** All servers are stopped at the same time, so the most patient one decides. */
+function longestStopMs(schemas: readonly SchemaConfig[]): number {
+  const servers = schemas.flatMap((schema) => schema.servers)
+  return Math.max(0, ...servers.map((server) => (server.kind === 'stdio' ? server.stopTimeoutMs : 0)))
+}
+
+/** Says that clients may come. */
+function announce(run: Run, banner: Banner): void {
+  const { command, config, schemasOf, screen, logger, paint } = run
+  if (process.stderr.isTTY && !command.silent) screen.write(bannerText(banner, paint))
+  else if (!process.stderr.isTTY) logger.announce(bannerRecord(banner))
+  tellWarnings(logger, config.warnings, schemasOf(config))
+}
+
+/** Opens what a serving process needs, does its work, and closes everything in the reverse order. */
+async function withResources<C extends ServeOptions>(
+  plan: Plan<C>,
+  prepare: (() => Promise<void>) | undefined,
+  work: (run: Run<C>) => Promise<number>,
+): Promise<number> {
+  const { command, config } = plan
+  // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
+  const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
+  // The status line would mix with what a person types.
+  const isTyped = command.kind === 'stdio' && process.stdin.isTTY
+  const screen = new Screen(
+    process.stderr,
+    !command.silent && !isTyped && canErase(process.stderr.isTTY, process.env),
+  )
+  const logger = openLogger(plan, paint, screen)
+  await prepare?.()
+  logger.sink({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
+  const children = new Children()
+  const shutdown = new Shutdown(logger.sink, children)
+  const own = realRuntime(logger.sink)
+  const resources: { close(): unknown }[] = [logger, own]
+  try {
+    const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
+    const audit = new RunAudit({ log: logger.sink, stderr: screen, clean, runtime: own })
+    const telemetry = await openTelemetryIfAsked(plan, logger.sink, own, audit)
+    if (telemetry !== undefined) resources.push(telemetry)
+    const eventLog = new ServerEventLog(logger, screen, own)
+    resources.push(audit, { close: () => children.kill() }, eventLog)
+    await audit.use(config.audit)
+    // A recording may be refused, and then no server is started.
+    const record = await openRecordIfAsked(plan, logger)
+    if (record !== undefined) resources.push(record)
+    const options = {
+      log: eventLog.sink,
+      onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
+      on: [eventLog.listeners, ...(telemetry?.listeners ?? [])],
+      tracer: telemetry?.tracer,
+      gate: audit,
+      verbose: logger.isVerbose,
+      runtime: children.watch(own),
+      // A recording is played back where nothing is kept.
+      keep: command.keepsLists && record === undefined,
+      ...(record && { tap: record.tap }),
+    }
+    const opened = { paint, logger, screen, eventLog, shutdown, audit, children, telemetry, options }
+    return shutdown.verdict(await work({ ...plan, ...opened }))
+  } finally {
+    for (const resource of resources.toReversed()) await resource.close()
+  }
+}
+
+async function openTelemetryIfAsked(
+  { config, command: { kind, measures } }: Plan<ServeOptions>,
+  log: LogSink,
+  runtime: Runtime,
+  audit: RunAudit,
+): Promise<Telemetry | undefined> {
+  const isAsked =
+    config.server.metrics !== undefined || Object.keys(runtime.env).some((name) => name.startsWith('OTEL_'))
+  if (!measures || !isAsked) return undefined
+  const { openTelemetry } = await import('../metrics/telemetry.js')
+  // Several clients start a proxy each with one configuration.
+  return openTelemetry(config, { log, runtime, needsPort: kind === 'http', lostLines: () => audit.lostLines })
+}
+
+type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>
+
+async function openRecordIfAsked(
+  { command: { record, force }, program, argv }: Plan<ServeOptions>,
+  logger: Logger,
+): Promise<OpenRecord | undefined> {
+  if (record === undefined) return undefined
+  const { openRecord } = await import('../record/record.js')
+  // An address may hold a password or a key.
+  const args = argv.map((arg) => logger.clean(arg))
+  return openRecord(
+    record,
+    { command: [program, ...args].join(' '), args },
+    {
+      replaces: force,
+      onGap: ({ message }) =>
+        logger.sink({ level: 'error', message: `${message}; the proxy passes no more messages` }),
+    },
+  )
+}
+
+/** Nothing secret of the schemas that are served, or of the front, is ever logged. */
+function openLogger(
+  { config, command, schemasOf }: Plan<ServeOptions>,
+  paint: Paint,
+  stream: Screen,
+): Logger {
+  const { logging } = config
+  const format = process.stderr.isTTY ? 'readable' : 'json'
+  // A client that stops reading our stderr must not stop us.
+  process.stderr.on('error', () => undefined)
+  const logger = createLogger({
+    level: command.logLevel ?? logging.level,
+    console: logging.console ? { stream, format, level: command.silent ? 'error' : 'debug' } : undefined,
+    paint,
+    file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
+  })
+  logger.addSecrets(secretsIn(config, schemasOf(config)))
+  logNodeWarnings(logger.sink)
+  return logger
+}
+
+/** A look for Google's metadata server that finds none; the server that needed it reports the failure. */
+const EXPECTED = 'MetadataLookupWarning'
+
+/**
+ * Warnings of Node and of packages become log lines instead of bare text on stderr.
+ *
+ * The reader of our stderr reads a log; a warning may hold an address, and the log redacts secrets. Warnings that
+ * --no-warnings silences stay silent.
+ */
+function logNodeWarnings(log: LogSink): void {
+  if (process.listenerCount('warning') === 0) return
+  process.removeAllListeners('warning')
+  process.on('warning', ({ name, message }) =>
+    log({ level: name === EXPECTED ? 'debug' : 'warn', message: `${name}: ${message}` }),
+  )
+}
+
+/** Which file, which schemas, and how many servers. */
+function inWords({ config, schemasOf }: Plan<ServeOptions>): string {
+  const counts = schemasOf(config).map((name) => {
+    const count = config.schemas.get(name)?.servers.filter(({ disabled }) => !disabled).length ?? 0
+    return `schema '${name}' with ${counted(count, 'server')}`
+  })
+  return [config.source, ...counts].join(', ')
+}
