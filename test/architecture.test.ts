@@ -103,7 +103,7 @@ const linesMax = table(`
   version                | 2
   text                   | 671
   runtime                | 1003
-  mcp                    | 6167
+  mcp                    | 6151
   transports             | 1641
   transports/http-client | 3443
   transports/http-server | 4301

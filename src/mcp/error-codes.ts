@@ -1,7 +1,6 @@
 // The numbers of JSON-RPC and MCP, and the errors that the proxy says itself.
 //
-// Nothing else in the project writes an error number. Every builder is one row of
-// the error table in docs/errors.md.
+// Nothing else in the project writes an error number. Every row is one row of the error table in docs/errors.md.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError } from '../jsonrpc/jsonrpc-errors.js'
@@ -64,9 +63,7 @@ export function refusesRequest(code: number, status: number): boolean {
   return code === INVALID_REQUEST || (code >= OWN_FIRST && code <= OWN_LAST)
 }
 
-type Refusal = 'header' | 'capability' | 'version'
-
-const refusals: ReadonlyMap<number, Refusal> = new Map([
+const refusals: ReadonlyMap<number, 'header' | 'capability' | 'version'> = new Map([
   [HEADER_MISMATCH, 'header'],
   [MISSING_CAPABILITY, 'capability'],
   [UNSUPPORTED_VERSION, 'version'],
@@ -76,7 +73,7 @@ const refusals: ReadonlyMap<number, Refusal> = new Map([
  * The reason for which a stateless server refuses the request itself (MCP 2026-07-28, Transports); undefined for
  * every error about the thing that was asked for.
  */
-export function statelessRefusal(code: number): Refusal | undefined {
+export function statelessRefusal(code: number): 'header' | 'capability' | 'version' | undefined {
   return refusals.get(code)
 }
 
@@ -137,126 +134,147 @@ export function ownErrorForStateless(error: ErrorBody, { route }: RequestRow): E
   return isName ? { ...error, code: INVALID_PARAMS } : error
 }
 
-// The errors of the proxy.
+// The errors of the proxy: one row for each, with its number, and its message and `data` for the facts of one case.
+
+type Details = Readonly<Record<string, unknown>>
+type Said = string | readonly [message: string, data: Details | undefined]
+
+function row<Facts extends readonly unknown[]>(
+  code: number,
+  say: (...facts: Facts) => Said,
+): (...facts: Facts) => ErrorBody {
+  return (...facts) => {
+    const said = say(...facts)
+    const [message, data] = typeof said === 'string' ? [said, undefined] : said
+    return data === undefined ? { code, message } : { code, message, data: write(data) }
+  }
+}
+
+// What a client has sent.
 
 export function malformed(error: FrameError): ErrorBody {
-  if (!error.unreadable) return invalidRequest(error.message)
-  const { message, offset } = error
-  return failure(PARSE_ERROR, `Parse error: ${message} at byte ${offset}`, { offset })
+  return error.unreadable ? unreadable(error) : invalidRequest(error.message)
 }
 
-export function invalidRequest(why: string): ErrorBody {
-  return failure(INVALID_REQUEST, `Invalid Request: ${why}`)
-}
-
-export function tooLong(bytes: number, bytesMax: number): ErrorBody {
-  return invalidRequest(`a message of ${bytes} bytes is over the limit of ${bytesMax}`)
-}
-
+const unreadable = row(PARSE_ERROR, ({ message, offset }: FrameError) => [
+  `Parse error: ${message} at byte ${offset}`,
+  { offset },
+])
+export const invalidRequest = row(INVALID_REQUEST, (why: string) => `Invalid Request: ${why}`)
+export const tooLong = row(
+  INVALID_REQUEST,
+  (bytes: number, bytesMax: number) =>
+    `Invalid Request: a message of ${bytes} bytes is over the limit of ${bytesMax}`,
+)
 /** `id` is the id as it was written. */
-export function idInUse(id: string): ErrorBody {
-  return invalidRequest(`id ${id} is in use`)
-}
+export const idInUse = row(INVALID_REQUEST, (id: string) => `Invalid Request: id ${id} is in use`)
+export const methodNotFound = row(METHOD_NOT_FOUND, (method: string) => `Method '${method}' not found`)
+export const invalidParams = row(INVALID_PARAMS, (why: string, data?: Details) => [
+  `Invalid params: ${why}`,
+  data,
+])
+/** A request lacks a parameter that it must have. */
+export const missingParameter = row(INVALID_PARAMS, (parameter: string) => [
+  `Invalid params: Missing required parameter '${parameter}'`,
+  { parameter },
+])
+/** A parameter is something else than it must be, such as `a string`. */
+export const mistyped = row(INVALID_PARAMS, (parameter: string, what: string) => [
+  `Invalid params: '${parameter}' must be ${what}`,
+  { parameter },
+])
+/** Arguments that do not fit; `message` is the whole sentence. */
+export const invalidArguments = row(INVALID_PARAMS, (message: string, data: Details) => [message, data])
 
-export function methodNotFound(method: string): ErrorBody {
-  return failure(METHOD_NOT_FOUND, `Method '${method}' not found`)
-}
+// Names, of which `nearest` are those that the caller may have meant.
 
-/** `nearest` are the names that the caller may have meant. */
-export function toolNotFound(name: string, nearest: readonly string[]): ErrorBody {
-  return failure(METHOD_NOT_FOUND, `Tool '${name}' not found`, nearest.length > 0 ? { nearest } : undefined)
-}
+export const toolNotFound = row(METHOD_NOT_FOUND, (name: string, nearest: readonly string[]) => [
+  `Tool '${name}' not found`,
+  nearest.length > 0 ? { nearest } : undefined,
+])
+export const promptNotFound = row(INVALID_PARAMS, (name: string, nearest: readonly string[]) => [
+  `Prompt '${name}' not found`,
+  nearest.length > 0 ? { nearest } : undefined,
+])
+export const resourceNotFound = row(RESOURCE_NOT_FOUND, (uri: string) => [
+  `Resource '${uri}' not found`,
+  { uri },
+])
+/** `known` are the schemas that are served. */
+export const schemaNotFound = row(SCHEMA_NOT_FOUND, (name: string, known: readonly string[]) => [
+  `Schema '${name}' not found or disabled`,
+  { schemas: known },
+])
+/** A tool that a sandbox does not have. */
+export const sandboxToolNotFound = row(METHOD_NOT_FOUND, (name: string) => `Method not found: tool:${name}`)
+
+// Tasks.
 
 /** The error of servers for a call that is no task (2025-11-25, Tool-Level Negotiation); `why` is the reason why it cannot be one. */
-export function toolNeedsTask(name: string, why: string): ErrorBody {
-  return failure(METHOD_NOT_FOUND, `Tool '${name}' can only be called as a task, and ${why}`)
-}
-
+export const toolNeedsTask = row(
+  METHOD_NOT_FOUND,
+  (name: string, why: string) => `Tool '${name}' can only be called as a task, and ${why}`,
+)
 /** The client has begun no task of this id, or does not have it any more. */
-export function taskNotFound(id: string): ErrorBody {
-  return failure(INVALID_PARAMS, `Task '${id}' not found`, { taskId: id })
-}
-
+export const taskNotFound = row(INVALID_PARAMS, (id: string) => [`Task '${id}' not found`, { taskId: id }])
 /** A task has ended with its server; `why` says how that has ended. */
-export function taskLost(service: string, id: string, reason: FailureReason, why: string): ErrorBody {
-  return upstreamFailed(service, reason, `Task '${id}' is lost: ${why}`, { taskId: id })
-}
-
+export const taskLost = row(
+  INTERNAL_ERROR,
+  (service: string, id: string, reason: FailureReason, why: string) => [
+    `Task '${id}' is lost: ${why}`,
+    { service, reason, taskId: id },
+  ],
+)
 /** A server gives a task the id of another task of the same client, which the server `other` has. */
-export function taskIdTaken(service: string, id: string, other: string): ErrorBody {
-  const what = `'${service}' calls the task '${id}', which is the id of a task of '${other}' that is not over`
-  return upstreamFailed(service, 'invalid-answer', what, { taskId: id })
-}
+export const taskIdTaken = row(INTERNAL_ERROR, (service: string, id: string, other: string) => [
+  `'${service}' calls the task '${id}', which is the id of a task of '${other}' that is not over`,
+  { service, reason: 'invalid-answer', taskId: id },
+])
+export const taskIdTooLong = row(INTERNAL_ERROR, (service: string, length: number, lengthMax: number) => [
+  `'${service}' calls the task by an id of ${length} characters; the limit is ${lengthMax}`,
+  { service, reason: 'too-large' },
+])
+export const tooManyTasks = row(INTERNAL_ERROR, (tasksMax: number) => [
+  `Too many tasks: ${tasksMax} are not over; fetch their results, or cancel some`,
+  { reason: 'overloaded' },
+])
 
-export function taskIdTooLong(service: string, length: number, lengthMax: number): ErrorBody {
-  const what = `'${service}' calls the task by an id of ${length} characters; the limit is ${lengthMax}`
-  return upstreamFailed(service, 'too-large', what)
-}
-
-export function tooManyTasks(tasksMax: number): ErrorBody {
-  const what = `Too many tasks: ${tasksMax} are not over; fetch their results, or cancel some`
-  return failure(INTERNAL_ERROR, what, { reason: 'overloaded' })
-}
-
-export function promptNotFound(name: string, nearest: readonly string[]): ErrorBody {
-  return failure(INVALID_PARAMS, `Prompt '${name}' not found`, nearest.length > 0 ? { nearest } : undefined)
-}
-
-export function resourceNotFound(uri: string): ErrorBody {
-  return failure(RESOURCE_NOT_FOUND, `Resource '${uri}' not found`, { uri })
-}
-
-/** A request lacks a parameter that it must have. */
-export function missingParameter(parameter: string): ErrorBody {
-  return invalidParams(`Missing required parameter '${parameter}'`, { parameter })
-}
-
-/** A parameter is something else than it must be, such as `a string`. */
-export function mistyped(parameter: string, what: string): ErrorBody {
-  return invalidParams(`'${parameter}' must be ${what}`, { parameter })
-}
-
-export function invalidParams(why: string, data?: Details): ErrorBody {
-  return failure(INVALID_PARAMS, `Invalid params: ${why}`, data)
-}
-
-/** Arguments that do not fit; `message` is the whole sentence. */
-export function invalidArguments(message: string, data: Details): ErrorBody {
-  return failure(INVALID_PARAMS, message, data)
-}
+// Servers.
 
 /** An upstream cannot serve; `message` says what happened, in words. */
-export function upstreamFailed(
-  service: string,
-  reason: FailureReason,
-  message: string,
-  details: Details = {},
-): ErrorBody {
-  return failure(INTERNAL_ERROR, message, { service, reason, ...details })
-}
-
+export const upstreamFailed = row(
+  INTERNAL_ERROR,
+  (service: string, reason: FailureReason, message: string, details?: Details) => [
+    message,
+    { service, reason, ...details },
+  ],
+)
 /** Every configured server has failed; each problem is a sentence. */
-export function noUpstream(
-  problems: readonly { readonly service: string; readonly problem: string }[],
-): ErrorBody {
-  const why = problems.map(({ service, problem }) => `${service}: ${problem}`).join('; ')
-  const message = `No server is available: ${why}`.slice(0, NO_UPSTREAM_LENGTH_MAX)
-  const services = problems.map(({ service }) => service)
-  return failure(INTERNAL_ERROR, message, { reason: 'unavailable', services })
-}
-
+export const noUpstream = row(
+  INTERNAL_ERROR,
+  (problems: readonly { readonly service: string; readonly problem: string }[]) => {
+    const why = problems.map(({ service, problem }) => `${service}: ${problem}`).join('; ')
+    const message = `No server is available: ${why}`.slice(0, NO_UPSTREAM_LENGTH_MAX)
+    return [message, { reason: 'unavailable', services: problems.map(({ service }) => service) }]
+  },
+)
 /** A person reads it, and many servers may have failed for the same reason. */
 const NO_UPSTREAM_LENGTH_MAX = 4096
-
 /** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
-export function authenticationFailed(service: string, message: string, details: Details = {}): ErrorBody {
-  return failure(INTERNAL_ERROR, message, { service, ...details })
-}
-
-/** Whether a person has to log in to the server first. */
-export function needsLogin({ data }: ErrorBody): boolean {
-  return data !== undefined && membersOf(data)?.string('reason') === 'login-required'
-}
+export const authenticationFailed = row(
+  INTERNAL_ERROR,
+  (service: string, message: string, details?: Details) => [message, { service, ...details }],
+)
+/** A server does not tell of changes of a resource. */
+export const notFollowed = row(INVALID_PARAMS, (service: string, uri: string) => [
+  `Invalid params: '${service}' does not tell of changes of '${uri}'`,
+  { service, uri },
+])
+/** The client has to let its user open this page before it sends the request again. */
+export const pageRequired = row(URL_ELICITATION_REQUIRED, (service: string, page: RequiredPage) => [
+  `'${service}' needs a login`,
+  { elicitations: [{ mode: 'url', ...page }] },
+])
 
 /** A page that a person has to open (MCP 2025-11-25, Elicitation: URL mode). */
 export interface RequiredPage {
@@ -265,17 +283,23 @@ export interface RequiredPage {
   readonly message: string
 }
 
-/** The client has to let its user open this page before it sends the request again. */
-export function pageRequired(service: string, page: RequiredPage): ErrorBody {
-  return failure(URL_ELICITATION_REQUIRED, `'${service}' needs a login`, {
-    elicitations: [{ mode: 'url', ...page }],
-  })
+/** Whether a person has to log in to the server first. */
+export function needsLogin({ data }: ErrorBody): boolean {
+  return data !== undefined && membersOf(data)?.string('reason') === 'login-required'
 }
 
+// Questions of servers during a call.
+
 /** A server asks for input during a call whose client cannot be asked; `why` is the reason. */
-export function inputRefused(service: string, why = 'its client cannot be asked'): ErrorBody {
-  return upstreamFailed(service, 'input-required', `'${service}' asks for input during the call: ${why}`)
-}
+export const inputRefused = row(INTERNAL_ERROR, (service: string, why?: string) => [
+  `'${service}' asks for input during the call: ${why ?? 'its client cannot be asked'}`,
+  { service, reason: 'input-required' },
+])
+/** A client comes again with a state that opens nothing; it may call again without one. */
+export const stateUnknown = row(INVALID_PARAMS, (problem: StateProblem) => [
+  `Invalid params: 'requestState' cannot be used: ${stateProblems[problem]}; send the request again without it`,
+  { parameter: 'requestState', reason: `state-${problem}` },
+])
 
 /** Why a `requestState` cannot be used. */
 export type StateProblem = 'unknown' | 'other-request' | 'other-server'
@@ -287,42 +311,43 @@ const stateProblems: Readonly<Record<StateProblem, string>> = {
   'other-server': 'the server that gave it is not reached by this request any more',
 }
 
-/** A client comes again with a state that opens nothing; it may call again without one. */
-export function stateUnknown(problem: StateProblem): ErrorBody {
-  const why = `'requestState' cannot be used: ${stateProblems[problem]}; send the request again without it`
-  return invalidParams(why, { parameter: 'requestState', reason: `state-${problem}` })
-}
-
-export function shuttingDown(): ErrorBody {
-  return failure(INTERNAL_ERROR, 'The proxy is shutting down', { reason: 'shutting-down' })
-}
-
-/** One client has left or may not come any more, and the proxy goes on. */
-export function sessionEnded(): ErrorBody {
-  const why = 'The session has ended: its client has left, or may not use it any more'
-  return failure(INTERNAL_ERROR, why, { reason: 'shutting-down' })
-}
-
-/** Said to a server whose question did not get to a client. */
-export function clientUnreachable(): ErrorBody {
-  return failure(INTERNAL_ERROR, 'The client cannot be reached')
-}
-
+/** The error for a server whose question did not get to a client. */
+export const clientUnreachable = row(INTERNAL_ERROR, () => 'The client cannot be reached')
 /** The error for a server whose request was to a client that has left. */
-export function clientGone(): ErrorBody {
-  return failure(INTERNAL_ERROR, 'The client is gone')
-}
+export const clientGone = row(INTERNAL_ERROR, () => 'The client is gone')
 
-export function tooManyCalls(): ErrorBody {
-  return failure(INTERNAL_ERROR, 'Too many requests in flight', { reason: 'overloaded' })
-}
+// The proxy and its policy.
 
+export const shuttingDown = row(INTERNAL_ERROR, () => [
+  'The proxy is shutting down',
+  { reason: 'shutting-down' },
+])
+/** One client has left or may not come any more, and the proxy goes on. */
+export const sessionEnded = row(INTERNAL_ERROR, () => [
+  'The session has ended: its client has left, or may not use it any more',
+  { reason: 'shutting-down' },
+])
+export const tooManyCalls = row(INTERNAL_ERROR, () => [
+  'Too many requests in flight',
+  { reason: 'overloaded' },
+])
 /** A principal calls a tool more often than its limit allows; `waitMs` is the time until the next call may come. */
-export function rateLimited(tool: string, waitMs: number): ErrorBody {
+export const rateLimited = row(INTERNAL_ERROR, (tool: string, waitMs: number) => {
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const what = `'${tool}' is called too often; call it again in ${counted(retryAfterSeconds, 'second')}`
-  return failure(INTERNAL_ERROR, what, { reason: RATE_LIMITED, retryAfterSeconds })
-}
+  const message = `'${tool}' is called too often; call it again in ${counted(retryAfterSeconds, 'second')}`
+  return [message, { reason: RATE_LIMITED, retryAfterSeconds }]
+})
+/** `audit.onError` says that no call passes without its line. */
+export const auditFailed = row(INTERNAL_ERROR, () => [
+  'the audit cannot be written, so no call passes; the log has the reason',
+  { reason: 'audit-failed' },
+])
+/** A call was to be confirmed by the user of its client and was not; `why` says what happened instead. */
+export const notConfirmed = row(DECLINED, (tool: string, why: string) => [
+  `'${tool}' was not called: ${why}`,
+  { reason: 'not-confirmed' },
+])
+export const internalError = row(INTERNAL_ERROR, (why: string) => why)
 
 /** The seconds after which a call may come again that was refused by a limit; undefined for every other error. */
 export function retryAfterIn({ line, error }: ErrorFrame): number | undefined {
@@ -333,60 +358,30 @@ export function retryAfterIn({ line, error }: ErrorFrame): number | undefined {
   return Number.isInteger(value) && value > 0 ? value : undefined
 }
 
-/** `audit.onError` says that no call passes without its line. */
-export function auditFailed(): ErrorBody {
-  return failure(INTERNAL_ERROR, 'the audit cannot be written, so no call passes; the log has the reason', {
-    reason: 'audit-failed',
-  })
-}
+// HTTP and stateless requests.
 
-/** A call was to be confirmed by the user of its client and was not; `why` says what happened instead. */
-export function notConfirmed(tool: string, why: string): ErrorBody {
-  return failure(DECLINED, `'${tool}' was not called: ${why}`, { reason: 'not-confirmed' })
-}
-
+/** An HTTP request that is refused before it reaches a session. */
+export const transportRefused = row(TRANSPORT_ERROR, (why: string) => why)
+export const sessionNotFound = row(SESSION_NOT_FOUND, (why: string) => why)
 /** Header fields of a request say something else than its message. */
-export function headerMismatch(why: string): ErrorBody {
-  return failure(HEADER_MISMATCH, `Header mismatch: ${why}`)
-}
-
+export const headerMismatch = row(HEADER_MISMATCH, (why: string) => `Header mismatch: ${why}`)
 /** A request names a revision that is not served; `supported` are those that may be named. */
-export function unsupportedVersion(requested: string, supported: readonly string[]): ErrorBody {
-  return failure(UNSUPPORTED_VERSION, `Unsupported protocol version: ${requested}`, { supported, requested })
-}
-
-/** A server does not tell of changes of a resource. */
-export function notFollowed(service: string, uri: string): ErrorBody {
-  return invalidParams(`'${service}' does not tell of changes of '${uri}'`, { service, uri })
-}
+export const unsupportedVersion = row(
+  UNSUPPORTED_VERSION,
+  (requested: string, supported: readonly string[]) => [
+    `Unsupported protocol version: ${requested}`,
+    { supported, requested },
+  ],
+)
 
 /** A request needs a capability that its client has not declared; both are raw JSON, and `cause` is the server's error or result. */
 export function missingCapability(required: string, cause?: string): ErrorBody {
   const data = `{"requiredCapabilities":${required}${cause === undefined ? '' : `,"cause":${cause}`}}`
-  return {
-    code: MISSING_CAPABILITY,
-    message: `The ${cause === undefined ? 'request' : 'server'} needs a capability that the client has not declared`,
-    data,
-  }
+  const message = `The ${cause === undefined ? 'request' : 'server'} needs a capability that the client has not declared`
+  return { code: MISSING_CAPABILITY, message, data }
 }
 
-/** An HTTP request that is refused before it reaches a session. */
-export function transportRefused(why: string): ErrorBody {
-  return failure(TRANSPORT_ERROR, why)
-}
-
-export function sessionNotFound(why: string): ErrorBody {
-  return failure(SESSION_NOT_FOUND, why)
-}
-
-export function internalError(why: string): ErrorBody {
-  return failure(INTERNAL_ERROR, why)
-}
-
-/** `known` are the schemas that are served. */
-export function schemaNotFound(name: string, known: readonly string[]): ErrorBody {
-  return failure(SCHEMA_NOT_FOUND, `Schema '${name}' not found or disabled`, { schemas: known })
-}
+// Sandboxes.
 
 /** How much of a call a sandbox takes: not now, not with these arguments, or it took it and could not. */
 export type SandboxRefusal = 'refused' | 'arguments' | 'failed'
@@ -399,16 +394,5 @@ const sandboxCodes: Readonly<Record<SandboxRefusal, number>> = {
 
 /** The error of a sandbox for a call. */
 export function sandboxRefused(kind: SandboxRefusal, message: string, data: Details): ErrorBody {
-  return failure(sandboxCodes[kind], message, data)
-}
-
-/** A tool that a sandbox does not have. */
-export function sandboxToolNotFound(name: string): ErrorBody {
-  return failure(METHOD_NOT_FOUND, `Method not found: tool:${name}`)
-}
-
-type Details = Readonly<Record<string, unknown>>
-
-function failure(code: number, message: string, data?: Details): ErrorBody {
-  return data === undefined ? { code, message } : { code, message, data: write(data) }
+  return { code: sandboxCodes[kind], message, data: write(data) }
 }

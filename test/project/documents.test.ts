@@ -219,7 +219,7 @@ describe('tables in the documents', () => {
   test('have every error number and every reason', () => {
     const told = read('docs/errors.md')
     const source = read('src/mcp/error-codes.ts')
-    const used = new Set([...source.matchAll(/failure\(\s*([A-Z_]+)/g)].map(([, name = '']) => name))
+    const used = new Set([...source.matchAll(/\brow\(\s*([A-Z_]+)/g)].map(([, name = '']) => name))
     const numbers = [...source.matchAll(/^const (\w+) = (-?\d+)$/gm)].flatMap(([, name = '', number = '']) =>
       used.has(name) ? [` ${number} `] : [],
     )
