@@ -103,7 +103,7 @@ const linesMax = table(`
   version                | 2
   text                   | 671
   runtime                | 1003
-  mcp                    | 6151
+  mcp                    | 6022
   transports             | 1641
   transports/http-client | 3443
   transports/http-server | 4301
@@ -125,7 +125,7 @@ const linesMax = table(`
   audit                  | 238
   proxy/routing          | 2437
   proxy/input            | 1000
-  proxy/clients          | 2444
+  proxy/clients          | 2443
   secrets                | 412
   policy                 | 571
   proxy                  | 1096

@@ -1,5 +1,7 @@
 // The reserved members of `_meta` (MCP 2026-07-28, Overview: `_meta`).
 
+import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+
 /** In the `_meta` of every request. */
 export const requestMeta = {
   version: 'io.modelcontextprotocol/protocolVersion',
@@ -9,6 +11,11 @@ export const requestMeta = {
 } as const
 
 export const requestMetaKeys: readonly string[] = Object.values(requestMeta)
+
+/** Whether a message claims to be stateless: it names its revision, right or wrong. */
+export function claims({ params }: RequestFrame | NotificationFrame): boolean {
+  return params.metaSpan !== undefined && params.meta.span(requestMeta.version) !== undefined
+}
 
 /** In the `_meta` of results. */
 export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'

@@ -22,9 +22,7 @@ import type { Listener, Serving } from './listener.js'
 import { ClientReports } from './clients/client-reports.js'
 import type { ClientOrigin } from '../mcp/call.js'
 import type { ServerIdentity } from '../mcp/eras/leg.js'
-import { SessionClientLeg } from '../mcp/eras/session-client-leg.js'
-import { AnyClientLeg } from '../mcp/eras/any-client-leg.js'
-import { StatelessClientLeg } from '../mcp/eras/stateless-client-leg.js'
+import { ClientLeg } from '../mcp/eras/client-leg.js'
 import { serverLeg } from '../mcp/eras/detecting-server-leg.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
@@ -114,12 +112,8 @@ class ConfiguredProxy implements McpProxy {
       isTransparent: () => this.#fleet.isTransparent,
       hasSeveralPrincipals: () => hasSeveralPrincipals(this.#config.server),
       newLeg: (origin, principal) => {
-        const legacy = new SessionClientLeg(this.#identity, origin, this.#fleet.isTransparent)
         const { isSeveral = false } = origin
-        return new AnyClientLeg(
-          legacy,
-          new StatelessClientLeg(this.#identity, { origin, principal, isSeveral }),
-        )
+        return new ClientLeg(this.#identity, { origin, principal, isSeveral }, this.#fleet.isTransparent)
       },
       newReports: (serial) => new ClientReports(common.events, this.#schema, serial, common.runtime),
       watch: () => common.taps.watch({ hop: 'client', service: undefined, schema: this.#schema }),

@@ -7,7 +7,7 @@ import { httpServer } from '../../src/index.js'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { ClientOrigin } from '../../src/mcp/call.js'
-import { SessionClientLeg } from '../../src/mcp/eras/session-client-leg.js'
+import { ClientLeg } from '../../src/mcp/eras/client-leg.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import type { Owner } from '../../src/transports/http-server/endpoint.js'
 import {
@@ -108,7 +108,11 @@ describe('a principal', () => {
   })
 
   test('stays that of a client that says who it is', () => {
-    const leg = new SessionClientLeg({ name: 'p', version: '1' }, { principal: 'me' }, false)
+    const leg = new ClientLeg(
+      { name: 'p', version: '1' },
+      { origin: { principal: 'me' }, principal: 'me', isSeveral: false },
+      false,
+    )
     assert.equal(leg.profile.principal, 'me')
     const request = readFrame(toLine(message('initialize', 0, { protocolVersion: '2025-06-18' })))
     assert.equal(request.kind, 'request')

@@ -1,18 +1,12 @@
-// The interface of an era to all other folders: one leg reads the requests of clients, the other
-// writes requests to servers.
+// The interface of an era to all other folders: how servers are opened and spoken to, and what clients get to know of them.
 
-import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { membersOf } from '../../jsonrpc/members.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
-import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
+import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { Call, CallContext, Outcome, StatelessContext } from '../call.js'
+import type { Call, Outcome } from '../call.js'
 import { type ClientCapabilities, type ServerCapabilities, serverCapabilities } from '../capabilities.js'
-import type { ClientNotificationRow, RequestRow } from '../methods.js'
-import type { SubscriptionFilter } from '../subscription-edits.js'
 import type { Revision } from '../revisions.js'
 
 /** The name and version of the proxy, for clients and servers. */
@@ -33,74 +27,6 @@ export interface ServerDescription {
   readonly instructions: string | undefined
   /** Whether all servers have said what they are. */
   readonly isKnown: boolean
-}
-
-/** The meaning of a client's request to its session. */
-export type Received =
-  /** To be routed. */
-  | { readonly kind: 'call'; readonly row: RequestRow }
-  /** To be routed, for a client that has said with the request itself what it is. */
-  | { readonly kind: 'stateless'; readonly row: RequestRow; readonly context: StatelessContext }
-  /** Stays open, and gets the changes that `filter` names. */
-  | {
-      readonly kind: 'listen'
-      readonly row: RequestRow
-      readonly context: StatelessContext
-      readonly filter: SubscriptionFilter
-    }
-  /** Answered with what is behind the proxy; `reply` makes the answer. */
-  | {
-      readonly kind: 'discover'
-      readonly context: StatelessContext
-      readonly reply: (description: ServerDescription) => string
-    }
-  /** Answered with an empty result. */
-  | { readonly kind: 'ping' }
-  /** Answered with an empty result when the calls before it are answered; nothing is to come but the end. */
-  | { readonly kind: 'shutdown' }
-  /** The session opens; `reply` makes the answer from what is behind the proxy. */
-  | {
-      readonly kind: 'open'
-      readonly row: RequestRow
-      readonly reply: (description: ServerDescription) => string
-      /** Gets the outcome, if the request is to reach the one server behind the proxy. */
-      readonly passed: ((outcome: Outcome) => void) | undefined
-    }
-  /** The client wants log messages from this level on. */
-  | { readonly kind: 'level'; readonly level: string }
-  | { readonly kind: 'refused'; readonly error: ErrorBody }
-
-/** The meaning of a client's notification to its session. */
-export type ReceivedNotification =
-  | { readonly kind: 'known'; readonly row: ClientNotificationRow }
-  /** The client ends the session; the exit code says whether it asked for a shutdown before. */
-  | { readonly kind: 'exit'; readonly exitCode: number }
-  | { readonly kind: 'unknown' }
-
-/** How one client of an era is served. */
-export interface ClientLeg {
-  /** The identity of the client, as far as it is known. */
-  readonly profile: CallContext
-  received(frame: RequestFrame): Received
-  receivedNotification(frame: NotificationFrame): ReceivedNotification
-  /** Whether several messages in one array are in order now. */
-  readonly batching: boolean
-  /** The answer of the client's call; undefined when it needs no answer any more. */
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined
-  /** An error in place of an answer; `id` is undefined if the request had no readable one. */
-  refusal(id: RequestId | undefined, error: ErrorBody): WireBytes
-}
-
-/** The answer to a request as it leaves. The answer of the server may have been of the other kind. */
-export interface Answer {
-  readonly kind: ResponseFrame['kind']
-  readonly message: Outgoing
-}
-
-/** Forwards answers for a leg. */
-export interface ClientVoice {
-  /** The bytes of an answer, with these edits and the client's own id. */
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing
 }
 
 /** The content of a server's answer to `initialize`. */

@@ -1,27 +1,115 @@
-// Results and errors of servers of one era, as clients of the other read them.
+// The answers of calls, as their clients read them: results and errors of servers of one era become those of the other.
 //
 // Since 2026-07-28 each result says its type, and one that may be kept says for how long (Overview: results; Utilities:
 // caching). The revisions before know neither, nor the error numbers that it reserves.
 
-import type { ErrorBody } from '../../jsonrpc/build.js'
+import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
-import { type Edit, type EditReason, NO_EDITS } from '../../jsonrpc/splice.js'
-import { stringAt } from '../../jsonrpc/text.js'
-import type { Call } from '../call.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { type Edit, type EditReason, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
+import { rawAt, stringAt, write } from '../../jsonrpc/text.js'
+import type { Call, Outcome } from '../call.js'
 import { toolFailure } from '../call-failures.js'
 import {
+  inputRefused,
   internalError,
+  missingCapability,
   notFoundInSession,
   numberIn,
+  ownErrorForStateless,
   statelessErrorCode,
   statelessRefusal,
 } from '../error-codes.js'
 import { cutMembers } from '../member-edits.js'
 import type { RequestRow } from '../methods.js'
-import { COMPLETE, isObjectResult, resultMembers, typeNamed } from '../result-type.js'
+import { COMPLETE, isObjectResult, resultMembers, saysError, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
 import { wrapping } from '../structured-wrap.js'
+
+/** The answer to a request as it leaves. The answer of the server may have been of the other kind. */
+export interface Answer {
+  readonly kind: ResponseFrame['kind']
+  readonly message: Outgoing
+}
+
+/** Forwards answers of servers. */
+export interface ClientVoice {
+  /** The bytes of an answer, with these edits and the client's own id. */
+  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing
+}
+
+type Answered = Outcome & { readonly kind: 'answered' }
+
+/** The answer of a client's call; undefined when it needs no answer any more. */
+export function answerOf(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined {
+  const { frame, service, row, context } = call
+  const isStateless = context.revision.era === 'stateless'
+  switch (outcome.kind) {
+    case 'answered':
+      return isStateless ? statelessAnswer(call, outcome, voice) : sessionAnswer(call, outcome, voice)
+    case 'result':
+      return resultAnswer(
+        frame.id,
+        isStateless ? typedResult(outcome.result, row.route.to === 'merge') : outcome.result,
+      )
+    case 'asked':
+      // A client with a session is asked during the call.
+      return isStateless
+        ? { kind: 'result', message: voice.answerBytes(outcome.frame, outcome.edits, frame.id) }
+        : errorAnswer(frame.id, inputRefused(service ?? ''))
+    case 'failed':
+      return errorAnswer(frame.id, isStateless ? statelessError(call, outcome.error) : outcome.error)
+    case 'cancelled':
+      return undefined
+  }
+}
+
+function resultAnswer(id: RequestId, result: string | Uint8Array): Answer {
+  return { kind: 'result', message: buildResult(id, result) }
+}
+
+function errorAnswer(id: RequestId, error: ErrorBody): Answer {
+  return { kind: 'error', message: buildError(id, error) }
+}
+
+function sessionAnswer(call: Call, { frame, edits, era }: Answered, voice: ClientVoice): Answer {
+  const { id } = call.frame
+  if (era === 'session') return { kind: frame.kind, message: voice.answerBytes(frame, edits, id) }
+  const bare = bareAnswer(call, frame)
+  switch (bare.kind) {
+    case 'edited':
+      return { kind: frame.kind, message: voice.answerBytes(frame, bothEdits(edits, bare.edits), id) }
+    case 'result':
+      return resultAnswer(id, bare.result)
+    case 'error':
+      return errorAnswer(id, bare.error)
+  }
+}
+
+function statelessAnswer(
+  { frame: { id }, row, service, missingCapabilities: missing }: Call,
+  { frame, edits, era, isTask }: Answered,
+  voice: ClientVoice,
+): Answer {
+  // The call has failed, and its server was refused what the client has not declared (2026-07-28, Overview: capabilities).
+  if (missing !== undefined && (frame.kind === 'error' || saysError(frame))) {
+    const cause = rawAt(frame.line, frame.kind === 'error' ? frame.error : frame.result)
+    return errorAnswer(id, missingCapability(missing, cause))
+  }
+  const own = frame.kind === 'error' ? errorEdits(frame, era) : resultEdits(frame, era, row, isTask)
+  if (own !== undefined)
+    return { kind: frame.kind, message: voice.answerBytes(frame, bothEdits(edits, own), id) }
+  const what = `'${service ?? ''}' has given a result of a type that does not pass this proxy`
+  return errorAnswer(id, internalError(what))
+}
+
+function statelessError({ missingCapabilities: missing, row }: Call, error: ErrorBody): ErrorBody {
+  if (missing === undefined) return ownErrorForStateless(error, row)
+  const { code, message } = error
+  return missingCapability(missing, write({ code, message }))
+}
 
 /** Adds the type to a result of the proxy itself, which is raw JSON; a list gets the hint that it is out of date. */
 export function typedResult(result: string | Uint8Array, isList: boolean): string | Uint8Array {

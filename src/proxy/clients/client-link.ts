@@ -15,7 +15,7 @@ import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { Call, type Outcome, type CallOwner, type InputNeeded, isResult } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
-import type { ClientLeg, Received } from '../../mcp/eras/leg.js'
+import type { ClientLeg, Received } from '../../mcp/eras/client-leg.js'
 import {
   clientUnreachable,
   invalidRequest,
@@ -106,7 +106,6 @@ export class ClientLink implements PeerOwner<Question> {
       case 'call':
         return this.#call(frame, received.row, field)
       case 'stateless':
-      case 'listen':
         if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
         return this.#beginStateless(frame, received, field)
       case 'discover':
@@ -304,11 +303,10 @@ export class ClientLink implements PeerOwner<Question> {
 
   #beginStateless(
     frame: RequestFrame,
-    request: Received & { readonly kind: 'stateless' | 'listen' },
+    { row, context, filter }: Received & { readonly kind: 'stateless' },
     field: FieldReader | undefined,
   ): void {
     const { limits, runtime } = this.#context
-    const { row, context } = request
     const isFull = this.#calls.open.size >= limits.session.callsMax
     const sender = isFull ? undefined : this.#directory.sender(context, this.view)
     if (sender === undefined) return this.#refuse(frame, tooManyCalls())
@@ -319,8 +317,8 @@ export class ClientLink implements PeerOwner<Question> {
     const withField = field === undefined ? context : { ...context, field }
     const call = new Call(frame, row, client, new CallDeadline(runtime.now()), owner, withField)
     this.#calls.add(call, field)
-    if (request.kind === 'listen') client.listen(call, request.filter)
-    else client.route(call)
+    if (filter === undefined) client.route(call)
+    else client.listen(call, filter)
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody): void {

@@ -8,14 +8,15 @@ import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { joinedWire, type Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
-import type { ClientLeg } from '../../mcp/eras/leg.js'
+import type { ClientLeg } from '../../mcp/eras/client-leg.js'
+import { claims } from '../../mcp/meta-keys.js'
+import { answerOf } from '../../mcp/eras/results.js'
 import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
 import { splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type Frame, type FrameLimits, frameOrError, type NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { claims } from '../../mcp/eras/any-client-leg.js'
 
 /** The connection of a client, as far as nothing is asked there. */
 type SendingPeer = Pick<Peer<AnswerWaiter>, 'answerBytes' | 'item' | 'notify' | 'pass' | 'send'>
@@ -80,7 +81,7 @@ export class Replies implements ReplyChannel {
   /** A call has ended: one that came before `initialize`, or behind its answer. */
   settle(call: Call, outcome: Outcome): void {
     const { id } = call.frame
-    const answer = this.#leg.answer(call, outcome, this.#peer)
+    const answer = answerOf(call, outcome, this.#peer)
     if (this.#batched !== undefined && this.#joinsBatch(id, answer?.message)) return
     if (answer !== undefined) this.#send(answer.kind, id, answer.message)
   }
@@ -170,10 +171,9 @@ export function receiveBatch(
   calls: { has(key: RequestId): boolean },
   receive: (frame: Frame) => void,
 ): void {
-  if (!leg.batching) {
-    const { version } = leg.profile.revision
+  const { version, batching } = leg.profile.revision
+  if (!batching)
     return replies.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
-  }
   let members: Line[]
   try {
     members = splitBatch(line, limits)

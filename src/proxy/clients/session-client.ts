@@ -3,7 +3,7 @@
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { type Edit, writing } from '../../jsonrpc/splice.js'
 import type { Call, CallContext, Asker, Questions, ServerQuestion } from '../../mcp/call.js'
-import type { ClientLeg } from '../../mcp/eras/leg.js'
+import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { type ListKind, severity } from '../../mcp/methods.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'

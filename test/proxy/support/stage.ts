@@ -7,9 +7,7 @@ import type { Connection, Sink } from '../../../src/jsonrpc/connection.js'
 import { joinedWire, type Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { limits as defaults } from '../../../src/limits.js'
-import { AnyClientLeg } from '../../../src/mcp/eras/any-client-leg.js'
-import { SessionClientLeg } from '../../../src/mcp/eras/session-client-leg.js'
-import { StatelessClientLeg } from '../../../src/mcp/eras/stateless-client-leg.js'
+import { ClientLeg } from '../../../src/mcp/eras/client-leg.js'
 import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
 import { ClientReports } from '../../../src/proxy/clients/client-reports.js'
 import { Unread } from '../../../src/proxy/clients/flow.js'
@@ -101,11 +99,7 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
     isForOneClient: false,
     isTransparent: () => false,
     hasSeveralPrincipals: () => false,
-    newLeg: (origin, principal) =>
-      new AnyClientLeg(
-        new SessionClientLeg(identity, origin, false),
-        new StatelessClientLeg(identity, { origin, principal, isSeveral: false }),
-      ),
+    newLeg: (origin, principal) => new ClientLeg(identity, { origin, principal, isSeveral: false }, false),
     newReports: (serial) => new ClientReports(events, 's', serial, runtime),
     watch: () => ({}),
     openRoutes: (client) => {
