@@ -1,7 +1,6 @@
 // What can go wrong at a server, one row each.
 //
-// Every row meets every row of `phases.ts`: all cells run in the simulator, and a
-// set that covers every pair once runs against real processes and sockets.
+// Every row meets every row of `phases.ts` in the simulator (`test/sim/cells.test.ts`).
 
 /**
  * Where a fault strikes.
@@ -19,7 +18,7 @@ export interface Fault {
   readonly lasts: boolean
 }
 
-export const faultNames = [
+const faultNames = [
   'kill-9',
   'exit-0',
   'exit-1',

@@ -9,11 +9,9 @@ const counts: readonly [name: string, count: number][] = [
   ['kill-children', 60],
   ['sessions', 100],
   ['long-session', 8000],
-  ['identical-ids', 8000],
   ['fuzz-client', 2000],
   ['fuzz-server', 2000],
   ['http-soak', 2],
-  ['clock-jumps', 2],
   ['enospc', 4],
   ['emfile', 3],
 ]

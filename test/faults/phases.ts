@@ -8,7 +8,7 @@ export interface Phase {
   readonly overHttp?: string
 }
 
-export const phaseNames = [
+const phaseNames = [
   'before-ready',
   'during-initialize',
   'before-initialized',

@@ -1,13 +1,11 @@
 // The scenarios of `test/faults/main.ts`, by name.
 
-import { clockJumps } from './clock-jumps.js'
 import { emfile } from './emfile.js'
 import { enospc } from './enospc.js'
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
 import { httpSoak } from './http-soak.js'
 import { hugeLine } from './huge-line.js'
-import { identicalIds } from './identical-ids.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import { longSession } from './long-session.js'
@@ -20,13 +18,11 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-proxy', killProxy],
   ['sessions', sessions],
   ['long-session', longSession],
-  ['identical-ids', identicalIds],
   ['fuzz-client', fuzzClient],
   ['fuzz-server', fuzzServer],
   ['huge-line', hugeLine],
   ['slow-readers', slowReaders],
   ['http-soak', httpSoak],
-  ['clock-jumps', clockJumps],
   ['enospc', enospc],
   ['emfile', emfile],
 ])

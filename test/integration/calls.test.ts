@@ -46,40 +46,6 @@ describe('a server that ends in the middle of calls', () => {
     assert.notEqual(after, before)
     for (const id of [...ids, 'died']) assert.equal(client.answersTo(id), 1)
   })
-
-  test('the log level and subscriptions are set again, and lists do not blink', async (t) => {
-    const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer({ IT_NAME: 'o' }) })
-    await client.request('logging/setLevel', { level: 'error' })
-    await client.request('resources/subscribe', { uri: 'it://server/a' })
-    await client.request('resources/subscribe', { uri: 'it://server/b' })
-    await client.request('resources/unsubscribe', { uri: 'it://server/b' })
-    await client.call('s__die')
-    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
-    assert(tools.some((tool) => textAt(tool, 'name') === 's__nonce'))
-    const lines = await linesOf(client)
-    assert.deepEqual(
-      withMethod(lines, 'logging/setLevel').map((line) => textAt(line, 'params', 'level')),
-      ['error'],
-    )
-    assert.deepEqual(
-      withMethod(lines, 'resources/subscribe').map((line) => textAt(line, 'params', 'uri')),
-      ['it://server/a'],
-    )
-    const updated = client.next('an update', ({ value }) => textAt(value, 'method').endsWith('/updated'))
-    const uri = 'it://server/a'
-    await client.call('s__tell', { method: 'notifications/resources/updated', params: { uri } })
-    assert.equal(textAt((await updated).value, 'params', 'uri'), uri)
-  })
-})
-
-describe('deadlines', () => {
-  test('onTimeout restart: a new process serves the next call', async (t) => {
-    const client = await opened(t, { s: itServer({}, { timeout: 2000, onTimeout: 'restart' }) })
-    const before = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
-    assert.deepEqual(failure(await client.call('s__never')), [-32603, 's', 'timeout'])
-    const after = numberAt(said(await client.call('s__nonce', { n: 'b' })), 'pid')
-    assert.notEqual(after, before)
-  })
 })
 
 describe('cancels', () => {
@@ -115,33 +81,6 @@ describe('cancels', () => {
     await one.client.call('s__release', { key: 'c1' })
     await two.client.call('s__nonce', { n: 'after' })
     for (const client of ends) assert.equal(client.answersTo(77), 0)
-  })
-
-  test('a call that waits for its turn is cancelled without a word to the server', async (t) => {
-    const client = await opened(t, { s: itServer({}, { concurrency: 1 }) })
-    const first = client.call('s__slow', { steps: 3, everyMs: 30 }, { progressToken: 1 })
-    client.send(
-      '{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"waits"}}}',
-    )
-    client.notify('notifications/cancelled', { requestId: 'w' })
-    await first
-    const lines = await linesOf(client)
-    assert.equal(callsOf(lines, 'nonce').length, 0)
-    assert.equal(withMethod(lines, 'notifications/cancelled').length, 0)
-    assert.equal(client.answersTo('w'), 0)
-  })
-
-  test('a cancel of another client does nothing', async (t) => {
-    const { attach } = await libraryProxy(t, { s: itServer() })
-    const [one, two] = [await attach(), await attach()]
-    await one.client.open()
-    await two.client.open()
-    const mine = one.client.call('s__hold', { key: 'mine' }, undefined, 5)
-    await one.client.request('ping')
-    two.client.notify('notifications/cancelled', { requestId: 5 })
-    await two.client.call('s__release', { key: 'mine' })
-    assert.equal(textAt(said(await mine), 'n'), 'mine')
-    assert.equal(withMethod(await linesOf(one.client), 'notifications/cancelled').length, 0)
   })
 
   test('a cancelled id may be used again at once', async (t) => {

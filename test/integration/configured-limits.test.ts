@@ -7,7 +7,7 @@ import { openGateway } from '../../src/gateway/gateway.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
 import { failure, said } from './support/client.js'
-import { listAt, numberAt, textAt } from './support/json.js'
+import { listAt, numberAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { asRead, itServer, root } from './support/programs.js'
 import { type Act, opening, scripted, simple, timed } from './support/scripted.js'
@@ -147,29 +147,4 @@ describe('the restart keys of a server', () => {
       void client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {} })
       assert.deepEqual(await pauses(runtime, want.length), want)
     })
-})
-
-test('concurrency 1 and isolation shared: calls of two clients run one at a time, in their order', async (t) => {
-  const s = itServer({}, { concurrency: 1, isolation: 'shared' })
-  const { attach } = await libraryProxy(t, { s })
-  const clients = [await attach(), await attach()]
-  const capabilities = { sampling: {}, elicitation: {}, roots: {} }
-  for (const { client } of clients) await client.open(capabilities)
-  const [one, two] = clients
-  assert(one !== undefined && two !== undefined)
-  const calls = Array.from({ length: 20 }, (_, n) => {
-    const { client } = n % 2 === 0 ? one : two
-    return client.call('s__turn', { n: `${n}`, ticks: 3 })
-  })
-  const answers = await Promise.all(calls)
-  for (const [n, heard] of answers.entries()) assert.equal(textAt(said(heard), 'n'), `${n}`)
-  assert.equal(new Set(answers.map((heard) => numberAt(said(heard), 'pid'))).size, 1)
-  const turns = said(await one.client.call('s__turns'))
-  assert.equal(numberAt(turns, 'activeMax'), 1)
-  const order = listAt(turns, 'order').map(Number)
-  for (const parity of [0, 1])
-    assert.deepEqual(
-      order.filter((n) => n % 2 === parity),
-      Array.from({ length: 10 }, (_, n) => 2 * n + parity),
-    )
 })

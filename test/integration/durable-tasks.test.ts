@@ -179,14 +179,6 @@ describe('the tasks of one principal', () => {
     assert.equal(at((await ask(c, 'tasks/get')).value, 'error', 'data', 'parameter'), 'taskId')
   })
 
-  test('go with the last client of the principal when another needs its place', async (t) => {
-    const [owner, other] = await clients(t, { s: server() }, 2, { statelessMax: 1, statelessRestMs: 0 })
-    assert(owner !== undefined && other !== undefined)
-    const id = await begun(owner, 's__work')
-    await ask(other, 'tools/list')
-    assert.deepEqual(errorOf(await about(owner, 'get', id)), notFound(id))
-  })
-
   test('have a limit: what is over makes room, or what was asked about longest ago', async (t) => {
     const servers = { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) }
     const [c] = await clients(t, servers, 1, { tasksMax: 2 })

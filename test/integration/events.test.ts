@@ -140,8 +140,6 @@ describe('server events of what does not start', () => {
   })
 })
 
-describe('call events', () => {})
-
 describe('client events', () => {
   test('tell who each of two clients is, and when it is gone', async (t) => {
     const { clients, on } = listening()

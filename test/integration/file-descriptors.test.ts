@@ -1,15 +1,12 @@
-// A machine that runs out: no descriptors are left for another server or client.
+// A machine that runs out: no descriptors are left for another server.
 
 import { strict as assert } from 'node:assert'
-import { spawn } from 'node:child_process'
-import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { failure } from './support/client.js'
 import { textAt } from './support/json.js'
 import { SwiftServers } from '../faults/support/swift.js'
 import { cli } from './support/programs.js'
 import { configFile, scratch, spawnProgram } from './support/spawned.js'
-import { until, untilAnswered } from './support/waiting.js'
 
 const skip = process.platform === 'win32'
 
@@ -44,40 +41,4 @@ describe('no descriptors left', { skip }, () => {
     }
     assert.equal(await proxy.finish(), 0)
   })
-
-  test('clients that take them all end nothing; when some have gone, others are served', async (t) => {
-    const swift = new SwiftServers(scratch(t))
-    const config = configFile(t, { s: swift.entry('s') })
-    const args = ['-c', limited, process.execPath, cli, '--http', '--port', '0', '--config', config]
-    const proxy = spawn('/bin/sh', args, { stdio: ['ignore', 'ignore', 'pipe'] })
-    t.after(() => void proxy.kill('SIGKILL'))
-    let stderr = ''
-    proxy.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-    const port = (): number => Number(/127\.0\.0\.1:(\d+)/.exec(stderr)?.[1] ?? 0)
-    await until(() => port() > 0)
-    const sockets = Array.from({ length: 300 }, () => {
-      const socket = connect(port(), '127.0.0.1')
-      socket.on('error', () => undefined)
-      return socket
-    })
-    // Some are let in and some are turned away; none is left waiting for ever.
-    await until(() => sockets.every(({ connecting }) => !connecting))
-    for (const socket of sockets) socket.destroy()
-    await untilAnswered(async () => (await list(port())) === 200)
-    assert.equal(proxy.exitCode, null)
-  })
 })
-
-/** The status of a request for the tools; 0 when there was no answer. */
-async function list(port: number): Promise<number> {
-  try {
-    const { status } = await fetch(`http://127.0.0.1:${port}/mcp`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', connection: 'close' },
-      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
-    })
-    return status
-  } catch {
-    return 0
-  }
-}

@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
-import { limits } from '../../src/index.js'
 import { settled } from '../upstream/support/fake-runtime.js'
 import { at, textAt } from './support/json.js'
 import type { Attached } from './support/library.js'
@@ -29,11 +28,6 @@ const act =
     if (method === 'initialize') return { afterMs: 500, result: handshake(child.command, withPrompts) }
     return method === 'prompts/list' ? said : simple(method, child)
   }
-
-const room = (processesMax: number): typeof limits => ({
-  ...limits,
-  upstream: { ...limits.upstream, processesMax },
-})
 
 test('a server that does not answer is waited for by the first client alone', async (t) => {
   const it = await scripted(t, { a: {}, g: {} }, (method, child) =>
@@ -152,38 +146,5 @@ describe('clients are told of what looks different, and of nothing else', () => 
     await says(',{"name":"new","inputSchema":{"type":"object"}}')
     await it.runtime.pass(1000)
     assert.deepEqual(changes(party), ['notifications/tools/list_changed'])
-  })
-})
-
-describe('processes that make room for others', () => {
-  for (const who of ['client', 'proxy'] as const)
-    test(`nothing is started where the ${who} is gone before there is room`, async (t) => {
-      const it = await scripted(t, { a: {} }, simple, { limits: room(2) })
-      const [one, other] = [await enter(it, { roots: {} }), await enter(it, { roots: {} })]
-      await timed(it, one.client.call('a__t'))
-      for (const child of it.runtime.children) child.lingers = true
-      other.client.send('{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"a__t"}}')
-      await settled()
-      if (who === 'client') await other.connection.close()
-      else void it.proxy.close(0)
-      await it.runtime.pass(10_000)
-      assert.equal(it.runtime.children.length, 2)
-      for (const child of it.runtime.children) child.lingers = false
-    })
-
-  test('are those that were not used for longest', async (t) => {
-    const it = await scripted(t, { a: {} }, simple, { limits: room(3) })
-    const call = async (client: Parameters<typeof timed>[1]): Promise<void> => {
-      await timed(it, client)
-      await it.runtime.pass(1000)
-    }
-    const [one, other, third] = [
-      await enter(it, { roots: {} }),
-      await enter(it, { roots: {} }),
-      await enter(it, { roots: {} }),
-    ]
-    for (const { client } of [one, other, one, third]) await call(client.call('a__t'))
-    const gone = it.runtime.children.map(({ stdout }) => stdout.writableEnded)
-    assert.deepEqual(gone, [false, false, true, false], 'shared, one, other, third')
   })
 })

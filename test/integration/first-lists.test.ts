@@ -8,7 +8,7 @@ import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, type Script } from '../upstream/support/fake-runtime.js'
 import { toolNames } from './support/client.js'
 import { at, numberAt, textAt } from './support/json.js'
-import { type Attached, type TestProxy, libraryProxy } from './support/library.js'
+import { type TestProxy, libraryProxy } from './support/library.js'
 import { opening, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 
@@ -556,23 +556,6 @@ describe('a process that only one client uses', () => {
       assert.equal(own?.stdout.writableEnded, true)
     }
     assert.ok(it.log.some(({ message }) => message.includes('starts it again')))
-  })
-
-  test('makes room for another before anybody is refused', async (t) => {
-    const few = { ...limits, upstream: { ...limits.upstream, processesMax: 8 } }
-    const it = await world(t, { a: 0 }, {}, { limits: few })
-    const parties: Attached[] = []
-    for (let n = 0; n < 40; n++) {
-      const party = await it.attach()
-      parties.push(party)
-      await timed(it, opening(party, declared))
-    }
-    for (const { client } of parties) {
-      const { heard } = await timed(it, client.call('a__t0'))
-      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'a')
-    }
-    const there = it.runtime.children.filter(({ stdout }) => !stdout.writableEnded).length
-    assert.ok(there <= 8 && there > 1, `${there} processes`)
   })
 
   test('is not started for who has left while another made room', async (t) => {

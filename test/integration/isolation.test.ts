@@ -147,21 +147,6 @@ describe(`clients with the same ids (IT_SEED=${seed})`, () => {
     })
   }
 
-  test('shared: a client that cannot be asked is not asked, and nobody else in its place', async (t) => {
-    const proxy = await libraryProxy(t, { s: itServer({}, { isolation: 'shared' }) })
-    const [plain] = await parties(proxy, 1, {})
-    const { client } = await proxy.attach()
-    const other = new Party(client, 'client-1', new Random(seed))
-    await client.open(askable)
-    assert(plain !== undefined)
-    const heard = await plain.client.call('s__ask', {
-      method: 'sampling/createMessage',
-      params: { systemPrompt: 'x' },
-    })
-    assert.equal(numberAt(said(heard), 'error', 'code'), -32601)
-    assert.deepEqual(other.asked, [])
-  })
-
   test('shared: what is asked after a cancel goes to the client that has cancelled, and to no other', async (t) => {
     const proxy = await libraryProxy(t, { s: itServer({}, { isolation: 'shared' }) })
     const [one, two] = await parties(proxy, 2, askable)
@@ -227,22 +212,6 @@ describe('clients that come and go on one process', () => {
     party.assertOwn()
   })
 
-  test('nor does it reach a client that was there all the time', async (t) => {
-    const proxy = await libraryProxy(t, { s: itServer() })
-    const [stays, leaves] = [await proxy.attach(), await proxy.attach()]
-    for (const { client } of [stays, leaves]) {
-      await client.open()
-      await client.call('s__nonce', { n: 'known' })
-    }
-    stash(leaves.client, 'client-1')
-    await leaves.client.request('ping')
-    await leaves.connection.close()
-    await leaves.session.ended
-    const party = new Party(stays.client, 'client-0', new Random(seed))
-    await stays.client.call('s__spill', {}, { progressToken: 'token' })
-    party.assertOwn()
-  })
-
   test('a late answer to a call of one that left is not an answer to another', async (t) => {
     const proxy = await libraryProxy(t, { s: itServer() })
     const first = await proxy.attach()
@@ -261,51 +230,6 @@ describe('clients that come and go on one process', () => {
     await second.client.call('s__release', { key: 'client-0' })
     await second.client.call('s__release', { key: 'client-1' })
     assert.equal(textAt(said(await mine), 'n'), 'client-1')
-  })
-
-  test('updates go to those who follow the resource, and end when they leave', async (t) => {
-    const proxy = await libraryProxy(t, { s: itServer() })
-    const [one, other, none] = [await proxy.attach(), await proxy.attach(), await proxy.attach()]
-    for (const { client } of [one, other, none]) await client.open()
-    const uri = 'it://server/a'
-    for (const { client } of [one, other]) await client.request('resources/subscribe', { uri })
-    const update = { method: 'notifications/resources/updated', params: { uri } }
-    const updates = (client: RawClient): number =>
-      client.count((value) => textAt(value, 'method') === update.method)
-    await none.client.call('s__tell', update)
-    for (const { client } of [one, other]) await client.notification(update.method)
-    await one.client.request('resources/unsubscribe', { uri })
-    await none.client.call('s__tell', update)
-    await other.client.request('ping')
-    await other.client.call('s__nonce', { n: '' })
-    assert.deepEqual(
-      [one, other, none].map(({ client }) => updates(client)),
-      [1, 2, 0],
-    )
-    const before = await received(none.client)
-    assert.equal(before.filter((line) => textAt(line, 'method') === 'resources/unsubscribe').length, 0)
-    await other.connection.close()
-    await other.session.ended
-    const lines = await received(none.client)
-    assert.equal(lines.filter((line) => textAt(line, 'method') === 'resources/unsubscribe').length, 1)
-  })
-
-  test('the level of one is not the level of another', async (t) => {
-    const proxy = await libraryProxy(t, { s: itServer({}, { isolation: 'session' }) })
-    const [quiet, loud] = [await proxy.attach(), await proxy.attach()]
-    for (const { client } of [quiet, loud]) {
-      await client.open()
-      await client.call('s__nonce', { n: '' })
-    }
-    await quiet.client.request('logging/setLevel', { level: 'error' })
-    await loud.client.request('logging/setLevel', { level: 'debug' })
-    for (const { client } of [quiet, loud]) {
-      for (const level of ['debug', 'info', 'error', 'made-up']) {
-        await client.call('s__tell', { method: 'notifications/message', params: { level, data: level } })
-      }
-    }
-    assert.deepEqual(levels(quiet.client), ['error', 'made-up'])
-    assert.deepEqual(levels(loud.client), ['debug', 'info', 'error', 'made-up'])
   })
 
   test('a question that is taken back is taken back where it was asked', async (t) => {
@@ -343,12 +267,6 @@ function stash(client: RawClient, n: string, token = '"token"'): void {
 async function received(client: RawClient): Promise<unknown[]> {
   const seen = said(await client.call('s__seen'))
   return listAt(seen, 'lines').map((line) => parsed(Buffer.from(String(line), 'base64').toString()))
-}
-
-function levels(client: RawClient): string[] {
-  return client.heard
-    .filter(({ value }) => textAt(value, 'method') === 'notifications/message')
-    .map(({ value }) => textAt(value, 'params', 'level'))
 }
 
 test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {

@@ -326,15 +326,6 @@ const timer = setInterval(() => {
       assert.match(textOf(installed), new RegExp(`^${pid}`))
       await machine.untilDescribed(proxy)
     })
-
-  test('leaves no process behind with --no-kept-lists', async (t) => {
-    const machine = new Machine(t)
-    machine.ready(false)
-    const proxy = machine.start('--no-kept-lists')
-    await proxy.client.open()
-    await proxy.finish()
-    assert.equal(existsSync(join(machine.home, '.mcps-proxy')), false)
-  })
 })
 
 test('a list of a kind that the server does not have is answered from what is kept, before the server starts', async (t) => {

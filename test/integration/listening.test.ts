@@ -3,7 +3,6 @@
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import { limits } from '../../src/index.js'
 import { EventReader, message, messageIn, open } from '../transports/support/http.js'
 import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, parsed, textAt } from './support/json.js'
@@ -40,8 +39,6 @@ const ofSubscription =
     at(params, '_meta', metaKey('subscriptionId')) === id
 
 /** One listener in all. */
-const oneListen = { ...limits, stateless: { ...limits.stateless, listensMax: 1 } }
-
 const updated = 'notifications/resources/updated'
 const linesOf = async (client: RawClient): Promise<unknown[]> =>
   listAt(said(await asking(client, 'tools/call', { name: 's__seen' })), 'lines').map((line) =>
@@ -94,18 +91,6 @@ describe('a client that listens', () => {
     const answer = client.answer(5)
     void proxy.close()
     assert.equal(textAt((await answer).value, 'result', 'resultType'), 'complete')
-  })
-
-  test('is refused beyond the limit', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() }, { limits: oneListen })).attach()
-    await asking(client, 'tools/list')
-    await listening(client, 'a', { toolsListChanged: true })
-    const { value } = await asking(client, 'subscriptions/listen', {
-      notifications: { toolsListChanged: true },
-    })
-    assert.equal(at(value, 'error', 'code'), -32603)
-    client.notify('notifications/cancelled', { requestId: 'a' })
-    await listening(client, 'b', { toolsListChanged: true })
   })
 
   test('over HTTP hears on the response to its request, until it closes that', async (t) => {

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Limits, limits } from '../../src/index.js'
-import { type Asking, accepted, codeOf, reasonOf, stage, textOf } from './support/asking.js'
+import { accepted, codeOf, reasonOf, stage, textOf } from './support/asking.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 
@@ -129,37 +129,6 @@ test('a client that is very many kinds of clients keeps others from nothing', as
   // Who is idle makes room.
   const next = await ask({ name: 's__t' }, { capabilities: kinds[7] ?? {}, client })
   assert.equal(textAt(next, 'result', 'resultType'), 'input_required')
-  await closed(it)
-})
-
-function servesAtOnce(asking: Asking): void {
-  asking.rounds = []
-}
-
-test('a client that is another kind of client each time has servers start processes no faster than its kinds rest', async (t) => {
-  const stateless = { ...limits.stateless, statelessOfOneMax: 2 }
-  const { it, client, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, stateless } })
-  const outcomeOf = async (capabilities: object): Promise<unknown> => {
-    const value = await ask({ name: 's__t' }, { capabilities, client })
-    return at(value, 'result') === undefined ? reasonOf(value) : textOf(value)
-  }
-  const [one, two, three] = [{ roots: {} }, { elicitation: {} }, { sampling: {} }]
-  assert.deepEqual(
-    [await outcomeOf(one), await outcomeOf(two), await outcomeOf(three), await outcomeOf(one)],
-    ['done', 'done', 'overloaded', 'done'],
-  )
-  await it.runtime.pass(limits.stateless.statelessRestMs, 1000)
-  assert.equal(await outcomeOf(three), 'done')
-  await closed(it)
-})
-
-test('one that can be asked nothing gets the place of whoever is idle, however short that is', async (t) => {
-  const stateless = { ...limits.stateless, statelessMax: 2 }
-  const { it, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, stateless } })
-  for (let nth = 0; nth < 4; nth++) {
-    const { client } = await it.attach()
-    assert.equal(textOf(await ask({ name: 's__t' }, { capabilities: {}, client })), 'done')
-  }
   await closed(it)
 })
 

@@ -2,9 +2,9 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { accepted, codeOf, forms, reasonOf, stage, textOf } from './support/asking.js'
+import { accepted, forms, reasonOf, stage, textOf } from './support/asking.js'
 import { claim } from './support/claim.js'
-import { at, listAt, textAt } from './support/json.js'
+import { at, textAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'
 
@@ -55,18 +55,6 @@ describe('a client that comes back', () => {
     await closed(it)
   })
 
-  test('says so on several lines, which a server gets in one', async (t) => {
-    const { it, server, client, begin } = await stage(t)
-    const more = { requestState: (await begin()).state, inputResponses: { q1: accepted } }
-    const params = { name: 's__t', ...more, _meta: claim(forms) }
-    const answer = client.answer('x')
-    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params }, undefined, 2))
-    await it.runtime.pass(100, 10)
-    assert.equal(textOf((await answer).value), 'done')
-    assert.deepEqual(at(server.answers[0], 'result'), accepted)
-    await closed(it)
-  })
-
   test('with an answer of a megabyte to a question of as much', async (t) => {
     const long = 'é"\\'.repeat(300_000)
     const { it, server, ask, begin } = await stage(t, (asking) => {
@@ -91,33 +79,6 @@ describe('a client that comes back', () => {
     const { text } = Object(args('b'))
     assert.equal(textOf(await ask({ name: 's__t', arguments: { n: 1, text }, ...more })), 'done')
     assert.equal(server.calls.length, 1)
-    await closed(it)
-  })
-
-  test('to a read of a server that was asked in turn, and has died, does not have it read again', async (t) => {
-    const { it, server, ask } = await stage(t, () => {}, { s: {}, other: {} })
-    const params = { uri: 'x://y' }
-    const asked = at(await ask(params, { method: 'resources/read' }), 'result')
-    assert.equal(textAt(asked, 'resultType'), 'input_required')
-    server.child?.end(1)
-    await it.runtime.pass(5000, 100)
-    const more = { requestState: textAt(asked, 'requestState'), inputResponses: { q1: accepted } }
-    const value = await ask({ ...params, ...more }, { method: 'resources/read' })
-    assert.equal(codeOf(value), -32603, JSON.stringify(value))
-    assert.equal(server.calls.length, 1)
-    assert.equal(listAt({ answers: server.answers }, 'answers').length, 0)
-    await closed(it)
-  })
-
-  test('not at all leaves no process, and its call no question, once its connection is closed', async (t) => {
-    const { it, server, party, begin } = await stage(t)
-    await begin()
-    const ended: boolean[] = []
-    void server.child?.exited.then(() => ended.push(true))
-    await party.connection.close()
-    await it.runtime.pass(10_000)
-    assert.deepEqual(at(server.answers[0], 'result'), { action: 'cancel' })
-    assert.deepEqual(ended, [true])
     await closed(it)
   })
 

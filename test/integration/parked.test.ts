@@ -215,14 +215,4 @@ describe('a server that asks a client without a session', () => {
     assert.deepEqual(answers, ['input_required'])
     await closed(it)
   })
-
-  test('may be asked for the next call what the one before was given up about', async (t) => {
-    const { it, server, begin } = await stage(t)
-    await begin()
-    await it.runtime.pass(301_000, 1000)
-    assert.deepEqual(at(server.answers[0], 'result'), { action: 'cancel' })
-    await begin()
-    assert.equal(server.calls.length, 2)
-    await closed(it)
-  })
 })

@@ -14,16 +14,6 @@ const MiB = 1024 * 1024
 const hasProc = process.platform === 'linux'
 
 describe('the end of children', () => {
-  test('one that ignores end of file and SIGTERM is killed with its own child', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }), o: itServer() })
-    await proxy.client.open()
-    const pids = said(await proxy.client.call('s__pids'))
-    const other = numberAt(said(await proxy.client.call('o__pids')), 'pid')
-    assert.equal(await proxy.finish(), 0)
-    for (const pid of [numberAt(pids, 'pid'), numberAt(pids, 'grandchild'), other])
-      await until(() => gone(pid))
-  })
-
   test('the child of one that crashed is gone with it', async (t) => {
     const { client } = await (
       await libraryProxy(t, { s: itServer({ IT_STUBBORN: '1' }, { restart: false }) })
@@ -32,18 +22,6 @@ describe('the end of children', () => {
     const { pid, grandchild } = await pidsOf(client)
     await client.call('s__die')
     await until(() => gone(pid) && gone(grandchild))
-  })
-
-  test('a client of its own process takes it along, and the others keep theirs', async (t) => {
-    const { attach, proxy } = await libraryProxy(t, { s: itServer({}, { isolation: 'session' }) })
-    const [one, two] = [await attach(), await attach()]
-    for (const { client } of [one, two]) await client.open()
-    const [mine, other] = [await pidsOf(one.client), await pidsOf(two.client)]
-    await one.connection.close()
-    await one.session.ended
-    assert(gone(mine.pid))
-    assert(!gone(other.pid))
-    assert.deepEqual(proxy.status()[0]?.pids, [other.pid])
   })
 })
 

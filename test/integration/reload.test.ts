@@ -10,7 +10,7 @@ import { at, listAt, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { asRead, itServer } from './support/programs.js'
 import { scratch } from './support/spawned.js'
-import { gone, until, untilAnswered } from './support/waiting.js'
+import { gone, until } from './support/waiting.js'
 
 const changed = {
   tools: 'notifications/tools/list_changed',
@@ -47,8 +47,6 @@ const c = itServer({ IT_NAME: 'c' })
 type Programs = Readonly<Record<string, StdioServerJson>>
 
 const oneSlot = (name: string): Programs => ({ a: itServer({ IT_NAME: name }, { concurrency: 1 }) })
-
-const soon = (name: string): StdioServerJson => itServer({ IT_NAME: name }, { restartDelay: 10 })
 
 const lazy = (env: Readonly<Record<string, string>>): Programs => ({
   a,
@@ -95,18 +93,6 @@ describe('reload', () => {
       assert.equal(told(party, changed.resources), 0, 'nobody had read the resources')
     }
     for (const pid of replaced) await until(() => gone(pid))
-  })
-
-  test('tells nothing when what clients see is the same', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a, b })
-    const all = await parties(attach)
-    const before = await (all[0]?.client ?? assert.fail()).pidOf('b__nonce')
-    await proxy.reload({ mcpServers: { a, b: itServer({ IT_NAME: 'b', OTHER: '1' }) } })
-    for (const party of all) {
-      assert.notEqual(await party.client.pidOf('b__nonce'), before)
-      await quiet(party)
-      assert.equal(told(party, changed.tools), 0)
-    }
   })
 
   test('tells a client too that comes while a new server starts', async (t) => {
@@ -156,30 +142,6 @@ describe('reload', () => {
     }
   })
 
-  test('lets calls on a replaced server finish, and answers the others once', async (t) => {
-    const options = { limits: { ...limits, drainMs: 1500 } }
-    const { proxy, attach } = await libraryProxy(t, { a }, options)
-    const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
-    const slow = all.map(({ client }) =>
-      client.call('a__slow', { steps: 3, everyMs: 100 }, { progressToken: 1 }),
-    )
-    const stuck = all.map(({ client }, i) => client.call('a__never', {}, undefined, `never-${i}`))
-    await Promise.all(all.map(({ client }) => client.request('ping')))
-    await proxy.reload({ mcpServers: { a: itServer({ IT_NAME: 'other' }) } })
-    for (const [i, { client }] of all.entries()) {
-      assert.notEqual(await client.pidOf('a__nonce'), before[i])
-      assert.equal(numberAt(said((await slow[i]) ?? assert.fail()), 'at'), 4)
-      assert.deepEqual(failure((await stuck[i]) ?? assert.fail()), [-32603, 'a', 'shutting-down'])
-      assert.equal(client.answersTo(`never-${i}`), 1)
-      assert.equal(
-        client.count((value) => textAt(value, 'method') === 'notifications/progress'),
-        3,
-      )
-    }
-    for (const pid of before) await until(() => gone(pid))
-  })
-
   test('makes calls that wait for a replaced server on the one that replaces it, in their order', async (t) => {
     const { proxy, attach } = await libraryProxy(t, oneSlot('a'), { limits: { ...limits, drainMs: 1500 } })
     const all = await parties(attach)
@@ -210,27 +172,6 @@ describe('reload', () => {
     }
     for (const heard of stuck)
       assert.deepEqual(failure((await heard) ?? assert.fail()), [-32603, 'a', 'shutting-down'])
-  })
-
-  test('waits for room where old and new processes are too many together', async (t) => {
-    const { upstream } = limits
-    const options = { limits: { ...limits, drainMs: 1500, upstream: { ...upstream, processesMax: 2 } } }
-    const { proxy, attach } = await libraryProxy(t, { a, b }, options)
-    const { client } = await attach()
-    await client.open()
-    const before = await client.pidOf('a__nonce')
-    await client.pidOf('b__nonce')
-    const stuck = [client.call('a__never'), client.call('b__never')]
-    await client.request('ping')
-    await proxy.reload({ mcpServers: { a: soon('other'), b: soon('too') } })
-    const call = async (): Promise<boolean> =>
-      at((await client.call('a__nonce')).value, 'result') !== undefined
-    assert.equal(await call(), false)
-    // They are tried more often meanwhile than a server may crash before it is left alone for half a minute.
-    for (const heard of stuck) assert.deepEqual(failure(await heard).slice(2), ['shutting-down'])
-    // A server is started once there is room.
-    await untilAnswered(call)
-    assert.notEqual(await client.pidOf('a__nonce'), before)
   })
 
   test('takes log levels, subscriptions and roots over to the new server', async (t) => {
@@ -316,21 +257,6 @@ describe('reload', () => {
     await party.client.pidOf('c__nonce')
     await quiet(party)
     assert.equal(told(party, changed.tools), earlier + 1)
-  })
-
-  test('a call to a server that has just been added waits for it', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a }, {}, { startupGraceMs: 50 })
-    const party = await attach()
-    await party.client.open()
-    await party.client.toolNames()
-    const late = itServer({ IT_START: 'late:1500' })
-    await proxy.reload({ startupGraceMs: 50, mcpServers: { late, b } })
-    const call = party.client.call('late__nonce', { n: '1' })
-    assert.equal(textAt(said(await call), 'n'), '1')
-    await party.client.notification(changed.tools)
-    assert((await party.client.toolNames()).includes('late__nonce'))
-    await quiet(party)
-    assert.equal(told(party, changed.tools), 1)
   })
 
   test('a lazy server that is replaced starts for those who have its list, and for nobody else', async (t) => {

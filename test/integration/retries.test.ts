@@ -104,21 +104,6 @@ describe('calls that have not left', { skip: process.platform === 'win32' }, () 
       served.map((heard) => textAt(said(heard), 'n')),
     )
   })
-
-  test('nor do those fail that wait for a slot', async (t) => {
-    const { client } = await (
-      await libraryProxy(t, { s: itServer({}, { restartDelay: 1, concurrency: 1 }) })
-    ).attach()
-    await client.open()
-    const died = client.call('s__die')
-    const waiting = Array.from({ length: 20 }, (_, i) => client.call('s__nonce', { n: String(i) }))
-    assert.deepEqual(failure(await died), [-32603, 's', 'exited'])
-    const answers = await Promise.all(waiting)
-    assert.deepEqual(
-      answers.map((heard) => textAt(said(heard), 'n')),
-      answers.map((_, i) => String(i)),
-    )
-  })
 })
 
 describe('a server that ends one of its streams and lives on', () => {

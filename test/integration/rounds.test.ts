@@ -140,15 +140,6 @@ describe('a client without a session', () => {
       assert.equal(calls.length, 1)
       await closed(it)
     })
-
-  test('opens nothing with a state of somebody else', async (t) => {
-    const { it, calls } = await stage(t, [asks({ who: form }, 'x'), done])
-    const requestState = textAt(await without(it, { name: 's__t' }), 'result', 'requestState')
-    const stolen = await without(it, { name: 's__t', requestState, inputResponses: { who: accepted } })
-    assert.equal(textAt(stolen, 'error', 'data', 'reason'), 'state-unknown')
-    assert.equal(calls.length, 1)
-    await closed(it)
-  })
 })
 
 describe('a client with a session', () => {

@@ -161,16 +161,4 @@ describe('calls for a server that has not said what it has', () => {
     for (const heard of both) assert.equal(at(said(heard), 'start'), 1)
     assert.equal(s.starts(), 2)
   })
-
-  test('a call goes to the server that takes the place of the one which it waited for', async (t) => {
-    const servers = { s: itServer({ IT_START: 'hang' }), o: itServer() }
-    const { attach, proxy } = await libraryProxy(t, servers, {}, { startupGraceMs: 1 })
-    const { client } = await attach()
-    await client.open()
-    await client.call('o__nonce')
-    const waits = client.call('s__nonce', { n: 'x' })
-    await client.request('ping')
-    await proxy.reload({ mcpServers: { ...servers, s: itServer() }, startupGraceMs: 1 })
-    assert.equal(textAt(said(await waits), 'n'), 'x')
-  })
 })

@@ -18,60 +18,6 @@ function isAnswered(heard: Heard): boolean {
   return at(heard.value, 'result') !== undefined
 }
 
-const TOGETHER = 10
-
-/** Calls without end through a server that forgets its session again and again. */
-async function forgetful(count: number, everyMs: number, scope: Parameters<typeof scripted>[0]) {
-  let sessions = 0
-  let known = ''
-  let executed = 0
-  let used = 0
-  const { client } = await remote(
-    scope,
-    (seen, response) => {
-      if (seen.rpc === 'initialize') {
-        known = `s-${++sessions}`
-        used = 0
-        json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': known })
-      } else if (seen.method === 'GET') response.writeHead(405).end()
-      else if (seen.headers['mcp-session-id'] !== known) response.writeHead(404).end()
-      else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-      else if (seen.rpc === 'tools/call') {
-        executed++
-        used++
-        json(response, answerOf(seen.id, '{"content":[]}'))
-      } else response.writeHead(202).end()
-    },
-    { retryDelay: 1 },
-  )
-  // On a machine that is busy with other things so many calls may not get through in that time.
-  const timer = setInterval(() => {
-    if (used >= TOGETHER) known = 'forgotten'
-  }, everyMs)
-  scope.after(() => clearInterval(timer))
-  let answered = 0
-  const failed: string[] = []
-  for (let done = 0; done < count; done += TOGETHER) {
-    for (const heard of await Promise.all(Array.from({ length: TOGETHER }, () => client.call('s__work')))) {
-      if (isAnswered(heard)) answered++
-      else failed.push(heard.text)
-    }
-  }
-  clearInterval(timer)
-  return { answered, failed, executed, sessions }
-}
-
-test('a session that is forgotten every 50 ms loses no call', async (t) => {
-  const count = Number(process.env['FORGETFUL_CALLS'] ?? 500)
-  const { answered, failed, executed, sessions } = await forgetful(count, 50, t)
-  t.diagnostic(`${answered} answered, ${failed.length} refused, ${executed} executed, ${sessions} sessions`)
-  assert.equal(answered + failed.length, count)
-  assert.equal(executed, answered, 'nothing is done twice, and nothing is done that is said to have failed')
-  for (const text of failed) assert.match(text, /"reason":"(closed|unavailable)"/)
-  // Only a call that meets one forgotten session after the other is given up.
-  assert.ok(answered >= count * 0.99, failed[0])
-})
-
 test('a session that nobody is there for ends, and the next call begins another', async (t) => {
   const script = await scripted(t, toolServer(done))
   const count = (what: string): number =>

@@ -27,35 +27,6 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
 }
 
 describe('a server that crashes at every start', () => {
-  test('is started ten times a minute at most, for ever, and never given up', async (t) => {
-    const { runtime, starts, state } = await run(t, dead)
-    await runtime.pass(10 * MINUTE)
-    const all = starts()
-    for (const from of all) {
-      const inMinute = all.filter((when) => when >= from && when < from + MINUTE).length
-      assert(inMinute <= 10, `${inMinute} within a minute from ${from}`)
-    }
-    assert(all.length > 15, 'it is still tried')
-    assert(all.some((when) => when > 9 * MINUTE))
-    assert.equal(state(), 'error')
-  })
-
-  test('so it is when calls come all the time, and they fail at once', async (t) => {
-    const { runtime, client, starts } = await run(t, dead)
-    for (let second = 0; second < 180; second++) {
-      const before = runtime.now()
-      const heard = await client.call('s__t')
-      assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
-      assert.equal(runtime.now(), before, 'no time has passed')
-      await runtime.pass(1000)
-    }
-    const all = starts()
-    for (const from of all) {
-      const inMinute = all.filter((when) => when >= from && when < from + MINUTE).length
-      assert(inMinute <= 10, `${inMinute} within a minute from ${from}`)
-    }
-  })
-
   test('while it is left alone no call starts it, and the error says that it is down', async (t) => {
     const { runtime, client, starts } = await run(t, dead)
     await runtime.pass(20_000)

@@ -21,8 +21,6 @@ export interface UnderTestOptions {
   /** What the command is started with, such as `prlimit`. */
   readonly under?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
-  /** A module that is loaded before the command. */
-  readonly preloaded?: string
 }
 
 /** Memory is looked at so often, since a collection comes when it will. */
@@ -48,12 +46,8 @@ export class UnderTest {
   #rest: Buffer[] = []
 
   constructor(mode: '--stdio' | '--http', config: string, options: UnderTestOptions) {
-    const { cli, args = [], under = [], env = process.env, preloaded } = options
-    const before = [watch, ...(preloaded === undefined ? [] : [preloaded])].flatMap((path) => [
-      '--import',
-      path,
-    ])
-    const node = [process.execPath, '--expose-gc', ...before, cli]
+    const { cli, args = [], under = [], env = process.env } = options
+    const node = [process.execPath, '--expose-gc', '--import', watch, cli]
     const [command = '', ...rest] = [...under, ...node, mode, '--config', config, ...args]
     this.child = spawn(command, rest, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe', 'ipc'] })
     this.caller = new Caller((line) => this.child.stdin?.write(`${line}\n`))
