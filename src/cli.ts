@@ -41,6 +41,6 @@ async function main(): Promise<number> {
   }
 }
 
-// Everything that was to be written is written by now; what still keeps the
+// Everything that was to be written is written; what still keeps the
 // process alive (an open stdin) has nobody to serve.
 process.exit(await main())

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where the compiled program lies, bundled or not. */
+/** The folder of the compiled program, bundled or not. */
 export const programFolder: string = dirname(fileURLToPath(import.meta.url))

@@ -107,14 +107,14 @@ const linesMax = table(`
   transports             | 1641
   transports/http-client | 3443
   transports/http-server | 4301
-  upstream/contracts     | 771
+  upstream/contracts     | 773
   upstream/process       | 1459
   upstream/auth          | 432
   login                  | 2651
-  upstream/server        | 6278
+  upstream/server        | 6284
   upstream/http          | 286
   kept                   | 524
-  upstream/kinds         | 774
+  upstream/kinds         | 777
   limits                 | 179
   real-runtime           | 63
   config                 | 5584
@@ -128,7 +128,7 @@ const linesMax = table(`
   proxy/clients          | 2443
   secrets                | 412
   policy                 | 571
-  proxy                  | 1096
+  proxy                  | 1090
   front-auth             | 1225
   gateway                | 1458
   metrics                | 1114
@@ -137,7 +137,7 @@ const linesMax = table(`
   inspector              | 1964
   ui                     | 1843
   ask                    | 449
-  cli                    | 7034
+  cli                    | 7036
   cli/clients            | 1998
   servers                | 346
   sandbox                | 7423

@@ -2,7 +2,7 @@
 
 import { quote } from '../jsonrpc/text.js'
 
-/** What is wrong with the arguments, in words. */
+/** The faults of the arguments, in words. */
 export class ArgumentMistake extends Error {}
 
 /** JSON that may be meant where the tool does not say what it takes. */

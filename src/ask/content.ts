@@ -1,4 +1,4 @@
-// What servers answer, as text for a person.
+// The answers of servers, as text for a person.
 
 import { Buffer } from 'node:buffer'
 import type { RawValue } from './local-client.js'
@@ -31,7 +31,7 @@ export function promptText(result: RawValue, keep: Keep): string {
   return [...(about === undefined ? [] : [about]), ...texts].map(withLineEnd).join('')
 }
 
-/** What a resource holds. */
+/** The content of a resource. */
 export function resourceText(result: RawValue, keep: Keep): string {
   const contents = result.member('contents')?.items ?? []
   return contents.map((each) => withLineEnd(heldText(each, keep))).join('')

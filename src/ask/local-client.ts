@@ -78,7 +78,7 @@ export class RawValue {
 
 const noParams = new RawValue(Buffer.from('{}'), { start: 0, end: 2 })
 
-/** Answers what a server asks; undefined where nobody can. */
+/** Answers the questions of a server; undefined where no person can. */
 export interface Person {
   /** Client capabilities, as raw JSON. */
   readonly capabilities: string

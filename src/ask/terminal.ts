@@ -12,7 +12,7 @@ export interface Dialog {
   readonly ask: (question: string) => Promise<string>
 }
 
-/** Who sits at the terminal; undefined where nobody does. */
+/** The person at the terminal; undefined where there is none. */
 export function personAtTerminal(): Person | undefined {
   return process.stdin.isTTY && process.stderr.isTTY ? personOf(terminal) : undefined
 }
@@ -63,7 +63,7 @@ function promptOf(name: string, field: RawValue): string {
   return `${about.join(', ')}${choice}${usual === undefined ? '' : ` [${usual.text}]`}: `
 }
 
-/** What was typed, as raw JSON of this type. */
+/** The typed text, as raw JSON of this type. */
 function typed(said: string, type: string | undefined): string {
   if (type === 'boolean') return String(isYes(said))
   const isNumber = (type === 'number' || type === 'integer') && /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(said)

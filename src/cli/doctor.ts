@@ -312,7 +312,7 @@ export async function tryAll(
   })
 }
 
-/** A person waits, so that a refusal counts at once: there are no retries of requests to a remote server. */
+/** A person waits, so that the first refusal counts: there are no retries of requests to a remote server. */
 function atOnceRefused(server: ServerConfig): ServerConfig {
   return isRemote(server) ? { ...server, retries: 0 } : server
 }

@@ -322,7 +322,7 @@ async function withResources<C extends ServeOptions>(
 }
 
 async function openTelemetryIfAsked(
-  { config, command: { kind, measures } }: Plan<ServeOptions>,
+  { config, command: { kind, measures } }: Plan,
   log: LogSink,
   runtime: Runtime,
   audit: RunAudit,
@@ -338,7 +338,7 @@ async function openTelemetryIfAsked(
 type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>
 
 async function openRecordIfAsked(
-  { command: { record, force }, program, argv }: Plan<ServeOptions>,
+  { command: { record, force }, program, argv }: Plan,
   logger: Logger,
 ): Promise<OpenRecord | undefined> {
   if (record === undefined) return undefined
@@ -358,7 +358,7 @@ async function openRecordIfAsked(
 
 /** Nothing secret of the schemas that are served, or of the front, is ever logged. */
 function openLogger(
-  { config, command, schemasOf }: Plan<ServeOptions>,
+  { config, command, schemasOf }: Plan,
   paint: Paint,
   stream: Screen,
 ): Logger {
@@ -395,7 +395,7 @@ function logNodeWarnings(log: LogSink): void {
 }
 
 /** Which file, which schemas, and how many servers. */
-function inWords({ config, schemasOf }: Plan<ServeOptions>): string {
+function inWords({ config, schemasOf }: Plan): string {
   const counts = schemasOf(config).map((name) => {
     const count = config.schemas.get(name)?.servers.filter(({ disabled }) => !disabled).length ?? 0
     return `schema '${name}' with ${counted(count, 'server')}`

@@ -196,7 +196,7 @@ export async function tryServer(
 }
 
 /** The time of a start, whether the server has listed before or not. */
-export function longestStartMs({ startTimeoutMs, firstStartTimeoutMs }: ServerConfig): number {
+function longestStartMs({ startTimeoutMs, firstStartTimeoutMs }: ServerConfig): number {
   return Math.max(startTimeoutMs, firstStartTimeoutMs)
 }
 
@@ -213,7 +213,9 @@ function withServers(
   servers: readonly ServerConfig[],
   graceMs: number,
 ): Configuration {
-  const once = servers.map((server) => (server.kind === 'stdio' ? { ...server, restart: false } : server))
+  const once = servers.map((server) =>
+    server.kind === 'stdio' ? { ...server, restart: false, startsAfterProbe: server.restart } : server,
+  )
   const schemas = new Map([[schema.name, { ...schema, servers: once }]])
   return { ...config, startupGraceMs: graceMs, schemas }
 }

@@ -49,7 +49,7 @@ export interface UiConfig {
   readonly remote: boolean
   /** Whether secrets are taken out of messages. */
   readonly redact: boolean
-  /** How much is kept while nobody looks; undefined is nothing. */
+  /** The bytes that are kept while no page is open; undefined is nothing. */
   readonly historyBytes: number | undefined
 }
 
@@ -123,7 +123,7 @@ export interface FrontConfig {
   readonly drainTimeoutMs: number | undefined
   /** The token that clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined
-  /** Further tokens, of which only the hashes are known; an empty list lets nobody in, and undefined asks for none. */
+  /** Further tokens, of which only the hashes are known; an empty list refuses every client, and undefined asks for none. */
   readonly tokens: readonly FrontToken[] | undefined
   /** The address under which clients reach the front; undefined where none is configured. */
   readonly publicUrl: string | undefined
@@ -165,7 +165,7 @@ export interface AuditConfig {
   readonly payloads: boolean
   /** Patterns of the methods of which every call has a line. */
   readonly methods: readonly string[]
-  /** What becomes of calls while no line can be written. */
+  /** The fate of calls while no line can be written. */
   readonly onError: 'continue' | 'refuse'
   readonly maxSizeBytes: number
   /** Files kept in all, the current one included. */

@@ -37,7 +37,7 @@ export function readSchemas(
   return new Map([['default', readSchema('default', true, shape, root, every)]])
 }
 
-/** Where a server stands in the file. */
+/** The place of a server in the file. */
 export function serverPath(root: Section, schema: string, name: string): string {
   const shape = shapes.find((each) => root.has(each)) ?? 'mcpServers'
   const group = shape === 'schemas' ? `${memberPath('schemas', schema)}.mcpServers` : shape

@@ -70,7 +70,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
   return front
 }
 
-/** The last token was revoked, which must open the front to nobody. */
+/** The last token was revoked, which must not open the front. */
 function warnOfNoToken(front: TokenNeeds, findings: Findings, section: Section): void {
   if (!refusesEveryClient(front)) return
   findings.warn(

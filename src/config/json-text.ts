@@ -55,7 +55,7 @@ function appended(text: string, owner: Node, newText: (around: string | undefine
   if (last === undefined) {
     const around = lineIndent(text, owner.offset)
     const inner = `${eol}${around}${indent}${newText(around + indent)}${eol}${around}`
-    // Comments stay, such as those about members that somebody has taken out.
+    // Comments stay, such as those about members that an editor has removed.
     const place = text.slice(0, end).trimEnd().length
     return spliced(text, place, end - place, inner)
   }

@@ -28,7 +28,7 @@ export function optional<T>(kind: Kind<T>, about: string): Field<T | undefined> 
 /** The keys of one section, named as in the file. */
 export type FieldsOf<T> = { readonly [K in keyof T]: Field<T[K]> }
 
-/** What a section with these keys has once it is read. */
+/** The values of a section with these keys. */
 export type ValuesOf<Table> = {
   readonly [K in keyof Table]: Table[K] extends Field<infer T> ? T : never
 }

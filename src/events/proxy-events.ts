@@ -34,7 +34,7 @@ export interface CallEvent extends OfSchema {
   readonly clientName: string | undefined
   /** The identity that the HTTP front has found, which is no secret; undefined without a front. */
   readonly principal: string | undefined
-  /** What the client sees, as in `profile:review` or `server:github`; undefined is everything. */
+  /** The view of the client, as in `profile:review` or `server:github`; undefined is everything. */
   readonly view: string | undefined
   /** How the client is connected; undefined for a connection of another program. */
   readonly transport: TransportName | undefined
@@ -49,7 +49,7 @@ export interface CallEvent extends OfSchema {
   readonly item: string | undefined
   /**
    * - `answered`: by a result, which may be that of a tool which failed.
-   * - `error`: by the server's own error, passed as it came.
+   * - `error`: by the server's own error, passed unchanged.
    * - `failed`: the server could not answer, and `reason` says why (`timeout`, `exited`, …).
    * - `refused`: the proxy did not pass it on.
    * - `cancelled`: the client gave it up.

@@ -1,4 +1,4 @@
-// Who a browser is at an authorization server: a login of the front itself (OpenID Connect Core, section 3.1).
+// The user of a browser at an authorization server: a login of the front itself (OpenID Connect Core, section 3.1).
 
 import { createHash, randomBytes } from 'node:crypto'
 import { LoginError } from '../login/login-error.js'
@@ -14,7 +14,7 @@ import { SKEW_S, readJwt } from './issuer.js'
 /** A login that has begun: what its answer is compared with. */
 export interface BegunIdentity {
   readonly state: string
-  /** Where the browser is sent. */
+  /** The address to which the browser is sent. */
   readonly address: string
   readonly nonce: string
   readonly verifier: string

@@ -207,7 +207,7 @@ function warnOfFixed(
     log({ level: 'warn', message: 'server.auth.login or its publicUrl has changed, which needs a restart' })
 }
 
-/** What the pages for logins are made of, to be compared. */
+/** The settings of the pages for logins, to be compared. */
 function loginAt({ auth, publicUrl }: Configuration['server']): string | undefined {
   return auth?.login && write([auth.login, publicUrl])
 }

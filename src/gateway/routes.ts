@@ -50,7 +50,7 @@ interface ServedView {
   readonly view: string
 }
 
-/** What access tokens of authorization servers add to the paths. */
+/** The additions of access tokens of authorization servers to the paths. */
 export interface RouteAccess {
   /** The metadata of a resource at this path; undefined where there is none. */
   metadata(path: string): string | undefined
@@ -66,7 +66,7 @@ function shown(page: SchemaPage | GatewayStatus): string {
   return escapeJson(write(page))
 }
 
-/** What a gateway may serve besides its schemas. */
+/** The pages that a gateway may serve in addition to its schemas. */
 export interface MorePaths {
   readonly metrics?: MetricsPage | undefined
   /** Comes before all else, and asks for no token of the front. */

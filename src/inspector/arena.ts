@@ -46,7 +46,7 @@ export class Arena {
     return place
   }
 
-  /** Where a place is in the memory. */
+  /** The offset of a place in the memory. */
   indexOf(place: number): number {
     return place >= this.#round ? place - this.#round : place - this.#round + this.memory.length
   }

@@ -35,7 +35,7 @@ const headId = /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*("(?:[^"\\
 const headMethod = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"method"\s*:\s*"([\w/$.-]{1,256})"/s
 const headResult = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"(result|error)"\s*:/s
 
-/** What stands before the content, and the name of the tool or prompt. */
+/** The text before the content, and the name of the tool or prompt. */
 const headContent =
   /"(?:params"\s*:\s*\{\s*"name"\s*:\s*"([^"\\]{1,200})"\s*,\s*"arguments|params|result|error)"\s*:\s*/s
 

@@ -46,7 +46,7 @@ const files = [
   ['/ui/app.css', 'app.css', 'text/css; charset=utf-8'],
 ] as const
 
-/** The files of the page, read at once: an upgrade may replace them while the process runs. @throws the system's error */
+/** The files of the page, read at the start: an upgrade may replace them while the process runs. @throws the system's error */
 export function readAssets(folder: string = join(programFolder, 'ui')): ReadonlyMap<string, Asset> {
   return new Map(
     files.map(([path, name, type]) => {

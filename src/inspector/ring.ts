@@ -123,7 +123,7 @@ export class Ring {
     }
   }
 
-  /** The edits that made the message of a frame that left, in order; none where it left as it came. */
+  /** The edits that made the message of a frame that left, in order; none where it left unchanged. */
   editsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
     const { arena } = this.#open()
     for (const { place, count, size } of this.#editsBefore(frame))
@@ -179,7 +179,7 @@ function isSize(outputSize: number, { bytes, size }: CapturedFrame, message: Buf
   return outputSize === message.length
 }
 
-/** Where the edits of a message are in the arena. */
+/** The place of the edits of a message in the arena. */
 interface FoundEdits {
   readonly place: number
   readonly count: number

@@ -1,4 +1,4 @@
-// Where bytes stop to be UTF-8, and where their characters end.
+// The offsets at which bytes stop to be UTF-8, and at which characters end.
 
 import { isUtf8 } from 'node:buffer'
 

@@ -70,7 +70,7 @@ export class KeptStore implements KeptServers {
   readonly #servers = new Map<string, RememberedServer>()
   /** The file as it was at the first look. */
   #read: { readonly json: KeptJson | undefined } | undefined
-  /** What is to be written. */
+  /** Facts that are still to be written. */
   readonly #unsaved = new Map<RememberedServer, KeptFacts>()
   #timer: Timer | undefined
   #waitMs = WRITE_WAIT_MS
@@ -96,7 +96,7 @@ export class KeptStore implements KeptServers {
     return server
   }
 
-  /** What an earlier run has kept of it. */
+  /** The facts that an earlier run has kept of it. */
   load(server: RememberedServer): KeptFacts | undefined {
     if (this.#disk === undefined) return undefined
     this.#read ??= { json: this.#readJson(this.#disk)?.json }

@@ -7,7 +7,7 @@ import { scanText } from '../jsonrpc/scan.js'
 import { parse, quote } from '../jsonrpc/text.js'
 import { escapeUnseen } from './unseen.js'
 
-/** What a server has listed: a tool or a prompt with its name, or the text of instructions. */
+/** One thing that a server has listed: a tool or a prompt with its name, or the text of instructions. */
 export interface Content {
   readonly hash: string
   readonly text: string

@@ -116,7 +116,7 @@ function mapOf<T>(
   return new Map([...membersIn(json, what)].map(([name, value]) => [name, read(value, name)]))
 }
 
-/** What is missing must not count as nothing that was accepted: the next lists would be accepted. */
+/** A missing item must not count as nothing that was accepted: the next lists would be accepted. */
 function membersIn(json: string | undefined, what: string): ReadonlyMap<string, string> {
   const members = json === undefined ? undefined : membersOf(json)
   if (members === undefined) throw new LockError(`has no object for ${what}`)

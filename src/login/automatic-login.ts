@@ -1,7 +1,7 @@
 // Opens the login of a server in the browser of the person as soon as the server wants it.
 //
 // One tab at a time, for all servers and processes of this user: the others wait, and use what the first one got. A person who
-// refuses, or closes the tab, is not asked again for a while, unless a call needs the server.
+// refuses, or closes the tab, is not asked again for some minutes, unless a call needs the server.
 //
 // A client that gives up a server which wants a login ends its proxy, while the person is still typing. So the login of the one
 // server behind `connect` is made in another process (`cli/run-log-in.ts`), which this one follows.
@@ -89,7 +89,7 @@ export class AutomaticLogin {
   /**
    * Opens the browser, unless that was done; `isCalled` says that a call needs the login, and `scopes` are those to ask for.
    * `version` is that of the login which does not suffice: another one may have been made since. Resolves when the login has
-   * ended, in whatever way.
+   * ended, with success or without.
    */
   ask(
     isCalled: boolean,

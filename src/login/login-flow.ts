@@ -177,7 +177,7 @@ function loginOf(
 
 // A login on another device: the person opens an address there, and enters a code (RFC 8628).
 
-/** A code lasts no longer, whatever the authorization server says. */
+/** A code lasts no longer, also where the authorization server names a longer time. */
 const CODE_MS_MAX = 30 * 60_000
 
 /** Added to the interval when the server wants that (RFC 8628, section 3.5). */

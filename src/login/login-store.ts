@@ -19,7 +19,7 @@ import type { LoginClient } from './token-requests.js'
 export interface Login {
   /** The address of the server; a changed address is another server. */
   readonly url: string
-  /** Whose login it is, where each user has one. */
+  /** The user of the login, where each user has one. */
   readonly user?: string | undefined
   readonly resource: string | undefined
   readonly issuer: string
@@ -52,7 +52,7 @@ const LOCK_WAIT_MS_MAX = 60_000
 export class LoginStore {
   readonly #folder: string
   readonly #runtime: LockRuntime
-  /** Whose logins these are, where each user has one. */
+  /** The user of these logins, where each user has one. */
   readonly user: string | undefined
 
   constructor(folder: string, runtime: LockRuntime, user?: string) {

@@ -348,7 +348,7 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 /**
- * The answer as the library accepts it. A busy or failing server has refused nothing, whatever its body says.
+ * The answer as the library accepts it. A busy or failing server has refused nothing, also where its body says so.
  *
  * @throws LoginError for an outage, and for what is no answer of a token endpoint
  */

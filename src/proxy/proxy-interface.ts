@@ -17,7 +17,7 @@ export interface McpProxy extends EventSource<ProxyEvents> {
    * Serves one client on a connection that has not been started.
    *
    * `origin` is what is known of the client before it has said anything. A proxy that is being closed closes the
-   * connection at once.
+   * connection immediately.
    */
   attach(connection: Connection, origin?: ClientOrigin): Promise<AttachedSession>
   /** Serves many clients, until the proxy is closed. */
@@ -42,7 +42,7 @@ export interface McpProxy extends EventSource<ProxyEvents> {
    * waited for up to `startupGraceMs`, which is 10 s by default. Each client gets at most one `list_changed` of a kind, and none
    * when what it sees is the same. Subscriptions and log levels go over to the new servers.
    *
-   * Of several calls at once the last one wins, and all of them resolve with what it did. The `logging` and
+   * Of several calls at the same time the last one wins, and all of them resolve with what it did. The `logging` and
    * `server` of the configuration are not this proxy's; its `server.name` is what later clients see.
    *
    * @returns what was done; undefined when the proxy is being closed, which is logged

@@ -47,7 +47,7 @@ export interface ProxyOptions {
    */
   readonly ownStart?: 'with-call' | 'with-client'
   /**
-   * Where the person is who can log in to remote servers. `here` opens a browser of this machine when a server wants a login, or lists a
+   * The place of the person who can log in to remote servers. `here` opens a browser of this machine when a server wants a login, or lists a
    * tool that begins one where there is no desktop; `elsewhere` lists a tool that says what to run. Absent: the errors say that.
    */
   readonly person?: 'here' | 'elsewhere'

@@ -45,7 +45,7 @@ const RELOAD_WAIT_MS = 10_000
 /**
  * Makes a proxy out of a configuration, or of an object in one of the configuration file's formats.
  *
- * Servers start with the first client, or at once with `eager`; the first client does not wait for those that are slow.
+ * Servers start with the first client, or immediately with `eager`; the first client does not wait for those that are slow.
  *
  * @throws ConfigError with every problem of the configuration, or when the schema does not exist
  */

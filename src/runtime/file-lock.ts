@@ -21,7 +21,7 @@ const STALE_MS = 15_000
 
 const MARK_BYTES_MAX = 1024
 
-/** What a lock needs of the runtime. */
+/** The parts of the runtime that a lock needs. */
 export type LockRuntime = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 
 /** One lock in one process. `path` is removed when the lock is free. */

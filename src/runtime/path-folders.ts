@@ -1,4 +1,4 @@
-// Where the system looks for a program that is named without a folder.
+// The folders in which the system looks for a program that is named without a folder.
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'

@@ -64,7 +64,7 @@ const SOCKET_INSIDE = '/run/mcps-proxy.sock'
 
 const cannotConfine = 126
 
-/** What each key of a policy must be. */
+/** The type of each key of a policy. */
 const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string]>([
   ['read', [arePaths, 'a list of absolute paths']],
   ['write', [arePaths, 'a list of absolute paths']],
@@ -184,7 +184,7 @@ function pipeOf(child: ChildProcess, descriptor: number): Duplex | undefined {
 
 /**
  * Passes signals to the group of the program, whose leader is the first process of its namespace. The kernel keeps them from that
- * process, and bwrap would end the whole namespace at once.
+ * process, and bwrap would end the whole namespace immediately.
  */
 function passSignals(child: ChildProcess): void {
   let group: number | undefined

@@ -116,7 +116,7 @@ function programPaths(
   })
 }
 
-/** Opens a path without links, which bwrap then mounts. @throws Error when it is a link by now */
+/** Opens a path without links, which bwrap then mounts. @throws Error when it has become a link */
 export function openPath(path: string): number {
   const descriptor = openSync(path, O_PATH | constants.O_NOFOLLOW)
   if (readlinkSync(`/proc/self/fd/${descriptor}`) === path) return descriptor

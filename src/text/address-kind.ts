@@ -1,4 +1,4 @@
-// Where an IP address leads: the one judgement for logins and for programs of the sandbox.
+// The kind of network of an IP address: the one judgement for logins and for programs of the sandbox.
 
 import ipaddr from 'ipaddr.js'
 

@@ -67,7 +67,7 @@ export class RowsStore {
     if (this.rows.length > ROWS_MAX) this.#drop()
   }
 
-  /** What the feed is to send: everything, or what the page has not. */
+  /** The query of the feed: everything, or the rows that the page lacks. */
   get query(): string {
     const [first] = this.rows
     return first === undefined ? '' : `?since=${this.last}&before=${first.n}`

@@ -466,7 +466,7 @@ describe('ID tokens', () => {
     for (const text of ['{"client_secret":CANARY-secret}', 'CANARY-secret', '{"client_secret":"CANARY', ''])
       await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, async () => {
         writeFileSync(file, text)
-        const message = 'Authentication failed: no ID token: the file with the credentials is not JSON'
+        const message = 'Authentication failed: no ID token: the file with the credentials must be JSON'
         await assert.rejects(findGoogleCredentials(auth), { code: 'TRANSPORT_AUTH', message })
       })
   })

@@ -126,7 +126,7 @@ async function views(t: Scope): Promise<Views> {
     gateway,
     review: await overHttp(t, gateway, 'review', 'ann-token'),
     ops: await overHttp(t, gateway, 'ops', 'bob-token'),
-    bare: await onStdio(t, '--profile', 'session'),
+    bare: await onStdio(t, '--profile', 'bare'),
   }
 }
 

@@ -35,7 +35,7 @@ export interface PendingInputLimits {
   readonly callsOfOneMax: number
   /** Of one call. */
   readonly roundsMax: number
-  /** Of one call at once. */
+  /** Of one call at the same time. */
   readonly questionsMax: number
   /** Bytes of requests, of questions and their answers, and of results for which no request waits. */
   readonly heldBytesMax: number

@@ -46,7 +46,7 @@ export class StateMac {
         return wanted.length === mac.length && timingSafeEqual(wanted, mac)
       }),
     )
-    // A client that spells the prefix with escapes has not sent the state back as it came.
+    // A client that spells the prefix with escapes has not sent the state back unchanged.
     const isAsWritten =
       rawAt(call.frame.line, { start: span.start + 1, end: span.start + 1 + length }) ===
       state.slice(0, length)

@@ -151,7 +151,7 @@ export class ClientTasks implements TaskKeeper {
     return undefined
   }
 
-  /** Takes over a request about one task; `only` is the server that has whatever is not known here. */
+  /** Takes over a request about one task; `only` is the server that has the tasks that are not known here. */
   about(call: Call, only: CallTarget | undefined): void {
     if (!this.#hasTasks) return call.fail(methodNotFound(call.frame.method))
     const id = call.frame.params.members.string('taskId')

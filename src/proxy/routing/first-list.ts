@@ -8,10 +8,10 @@ import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
-/** Where something is kept, a list waits this long for servers of which nothing is kept, from their start on. */
+/** A list waits this long when something is kept, for servers of which nothing is kept, from their start on. */
 const KEPT_WAIT_MS = 1500
 
-/** Where nothing is kept, the servers that list within this time of each other stand in one list. */
+/** Servers that list within this time of each other stand in one list when nothing is kept. */
 const QUIET_MS = 3000
 
 /** A server that answers this soon is in time for every client, so a shorter wait says nothing about it. */

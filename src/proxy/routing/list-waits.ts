@@ -1,4 +1,4 @@
-// What the calls of one client wait for: that servers which are starting say what they have.
+// Calls of one client that wait until starting servers have listed.
 //
 // A list waits as `first-list.ts` says. A call by name waits for the servers that may have the name, for as long as the
 // call may take. Each news of a server makes the waiting calls be looked at again, and so does one timer. They go on in
@@ -40,7 +40,7 @@ interface Wait {
   readonly onLook?: () => void
 }
 
-/** What the waits of one client are made with. */
+/** The parts of the waits of one client. */
 export interface WaitOptions {
   /** Calls of so many bytes may wait. */
   readonly bytesMax: number
@@ -57,7 +57,7 @@ export class ListWaits {
   readonly #options: WaitOptions
   readonly #runtime: Runtime
   readonly #waiting: CallQueue<Wait>
-  /** What waits and is no call. */
+  /** A wait that is no call. */
   readonly #watches = new Set<Wait>()
   #timer: Timer | undefined
   #isLooking = false

@@ -12,7 +12,7 @@ export interface SessionProcess {
 export interface SessionStatus {
   /** Cut to 200 characters each; undefined for one that calls without `initialize`. */
   readonly client: ClientInfo | undefined
-  /** What it sees, as in `profile:review` or `server:github`; undefined is everything. */
+  /** Its view, as in `profile:review` or `server:github`; undefined is everything. */
   readonly view?: string | undefined
   /** How many tools it sees; undefined before it has asked for something, and for one that calls without `initialize`. */
   readonly tools?: number | undefined

@@ -22,7 +22,7 @@ const HEAD_BYTES_MAX = 16 * 1024
 /** The time limit of the request, and of the first TLS message: programs send both immediately. */
 const ASK_MS = 30_000
 
-/** The same where the session has too many connections, whatever the request is. */
+/** The same where the session has too many connections, for every request. */
 const FULL_ASK_MS = 1000
 
 /** The longest time without a byte in either direction. */

@@ -47,7 +47,7 @@ const MINUTE_MS = 60_000
 /** The most connections of a session at a time; others are refused. */
 const CONNECTIONS_MAX = 64
 
-/** The most connections with those whose request is read for the refusal; others are closed at once. */
+/** The most connections with those whose request is read for the refusal; others are closed immediately. */
 const HELD_MAX = 1024
 
 /** The connections of one machine. */

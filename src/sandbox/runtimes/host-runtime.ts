@@ -21,7 +21,7 @@ export function temporaryBytes(memoryMiB: number): number {
   return Math.floor(memoryMiB / 4) * MiB
 }
 
-/** What the next machine of a session gets of the host. */
+/** The parts of the host that the next machine of a session gets. */
 export interface MachinePlace {
   /** The folder of the session, on the host. */
   readonly folder: string

@@ -140,7 +140,7 @@ export class HttpLink implements Connection {
     return this.#closing
   }
 
-  // What becomes of our messages.
+  // Messages of the proxy.
 
   /** The system has the whole message. */
   sent(post: PostedMessage): void {
@@ -179,7 +179,7 @@ export class HttpLink implements Connection {
     if (this.#isForgotten) this.#endWhenIdle()
   }
 
-  // What the server says.
+  // Messages of the server.
 
   /** Reads a body or an event, for callers that look into it before it is delivered. */
   readMessages(message: Line | LongLine): readonly ReceivedMessage[] {

@@ -101,7 +101,7 @@ export interface HttpEnvironment extends Clock {
   readonly wallNow: () => number
   /** Makes `server` listen and gives the port; absent for a socket of the system, as outside of a simulation. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
-  /** What the system has descriptors for: `enough` for sessions and connections, `little` for connections, `none` for neither. */
+  /** The room that the system has in descriptors: `enough` for sessions and connections, `little` for connections, `none` for neither. */
   readonly room: () => 'enough' | 'little' | 'none'
   /** Is called at the begin and at the end of every session. */
   readonly watch: SessionWatch

@@ -107,7 +107,7 @@ const CONTINUE = '100-continue'
 /** All clients where no token is required. */
 const anybody: Sender = { principal: 'anybody' }
 
-/** The same for every token, so that nobody learns which ones there were. */
+/** The same for every token, so that no client learns which ones there were. */
 const tokenNotAccepted = 'The bearer token is not known, or has ended'
 
 /** Only a request with a token is told what is wrong with it (RFC 6750, section 3.1). */

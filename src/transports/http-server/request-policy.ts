@@ -1,4 +1,4 @@
-// What the header fields of a message say of it: the session, the revision, and what of its body they repeat.
+// The facts about a message in its header fields: the session, the revision, and what of its body they repeat.
 //
 // MCP 2025-03-26 to 2025-11-25 and 2026-07-28, Transports, Streamable HTTP.
 

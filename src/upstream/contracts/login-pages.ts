@@ -1,6 +1,6 @@
 // The pages of a login in a browser.
 
-/** Where one login begins, and to which the browser comes back. */
+/** The address at which one login begins, and to which the browser comes back. */
 export interface LoginPages {
   readonly startPage: string
   readonly redirectUri: string

@@ -96,6 +96,8 @@ export interface StdioServerConfig extends ServerCommon {
   /** Absolute. */
   readonly cwd: string
   readonly restart: boolean
+  /** Whether a program that ends on the question which revisions it speaks is started anew; as `restart` unless given. */
+  readonly startsAfterProbe?: boolean
   /** First delay before a restart; grows with every crash. */
   readonly restartDelayMs: number
   /** Crashes within a minute before it is left alone; undefined is the limit of the proxy. */

@@ -72,10 +72,10 @@ export interface UpstreamFailure {
   readonly reason?: FailureReason | undefined
 }
 
-/** What is known of a server from an earlier start, until this one has answered or failed. */
+/** Facts about a server from an earlier start, until this one has answered or failed. */
 export type Before =
   | { readonly kind: 'nothing' }
-  /** What it said of itself is shown. */
+  /** Its description is shown. */
   | { readonly kind: 'facts' }
   /** A list does not wait for it: its last start failed, for this reason, or did not answer in time. */
   | { readonly kind: 'silent'; readonly failure: string | undefined }

@@ -38,6 +38,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
     questionsNameTheirCall: config.kind === 'http',
     idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
+    startsAfterProbe: true,
     onTimeout: 'cancel',
     staysForClients: true,
     // Silence over the network says nothing of what a server knows.

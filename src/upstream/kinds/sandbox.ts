@@ -49,6 +49,7 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
   let about: ServerAbout | undefined
   const behaviour = {
     ...program,
+    startsAfterProbe: true,
     redactor,
     // It asks nothing, so calls of several clients need not wait for each other.
     questionsNameTheirCall: true,

@@ -28,6 +28,7 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
   }
   const behaviour = {
     ...config,
+    startsAfterProbe: config.startsAfterProbe ?? config.restart,
     redactor,
     questionsNameTheirCall: false,
     installs: isInstaller(config.command, config.args),

@@ -331,7 +331,7 @@ export function startGuardianShell(env: Runtime['env']): GuardianShell {
   })
   child.unref()
   const { stdin } = child
-  // Without descriptors there is no stream, whatever the types claim; `ended` has the reason.
+  // Without descriptors there is no stream, although the types claim one; `ended` has the reason.
   if (stdin instanceof Socket) stdin.unref()
   stdin?.on('error', () => undefined)
   return {

@@ -240,7 +240,7 @@ export function spawnSpec(
   own: Readonly<Record<string, string | undefined>>,
 ): SpawnSpec {
   const { command, args, cwd, inheritEnv, env, sandbox } = config
-  // What confines a program passes signals on. It would end the program at once if it got them from others too.
+  // A program that confines another one passes signals on. It would end the program immediately if it got them from others too.
   const passesSignals = sandbox !== undefined
   return { command, args, cwd, env: childEnvironment(own, inheritEnv, env), passesSignals }
 }

@@ -83,6 +83,8 @@ export interface ServerKind {
   readonly processes: number
   readonly idleTimeoutMs: number | undefined
   readonly restart: boolean
+  /** Whether a server that ends on the question which revisions it speaks is started anew. */
+  readonly startsAfterProbe: boolean
   readonly restartDelayMs: number
   /** Whether a process whose call has taken too long is restarted. */
   readonly onTimeout: 'cancel' | 'restart'

@@ -30,7 +30,7 @@ type GuardedSource = Pick<
   'items' | 'ownTool' | 'failures' | 'hasNames' | 'known' | 'keptFacts' | 'isKept'
 >
 
-/** What a lane knows of its server, and what of it clients may see. */
+/** The facts of a lane about its server, and those that clients may see. */
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
   readonly #lists: GuardedSource

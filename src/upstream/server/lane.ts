@@ -31,7 +31,7 @@ export class ServerLane implements Lane {
   config: ServerConfig
   /** Its server has left the configuration. */
   retired = false
-  /** What its own processes let clients see. */
+  /** The lists of its own processes. */
   readonly ownView: LaneView
   readonly #context: ServerContext
   readonly #scope: LaneScope

@@ -195,11 +195,15 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   /**
-   * The server has ended on the question which revisions it speaks, so it is started anew at once, and not asked. A server
+   * The server has ended on the question which revisions it speaks, so it is started anew immediately, and not asked. A server
    * that says on stderr why it could not start would only say it twice.
    */
   get endedOnProbe(): boolean {
-    return this.#hasEndedWhileProbed && this.#context.restart && endsOnQuestions.test(this.failure.message)
+    return (
+      this.#hasEndedWhileProbed &&
+      this.#context.startsAfterProbe &&
+      endsOnQuestions.test(this.failure.message)
+    )
   }
 
   /** Begins to wait; several requests may share one patience. */

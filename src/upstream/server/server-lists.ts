@@ -52,7 +52,7 @@ export interface ListFailure {
 
 /** One list, and its reads. */
 interface ListState {
-  /** What the server has, or had. Items that did not change stay the same objects. */
+  /** The facts about the server, of now or of an earlier start. Items that did not change stay the same objects. */
   items: readonly ListItem[]
   /** When it was first read in this start, in monotonic milliseconds. */
   listedAt: number | undefined
@@ -73,11 +73,11 @@ interface ListState {
   paused: Timer | undefined
 }
 
-/** What the owner of the lists is told. */
+/** Calls to the owner of the lists. */
 export interface ListEvents {
   /** These have changed. */
   readonly onChange: (kinds: readonly ListKind[]) => void
-  /** What was asked for has been read, or could not be. */
+  /** The wanted lists have been read, or could not be. */
   readonly onRead: () => void
   /** That is so of one list. */
   readonly onNews: () => void
@@ -172,7 +172,7 @@ export class ServerLists {
     this.#events.onChange(['tools'])
   }
 
-  // What was said before this start, or by another process.
+  // Lists from before this start, or of another process.
 
   /** The server's description of before its start, while that is shown. */
   get keptFacts(): ServerFacts | undefined {

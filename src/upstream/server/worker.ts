@@ -3,7 +3,7 @@
 // It is started once however many calls wait for it, and started again after a crash with the delays of the server.
 //
 // The breaker belongs to the server: after several crashes in a short time, or one before a process that came back has
-// stayed up for a while, calls fail immediately. When the hold is over one attempt is made. A process that every client may
+// stayed up long enough, calls fail immediately. When the hold is over one attempt is made. A process that every client may
 // use makes it without a call, since clients wait for the news that the server is back; the process of one client that
 // nothing is wanted of stays down until its next call.
 

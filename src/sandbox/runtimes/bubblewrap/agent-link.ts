@@ -274,7 +274,7 @@ const MiB = 1024 * 1024
 export const BURST_BYTES: number = 16 * MiB
 export const BYTES_A_SECOND: number = 64 * MiB
 
-/** What a chunk costs besides its bytes: very many small ones take as long as large ones. */
+/** The cost of a chunk in addition to its bytes: very many small ones take as long as large ones. */
 const CHUNK_COST = 4096
 
 /** The streams of one machine share the rate. */

@@ -150,7 +150,7 @@ class PipeReader {
     if (stream !== undefined) this.#socket.pipe(stream, { end: false })
   }
 
-  /** The rest of the pipe is read at once: processes that the program has left behind may keep it open for ever. */
+  /** The remaining bytes of the pipe are read immediately: processes that the program has left behind may keep it open for ever. */
   end(): void {
     const [socket, stream] = [this.#socket, this.#stream]
     if (stream !== undefined) {
