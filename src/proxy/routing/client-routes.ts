@@ -147,6 +147,7 @@ export class ClientRoutes {
     this.#left = true
     this.#onLeave()
     const leaving = [...this.#entered.values()].flatMap((lane) => lane.leave(this.#client) ?? [])
+    this.router.waits.close()
     return leaving.length === 0 ? undefined : Promise.all(leaving)
   }
 

@@ -182,6 +182,15 @@ export class ListWaits {
     this.#schedule()
   }
 
+  /** The client has left: its calls are cancelled, and nothing else is waited for. */
+  close(): void {
+    const watches = [...this.#watches]
+    this.#watches.clear()
+    for (const { run } of watches) run()
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
   #schedule(): void {
     this.#timer?.cancel()
     this.#timer = undefined

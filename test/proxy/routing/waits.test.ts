@@ -159,6 +159,26 @@ describe('a call that waits', () => {
     assert.deepEqual(stage.released, ['x'])
   })
 
+  test('of a client that has left holds no timer and keeps nothing waiting', async () => {
+    const stage = new Stage()
+    const timers: boolean[] = []
+    const setTimer = stage.runtime.setTimer.bind(stage.runtime)
+    stage.runtime.setTimer = (ms, run) => {
+      const timer = setTimer(ms, run)
+      const at = timers.push(true) - 1
+      return {
+        cancel: () => {
+          timers[at] = false
+          timer.cancel()
+        },
+      }
+    }
+    const quiet = stage.waits.quiet()
+    stage.waits.close()
+    await quiet
+    assert.deepEqual([timers.length > 0, timers.filter((isSet) => isSet)], [true, []])
+  })
+
   for (const [over, wanted] of [
     [0, []],
     [1, ['failed 2', 'failed 3']],
