@@ -113,7 +113,7 @@ const linesMax = table(`
   login                  | 2651
   upstream/server        | 6284
   upstream/http          | 286
-  kept                   | 524
+  kept                   | 525
   upstream/kinds         | 777
   limits                 | 179
   real-runtime           | 63
@@ -123,7 +123,7 @@ const linesMax = table(`
   record                 | 362
   events                 | 249
   audit                  | 238
-  proxy/routing          | 2437
+  proxy/routing          | 2447
   proxy/input            | 1000
   proxy/clients          | 2443
   secrets                | 412
@@ -137,7 +137,7 @@ const linesMax = table(`
   inspector              | 1964
   ui                     | 1843
   ask                    | 449
-  cli                    | 7036
+  cli                    | 7032
   cli/clients            | 1998
   servers                | 346
   sandbox                | 7423

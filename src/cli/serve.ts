@@ -357,11 +357,7 @@ async function openRecordIfAsked(
 }
 
 /** Nothing secret of the schemas that are served, or of the front, is ever logged. */
-function openLogger(
-  { config, command, schemasOf }: Plan,
-  paint: Paint,
-  stream: Screen,
-): Logger {
+function openLogger({ config, command, schemasOf }: Plan, paint: Paint, stream: Screen): Logger {
   const { logging } = config
   const format = process.stderr.isTTY ? 'readable' : 'json'
   // A client that stops reading our stderr must not stop us.

@@ -36,6 +36,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'totalTimeoutMs',
   'settableIn',
   'restart',
+  'startsAfterProbe',
   'restartDelayMs',
   'crashesMax',
   'concurrency',
