@@ -21,7 +21,7 @@ import type { Before } from '../contracts/upstream.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import { beforeOf, type Described } from './kept-lists.js'
-import { readList, someOf } from './read-list.js'
+import { type ReadList, readList, someOf } from './read-list.js'
 import { keepsTasks, type Sharing } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
@@ -386,7 +386,8 @@ export class ServerLists {
       const { items: before } = state
       const tool = this.ownTool
       try {
-        if (offers(capabilities, kind)) await this.#readFrom(connection, kind, state)
+        if (offers(capabilities, kind))
+          this.#take(kind, state, await readList(this.#context, connection, kind, before.length === 0))
         else this.#accept(kind, state, [])
       } catch (error) {
         this.#failed(kind, error)
@@ -394,16 +395,17 @@ export class ServerLists {
         if (isNotFound(error) && !connection.isStateless) void connection.ask('ping', '{}').catch(() => {})
       }
       const hasChanged = state.items !== before
-      // Not later: clients must be able to call what they are shown, even if the list is read once more.
+      // In the turn in which the list is known: a call that waits for the list finds its items. And not after another
+      // read: clients must be able to call what they are shown.
       if (hasChanged || (kind === 'tools' && this.ownTool !== tool)) this.#events.onChange([kind])
       connection = state.stale
       if (state.isReported) this.#pause(state, hasChanged)
     }
   }
 
-  async #readFrom(connection: ServerConnection, kind: ListKind, state: ListState): Promise<void> {
+  /** @throws UpstreamError when a server that had something may not be done with its start */
+  #take(kind: ListKind, state: ListState, { items, ttlMs }: ReadList): void {
     const { items: before } = state
-    const { items, ttlMs } = await readList(this.#context, connection, kind, before.length === 0)
     this.#accept(kind, state, items)
     this.#known.add(kind)
     if (state.items !== before) this.#tellOfTasks(state.items)
