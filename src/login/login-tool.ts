@@ -40,7 +40,7 @@ export const OFFERED_MAX = 100
 
 /** A login that is under way. */
 interface Begun {
-  readonly page: Promise<string>
+  readonly page: Promise<string | undefined>
   /** Resolves when it has ended: undefined where it is made, else why not. */
   readonly ended: Promise<string | undefined>
   /** The clients that were sent to the page by an error, and the ids of that; the oldest first. */
@@ -137,8 +137,8 @@ export class LoginTool {
         this.#begun = undefined
         this.#startPage = undefined
       })
-    // A login that fails before it has a page rejects this.
-    const page = Promise.race([shown.promise, login.then(() => shown.promise)])
+    // A login that fails before it has a page rejects this. One that succeeds may be over before its page was seen.
+    const page = Promise.race([shown.promise, login.then(() => undefined)])
     page.catch(() => undefined)
     const offered: Begun['offered'] = new Map()
     void ended.then((why) => {
@@ -157,9 +157,12 @@ export class LoginTool {
   }
 
   /** Asks the client to open the page where it can do that; a text for the person otherwise. */
-  async #show(call: Call, { page }: Begun): Promise<void> {
-    const url = await within(page, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)
-    if (url === undefined) throw new Error('the authorization server is slow; call this tool again')
+  async #show(call: Call, begun: Begun): Promise<void> {
+    const seen = begun.page.then((shown) => ({ shown }))
+    const found = await within(seen, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)
+    if (found === undefined) throw new Error('the authorization server is slow; call this tool again')
+    const url = found.shown
+    if (url === undefined) return this.#wait(call, begun)
     const question = questionOf(`Log in to '${this.#target.name}'`, url)
     if (!canAsk(question, call.context)) return tell(call, this.#words(url))
     call.needsInput({

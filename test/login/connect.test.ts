@@ -1,7 +1,7 @@
 // `connect` to a server that wants a login: the client waits for the person, and the login outlives the client.
 
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { claim } from '../integration/support/claim.js'
@@ -18,6 +18,8 @@ interface Place {
   readonly start: () => Spawned
   /** Lets the person go on. */
   readonly goOn: () => void
+  /** Lets the person wait in the pages that open from now on. */
+  readonly hold: () => void
   /** How often the browser was opened. */
   readonly tabs: () => number
 }
@@ -43,6 +45,7 @@ async function place(
   writeFileSync(browser, script.join('\n'))
   chmodSync(browser, 0o755)
   const goOn = (): void => writeFileSync(go, '')
+  const hold = (): void => rmSync(go, { force: true })
   if (person === 'quick') goOn()
   const own = person === 'away' ? { BROWSER: '', CI: 'true' } : { BROWSER: browser }
   const start = (): Spawned => {
@@ -51,7 +54,7 @@ async function place(
     t.after(() => spawned.kill())
     return spawned
   }
-  return { server, start, goOn, tabs: () => (existsSync(seen) ? readFileSync(seen, 'utf8').length : 0) }
+  return { server, start, goOn, hold, tabs: () => (existsSync(seen) ? readFileSync(seen, 'utf8').length : 0) }
 }
 
 const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0, 'text')
@@ -138,11 +141,13 @@ describe('connect to a server that wants a login', () => {
   })
 
   test('lists it after a refusal, and a call opens the browser again', async (t) => {
-    const { start, server, tabs } = await place(t, 'quick', { refusesLogin: true })
+    const { start, server, goOn, hold, tabs } = await place(t, 'quick', { refusesLogin: true })
     const { client } = start()
     assert.equal(nameOf(await client.open()), 'mcps-proxy')
     server.options = {}
+    hold()
     assert.match(textOf((await client.call('login')).value), /needs a login/)
+    goOn()
     assert.deepEqual(await client.toolNamesOnce(isOpen), ['hello'])
     assert.equal(tabs(), 2)
   })
