@@ -110,8 +110,8 @@ const linesMax = table(`
   upstream/contracts     | 773
   upstream/process       | 1459
   upstream/auth          | 432
-  login                  | 2651
-  upstream/server        | 6284
+  login                  | 2654
+  upstream/server        | 6286
   upstream/http          | 286
   kept                   | 525
   upstream/kinds         | 777
@@ -137,7 +137,7 @@ const linesMax = table(`
   inspector              | 1964
   ui                     | 1843
   ask                    | 449
-  cli                    | 7032
+  cli                    | 7025
   cli/clients            | 1998
   servers                | 346
   sandbox                | 7423

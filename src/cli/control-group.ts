@@ -1,7 +1,7 @@
 // Whether the control group of this process has room for as many processes of servers as the configuration allows.
 
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readTextFile } from '../runtime/read-file.js'
 
 /** What one process of a server takes, measured with servers on Node.js: its threads, and its own memory. */
 const tasksPerProcess = 11
@@ -9,6 +9,9 @@ const bytesPerProcess = 23_000_000
 /** What the proxy takes itself. */
 const ownTasks = 40
 const ownBytes = 200_000_000
+
+/** The files of the kernel are shorter. */
+const FILE_BYTES_MAX = 65_536
 
 /** The files of cgroup v2, with what each process takes of what they limit. */
 const limits = [
@@ -42,9 +45,6 @@ function limitIn(root: string, file: string): number {
 }
 
 function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
+  const file = readTextFile(path, FILE_BYTES_MAX)
+  return file.kind === 'read' ? file.text : ''
 }

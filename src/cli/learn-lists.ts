@@ -8,6 +8,7 @@ import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { drainGiven } from '../upstream/process/detached.js'
+import { isGroupEmpty } from '../upstream/process/spawn.js'
 import { Children } from './shutdown.js'
 import { loadWithSecrets } from './load.js'
 import { listServers } from './server-trials.js'
@@ -65,23 +66,15 @@ async function over(lock: FileLock, endsAt: number): Promise<void> {
 async function ended(pids: Set<number>, endsAt: number): Promise<void> {
   while (pids.size > 0 && Date.now() < endsAt) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-    for (const pid of pids) if (!isAlive(pid)) pids.delete(pid)
+    for (const pid of pids) if (isGroupEmpty(pid)) pids.delete(pid)
   }
 }
 
 function kill(pids: ReadonlySet<number>): void {
-  for (const pid of pids) signal(-pid, 'SIGKILL')
-}
-
-function isAlive(pid: number): boolean {
-  return signal(-pid, 0)
-}
-
-/** Whether there is such a group. */
-function signal(pid: number, name: 'SIGKILL' | 0): boolean {
-  try {
-    return process.kill(pid, name)
-  } catch {
-    return false
-  }
+  for (const pid of pids)
+    try {
+      process.kill(-pid, 'SIGKILL')
+    } catch {
+      // The group has ended.
+    }
 }

@@ -7,7 +7,7 @@
 // id is lent as long as it is free and every writer would echo it unchanged, so
 // that nothing has to be edited.
 
-import { ChurnMap } from './fast/brief-map.js'
+import { ChurnMap } from './fast/churn-map.js'
 import {
   type MintedId,
   type RequestId,

@@ -32,7 +32,7 @@ import type { ClientContext, ClientDirectory, StatelessSender } from './client-d
 import { type Question, SessionClient } from './session-client.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { SessionStatus } from '../routing/session-status.js'
-import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { subscribed } from '../../mcp/subscription-edits.js'
 import { traceparentOf } from '../../mcp/trace-edits.js'
 import { askClient } from '../input/input-rounds.js'

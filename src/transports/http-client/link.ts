@@ -11,7 +11,7 @@
 
 import type { Connection, MessageHead, ReceivedMessage, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Line } from '../../jsonrpc/line.js'

@@ -43,7 +43,7 @@ interface Reading {
   /** Its size at the last check, and the time of that check. */
   seenBytes: number
   seenAtMs: number
-  /** Undefined once it is over: a set can keep what was taken out of it (see `brief-map.ts`), and this holds the body. */
+  /** Undefined once it is over: a set can keep what was taken out of it (see `churn-map.ts`), and this holds the body. */
   giveUp: (() => void) | undefined
 }
 

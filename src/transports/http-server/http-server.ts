@@ -6,7 +6,7 @@
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
 import type { HttpEndpoint, HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
-import { LegacySseServer } from './event-pair.js'
+import { LegacySseServer } from './legacy-sse-server.js'
 import { FrontListener } from './front-listener.js'
 import {
   type AdmittedHead,

@@ -4,7 +4,7 @@
 // is found only at the endpoint and by the principal that it was opened with.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { HttpAttached, HttpEnvironment, Owner, SessionTransport } from './endpoint.js'
 
 /** One client's session as the registry sees it. */

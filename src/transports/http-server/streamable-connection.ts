@@ -6,7 +6,7 @@
 
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Connection, FieldReader, MessageHead, Sink } from '../../jsonrpc/connection.js'
-import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { Outgoing, Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'

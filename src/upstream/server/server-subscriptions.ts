@@ -6,7 +6,7 @@ import { type Call, type ClientPort, isResult } from '../../mcp/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { ServerConnection } from './server-connection.js'
-import { ChurnMap } from '../../jsonrpc/fast/brief-map.js'
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { severity } from '../../mcp/methods.js'
 import { isFollowedBy } from '../../mcp/subscription-edits.js'
 
