@@ -9,10 +9,9 @@ import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { Members } from '../../jsonrpc/members.js'
 import { Scanner, type Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
-import { type ArgumentFault, faultOf, findingsOf, notAnObject } from './fault.js'
-import { entriesOf, inPointer, isJsonArray, listOf } from './json-value.js'
-import { areTypes, isOfType, leniencyFor } from './leniency.js'
-import { argumentLimits, copySchema, parseSchema, Place } from './schema.js'
+import { type ArgumentFault, areTypes, firstFault, notAnObject } from './fault.js'
+import { entriesOf, isJsonArray, listOf } from './json-value.js'
+import { argumentLimits, copySchema, parseSchema } from './schema.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
 
 export type { ArgumentFault } from './fault.js'
@@ -34,7 +33,7 @@ const USUAL_SCHEMA = Buffer.from(
 /** Evaluates the compiler of schemas and runs it once, which is most of what the first check takes. */
 export async function prepareValidators(): Promise<void> {
   const validator = new ArgumentValidator({ tool: '', schema: USUAL_SCHEMA, warn: () => {} })
-  await validator.check(NO_ARGUMENTS, true)
+  await validator.check()
 }
 
 const NO_ARGUMENTS = Buffer.from('{}')
@@ -42,8 +41,8 @@ const NO_ARGUMENTS = Buffer.from('{}')
 /** How arguments are checked; with neither they only have to be an object. */
 interface Check {
   readonly run?: Run
-  /** For arguments that are too long for a run, or a schema that is not run. */
-  readonly outline?: Outline | undefined
+  /** For arguments that are too long for `run`, or a schema that is not run; compiled when it is first needed. */
+  readonly outline?: Outline
 }
 
 /** The schema of one tool, compiled when the first call comes. */
@@ -60,20 +59,19 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
-   * `strings` are its long strings, where they begin and end, in turn: they are not read. A lenient check forgives what a
-   * tolerant server puts right itself (`leniency.ts`). Returns a promise only for calls that come before the schema is
-   * compiled. Never throws or rejects.
+   * `strings` are its long strings, where they begin and end, in turn: they are not read. Faults that a tolerant server
+   * puts right itself are none. Returns a promise only for calls that come before the schema is compiled. Never throws
+   * or rejects.
    */
   check(
     json: Buffer = NO_ARGUMENTS,
-    isLenient = false,
     strings?: readonly number[],
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     if (json[0] !== OPEN_OBJECT) return notAnObject()
     const check = (this.#check ??= this.#prepare())
     return check instanceof Promise
-      ? check.then((ready) => firstFault(this.#errors(ready, json, strings), isLenient))
-      : firstFault(this.#errors(check, json, strings), isLenient)
+      ? check.then((ready) => this.#fault(ready, json, strings))
+      : this.#fault(check, json, strings)
   }
 
   #prepare(): Check | Promise<Check> {
@@ -85,16 +83,16 @@ export class ArgumentValidator {
       this.#warn(`arguments are not checked: ${messageOf(error)}`)
       return {}
     }
-    const outline = outlineOf(root)
+    const outline = new Outline(root)
     try {
-      const schema = copySchema(root, json)
+      const schema = copySchema(root, json.length)
       return schema === undefined ? {} : this.#compile(schema, outline)
     } catch (error) {
       return this.#outlineOnly(outline, messageOf(error))
     }
   }
 
-  async #compile(schema: JsonObject, outline: Outline | undefined): Promise<Check> {
+  async #compile(schema: JsonObject, outline: Outline): Promise<Check> {
     // The proxy reads and writes first what is waiting, before the schema is compiled and again before it is run.
     await nextTurn()
     try {
@@ -106,23 +104,25 @@ export class ArgumentValidator {
     }
   }
 
-  #outlineOnly(outline: Outline | undefined, why: string): Check {
+  #outlineOnly(outline: Outline, why: string): Check {
     this.#warn(`only names and types of the top level of arguments are checked: ${why}`)
     return { outline }
   }
 
-  #errors(
+  #fault(
     { run, outline }: Check,
     json: Buffer,
     strings: readonly number[] | undefined,
-  ): readonly ErrorObject[] {
+  ): ArgumentFault | undefined {
     if (run !== undefined && json.length <= argumentLimits.argumentBytesMax)
       try {
-        return run(JSON.parse(json.toString()))
+        return firstFault(run(JSON.parse(json.toString())))
       } catch (error) {
+        if (outline === undefined) return undefined
         this.#check = this.#outlineOnly(outline, `its schema takes too long to run (${messageOf(error)})`)
       }
-    return outline === undefined ? [] : outlineErrors(outline, json, strings)
+    const values = outline && topLevel(json, strings)
+    return values && firstFault(outline.errorsOf(values))
   }
 
   #warn(message: string): void {
@@ -130,15 +130,6 @@ export class ArgumentValidator {
     this.#hasWarned = true
     this.#options.warn(`Tool '${this.#options.tool}': ${message}`)
   }
-}
-
-/** The first of the errors that is not forgiven. */
-function firstFault(errors: readonly ErrorObject[], isLenient: boolean): ArgumentFault | undefined {
-  if (errors.length === 0) return undefined
-  const findings = findingsOf(errors)
-  const isForgiven = isLenient ? leniencyFor(findings) : () => false
-  const fault = findings.find((finding) => !isForgiven(finding))
-  return fault && faultOf(fault)
 }
 
 function messageOf(error: unknown): string {
@@ -157,83 +148,49 @@ function nextTurn(): Promise<void> {
 /** A longer text is not read for what it may be instead of a text. */
 const TEXT_BYTES_MAX = 1024
 
-interface TypedMember {
-  readonly name: string
-  readonly types: readonly unknown[]
-  readonly place: Place
-}
+/** The types of no more members than these are checked, so that their schema is compiled in one turn. */
+const OUTLINE_MEMBERS_MAX = 100
 
-interface Outline {
-  readonly required: readonly string[]
-  readonly typed: readonly TypedMember[]
-  /** Of the arguments themselves. */
-  readonly place: Place
-}
+/** A schema of the required names and the types of the top level alone. */
+class Outline {
+  readonly #schema: JsonObject
+  #run: Run | undefined
 
-/** The outline of a schema; undefined where it says nothing. */
-function outlineOf(root: JsonObject): Outline | undefined {
-  const required = listOf(root['required']).filter((name) => typeof name === 'string')
-  const place = new Place(false)
-  const typed = entriesOf(root['properties']).flatMap(([name, member]) => {
-    if (!isObject(member)) return []
-    const hasDefault = Object.hasOwn(member, 'default')
-    if (hasDefault) place.filled.add(name)
-    const types = typesOf(member)
-    return types.length === 0
-      ? []
-      : [{ name, types, place: new Place(hasDefault || !required.includes(name)) }]
-  })
-  return typed.length + required.length === 0 ? undefined : { required, typed, place }
-}
+  constructor({ required, properties }: JsonObject) {
+    const typed = entriesOf(properties).filter(([name]) => name !== '__proto__')
+    this.#schema = {
+      required: listOf(required).filter((name) => typeof name === 'string'),
+      properties: Object.fromEntries(
+        typed.slice(0, OUTLINE_MEMBERS_MAX).map(([name, member]) => [name, typeAlone(member)]),
+      ),
+    }
+  }
 
-function typesOf({ type, nullable }: JsonObject): readonly unknown[] {
-  const types = isJsonArray(type) ? type : type === undefined ? [] : [type]
-  if (!areTypes(types)) return []
-  return nullable === true && types.length > 0 ? [...types, 'null'] : types
-}
-
-/** The errors of arguments, as ajv would write them; `strings` are their long strings, which are not read. */
-function outlineErrors(
-  { required, typed, place }: Outline,
-  json: Buffer,
-  strings: readonly number[] | undefined,
-): readonly ErrorObject[] {
-  const values = topLevel(json, strings)
-  if (values === undefined) return []
-  const missing = required.filter((name) => !values.has(name))
-  const mistyped = typed.flatMap((member) => {
-    const span = values.get(member.name)
-    const data = span && valueAt(json, span)
-    const isFit = span === undefined || member.types.some((type) => isOfType(data, type))
-    return isFit
-      ? []
-      : [errorAt(`/${inPointer(member.name)}`, 'type', { type: member.types }, member.place, data)]
-  })
-  return [...missing.map((name) => errorAt('', 'required', { missingProperty: name }, place)), ...mistyped]
-}
-
-function errorAt(
-  instancePath: string,
-  keyword: string,
-  params: Record<string, unknown>,
-  place: Place,
-  data?: unknown,
-): ErrorObject {
-  return {
-    instancePath,
-    keyword,
-    params,
-    schemaPath: `#${instancePath}/${keyword}`,
-    parentSchema: { place },
-    data,
+  errorsOf(values: JsonObject): readonly ErrorObject[] {
+    try {
+      this.#run ??= compileSchema(copySchema(this.#schema, 0) ?? {})
+      return this.#run(values)
+    } catch {
+      // More names than one run takes.
+      this.#run = () => []
+      return []
+    }
   }
 }
 
-/** Undefined for an object with more members than are read. */
-function topLevel(
-  json: Buffer,
-  strings?: readonly number[],
-): ReadonlyMap<string | undefined, Span> | undefined {
+function typeAlone(member: unknown): JsonObject {
+  if (!isObject(member)) return {}
+  const { type, nullable } = member
+  const isKnown = areTypes(isJsonArray(type) ? type : [type])
+  return {
+    ...(isKnown && { type }),
+    ...(typeof nullable === 'boolean' && { nullable }),
+    ...(Object.hasOwn(member, 'default') && { default: null }),
+  }
+}
+
+/** The members of long arguments, as far as they are read; undefined for an object with more members than are read. */
+function topLevel(json: Buffer, strings?: readonly number[]): JsonObject | undefined {
   const members = new Members(json)
   try {
     new Scanner(json, Number.MAX_SAFE_INTEGER, strings).object(0, 1, members)
@@ -241,7 +198,7 @@ function topLevel(
     if (error instanceof FrameError) return undefined
     throw error
   }
-  return new Map([...members].map(({ key, value }) => [stringAt(json, key), value]))
+  return Object.fromEntries([...members].map(({ key, value }) => [stringAt(json, key), valueAt(json, value)]))
 }
 
 /** A value that is read for its type; of lists and objects only that they are some. */

@@ -1,16 +1,30 @@
-// Describes why the arguments of a call fail their schema.
+// The first fault of arguments that fail their schema, in words.
 //
 // ajv writes no messages: it compiles faster without, and its sentences name neither the parameter nor the values that
-// would have been right.
+// would have been right. Faults that a tolerant server puts right itself are forgiven: the errors of a run are judged one
+// by one, on the value as the client sent it, and a form of `anyOf` or `oneOf` is forgiven if all of its errors are.
 
 import type { ErrorObject } from 'ajv'
-import { write } from '../../jsonrpc/text.js'
-import { fromPointer, inPointer, isJsonArray } from './json-value.js'
+import { parse, write } from '../../jsonrpc/text.js'
+import { isObject } from '../../text/json-object.js'
+import { entriesOf, fromPointer, inPointer, isJsonArray, listOf } from './json-value.js'
+import { Place } from './schema.js'
+
+/** The first of the errors of a run that is not forgiven. */
+export function firstFault(errors: readonly ErrorObject[]): ArgumentFault | undefined {
+  if (errors.length === 0) return undefined
+  const findings = findingsOf(errors)
+  const mistyped = new Set(
+    findings.filter(({ error }) => error.keyword === 'type').map(({ error }) => error.instancePath),
+  )
+  const found = findings.find((finding) => !isForgiven(finding, mistyped))
+  return found && faultOf(found)
+}
 
 // The errors of one run, in the tree that their places in the schema make.
 
 /** An error, and those of the branches that it sums up. */
-export interface Finding {
+interface Finding {
   readonly error: ErrorObject
   readonly inner: readonly Finding[]
 }
@@ -19,7 +33,7 @@ export interface Finding {
 const summing: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'if', 'contains', 'propertyNames'])
 
 /** All errors, in the order in which ajv found them. */
-export function findingsOf(errors: readonly ErrorObject[]): readonly Finding[] {
+function findingsOf(errors: readonly ErrorObject[]): readonly Finding[] {
   let at = errors.length - 1
   const take = (isInside: (error: ErrorObject) => boolean): Finding[] => {
     const found: Finding[] = []
@@ -41,7 +55,7 @@ function insideOf({ keyword, schemaPath, instancePath }: ErrorObject): (error: E
 }
 
 /** The findings inside of one, by branch; of `contains` by item. */
-export function branchesOf({ error, inner }: Finding): readonly (readonly Finding[])[] {
+function branchesOf({ error, inner }: Finding): readonly (readonly Finding[])[] {
   const path = error.keyword === 'contains' ? 'instancePath' : 'schemaPath'
   const branches = new Map<string | undefined, Finding[]>()
   for (const finding of inner) {
@@ -52,6 +66,144 @@ export function branchesOf({ error, inner }: Finding): readonly (readonly Findin
     else findings.push(finding)
   }
   return [...branches.values()]
+}
+
+// Which faults a tolerant server puts right itself.
+
+/** `mistyped` are the pointers to all values of the wrong type. */
+function isForgiven(finding: Finding, mistyped: ReadonlySet<string>): boolean {
+  const { error, inner } = finding
+  const { params, data, keyword } = error
+  const place = placeOf(error)
+  const areForgiven = (some: readonly Finding[]): boolean => some.every((each) => isForgiven(each, mistyped))
+  // A null counts as a missing member where that may be missing. A member that must not be there has no place.
+  if (data === null && (place?.isOptional ?? keyword === 'false schema')) return true
+  const missing = params['missingProperty']
+  if (missing !== undefined) return place?.filled.has(String(missing)) === true
+  switch (keyword) {
+    case 'type':
+      return becomes(error)
+    case 'enum':
+      return isMeant(data, listOf(params['allowedValues']))
+    case 'const':
+      return isMeant(data, [params['allowedValue']])
+    case 'oneOf':
+      return params['passingSchemas'] === null && branchesOf(finding).some(areForgiven)
+    case 'anyOf':
+    case 'contains':
+      return branchesOf(finding).some(areForgiven)
+    case 'if':
+      return isDoubtful(error, mistyped) || (inner.length > 0 && areForgiven(inner))
+    default:
+      return false
+  }
+}
+
+/** Whether a server that fills members in and puts them right may find another condition to hold. */
+function isDoubtful(error: ErrorObject, mistyped: ReadonlySet<string>): boolean {
+  const condition: unknown = error.parentSchema?.['if']
+  const { data, instancePath } = error
+  return entriesOf(isObject(condition) ? condition['properties'] : undefined).some(([name]) =>
+    isObject(data) && Object.hasOwn(data, name)
+      ? mistyped.has(`${instancePath}/${inPointer(name)}`)
+      : placeOf(error)?.filled.has(name) === true,
+  )
+}
+
+function becomes({ data, params: { type } }: ErrorObject): boolean {
+  return coerced(data, isJsonArray(type) ? type : [type]) !== undefined
+}
+
+function isMeant(value: unknown, allowed: readonly unknown[]): boolean {
+  return allowed.some((each) => typeof each !== 'object' && coerced(value, [typeof each]) === each)
+}
+
+function placeOf({ parentSchema }: ErrorObject): Place | undefined {
+  const place: unknown = parentSchema?.['place']
+  return place instanceof Place ? place : undefined
+}
+
+// How a tolerant server converts a value of the wrong type.
+//
+// The texts are those that pydantic's lax mode and zod's coercion read, and JSON in a text, which the Python SDK reads:
+// many servers of either kind say in their schema only what comes out. A single value is not taken for a list of one.
+
+/** `value` as the first of these types of JSON Schema that it can become; undefined when it can become none. */
+function coerced(value: unknown, types: readonly unknown[]): unknown {
+  for (const type of types) {
+    const found = typeof type === 'string' ? readings.get(type)?.(value) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Whether `value` is of this type as it stands. */
+function isOfType(value: unknown, type: unknown): boolean {
+  if (value === null) return type === 'null'
+  if (isJsonArray(value)) return type === 'array'
+  if (type === 'integer') return typeof value === 'number' && (Number.isInteger(value) || !isFinite(value))
+  return typeof value === type
+}
+
+/** Whether these are types of JSON Schema. */
+export function areTypes(types: readonly unknown[]): boolean {
+  return types.every((type) => typeof type === 'string' && readings.has(type))
+}
+
+/** The texts that pydantic reads as a boolean. */
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...['true', '1', 'yes', 'on', 't', 'y'].map((text) => [text, true] as const),
+  ...['false', '0', 'no', 'off', 'f', 'n'].map((text) => [text, false] as const),
+])
+
+/** The longest text that is looked up among the truths. */
+const TRUTH_LENGTH_MAX = 5
+
+/** Each gives undefined for what it cannot read. */
+const readings: ReadonlyMap<string, (value: unknown) => unknown> = new Map<
+  string,
+  (value: unknown) => unknown
+>([
+  ['integer', (value) => integerIn(numberIn(value))],
+  ['number', numberIn],
+  ['boolean', booleanIn],
+  ['string', textOf],
+  ['array', (value) => jsonIn(value, '[', isJsonArray)],
+  ['object', (value) => jsonIn(value, '{', isObject)],
+  ['null', (value) => (value === 'null' ? null : undefined)],
+])
+
+function integerIn(number: number | undefined): number | undefined {
+  return isOfType(number, 'integer') ? number : undefined
+}
+
+function numberIn(value: unknown): number | undefined {
+  if (typeof value === 'boolean') return Number(value)
+  if (typeof value !== 'string' || value.trim() === '') return undefined
+  return isFinite(Number(value)) ? Number(value) : undefined
+}
+
+function booleanIn(value: unknown): boolean | undefined {
+  if (typeof value === 'number') return truths.get(String(value))
+  const isShort = typeof value === 'string' && value.length <= TRUTH_LENGTH_MAX
+  return isShort ? truths.get(value.toLowerCase()) : undefined
+}
+
+/** A large integer keeps its digits: an enum may ask for nothing else. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return String(value)
+  if (typeof value !== 'number') return undefined
+  return Number.isInteger(value) ? BigInt(value).toString() : String(value)
+}
+
+function jsonIn(value: unknown, open: string, isWanted: (read: unknown) => boolean): unknown {
+  if (typeof value !== 'string' || !value.trimStart().startsWith(open)) return undefined
+  try {
+    const read = parse(value)
+    return isWanted(read) ? read : undefined
+  } catch {
+    return undefined
+  }
 }
 
 // The words for one finding.
@@ -69,18 +221,13 @@ export interface ArgumentFault {
 type Details = Readonly<Record<string, unknown>>
 
 /** Describes one finding by the error in it that helps most. */
-export function faultOf(finding: Finding): ArgumentFault {
+function faultOf(finding: Finding): ArgumentFault {
   const error = mostTelling(finding)
   const { instancePath: path, keyword, params } = error
   const missing = params['missingProperty']
   if (typeof missing === 'string') {
     const parameter = path === '' ? missing : `${path}/${inPointer(missing)}`
     return fault(`Missing required parameter '${clip(parameter)}'`, parameter, {})
-  }
-  const unknown = unknownMember(error)
-  if (unknown !== undefined) {
-    const parameter = `${path}/${inPointer(unknown)}`
-    return fault(`Unknown parameter ${nameOf(parameter)}`, parameter, { keyword })
   }
   const allowed = keyword === 'const' ? [params['allowedValue']] : params['allowedValues']
   if (isJsonArray(allowed)) {
@@ -102,12 +249,6 @@ export function notAnObject(): ArgumentFault {
 
 function fault(what: string, parameter: string, details: Details): ArgumentFault {
   return { message: `Invalid params: ${what}`, parameter, details }
-}
-
-/** The member that a closed object does not know. */
-function unknownMember({ params }: ErrorObject): string | undefined {
-  const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
-  return typeof name === 'string' ? name : undefined
 }
 
 /** A parameter goes by its bare name, what is inside one by its pointer. */

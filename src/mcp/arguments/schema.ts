@@ -2,7 +2,8 @@
 //
 // The schema is copied, never used. The copy is of 2020-12 and has only keywords that say something about a value. Each
 // `$ref` is replaced by its target, and each subschema has the price of its run in steps. `pattern`, `patternProperties` and
-// `uniqueItems` are left out, since the sizes of schema and data do not bound their cost.
+// `uniqueItems` are left out, since the sizes of schema and data do not bound their cost, and what closes an object, since
+// unknown members are forgiven.
 
 import { entriesOf, fromPointer, isJsonArray, listOf } from './json-value.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
@@ -64,11 +65,10 @@ function parsed(json: Buffer): unknown {
   }
 }
 
-/** Copies a schema, which was parsed from `json`; undefined where arguments only have to be an object. Throws an UnusableSchema. */
-export function copySchema(root: JsonObject, json: Buffer): JsonObject | undefined {
-  if (json.length > argumentLimits.schemaBytesMax)
-    throw new UnusableSchema(`its schema has ${json.length} bytes`)
-  const copy = new Copier(root, json.includes('"patternProperties"')).schema(root, new Place(false), 0)
+/** Copies a schema, which was parsed from so many bytes; undefined where arguments only have to be an object. Throws an UnusableSchema. */
+export function copySchema(root: JsonObject, bytes: number): JsonObject | undefined {
+  if (bytes > argumentLimits.schemaBytesMax) throw new UnusableSchema(`its schema has ${bytes} bytes`)
+  const copy = new Copier(root).schema(root, new Place(false), 0)
   if (typeof copy === 'boolean') return undefined
   const { steps: _steps, place: _place, type, ...others } = copy
   const isTrivial = Object.keys(others).length === 0 && (type === undefined || type === 'object')
@@ -85,33 +85,29 @@ const plain = words(
 /** Keywords whose subschemas are about the value itself. */
 const alternatives = words('allOf anyOf oneOf then else dependencies dependentSchemas')
 /** Keywords whose subschemas are about members that may be missing. */
-const optional = words('additionalProperties unevaluatedProperties')
+const optional = words('additionalProperties')
 /** Keywords whose subschemas are about other values, and conditions, which give the value no defaults. */
 const apart = words('not if items prefixItems contains propertyNames unevaluatedItems')
 /** Keywords that have subschemas, or lists of names, by name. */
 const byName = words('properties dependencies dependentSchemas dependentRequired')
 /** Keywords that list the members of an object, or count the characters of a text. */
-const measuring = words(
-  'minProperties maxProperties additionalProperties propertyNames unevaluatedProperties minLength maxLength',
-)
+const measuring = words('minProperties maxProperties additionalProperties propertyNames minLength maxLength')
 /** In one document without anchors, all three lead to the same place. */
 const references = words('$ref $dynamicRef $recursiveRef')
 /** The copy is without these, so it accepts more than the schema. */
-const leftOut = words('pattern patternProperties uniqueItems')
+const leftOut = words('pattern patternProperties uniqueItems unevaluatedProperties')
 
 /** Makes one copy. */
 class Copier {
   readonly #root: JsonObject
-  readonly #hasPatterns: boolean
   /** The schemas whose copy is being made. */
   readonly #open = new Set<JsonObject>()
   #nodes = 0
   /** How many keywords have been left out, or made weaker for one that was. */
   #weakened = 0
 
-  constructor(root: JsonObject, hasPatterns: boolean) {
+  constructor(root: JsonObject) {
     this.#root = root
-    this.#hasPatterns = hasPatterns
   }
 
   schema(schema: unknown, place: Place, depth: number): Schema {
@@ -134,7 +130,8 @@ class Copier {
     for (const [keyword, value] of Object.entries(schema)) {
       const before = this.#weakened
       if (references.has(keyword)) targets.push(this.schema(this.#target(value), place, depth))
-      else if (leftOut.has(keyword)) this.#weakened += value === false ? 0 : 1
+      else if (leftOut.has(keyword) || (keyword === 'additionalProperties' && value === false))
+        this.#weakened += keyword === 'uniqueItems' && value === false ? 0 : 1
       else if (this.#isUsed(schema, keyword, value)) {
         this.#count()
         copy.set(keyword, this.#copied(keyword, value, schema, place, depth))
@@ -149,7 +146,6 @@ class Copier {
   #isUsed(schema: JsonObject, keyword: string, value: unknown): boolean {
     // A pattern that was left out may allow the member.
     if (keyword === 'additionalProperties' && Object.hasOwn(schema, 'patternProperties')) return false
-    if (keyword === 'unevaluatedProperties' && this.#hasPatterns) return false
     // ajv throws for it where there is no type; it has no meaning there either.
     if (keyword === 'nullable') return schema['type'] !== undefined
     if (keyword === 'required') return listOf(value).length > 0

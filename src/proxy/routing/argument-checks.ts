@@ -120,7 +120,7 @@ export class ArgumentChecks {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const validator = this.#validators.get(target.item) ?? this.#newValidator(target, schemaSpan)
-    return validator.check(json, true, strings)
+    return validator.check(json, strings)
   }
 
   #newValidator({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {

@@ -85,10 +85,10 @@ describe('faults', () => {
       '/filter/from',
       {},
     ],
-    ['type', '{"query":"ab","count":"1"}', "'count' must be integer", '/count', { keyword: 'type' }],
+    ['type', '{"query":"ab","count":"x"}', "'count' must be integer", '/count', { keyword: 'type' }],
     [
       'type inside',
-      '{"query":"ab","tags":["a",1]}',
+      '{"query":"ab","tags":["a",{}]}',
       "'/tags/1' must be string",
       '/tags/1',
       { keyword: 'type' },
@@ -124,39 +124,25 @@ describe('faults', () => {
     ],
     [
       'choice of types',
-      '{"query":"ab","either":true}',
+      '{"query":"ab","either":{}}',
       "'either' must be string or integer",
       '/either',
       { keyword: 'type' },
     ],
-    [
-      'unknown',
-      '{"query":"ab","x/y":1}',
-      "Unknown parameter 'x/y'",
-      '/x~1y',
-      { keyword: 'additionalProperties' },
-    ],
-    ['odd name', '{"query":"ab","a/b~c":"1"}', "'a/b~c' must be number", '/a~1b~0c', { keyword: 'type' }],
+    ['odd name', '{"query":"ab","a/b~c":"x"}', "'a/b~c' must be number", '/a~1b~0c', { keyword: 'type' }],
     ['no object', '[]', 'arguments must be object', '', { keyword: 'type' }],
     ['valid', '{"query":"ab","count":50,"mode":"deep","either":7,"code":"ABC"}', undefined, '', {}],
     ['1.0 is an integer', '{"query":"ab","count":1.0}', undefined, '', {}],
     ['the last duplicate counts', '{"query":1,"query":"ab"}', undefined, '', {}],
     [
       'and is the one found wrong',
-      '{"query":"ab","query":1}',
+      '{"query":"ab","query":{}}',
       "'query' must be string",
       '/query',
       { keyword: 'type' },
     ],
     [
-      '__proto__ is a member',
-      '{"query":"ab","__proto__":1}',
-      "Unknown parameter '__proto__'",
-      '/__proto__',
-      { keyword: 'additionalProperties' },
-    ],
-    [
-      'and lends no members',
+      '__proto__ lends no members',
       '{"__proto__":{"query":"ab"}}',
       "Missing required parameter 'query'",
       'query',
@@ -181,7 +167,7 @@ describe('faults', () => {
   it('a branch that was meant says what is wrong inside it', async () => {
     const { check } = toolWith({ type: 'object', properties: { s: { oneOf: [formOf('a'), formOf('b')] } } })
     assert.equal(
-      (await check('{"s":{"kind":"b","x":"1"}}'))?.message,
+      (await check('{"s":{"kind":"b","x":"y"}}'))?.message,
       "Invalid params: '/s/x' must be number",
     )
     assert.equal(
@@ -193,7 +179,7 @@ describe('faults', () => {
   it('a choice inside of a choice says what its own branches ask for', async () => {
     const inner = { anyOf: [{ type: 'string' }, { type: 'integer' }] }
     const { check } = toolWith({ properties: { s: { oneOf: [{ const: null }, inner] } } })
-    assert.equal((await check('{"s":true}'))?.message, "Invalid params: 's' must be string or integer")
+    assert.equal((await check('{"s":{}}'))?.message, "Invalid params: 's' must be string or integer")
   })
 
   it('names only so many allowed values', async () => {
@@ -229,7 +215,6 @@ describe('dialects', () => {
     ],
     ['dependentRequired', { dependentRequired: { a: ['b'] } }, 'b'],
     ['dependencies', { dependencies: { a: ['b'] } }, 'b'],
-    ['unevaluatedProperties', { allOf: [{ properties: { b: true } }], unevaluatedProperties: false }, '/a'],
     ['$ref into $defs', { $defs: { x: { required: ['b'] } }, $ref: '#/$defs/x' }, 'b'],
     [
       '$ref beside others, by pointer',
@@ -252,7 +237,7 @@ describe('dialects', () => {
   for (const [title, schema, parameter] of cases) {
     it(title, async () => {
       const { check, warnings } = toolWith(schema)
-      assert.equal((await check('{"a":[1]}'))?.parameter, parameter)
+      assert.equal((await check('{"a":[{}]}'))?.parameter, parameter)
       assert.deepEqual(warnings, [])
     })
   }
@@ -350,22 +335,21 @@ describe('names and types of the top level alone', () => {
     required: ['name', 'level'],
   }
   const cases = [
-    ['a name that is missing', '{"level":1}', false, 'name'],
-    ['a wrong type', '{"name":1,"level":1}', false, '/name'],
-    ['what stands deeper is not read', '{"name":"a","level":1,"next":{"name":1}}', false, undefined],
-    ['what else the schema says', '{"name":"a","level":1,"count":1}', false, undefined],
-    ['a member with a default', '{"name":"a"}', true, undefined],
-    ['the same, strictly', '{"name":"a"}', false, 'level'],
-    ['a text for an integer', '{"name":"a","count":"7"}', true, undefined],
-    ['a text that is no integer', '{"name":"a","count":"x"}', true, '/count'],
-    ['null for an optional member', '{"name":"a","count":null}', true, undefined],
-    ['null where it is allowed', '{"name":"a","level":1,"maybe":null}', false, undefined],
-    ['a name with an escape', '{"n\\u0061me":"a","level":1}', false, undefined],
+    ['a name that is missing', '{"level":1}', 'name'],
+    ['a wrong type', '{"name":{},"level":1}', '/name'],
+    ['what stands deeper is not read', '{"name":"a","level":1,"next":{"name":{}}}', undefined],
+    ['what else the schema says', '{"name":"a","level":1,"count":1}', undefined],
+    ['a member with a default', '{"name":"a"}', undefined],
+    ['a text for an integer', '{"name":"a","count":"7"}', undefined],
+    ['a text that is no integer', '{"name":"a","count":"x"}', '/count'],
+    ['null for an optional member', '{"name":"a","count":null}', undefined],
+    ['null where it is allowed', '{"name":"a","level":1,"maybe":null}', undefined],
+    ['a name with an escape', '{"n\\u0061me":"a","level":1}', undefined],
   ] as const
-  for (const [title, json, isLenient, parameter] of cases)
+  for (const [title, json, parameter] of cases)
     it(`a schema that refers to itself: ${title}`, async () => {
-      const { validator, warnings } = toolWith(self)
-      assert.equal((await validator.check(Buffer.from(json), isLenient))?.parameter, parameter)
+      const { check, warnings } = toolWith(self)
+      assert.equal((await check(json))?.parameter, parameter)
       assert.match(warnings[0] ?? '', /refers to itself/)
     })
 
@@ -379,7 +363,7 @@ describe('names and types of the top level alone', () => {
     const { validator, warnings } = toolWith({ properties, required: ['mode'] })
     const long = 'x'.repeat(argumentLimits.argumentBytesMax)
     const parameterOf = async (value: object): Promise<string | undefined> =>
-      (await validator.check(Buffer.from(JSON.stringify(value)), true))?.parameter
+      (await validator.check(Buffer.from(JSON.stringify(value))))?.parameter
     assert.equal(await parameterOf({ text: long }), 'mode')
     assert.equal(await parameterOf({ text: long, mode: 'b' }), undefined)
     assert.equal(await parameterOf({ text: 'short', mode: 'b' }), '/mode')

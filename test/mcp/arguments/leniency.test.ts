@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/argument-validator.js'
 
-function checker(schema: unknown): (args: string, isLenient?: boolean) => Promise<string | undefined> {
+function checker(schema: unknown): (args: string) => Promise<string | undefined> {
   const json = Buffer.from(JSON.stringify(schema))
   const validator = new ArgumentValidator({ tool: 't', schema: json, warn: (text) => assert.fail(text) })
-  return async (args, isLenient = true) => {
-    const fault: ArgumentFault | undefined = await validator.check(Buffer.from(args), isLenient)
+  return async (args) => {
+    const fault: ArgumentFault | undefined = await validator.check(Buffer.from(args))
     return fault?.message.replace('Invalid params: ', '')
   }
 }
@@ -20,7 +20,7 @@ const when = (condition: object, ...branches: readonly object[]): object => ({
 })
 const closed = { additionalProperties: false }
 
-/** Faults of the strict check, all of which are forgiven. */
+/** Faults that are forgiven. */
 const forgiven: readonly (readonly [title: string, schema: object, args: string])[] = [
   [
     'a required member with a default',
@@ -263,18 +263,14 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
   ],
 ]
 
-describe('a lenient check', () => {
+describe('the check of arguments', () => {
   for (const [title, schema, args] of [...forgiven, ...forwarded])
     it(`forgives ${title}`, async () => {
-      const check = checker(schema)
-      assert.notEqual(await check(args, false), undefined, 'a strict check refuses it')
-      assert.equal(await check(args), undefined)
+      assert.equal(await checker(schema)(args), undefined)
     })
 
   for (const [title, schema, args, fault] of refused)
     it(`refuses ${title}`, async () => {
-      const check = checker(schema)
-      assert.notEqual(await check(args, false), undefined, 'a strict check refuses it')
-      assert.equal(await check(args), fault)
+      assert.equal(await checker(schema)(args), fault)
     })
 })
