@@ -6,7 +6,6 @@ import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
 import { FakeRuntime, settled } from './support/fake-runtime.js'
 
 interface World {
-  readonly admission: StartGate
   /** The indices of the processes that have given their places up. */
   readonly gone: readonly number[]
   readonly apply: (isCalled?: boolean) => Promise<string>
@@ -14,32 +13,38 @@ interface World {
 
 /** Processes that fill all places, each with the time since which it is idle. */
 async function full(idle: readonly (number | undefined)[]): Promise<World> {
-  const admission = new StartGate(idle.length, new FakeRuntime())
+  const runtime = new FakeRuntime()
+  const gate = new StartGate(idle.length, runtime)
   const gone: number[] = []
-  const common = { server: 's', isShared: false }
+  const common = { server: 's', isShared: false, install: undefined }
   for (const [index, since] of idle.entries()) {
     const isShared = since === SHARED
     const idleSince = (): number | undefined => since
-    const lease = await admission.admit({
+    const entering = gate.enter({
       ...common,
       isShared,
       isCalled: () => false,
       mayWait: () => false,
       idleSince,
     })
+    await runtime.pass(1, 1)
+    const lease = await entering
     void lease.lost.then(() => {
       gone.push(index)
       lease.release()
     })
   }
-  const apply = (isCalled = true): Promise<string> =>
-    admission
-      .admit({ ...common, isCalled: () => isCalled, mayWait: () => false, idleSince: () => undefined })
+  const apply = async (isCalled = true): Promise<string> => {
+    const entering = gate
+      .enter({ ...common, isCalled: () => isCalled, mayWait: () => false, idleSince: () => undefined })
       .then(
         () => 'admitted',
         (error: Error) => error.message,
       )
-  return { admission, gone, apply }
+    await runtime.pass(1, 1)
+    return await entering
+  }
+  return { gone, apply }
 }
 
 /** A process of several clients that has been idle since then. */
@@ -70,14 +75,16 @@ describe('a process that finds no place', () => {
     })
 
   test('waits while all are at work, until one ends or is idle, or no call waits for it', async () => {
-    const admission = new StartGate(1, new FakeRuntime())
+    const runtime = new FakeRuntime()
+    const gate = new StartGate(1, runtime)
     const answers: string[] = []
     let idle: number | undefined
     let isCalled = true
     const apply = (name: string): Promise<Lease | undefined> =>
-      admission
-        .admit({
+      gate
+        .enter({
           server: name,
+          install: undefined,
           isShared: true,
           isCalled: () => isCalled,
           mayWait: () => isCalled,
@@ -93,20 +100,21 @@ describe('a process that finds no place', () => {
         )
     const first = await apply('a')
     const all = [apply('b'), apply('c'), apply('d')]
-    admission.changed()
-    await settled()
+    gate.changed()
+    await runtime.pass(5, 1)
     assert.deepEqual(answers, ['a'])
     first?.release()
     await settled()
     assert.deepEqual(answers, ['a', 'b'])
     idle = 1
-    admission.changed()
-    await settled()
+    gate.changed()
+    await runtime.pass(5, 1)
     assert.deepEqual([...answers].sort(), ['a', 'b', 'c', 'd'])
     idle = undefined
     all.push(apply('s'))
     isCalled = false
-    admission.changed()
+    gate.changed()
+    await runtime.pass(5, 1)
     await Promise.all(all)
     assert.deepEqual(answers.slice(4), [REFUSED(1)])
   })

@@ -2,36 +2,41 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { StartGate } from '../../src/upstream/server/start-gate.js'
+import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
 import { libraryProxy } from '../integration/support/library.js'
-import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
+import { FakeRuntime, polite } from './support/fake-runtime.js'
 
-const world = (): { readonly runtime: FakeRuntime; readonly turns: StartGate } => {
+const world = (): { readonly runtime: FakeRuntime; readonly gate: StartGate } => {
   const runtime = new FakeRuntime()
-  return { runtime, turns: new StartGate(Infinity, runtime) }
+  return { runtime, gate: new StartGate(Infinity, runtime) }
+}
+
+const applicant = {
+  server: 's',
+  install: undefined,
+  isShared: true,
+  isCalled: () => false,
+  mayWait: () => false,
+  idleSince: () => undefined,
 }
 
 describe('starts', () => {
   test('have a turn of the event loop each', async () => {
-    const { runtime, turns } = world()
+    const { runtime, gate } = world()
     const started: number[] = []
-    for (let n = 0; n < 3; n++) {
-      const turn = turns.take()
-      if (turn === undefined) started.push(n)
-      else void turn.then(() => started.push(n))
-    }
+    for (let n = 0; n < 3; n++) void gate.enter(applicant).then(() => started.push(n))
+    for (let n = 0; n < 9; n++) await undefined
     assert.deepEqual(started, [0])
     await runtime.pass(1, 1)
     assert.deepEqual(started, [0, 1, 2])
-    assert.equal(turns.take(), undefined)
   })
 
   test('that nobody waits for come one after the other, and behind the lists', async () => {
-    const { runtime, turns } = world()
+    const { runtime, gate } = world()
     const started: number[] = []
-    const release = turns.hold()
+    const release = gate.hold()
     const putOff = [0, 1, 2].map((n) => {
-      const each = turns.putOff()
+      const each = gate.putOff()
       void each.turn.then(() => started.push(n))
       return each
     })
@@ -50,20 +55,21 @@ describe('starts', () => {
 
 describe('installs', () => {
   test('run two at a time, and one that takes long gives up its turn', async () => {
-    const { runtime, turns } = world()
-    const ends: (() => void)[] = []
-    for (let n = 0; n < 6; n++) void turns.install(false).then((end) => ends.push(end))
-    await settled()
-    assert.equal(ends.length, 2)
-    ends[0]?.()
-    ends[0]?.()
-    await settled()
-    assert.equal(ends.length, 3)
+    const { runtime, gate } = world()
+    const leases: Lease[] = []
+    for (let n = 0; n < 6; n++)
+      void gate.enter({ ...applicant, install: 'next' }).then((lease) => leases.push(lease))
+    await runtime.pass(1, 1)
+    assert.equal(leases.length, 2)
+    leases[0]?.installed()
+    leases[0]?.release()
+    await runtime.pass(1, 1)
+    assert.equal(leases.length, 3)
     await runtime.pass(20_000)
-    assert.equal(ends.length, 5, 'two turns are over, and are given on once')
-    ends[1]?.()
-    await settled()
-    assert.equal(ends.length, 5, 'a turn that is over is not given on again')
+    assert.equal(leases.length, 5, 'two turns are over, and are given on once')
+    leases[1]?.installed()
+    await runtime.pass(1, 1)
+    assert.equal(leases.length, 5, 'a turn that is over is not given on again')
   })
 
   test('of servers by npx do so until the servers are known', async (t) => {

@@ -43,8 +43,6 @@ export class Calls {
   readonly tasks: Tasks
   /** Which of the calls a message of the server is about. */
   readonly about: Attribution
-  /** Calls that came when the connection had ended, until it is known what is next. */
-  readonly #unsent: InflightCall[] = []
   /** The server is being asked whether it is alive. */
   #isChecking = false
   /** How many have come. */
@@ -85,9 +83,8 @@ export class Calls {
     const traced = trace === undefined ? inWords : withTrace(call.frame, inWords, trace.traceparent)
     const all = own === undefined ? traced : this.#withToken(traced, flight, own, lend)
     const id = this.#peer.forward(call.frame, all, flight, lend, undefined, wasAnswered(call))
-    if (id === undefined) return this.#notSent(flight)
+    if (id === undefined) return this.#refuse(flight, this.#connection.refusal.body)
     flight.id = id
-    flight.wasSent = true
     if (call.deadline.isTimed) call.deadline.sentAt = this.#deadlines.now
     flight.sequence = this.#traffic?.given
     call.holder = flight
@@ -176,12 +173,9 @@ export class Calls {
   drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
     this.tasks.failAll(failure)
-    const left = [...unanswered, ...this.#unsent.splice(0)]
-    for (const flight of left) {
-      if (flight.wasSent) this.#peer.retire(flight.id)
+    for (const flight of unanswered) {
+      this.#peer.retire(flight.id)
       this.#end(flight)
-      // Its end makes room for another call, which may have come here too.
-      left.push(...this.#unsent.splice(0))
       if (this.#mayRepeat(flight)) this.#repeat(flight)
       else flight.call.fail(failure().body)
     }
@@ -197,12 +191,6 @@ export class Calls {
     }
   }
 
-  /** A connection that has just ended takes no calls; the reason for its end follows. */
-  #notSent(flight: InflightCall): void {
-    if (!this.#peer.open) return void this.#unsent.push(flight)
-    this.#refuse(flight, this.#connection.refusal.body)
-  }
-
   /**
    * Whether the next connection may have a call: one that provably never left, and one that reads, once.
    *
@@ -214,11 +202,11 @@ export class Calls {
     return this.#isUnsent(flight) || (call.row.reads === true && call.repeats === 0)
   }
 
-  #isUnsent({ call, sequence, wasSent }: InflightCall): boolean {
+  #isUnsent({ call, sequence }: InflightCall): boolean {
     const traffic = this.#traffic
     // The next connection knows nothing of the task.
     if (call.isAboutTask) return false
-    return !wasSent || (sequence !== undefined && traffic !== undefined && sequence > traffic.departed)
+    return sequence !== undefined && traffic !== undefined && sequence > traffic.departed
   }
 
   /**
@@ -344,7 +332,6 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   readonly edits: readonly Edit[]
   /** By how much its deadline was put off, since the proxy did not run. */
   graceMs = 0
-  wasSent = false
   /** Which of the messages to this server it is, where they are counted. */
   sequence: number | undefined
   /** The id that the server knows it by. */

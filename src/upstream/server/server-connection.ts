@@ -105,6 +105,11 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return this.#closed?.how === 'stopped'
   }
 
+  /** Whether calls may be sent; the end of the connection, or what follows on it, is known a little later. */
+  get isConnected(): boolean {
+    return this.#peer.open
+  }
+
   /** Whether the connection takes calls. */
   get isOpen(): boolean {
     return this.#peer.open && this.#closed === undefined

@@ -31,9 +31,11 @@ export interface PutOff {
   readonly leave: () => void
 }
 
-/** A worker that asks for a place for its process. */
+/** A worker that wants to start a process. */
 export interface Applicant {
   readonly server: string
+  /** Whether the start may install a package: in its turn, or behind the others that want to now. */
+  readonly install: 'next' | 'last' | undefined
   /** Whether a call waits for the process, or for the lists of its server; only then may an idle process end for it. */
   readonly isCalled: () => boolean
   /** Whether a call waits for the process, and so for its place. */
@@ -44,17 +46,20 @@ export interface Applicant {
   readonly idleSince: () => number | undefined
 }
 
-/** A place for one process. */
+/** The permission to run one process: its place, and while it is installed, one of the installs. */
 export class Lease {
   readonly isShared: boolean
+  /** Lets another install begin: the process is ready, or could not be made so. */
+  readonly installed: () => void
   readonly #idleSince: () => number | undefined
   readonly #onReleased: () => void
   readonly #released = new Deferred<void>()
   readonly #lost = new Deferred<void>()
   #isLost = false
 
-  constructor({ isShared, idleSince }: Applicant, onReleased: () => void) {
+  constructor({ isShared, idleSince }: Applicant, installed: () => void, onReleased: () => void) {
     this.isShared = isShared
+    this.installed = installed
     this.#idleSince = idleSince
     this.#onReleased = onReleased
   }
@@ -76,8 +81,9 @@ export class Lease {
     return this.#released.promise
   }
 
-  /** The process has ended. */
+  /** The process has ended, or is not started. */
   release(): void {
+    this.installed()
     this.#onReleased()
     this.#released.resolve()
   }
@@ -103,22 +109,6 @@ export class StartGate {
   constructor(processesMax: number, runtime: Pick<Runtime, 'setTimer'>) {
     this.#processesMax = processesMax
     this.#runtime = runtime
-  }
-
-  /** One process starts in each turn of the event loop; undefined where this one is free. */
-  take(): Promise<void> | undefined {
-    if (this.#isTaken) return new Promise((resolve) => this.#next.push(resolve))
-    this.#isTaken = true
-    this.#runtime.setTimer(0, () => this.#free())
-    return undefined
-  }
-
-  #free(): void {
-    const next = this.#next.shift()
-    this.#isTaken = next !== undefined
-    if (next === undefined) return
-    this.#runtime.setTimer(0, () => this.#free())
-    next()
   }
 
   /**
@@ -155,12 +145,54 @@ export class StartGate {
     })
   }
 
+  /** Whether every place is taken. */
+  get isFull(): boolean {
+    return this.#leases.size >= this.#processesMax
+  }
+
   /**
-   * Resolves when another package may be installed, with a function that ends the install; after a time it ends by
-   * itself. With `isLast` the others that want to install now go first.
+   * Resolves when the process may start: when it may install its package, in its turn, and there is a place for it, free or of
+   * the process which has been idle for longest, as soon as that has ended. While every process is in use, it waits as
+   * long as a call does. @throws UpstreamError
    */
-  async install(isLast: boolean): Promise<() => void> {
-    if (isLast) await new Promise<void>((resolve) => void this.#runtime.setTimer(0, resolve))
+  async enter(applicant: Applicant): Promise<Lease> {
+    const installed = applicant.install === undefined ? () => {} : await this.#install(applicant.install)
+    await this.#turn()
+    while (this.isFull) {
+      const [next] = applicant.isCalled() ? [...this.#leases].filter(isIdle).sort(endsSooner) : []
+      if (next === undefined && !applicant.mayWait()) {
+        installed()
+        throw this.refusal(applicant.server)
+      }
+      // Another server may take the free place first.
+      await (next?.revoke() ?? new Promise<void>((look) => this.#waiting.push(look)))
+    }
+    const lease: Lease = new Lease(applicant, installed, () => {
+      this.#leases.delete(lease)
+      this.changed()
+    })
+    this.#leases.add(lease)
+    return lease
+  }
+
+  /** Lets one process start in each turn of the event loop. */
+  async #turn(): Promise<void> {
+    if (this.#isTaken) return new Promise((resolve) => this.#next.push(resolve))
+    this.#isTaken = true
+    this.#runtime.setTimer(0, () => this.#free())
+  }
+
+  #free(): void {
+    const next = this.#next.shift()
+    this.#isTaken = next !== undefined
+    if (next === undefined) return
+    this.#runtime.setTimer(0, () => this.#free())
+    next()
+  }
+
+  /** Resolves when another package may be installed, with a function that ends the install; after a time it ends by itself. */
+  async #install(order: 'next' | 'last'): Promise<() => void> {
+    if (order === 'last') await new Promise<void>((resolve) => void this.#runtime.setTimer(0, resolve))
     if (this.#installs < INSTALLS_MAX) this.#installs++
     else await new Promise<void>((resolve) => this.#installers.push(resolve))
     let isOver = false
@@ -174,25 +206,6 @@ export class StartGate {
     }
     const timer = this.#runtime.setTimer(INSTALL_MS, end)
     return end
-  }
-
-  /**
-   * Takes a place in this turn where there is one, and else that of the process which has been idle for longest, as soon
-   * as that has ended. While every process is in use, it waits as long as a call does. @throws UpstreamError
-   */
-  async admit(applicant: Applicant): Promise<Lease> {
-    while (this.#leases.size >= this.#processesMax) {
-      const [next] = applicant.isCalled() ? [...this.#leases].filter(isIdle).sort(endsSooner) : []
-      if (next === undefined && !applicant.mayWait()) throw this.refusal(applicant.server)
-      // Another server may take the free place first.
-      await (next?.revoke() ?? new Promise<void>((look) => this.#waiting.push(look)))
-    }
-    const lease: Lease = new Lease(applicant, () => {
-      this.#leases.delete(lease)
-      this.changed()
-    })
-    this.#leases.add(lease)
-    return lease
   }
 
   /** The servers that wait for a place look again: a process may be idle now, or no call may wait for them any more. */

@@ -2,11 +2,16 @@
 //
 // It is started once however many calls wait for it, and started again after a crash with the delays of the server.
 //
+// Calls begin in the order in which they came. A call that finds a free slot, while no other call waits, begins in the turn
+// in which it was read; the others stand in one line, for the process or for a slot. A p-queue gives the line its turns,
+// one at a time.
+//
 // The breaker belongs to the server: after several crashes in a short time, or one before a process that came back has
 // stayed up long enough, calls fail immediately. When the hold is over one attempt is made. A process that every client may
 // use makes it without a call, since clients wait for the news that the server is back; the process of one client that
 // nothing is wanted of stays down until its next call.
 
+import PQueue from 'p-queue'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
@@ -16,18 +21,17 @@ import {
   asUpstreamError,
   thatServer,
   isAboutCredentials,
-  type UpstreamError as Failure,
+  UpstreamError,
 } from '../contracts/upstream-error.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { Lease } from './start-gate.js'
-import type { Restarts, Start } from './restarts.js'
+import type { Start } from './restarts.js'
 import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
 import { ServerConnection } from './server-connection.js'
 import type { Inbox } from './inbox.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
-import { Slots } from './slots.js'
 
 /** A call, and what it is to be sent with. */
 export interface Forward {
@@ -59,6 +63,12 @@ const IDLE_CHECKS = 4
 /** A start waits for the end of the process before it for one part in so many of a call's time. */
 const REST_WAIT_SHARE = 12
 
+/** How many calls may be in flight together, and how many are. */
+interface Slots {
+  readonly max: number
+  taken: number
+}
+
 /** One attempt to open a connection. */
 interface Attempt {
   readonly kind: 'starting'
@@ -66,8 +76,8 @@ interface Attempt {
   readonly isProbe: boolean
   /** Whether a call waits for it, or for the lists of the server. */
   isCalled: boolean
-  /** It waits until another process ends. */
-  awaitsPlace: boolean
+  /** Undefined until the process has its place. */
+  lease: Lease | undefined
   made: Promise<ServerConnection>
   /** Set when the attempt opens it. */
   connection: ServerConnection | undefined
@@ -90,30 +100,28 @@ export class Worker {
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #inbox: Inbox
+  readonly #isFirst: boolean
   readonly #onFree: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
-  readonly #isApart: boolean
+  /** Of the calls during which the server may ask, where these run one at a time. */
+  readonly #askable: Slots = { max: 1, taken: 0 }
+  readonly #canBeApart: boolean
+  #isApart: boolean
   /** Whether a question of the server cannot be told from one for a call that another client has abandoned. */
   readonly #isOfSeveral: boolean
-  #askable: Slots
-  /** Calls that wait for the process itself, and those that wait for a slot. */
-  readonly #arriving: CallQueue<Forward>
-  readonly #queued: CallQueue<Forward>
-  /** A start is awaited, once for all calls that arrive. */
-  #isOpening = false
+  /** The calls that wait for the process, or for a slot. */
+  readonly #waiting: CallQueue<Forward>
+  readonly #turns = new PQueue({ concurrency: 1 })
   #usedAt = 0
   #idle: Timer | undefined
-  readonly #isFirst: boolean
   /** Changed by `#to` only. */
   #state: State = { kind: 'stopped' }
-  #failure: Failure | undefined
+  #failure: UpstreamError | undefined
   #hasCrashed = false
   /** Starts in a row that were refused for want of room. */
   #refusals = 0
   #starts = 0
-  /** Lets another install begin. */
-  #endInstall: () => void = () => {}
   /** Connections that get no more calls, each until it has ended. */
   readonly #leaving = new Map<ServerConnection, Promise<void>>()
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
@@ -132,22 +140,20 @@ export class Worker {
   ) {
     this.#context = context
     this.#scope = scope
-    this.#onFree = onFree
     this.#inbox = inbox
+    this.#isFirst = isFirst
+    this.#onFree = onFree
     const { concurrency, idleTimeoutMs, limits, questionsNameTheirCall } = context
     const { sharing, startsOnCall } = scope
-    this.#isFirst = isFirst
     this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.processIdleMs) : idleTimeoutMs
-    const bytes = new QueueRoom(limits.outgoingBytesMax)
-    this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
-    this.#queued = new CallQueue(bytes)
-    this.#slots = new Slots(concurrency, limits.queueMax)
+    this.#waiting = new CallQueue(new QueueRoom(limits.outgoingBytesMax))
+    this.#slots = { max: concurrency, taken: 0 }
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
-    this.#isApart =
+    this.#canBeApart =
       concurrency > 1 &&
       ((sharing === 'shared' && !questionsNameTheirCall) || holdsProcess(scope, questionsNameTheirCall))
-    this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
+    this.#isApart = this.#canBeApart
     this.#isOfSeveral = !questionsNameTheirCall && (sharing === 'shared' || sharing === 'stateless')
   }
 
@@ -155,42 +161,63 @@ export class Worker {
   get room(): number {
     // A server that keeps crashing fails calls immediately, which makes it look free.
     if (this.state === 'broken') return Number.NEGATIVE_INFINITY
-    return this.#askable.room - this.#arriving.size
+    const { max, taken } = this.#isApart ? this.#askable : this.#slots
+    return max - taken - this.#waiting.size
   }
 
   get load(): Load {
-    const all = [...new Set([this.#slots, this.#askable])]
     const { connection } = this
     return {
-      inFlight: total(all.map(({ taken }) => taken)),
-      queued: this.#arriving.size + total(all.map(({ waiting }) => waiting)),
+      inFlight: this.#slots.taken + this.#askable.taken,
+      queued: this.#waiting.size,
       slots: connection === undefined ? 0 : this.#context.concurrency,
       memoryBytes: connection?.dialed.memoryBytes,
     }
   }
 
   get #isIdle(): boolean {
-    const { inFlight, queued } = this.load
-    return inFlight + queued === 0
+    return this.#slots.taken + this.#askable.taken + this.#waiting.size === 0
   }
+
+  // Calls:
 
   /** Forwards a call as soon as the process is ready and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
-    const { connection } = this
-    call.deadline.times = this.#context.times
-    if (connection === undefined || connection.firstQuestions !== undefined)
-      return this.#awaitConnection(call, edits)
+    const { limits, times } = this.#context
+    call.deadline.times = times
     if (call.settled) return
+    const { connection } = this
+    if (connection !== undefined && connection.dialed.connection.backlogBytes > limits.outgoingBytesMax)
+      return this.#refuse(call, 'reads too slowly')
+    const free = this.#waiting.size === 0 ? this.#connectionFor(call) : undefined
+    if (free !== undefined) return this.#begin(free, { call, edits })
+    if (!this.#hasRoom(call)) return this.#refuse(call, 'has too many calls waiting')
+    const patience = this.#patience(call)
+    this.#waiting.add(call, { call, edits }, () => patience.cancel())
+    if (call.row.askable) this.connection?.firstQuestions?.askHeld()
+    this.#takeTurn()
+  }
+
+  /** The connection, where the process is ready and has a slot for this call. */
+  #connectionFor(call: Call): ServerConnection | undefined {
+    const { connection } = this
+    if (connection?.isConnected !== true || connection.firstQuestions !== undefined) return undefined
     if (this.#isInDoubt(call, connection)) {
       const why = 'it may still ask for a call that another client has cancelled'
       this.succeed(connection, why, this.#scope.sharing === 'shared')
-      return this.#awaitConnection(call, edits)
+      return undefined
     }
-    if (connection.dialed.connection.backlogBytes > this.#context.limits.outgoingBytesMax)
-      return this.#refuse(call, 'reads too slowly')
-    const slots = call.row.askable ? this.#askable : this.#slots
-    if (slots.take()) connection.calls.send(call, edits)
-    else this.#awaitSlot(call, edits, slots)
+    const { max, taken } = this.#slotsOf(call)
+    return taken < max ? connection : undefined
+  }
+
+  #begin({ calls }: ServerConnection, { call, edits }: Forward): void {
+    this.#slotsOf(call).taken++
+    calls.send(call, edits)
+  }
+
+  #slotsOf({ row }: Call): Slots {
+    return this.#isApart && row.askable ? this.#askable : this.#slots
   }
 
   /**
@@ -201,89 +228,38 @@ export class Worker {
     return this.#isOfSeveral && row.askable && connection.calls.about.mayConcernOthers(client)
   }
 
-  /** In monotonic milliseconds; undefined while the process is in use, or not there. */
-  get #idleSince(): number | undefined {
-    const isIdle = this.connection !== undefined && this.#isIdle && !this.#inbox.isAtWork
-    return isIdle ? this.#usedAt : undefined
+  /** Besides those that find a slot, a limited number of calls may wait. */
+  #hasRoom(call: Call): boolean {
+    const { max, taken } = this.#slotsOf(call)
+    const waitingMax = this.#context.limits.queueMax + max - taken
+    return this.#waiting.size < waitingMax && this.#waiting.hasRoom(call.bytes)
   }
 
-  /** Gives back the calls of a client that have not begun here, in the order in which they came. */
-  release(client: ClientPort): Forward[] {
-    return [...this.#queued.release(client), ...this.#arriving.release(client)]
+  #takeTurn(): void {
+    if (this.#waiting.size > 0 && this.#turns.size === 0) void this.#turns.add(this.#turn)
   }
 
-  /** Gives back the first askable call that waits for a slot here. */
-  takeQueued(): Forward | undefined {
-    const first = [...this.#queued].find(({ call }) => call?.row.askable)
-    return first && this.#queued.take(first)
-  }
-
-  // A connection reports to its worker:
-
-  onCallEnded(call: Call): void {
-    const slots = call.row.askable ? this.#askable : this.#slots
-    const taken = call.isAboutTask ? slots.taken : slots.free()
-    // The idle time is only read while the process is idle.
-    if (taken === 0) {
-      this.#usedAt = this.#context.runtime.now()
-      this.#context.gate.changed()
+  /** Begins the calls that find a slot, in their order; a process that is not there starts for them. */
+  readonly #turn = (): void => {
+    for (const queued of this.#waiting) {
+      if (!this.#hasSlot) break
+      const free = this.#connectionFor(queued.value.call)
+      const next = free && this.#waiting.take(queued)
+      if (free !== undefined && next !== undefined) this.#begin(free, next)
     }
-    if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
-    if (call.row.askable) this.#onFree?.()
+    if (this.#waiting.size === 0) return
+    const begun = this.#wanted(true)
+    if (begun instanceof UpstreamError) this.#failWaiting(begun)
   }
 
-  get waitingCall(): Call | undefined {
-    for (const { value } of this.#arriving) if (value.call.row.askable) return value.call
-    return undefined
+  /** Whether a call may find a slot. */
+  get #hasSlot(): boolean {
+    const { max, taken } = this.#slots
+    return this.#state.kind === 'ready' && (taken < max || (this.#isApart && this.#askable.taken === 0))
   }
 
-  async close(): Promise<void> {
-    this.#idle?.cancel()
-    const connection = 'connection' in this.#state ? this.#state.connection : undefined
-    this.#to({ kind: 'closed' })
-    this.#endInstall()
-    this.#context.gate.changed()
-    if (connection !== undefined) void this.#stop(connection)
-    for (const leaving of this.#leaving.keys()) void leaving.stop()
-    await Promise.all(this.#leaving.values())
-  }
-
-  async #open(): Promise<void> {
-    this.#isOpening = true
-    let pass = (call: Call, edits: readonly Edit[]): void => this.call(call, edits)
-    try {
-      const connection = await this.ready(true)
-      const { firstQuestions } = connection
-      if (this.waitingCall !== undefined) firstQuestions?.askHeld()
-      await firstQuestions?.over
-    } catch (error) {
-      const { body } = asUpstreamError(this.#context.service, error)
-      pass = (call) => call.fail(body)
-    }
-    this.#isOpening = false
-    for (const { call, edits } of this.#arriving.takeAll()) pass(call, edits)
-  }
-
-  #awaitConnection(call: Call, edits: readonly Edit[]): void {
-    if (!this.#arriving.hasRoom(call.bytes)) return this.#refuse(call, 'has too many calls waiting')
-    const patience = this.#patience(call)
-    this.#arriving.add(call, { call, edits }, () => patience.cancel())
-    if (call.row.askable) this.connection?.firstQuestions?.askHeld()
-    if (!this.#isOpening) void this.#open()
-  }
-
-  #awaitSlot(call: Call, edits: readonly Edit[], slots: Slots): void {
-    const start = (): boolean => {
-      const next = this.#queued.take(queued)
-      return next !== undefined && this.#startQueued(next)
-    }
-    const leave = this.#queued.hasRoom(call.bytes) ? slots.wait(start) : undefined
-    if (leave === undefined) return this.#refuse(call, 'has too many calls waiting')
-    const patience = this.#patience(call)
-    const queued = this.#queued.add(call, { call, edits }, () => {
-      patience.cancel()
-      leave()
-    })
+  #failWaiting({ body }: UpstreamError): void {
+    for (const { call } of this.#waiting.takeAll()) call.fail(body)
   }
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
@@ -293,7 +269,7 @@ export class Worker {
     const wait = (): Timer =>
       setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
     const expire = (): void => {
-      if (this.awaitsPlace) return call.abandon(gate.refusal(service).body)
+      if (this.#awaitsPlace) return call.abandon(gate.refusal(service).body)
       // A server that is stuck ends the calls before this one, which gives this one its turn.
       const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
       if (!isPatient) return call.abandon(callTimeout(service, call, 'no turn'))
@@ -304,26 +280,58 @@ export class Worker {
     return { cancel: () => timer.cancel() }
   }
 
-  /** The connection may have gone while the call waited; what never left waits for the next one. */
-  #startQueued({ call, edits }: Forward): boolean {
-    const { connection } = this
-    const isTaken = connection !== undefined && !this.#isInDoubt(call, connection)
-    if (isTaken) connection.calls.send(call, edits)
-    else this.call(call, edits)
-    return isTaken
-  }
-
   #refuse(call: Call, what: string): void {
     call.fail(thatServer(this.#context.service, 'overloaded', what).body)
   }
 
-  /** The process takes calls from now on, and may rest before it has had one. */
-  #opens(isStateless: boolean): void {
-    // A server without sessions sends no requests, so its calls need not run one at a time.
-    if (this.#isApart && this.#slots.idle && this.#askable.idle)
-      this.#askable = isStateless ? this.#slots : new Slots(1, this.#context.limits.queueMax)
-    this.#usedAt = this.#context.runtime.now()
-    this.#watchIdle()
+  /** Gives back the calls of a client that have not begun here, in the order in which they came. */
+  release(client: ClientPort): Forward[] {
+    return this.#waiting.release(client)
+  }
+
+  /** Gives back the first askable call that waits here. */
+  takeQueued(): Forward | undefined {
+    const first = [...this.#waiting].find(({ value }) => value.call.row.askable)
+    return first && this.#waiting.take(first)
+  }
+
+  /** The first askable call that waits here. */
+  get waitingCall(): Call | undefined {
+    for (const { value } of this.#waiting) if (value.call.row.askable) return value.call
+    return undefined
+  }
+
+  /** A connection has settled or given up a call. */
+  onCallEnded(call: Call): void {
+    const slots = this.#slotsOf(call)
+    if (!call.isAboutTask) slots.taken--
+    // The idle time is only read while the process is idle.
+    if (slots.taken === 0) {
+      this.#usedAt = this.#context.runtime.now()
+      this.#context.gate.changed()
+    }
+    if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
+    this.#takeTurn()
+    if (call.row.askable) this.#onFree?.()
+  }
+
+  async close(): Promise<void> {
+    this.#idle?.cancel()
+    const connection = 'connection' in this.#state ? this.#state.connection : undefined
+    this.#to({ kind: 'closed' })
+    this.#failWaiting(this.#down('shutting-down', 'is stopped'))
+    this.#context.gate.changed()
+    if (connection !== undefined) void this.#stop(connection)
+    for (const leaving of this.#leaving.keys()) void leaving.stop()
+    await Promise.all(this.#leaving.values())
+  }
+
+  // Idle processes:
+
+  /** In monotonic milliseconds; undefined while the process is in use, or not there. */
+  get #idleSince(): number | undefined {
+    const isIdle = this.connection !== undefined && this.#isIdle && !this.#inbox.isAtWork
+    return isIdle ? this.#usedAt : undefined
   }
 
   /** Another process needs the place of this one, which was idle a moment ago. */
@@ -341,16 +349,12 @@ export class Worker {
       this.#idle = undefined
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
       const isFree = this.#isIdle
-      if (isFree && leftMs > 0) this.#watchIdle(leftMs)
-      else if (isFree && !this.#inbox.isNeeded) void this.#restIdle()
-      else this.#watchAgain(idleTimeoutMs)
+      if (isFree && leftMs > 0) return this.#watchIdle(leftMs)
+      if (isFree && !this.#inbox.isNeeded) return void this.#restIdle()
+      // The process is needed now, so its idle time begins anew.
+      this.#usedAt = runtime.now()
+      this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))
     })
-  }
-
-  /** The process is needed now, so its idle time begins anew. */
-  #watchAgain(idleTimeoutMs: number): void {
-    this.#usedAt = this.#context.runtime.now()
-    this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))
   }
 
   /** It had nothing to do for long, or others need its place. */
@@ -377,12 +381,13 @@ export class Worker {
   }
 
   /** Whether it waits until another process ends. */
-  get awaitsPlace(): boolean {
-    return this.#state.kind === 'starting' && this.#state.awaitsPlace
+  get #awaitsPlace(): boolean {
+    const state = this.#state
+    return state.kind === 'starting' && state.lease === undefined && this.#context.gate.isFull
   }
 
   /** Why the last connection ended or could not be opened. */
-  get failure(): Failure | undefined {
+  get failure(): UpstreamError | undefined {
     return this.#failure
   }
 
@@ -392,27 +397,32 @@ export class Worker {
   }
 
   /** The connection, started if it is not there: for a call, or for lists alone. @throws UpstreamError */
-  ready(isCalled: boolean): Promise<ServerConnection> {
+  async ready(isCalled: boolean): Promise<ServerConnection> {
+    const begun = this.#wanted(isCalled)
+    if (begun instanceof UpstreamError) throw begun
+    return await begun
+  }
+
+  /** The connection, or its start; the error where it must not be started. */
+  #wanted(isCalled: boolean): ServerConnection | Promise<ServerConnection> | UpstreamError {
     const state = this.#state
     switch (state.kind) {
       case 'ready':
-        return Promise.resolve(state.connection)
+        return state.connection
       case 'starting':
-        if (state.isProbe) return Promise.reject(this.#down('unavailable', 'is down'))
+        if (state.isProbe) return this.#down('unavailable', 'is down')
         state.isCalled ||= isCalled
         return state.made
       case 'closed':
-        return Promise.reject(this.#down('shutting-down', 'is stopped'))
+        return this.#down('shutting-down', 'is stopped')
       case 'stopped':
       case 'waiting':
         if (!this.#context.restart && this.#hasCrashed)
-          return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
-        if (this.#context.restarts.isHeld) {
-          // A process that is needed without a call starts when the hold is over, also where this is its first start.
-          if (state.kind === 'stopped' && this.#isWantedUncalled) this.#startIfWanted()
-          return Promise.reject(this.#down('unavailable', 'is down'))
-        }
-        return this.#start(isCalled)
+          return this.#down('unavailable', 'is down and not restarted')
+        if (!this.#context.restarts.isHeld) return this.#start(isCalled)
+        // A process that is needed without a call starts when the hold is over, also where this is its first start.
+        if (state.kind === 'stopped' && this.#isWantedUncalled) this.#startIfWanted()
+        return this.#down('unavailable', 'is down')
     }
   }
 
@@ -420,12 +430,16 @@ export class Worker {
   onConnectionEnded(connection: ServerConnection): void {
     const state = this.#state
     if (state.kind !== 'ready' || state.connection !== connection) return
+    const { restarts } = this.#context
     this.#failure = connection.failure
-    if (connection.isSpent) return this.#renew(connection)
-    if (connection.failure.reason === 'login-required') return this.#awaitLogin(connection.failure)
-    this.#log('error', connection.failure.message)
-    this.#context.restarts.wasUp(state.readyAt)
-    this.#crashed(this.#context.restarts.crashed(state.startedAt, connection.failure))
+    if (connection.isSpent) this.#renew(connection)
+    else if (connection.failure.reason === 'login-required') this.#awaitLogin(connection.failure)
+    else {
+      this.#log('error', connection.failure.message)
+      restarts.wasUp(state.readyAt)
+      this.#crashed(restarts.crashed(state.startedAt, connection.failure))
+    }
+    this.#takeTurn()
   }
 
   /** Stops the connection until a call comes; `why` explains the error of its calls. */
@@ -501,20 +515,24 @@ export class Worker {
     const { restarts } = this.#context
     if (!this.#isWanted) return
     if (restarts.isHeld) this.#wait(restarts.waitMs)
-    else this.#start(false).catch(() => {})
+    else void this.#start(false)
   }
 
+  /** The result may be left alone: calls that wait for the start get its error otherwise. */
   #start(isCalled: boolean): Promise<ServerConnection> {
+    const isProbe = this.#context.restarts.isBroken
+    const made = new Promise<never>(() => {})
     const attempt: Attempt = {
       kind: 'starting',
-      isProbe: this.#context.restarts.isBroken,
+      isProbe,
       isCalled,
-      awaitsPlace: false,
+      lease: undefined,
       connection: undefined,
-      made: new Promise(() => {}),
+      made,
     }
     this.#to(attempt)
     attempt.made = this.#attempt(attempt)
+    attempt.made.catch(() => {})
     return attempt.made
   }
 
@@ -523,38 +541,68 @@ export class Worker {
     let start: Start | undefined
     try {
       if (this.#resting !== undefined) await within(this.#resting, times.timeoutMs / REST_WAIT_SHARE, runtime)
-      const turn = this.#turn()
-      if (turn !== undefined) await turn
+      await this.#scope.eraKnown?.()
       // Nothing is awaited between the last look and the beginning, so that one start at a time tries the server.
-      for (let { trial } = restarts; trial !== undefined; trial = restarts.trial)
-        await this.#tried(attempt, trial)
+      do await this.#admitted(attempt)
+      while (restarts.trial !== undefined)
       // The breaker may have opened while this start waited.
       if (restarts.isHeld && !attempt.isProbe) throw this.#down('unavailable', 'is down')
       start = restarts.begin()
       // A server that has ended on a question is started once more, and not asked.
-      const connection = (await this.#opened(attempt)) ?? (await this.#opened(attempt))
+      const connection = (await this.#opened(attempt)) ?? (await this.#openedAgain(attempt))
       this.#expect(attempt)
       if (connection === undefined) throw this.#down('closed', 'ends whenever it is started')
       if (!connection.isOpen) throw connection.failure
       this.#to({ kind: 'ready', connection, startedAt: start.startedAt, readyAt: runtime.now() })
       start.succeeded()
-      this.#failure = undefined
-      this.#refusals = 0
+      this.#onReady(connection)
       return connection
     } catch (error) {
-      this.#endInstall()
       if (attempt.connection !== undefined) void this.#stop(attempt.connection)
+      else attempt.lease?.release()
       const failure = asUpstreamError(this.#context.service, error)
       this.#ended(attempt, start, failure)
       throw failure
     }
   }
 
-  /** Waits for the start that tries the server. @throws UpstreamError what that has failed with */
-  async #tried(attempt: Attempt, trial: NonNullable<Restarts['trial']>): Promise<void> {
-    const failure = await trial
+  /**
+   * Waits for the starts that try the server, and for a place for the process; an adopted one and a session need none.
+   *
+   * @throws UpstreamError when there is no place, and the failure of such a start
+   */
+  async #admitted(attempt: Attempt): Promise<void> {
+    const { dialer, gate, keptLists, installs, kind, restarts, service: server } = this.#context
+    attempt.lease?.release()
+    attempt.lease = undefined
+    for (let { trial } = restarts; trial !== undefined; trial = restarts.trial) {
+      const failure = await trial
+      this.#expect(attempt)
+      if (failure !== undefined) throw failure
+    }
     this.#expect(attempt)
-    if (failure !== undefined) throw failure
+    if (dialer.hasAdopted || kind === 'http' || kind === 'sse') return
+    const { kept, facts } = keptLists
+    const isInstall = installs === true && kept?.description === undefined
+    // A call by a kept list waits until the list was read, which needs the process.
+    const mayWait = (): boolean => this.#hasCalls || (attempt.isCalled && facts !== undefined)
+    const isCurrent = (): boolean => this.#state === attempt
+    attempt.lease = await gate.enter({
+      server,
+      // One that did not answer the last time would hold back the others.
+      install: isInstall ? (kept?.isGivenUp === true ? 'last' : 'next') : undefined,
+      isCalled: () => isCurrent() && (attempt.isCalled || mayWait()),
+      mayWait: () => isCurrent() && mayWait(),
+      isShared: !this.#scope.startsOnCall,
+      idleSince: () => this.#idleSince,
+    })
+    this.#expect(attempt)
+  }
+
+  async #openedAgain(attempt: Attempt): Promise<ServerConnection | undefined> {
+    attempt.connection = undefined
+    await this.#admitted(attempt)
+    return await this.#opened(attempt)
   }
 
   /**
@@ -562,14 +610,7 @@ export class Worker {
    * held.
    */
   async #opened(attempt: Attempt): Promise<ServerConnection | undefined> {
-    this.#expect(attempt)
-    attempt.awaitsPlace = true
-    const lease = await this.#place(attempt).finally(() => {
-      attempt.awaitsPlace = false
-    })
-    if (this.#state !== attempt) lease?.release()
-    this.#expect(attempt)
-    const { connection, ready } = this.#dial(lease)
+    const { connection, ready } = this.#dial(attempt.lease)
     attempt.connection = connection
     try {
       await ready
@@ -579,8 +620,18 @@ export class Worker {
       const how = `${connection.failure.message} when it was asked what it speaks`
       this.#log('debug', `${how}; starting it anew without that`)
       await this.#stop(connection)
+      this.#expect(attempt)
       return undefined
     }
+  }
+
+  /** The calls that wait begin, behind the first questions of the server. */
+  #onReady({ firstQuestions }: ServerConnection): void {
+    this.#failure = undefined
+    this.#refusals = 0
+    if (this.waitingCall !== undefined) firstQuestions?.askHeld()
+    if (firstQuestions === undefined) this.#takeTurn()
+    else void firstQuestions.over.then(() => this.#takeTurn())
   }
 
   /** @throws UpstreamError when it was closed meanwhile */
@@ -589,16 +640,19 @@ export class Worker {
   }
 
   /** The attempt has failed: by itself, with the start of another process, or since there was no room. */
-  #ended(attempt: Attempt, start: Start | undefined, failure: Failure): void {
+  #ended(attempt: Attempt, start: Start | undefined, failure: UpstreamError): void {
     const isOver = this.#state !== attempt
     const isTried = !isOver && start !== undefined && failure.reason !== 'overloaded'
     const opens = start?.failed(isTried ? failure : undefined) === true
     if (isOver) return
     this.#failure = failure
-    if (failure.reason === 'login-required') return this.#awaitLogin(failure)
-    if (isTried || failure.reason === 'overloaded') this.#log('error', failure.message)
-    if (failure.reason === 'overloaded') this.#refused()
-    else this.#crashed(opens)
+    if (failure.reason === 'login-required') this.#awaitLogin(failure)
+    else {
+      if (isTried || failure.reason === 'overloaded') this.#log('error', failure.message)
+      if (failure.reason === 'overloaded') this.#refused()
+      else this.#crashed(opens)
+    }
+    this.#failWaiting(failure)
   }
 
   /** This process has crashed, or the one whose start tried the server for all. */
@@ -613,7 +667,7 @@ export class Worker {
   }
 
   /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
-  #awaitLogin({ message }: Failure): void {
+  #awaitLogin({ message }: UpstreamError): void {
     const { logins, restarts } = this.#context
     if (!restarts.isLoginLogged) this.#log('warn', message)
     restarts.isLoginLogged = true
@@ -639,7 +693,7 @@ export class Worker {
   #retry(): void {
     const { restarts } = this.#context
     if (restarts.waitMs > 0) this.#wait(restarts.waitMs)
-    else this.#start(false).catch(() => {})
+    else void this.#start(false)
   }
 
   /** Whether the process is needed now. */
@@ -653,37 +707,7 @@ export class Worker {
   }
 
   get #hasCalls(): boolean {
-    return this.load.queued > 0
-  }
-
-  /** Resolves when the process may start; undefined when it may now. */
-  #turn(): Promise<void> | undefined {
-    const { dialer, gate, installs, kind, keptLists } = this.#context
-    const inTurn = (): Promise<void> | undefined => {
-      if (kind !== 'stdio' || dialer.hasAdopted) return undefined
-      if (installs !== true || keptLists.kept?.description !== undefined) return gate.take()
-      // One that did not answer the last time would hold back the others.
-      const isLast = keptLists.kept?.isGivenUp === true
-      return gate.install(isLast).then((end) => {
-        this.#endInstall = end
-        if (this.#inbox.isClosed) end()
-        return gate.take()
-      })
-    }
-    const eraKnown = this.#scope.eraKnown?.()
-    return eraKnown === undefined ? inTurn() : eraKnown.then(inTurn)
-  }
-
-  /** The place of the process; undefined for an adopted one, and for a session. @throws UpstreamError when there is none */
-  async #place({ isCalled }: Attempt): Promise<Lease | undefined> {
-    const { dialer, gate, keptLists, kind, service: server } = this.#context
-    if (dialer.hasAdopted || kind === 'http' || kind === 'sse') return undefined
-    // A call by a kept list waits until the list was read, which needs the process.
-    const isAwaited = isCalled && keptLists.facts !== undefined
-    const mayWait = (): boolean => (isAwaited || this.#hasCalls) && this.#state.kind !== 'closed'
-    const isShared = !this.#scope.startsOnCall
-    const idleSince = (): number | undefined => this.#idleSince
-    return gate.admit({ server, isCalled: () => isCalled || mayWait(), mayWait, isShared, idleSince })
+    return this.#waiting.size > 0
   }
 
   /** A connection that is being opened; `ready` rejects with UpstreamError. */
@@ -695,7 +719,11 @@ export class Worker {
     void lease?.lost.then(() => this.#leaseLost(connection))
     const ready = connection.start(declared, opening).then((server) => {
       dialer.connected()
-      this.#opens(connection.isStateless)
+      // A server without sessions sends no requests, so its calls need not run one at a time.
+      if (this.#slots.taken + this.#askable.taken === 0)
+        this.#isApart = this.#canBeApart && !connection.isStateless
+      this.#usedAt = this.#context.runtime.now()
+      this.#watchIdle()
       this.#inbox.opened(connection, server, this.#isFirst)
       const { lists } = this.#inbox
       void lists.opening.then(() => {
@@ -703,7 +731,7 @@ export class Worker {
         gate.changed()
       })
     })
-    void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())
+    void ready.catch((error: unknown) => report.failed(error)).then(() => lease?.installed())
     report.usedBy(connection, client, this.#starts++, () => this.#inbox.isClosed)
     return { connection, ready }
   }
@@ -713,7 +741,7 @@ export class Worker {
     this.#state = state
   }
 
-  #down(reason: FailureReason, what: string): Failure {
+  #down(reason: FailureReason, what: string): UpstreamError {
     const failure = this.#failure ?? this.#context.restarts.failure
     if (failure !== undefined && isAboutCredentials(failure.reason)) return failure
     const why = failure === undefined ? '' : `: ${failure.message}`
