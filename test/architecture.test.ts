@@ -102,7 +102,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 671
-  runtime                | 1003
+  runtime                | 981
   mcp                    | 6022
   transports             | 1641
   transports/http-client | 3443
@@ -137,7 +137,7 @@ const linesMax = table(`
   inspector              | 1964
   ui                     | 1843
   ask                    | 449
-  cli                    | 7025
+  cli                    | 7036
   cli/clients            | 1998
   servers                | 346
   sandbox                | 7423

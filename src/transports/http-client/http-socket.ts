@@ -6,7 +6,6 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
-import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { behind, writeAll } from '../http1/bytes.js'
 import type { HttpAgent } from './agent.js'
@@ -84,7 +83,6 @@ export class Channel implements AnswerSource, ResponseSink {
     else if (socket.connecting === true) socket.once('connect', () => this.#connects())
     else this.#isConnected = true
     socket.on('data', (chunk: Buffer) => {
-      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       this.#pieces = 0
       this.#take(chunk)
       if (chunk.length >= LARGE_READ_BYTES) this.#throttle.worked(this.#pieces)

@@ -5,7 +5,6 @@
 // that answer ends the connection.
 
 import { Buffer } from 'node:buffer'
-import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { HttpSyntaxError } from '../http1/grammar.js'
 import { writeAll } from '../http1/bytes.js'
 import type { HttpEnvironment } from './endpoint.js'
@@ -102,7 +101,6 @@ export class FrontConnection implements RequestWire, ResponseWire {
     this.#stays = stays(environment.limits.idleConnectionMs)
     this.#sinceMs = environment.now()
     socket.on('data', (chunk: Buffer) => {
-      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       this.#take(chunk)
     })
     socket.on('drain', () => this.#request?.response.onDrain())

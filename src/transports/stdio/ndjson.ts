@@ -6,7 +6,6 @@ import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
-import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
@@ -114,7 +113,6 @@ export class NdjsonConnection implements Connection {
       if (this.#closed || (sink.wire !== undefined && !this.#passes('in', chunk))) return
       this.#messages = 0
       splitter.push(chunk)
-      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       if (chunk.length >= FULL_READ_BYTES) this.#throttle.worked(this.#messages)
     })
     this.#input.on('end', () => {
