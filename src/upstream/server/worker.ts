@@ -543,8 +543,10 @@ export class Worker {
       if (this.#resting !== undefined) await within(this.#resting, times.timeoutMs / REST_WAIT_SHARE, runtime)
       await this.#scope.eraKnown?.()
       // Nothing is awaited between the last look and the beginning, so that one start at a time tries the server.
-      do await this.#admitted(attempt)
-      while (restarts.trial !== undefined)
+      do {
+        await this.#tried(attempt)
+        await this.#admitted(attempt)
+      } while (restarts.trial !== undefined)
       // The breaker may have opened while this start waited.
       if (restarts.isHeld && !attempt.isProbe) throw this.#down('unavailable', 'is down')
       start = restarts.begin()
@@ -566,20 +568,21 @@ export class Worker {
     }
   }
 
-  /**
-   * Waits for the starts that try the server, and for a place for the process; an adopted one and a session need none.
-   *
-   * @throws UpstreamError when there is no place, and the failure of such a start
-   */
-  async #admitted(attempt: Attempt): Promise<void> {
-    const { dialer, gate, keptLists, installs, kind, restarts, service: server } = this.#context
+  /** Waits for the starts that try the server, without a place. @throws UpstreamError the failure of such a start */
+  async #tried(attempt: Attempt): Promise<void> {
+    const { restarts } = this.#context
     attempt.lease?.release()
-    attempt.lease = undefined
     for (let { trial } = restarts; trial !== undefined; trial = restarts.trial) {
       const failure = await trial
       this.#expect(attempt)
       if (failure !== undefined) throw failure
     }
+  }
+
+  /** Gets a place for the process; an adopted one and a session need none. @throws UpstreamError when there is none */
+  async #admitted(attempt: Attempt): Promise<void> {
+    const { dialer, gate, keptLists, installs, kind, service: server } = this.#context
+    attempt.lease = undefined
     this.#expect(attempt)
     if (dialer.hasAdopted || kind === 'http' || kind === 'sse') return
     const { kept, facts } = keptLists
