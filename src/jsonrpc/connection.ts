@@ -29,21 +29,35 @@ export function receivedMessage(
 /** Reads a header field of the request that brought a message, by its name in lower case. */
 export type FieldReader = (name: string) => string | undefined
 
+/** The way back of one request of the other end: the response to its POST, or the connection that brought it. */
+export interface Reply {
+  /** Sends the answer. Called once, unless `drop` is. */
+  answer(message: Outgoing, kind: AnswerKind): void
+  /** The request was cancelled and gets no answer. */
+  drop(): void
+  /** Sends a notification or a question that is about the request. */
+  tell(message: Outgoing, head: MessageHead): void
+  /** Reads a header field of the HTTP request. */
+  readonly field?: FieldReader | undefined
+  /** The client cancels the request by closing its response. Another request may have the same id. */
+  readonly isCancelledByClosing: boolean
+}
+
 /** The events of a connection. No handler may throw. */
 export interface Sink {
   /**
    * One message; the view is the receiver's to keep.
    *
-   * `during` is the id of our request on whose own stream it came, where the transport has such streams.
+   * `during` is the id of our request on whose own stream it came, where the transport has such streams. `reply` is the way
+   * back of a request or a batch; if it is absent, answers leave with `send`.
    */
-  message(line: Line, during?: RequestId): void
+  message(line: Line, during?: RequestId, reply?: Reply): void
   /** One message that the transport had to read itself. A sink without this method is given its line. */
-  readonly received?:
-    ((message: ReceivedMessage, during?: RequestId, field?: FieldReader) => void) | undefined
+  readonly received?: ((message: ReceivedMessage, during?: RequestId, reply?: Reply) => void) | undefined
   /** The limits with which a transport reads messages. */
   readonly frameLimits?: FrameLimits | undefined
-  /** The peer aborted this request by closing the stream that its answer was to come on. */
-  readonly gaveUp?: ((key: RequestId) => void) | undefined
+  /** The peer cancelled a request by closing its response. */
+  readonly gaveUp?: ((reply: Reply) => void) | undefined
   /**
    * A message of ours did not get through, or its answer will not come; everything else goes on.
    *
@@ -70,22 +84,19 @@ export interface Sink {
 
 /** The facts of a message that the proxy sends, so that no transport reads the bytes for them. */
 export interface MessageHead {
-  /** Several answers in one array are a `batch`. */
   readonly kind: Frame['kind'] | 'batch'
   /** Of a request. */
-  readonly id: RequestId | undefined
+  readonly id?: RequestId
   /** Of a request or notification. */
-  readonly method: string | undefined
+  readonly method?: string
   /** The id of our request that the message gives up. */
-  readonly cancels: RequestId | undefined
-  /** The id of the other end's request that the message answers or belongs to, as it was written. */
-  readonly about: RequestId | undefined
+  readonly cancels?: RequestId | undefined
 }
 
 /** The requests that a notification is about. */
 export interface Relation {
-  /** A request of the other end's. */
-  readonly about?: RequestId | undefined
+  /** The way back of a request of the other end. */
+  readonly reply?: Reply | undefined
   /** A request of ours that it gives up. */
   readonly cancels?: RequestId | undefined
 }
@@ -94,19 +105,6 @@ export interface Relation {
 export type AnswerKind = 'result' | 'error' | 'batch'
 
 export const unrelated: Relation = {}
-
-export function requestHead(id: RequestId, method: string, about?: RequestId): MessageHead {
-  return { kind: 'request', id, method, cancels: undefined, about }
-}
-
-export function notificationHead(method: string, { about, cancels }: Relation): MessageHead {
-  return { kind: 'notification', id: undefined, method, cancels, about }
-}
-
-/** An answer; `id` is the request's, and undefined where that could not be read, and of a batch. */
-export function answerHead(kind: AnswerKind, id: RequestId | undefined): MessageHead {
-  return { kind, id: undefined, method: undefined, cancels: undefined, about: id }
-}
 
 /** Messages that a connection was given to send. */
 export interface Traffic {

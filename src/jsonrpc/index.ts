@@ -6,7 +6,7 @@
  */
 export { isBatch, splitBatch } from './batch.js'
 export { buildError, buildNotification, buildRequest, buildResult, type ErrorBody } from './build.js'
-export type { Connection, MessageHead, Sink } from './connection.js'
+export type { Connection, MessageHead, Reply, Sink } from './connection.js'
 export { FrameError, type FrameErrorCode, TransportError, type TransportErrorCode } from './jsonrpc-errors.js'
 export {
   type ErrorFrame,

@@ -14,16 +14,13 @@ import {
 } from './build.js'
 import {
   type Connection,
-  type FieldReader,
   type MessageHead,
   type ReceivedMessage,
+  type Reply,
   type Sink,
   type Relation,
   type UnreadableMessage,
-  answerHead,
-  notificationHead,
   receivedMessage,
-  requestHead,
   unrelated,
 } from './connection.js'
 import { type FrameError, TransportError } from './jsonrpc-errors.js'
@@ -56,14 +53,14 @@ export interface PeerOwner<E> {
    * `during` is our request on whose own stream it came, where the transport has such streams, and `stream` its id, also
    * when it is over.
    */
-  request(frame: RequestFrame, during: E | undefined, field?: FieldReader, stream?: RequestId): void
-  /** The other end does not want the answer to this request any more. */
-  gaveUp?(key: RequestId): void
+  request(frame: RequestFrame, during: E | undefined, reply: Reply, stream?: RequestId): void
+  /** The other end has cancelled a request by closing its response. */
+  gaveUp?(reply: Reply): void
   notification(frame: NotificationFrame, during: E | undefined): void
   /** An answer without a request that waits for it: late, or made up. */
   stray(frame: ResponseFrame): void
-  /** Several messages in one array. */
-  batch(line: Line): void
+  /** Several messages in one array, whose answers are one message. */
+  batch(line: Line, reply: Reply): void
   /** Bytes that are not one acceptable message: so many, of which `line` may be no more than the beginning. */
   malformed(error: FrameError, line: Uint8Array, bytes: number): void
   /** A message of ours did not get through; `entry` is the request that it was. */
@@ -106,23 +103,16 @@ export interface PendingAnswer {
 
 /** Waits for the answer to a request of the proxy's own; settles once. */
 class OwnRequest {
-  readonly answer: Promise<ResponseFrame>
-  #settle: (outcome: ResponseFrame | TransportError) => void = () => {}
+  answered: (frame: ResponseFrame) => void = () => {}
+  failed: (error: TransportError) => void = () => {}
+  readonly answer: Promise<ResponseFrame> = new Promise((resolve, reject) => {
+    this.answered = resolve
+    this.failed = reject
+  })
 
   constructor() {
-    this.answer = new Promise((resolve, reject) => {
-      this.#settle = (outcome) => (outcome instanceof TransportError ? reject(outcome) : resolve(outcome))
-    })
     // The end must not become an unhandled rejection where the request was abandoned.
     this.answer.catch(() => {})
-  }
-
-  answered(frame: ResponseFrame): void {
-    this.#settle(frame)
-  }
-
-  failed(error: TransportError): void {
-    this.#settle(error)
   }
 }
 
@@ -139,6 +129,13 @@ export class Peer<E extends AnswerWaiter> {
   readonly #watch: PeerWatch
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #latest = new LatestTexts()
+  /** The way back of what came without one. */
+  readonly ownReply: Reply = {
+    answer: (message, kind) => this.send(message, { kind }),
+    drop: () => undefined,
+    tell: (message, head) => this.send(message, head),
+    isCancelledByClosing: false,
+  }
   /** A notification has left since the last answer, so an error without an id may be about the notification. */
   #hasNotified = false
   #closed = false
@@ -160,9 +157,9 @@ export class Peer<E extends AnswerWaiter> {
     const watch = this.#watch
     this.#connection.start({
       message: this.#message,
-      received: (message, during, field) => this.#guard(() => this.receive(message, during, field)),
+      received: (message, during, reply) => this.#guard(() => this.receive(message, during, reply)),
       frameLimits: this.#frameLimits,
-      gaveUp: (key) => this.#guard(() => this.#owner.gaveUp?.(key)),
+      gaveUp: (reply) => this.#guard(() => this.#owner.gaveUp?.(reply)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
       missed: () => this.#guard(() => this.#owner.missed?.()),
@@ -186,20 +183,20 @@ export class Peer<E extends AnswerWaiter> {
     edits: readonly Edit[],
     entry: E,
     lend: boolean,
-    about?: RequestId,
+    reply: Reply = this.ownReply,
     again = false,
   ): MintedId | undefined {
     if (this.#closed) return undefined
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined, again)
     if (id === undefined) return undefined
     const all = id === frame.id ? edits : withId(edits, frame, id)
-    this.send(this.#spliced(frame, all), requestHead(id, frame.method, about))
+    reply.tell(this.#spliced(frame, all), { kind: 'request', id, method: frame.method })
     return id
   }
 
   /** Forwards an answer to the request that its sender knows as `id`. */
   answer(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): void {
-    this.send(this.answerBytes(frame, edits, id), answerHead(frame.kind, id))
+    this.ownReply.answer(this.answerBytes(frame, edits, id), frame.kind)
   }
 
   /** The bytes that `answer` sends, for an answer that leaves later. */
@@ -207,10 +204,9 @@ export class Peer<E extends AnswerWaiter> {
     return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
-  /** Forwards a notification; `about` is the other end's request that it belongs to. */
-  pass(frame: NotificationFrame, edits: readonly Edit[], ties: Relation = unrelated): void {
-    this.#hasNotified = true
-    this.send(this.#spliced(frame, edits), notificationHead(frame.method, ties))
+  /** Forwards a notification. */
+  pass(frame: NotificationFrame, edits: readonly Edit[], relation: Relation = unrelated): void {
+    this.#notify(this.#spliced(frame, edits), frame.method, relation)
   }
 
   /** Splices one item of a list, which leaves inside a message of the proxy's own. */
@@ -245,20 +241,18 @@ export class Peer<E extends AnswerWaiter> {
     for (const entry of this.#inflight.values()) if (!(entry instanceof OwnRequest)) yield entry
   }
 
-  /** `about` is the other end's request that it belongs to. */
-  notify(method: string, params?: string, ties: Relation = unrelated): void {
-    this.#hasNotified = true
-    this.send(buildNotification(method, params), notificationHead(method, ties))
+  notify(method: string, params?: string, relation: Relation = unrelated): void {
+    this.#notify(buildNotification(method, params), method, relation)
   }
 
   /** `result` is raw JSON, in one piece or in parts. */
   reply(id: RequestId, result: string | readonly Uint8Array[]): void {
     const message = typeof result === 'string' ? buildResult(id, result) : buildLongResult(id, result)
-    this.send(message, answerHead('result', id))
+    this.ownReply.answer(message, 'result')
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody, orphan?: 'null' | 'omit'): void {
-    this.send(buildError(id, error, orphan), answerHead('error', id))
+    this.ownReply.answer(buildError(id, error, orphan), 'error')
   }
 
   send(message: Outgoing, head: MessageHead): void {
@@ -269,12 +263,18 @@ export class Peer<E extends AnswerWaiter> {
     return this.#connection.close(atOnce).finally(() => this.#close(undefined))
   }
 
+  #notify(message: Outgoing, method: string, { reply = this.ownReply, cancels }: Relation): void {
+    if (this.#closed) return
+    this.#hasNotified = true
+    reply.tell(message, { kind: 'notification', method, cancels })
+  }
+
   #ask(method: string, message: (id: MintedId) => Outgoing): PendingAnswer | undefined {
     if (this.#closed) return undefined
     const asked = new OwnRequest()
     const id = this.#inflight.mintOwn(asked)
     if (id === undefined) return undefined
-    this.send(message(id), requestHead(id, method))
+    this.send(message(id), { kind: 'request', id, method })
     return { id, answer: asked.answer }
   }
 
@@ -298,14 +298,14 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** The guard is inlined here, since a guard as a function would be a closure for every message. */
-  readonly #message = (line: Line, during?: RequestId): void => {
+  readonly #message = (line: Line, during?: RequestId, reply?: Reply): void => {
     if (this.#closed) return
     try {
       if (line[0] !== 0x7b) {
-        if (isBatch(line)) return this.#owner.batch(line)
+        if (isBatch(line)) return this.#owner.batch(line, reply ?? this.ownReply)
         if (isBlank(line)) return
       }
-      this.receive(receivedMessage(frameOrError(line, this.#frameLimits, this.#latest), line), during)
+      this.receive(receivedMessage(frameOrError(line, this.#frameLimits, this.#latest), line), during, reply)
     } catch (error) {
       this.#faulty(error)
     }
@@ -321,14 +321,14 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** Takes a message that was read already: by the transport, or as a member of a batch. */
-  receive(frame: ReceivedMessage, during?: RequestId, field?: FieldReader): void {
+  receive(frame: ReceivedMessage, during?: RequestId, reply: Reply = this.ownReply): void {
     if (this.#closed) return
     const entry = during === undefined ? undefined : this.entry(during)
     switch (frame.kind) {
       case 'unreadable':
         return this.#unreadable(frame)
       case 'request':
-        return this.#owner.request(frame, entry, field, during)
+        return this.#owner.request(frame, entry, reply, during)
       case 'notification':
         return this.#owner.notification(frame, entry)
       case 'result':

@@ -5,10 +5,10 @@
 // is ever said to the client for that id.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { FieldReader, TransportName } from '../jsonrpc/connection.js'
+import type { FieldReader, Reply, TransportName } from '../jsonrpc/connection.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import { type RequestId, canonical } from '../jsonrpc/request-id.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
 import { type Edit, bothEdits, splice } from '../jsonrpc/splice.js'
 import { type ApartUris, apartUriEdits } from './apart-uris.js'
 import type { CallDeadline } from './call-deadline.js'
@@ -222,8 +222,6 @@ export interface CallOwner {
 export class Call implements CallHolder {
   /** The request of the client; a copy once the call is kept. */
   frame: RequestFrame
-  /** One text for all spellings of the client's id. */
-  readonly key: RequestId
   readonly row: RequestRow
   readonly client: ClientPort
   context: CallContext
@@ -232,6 +230,8 @@ export class Call implements CallHolder {
   /** The name of its tool or prompt at that server. */
   item: string | undefined
   #owner: CallOwner
+  /** Where its answer goes; undefined for a call of the proxy itself. */
+  reply: Reply | undefined
   readonly deadline: CallDeadline
   #settled = false
   #isKept = false
@@ -283,7 +283,6 @@ export class Call implements CallHolder {
     this.context = context
     this.deadline = deadline
     this.frame = frame
-    this.key = canonical(frame.id)
     this.row = row
     this.client = client
     this.#owner = owner
@@ -333,6 +332,7 @@ export class Call implements CallHolder {
 
   #twin(owner: CallOwner): Call {
     const twin = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
+    twin.reply = this.reply
     twin.service = this.service
     twin.item = this.item
     twin.isWrapped = this.isWrapped

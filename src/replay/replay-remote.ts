@@ -4,7 +4,7 @@
 // messages, and find out which of the two HTTP transports the server speaks. They send
 // single messages only, so a transcript with a batch or with junk is skipped.
 
-import { type MessageHead, answerHead, notificationHead, requestHead } from '../jsonrpc/connection.js'
+import type { MessageHead } from '../jsonrpc/connection.js'
 import { type Frame, type FrameLimits, readFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
@@ -128,15 +128,9 @@ const REMEDY = "name credentials: --header 'Authorization: Bearer …'"
 
 /** The head of a message that no peer sends. */
 export function headOf(frame: Frame): MessageHead {
-  switch (frame.kind) {
-    case 'request':
-      return requestHead(frame.id, frame.method)
-    case 'notification': {
-      const isCancel = frame.method === 'notifications/cancelled'
-      return notificationHead(frame.method, { cancels: isCancel ? cancelledId(frame) : undefined })
-    }
-    case 'result':
-    case 'error':
-      return answerHead(frame.kind, frame.id)
-  }
+  const { kind } = frame
+  if (kind === 'result' || kind === 'error') return { kind }
+  const { method } = frame
+  if (kind === 'request') return { kind, id: frame.id, method }
+  return { kind, method, cancels: method === 'notifications/cancelled' ? cancelledId(frame) : undefined }
 }

@@ -209,13 +209,13 @@ export class SandboxServer implements PeerOwner<never> {
     if (this.#connection.congested) await new Promise<void>((resolve) => this.#writable.push(resolve))
   }
 
-  #progressOf({ id, line, params }: RequestFrame): OutputProgress | undefined {
+  #progressOf({ line, params }: RequestFrame): OutputProgress | undefined {
     const span = params.meta.span('progressToken')
     if (span === undefined) return undefined
     const token = rawAt(line, span)
     return new OutputProgress(this.#served.runtime, (bytes, text) => {
       const told = `{"progressToken":${token},"progress":${bytes},"message":${quote(text)}}`
-      this.#peer.notify('notifications/progress', told, { about: id })
+      this.#peer.notify('notifications/progress', told)
     })
   }
 }

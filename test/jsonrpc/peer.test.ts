@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import type { Connection, MessageHead, Sink } from '../../src/jsonrpc/connection.js'
+import type { Connection, MessageHead, Reply, Sink } from '../../src/jsonrpc/connection.js'
 import { type FrameError, TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import {
   type NotificationFrame,
@@ -308,13 +308,21 @@ test('of every message the connection is told what a reader would find in its by
   peer.refuse(undefined, { code: 1, message: 'm' })
   for (const [i, text] of script.sent.entries()) assert.deepEqual(script.heads[i], headIn(text), text)
   assert.equal(script.heads.length, 9)
+})
 
-  peer.forward(frame, [], entry, false, id('7'))
-  peer.notify('notifications/n', undefined, { about: id('8') })
-  assert.deepEqual(
-    script.heads.slice(9).map(({ about }) => about),
-    ['7', '8'],
-  )
+test('what is about a request leaves on the way back of that request', () => {
+  const { script, peer } = scene()
+  const told: (string | undefined)[] = []
+  const reply: Reply = {
+    answer: () => assert.fail('it is not answered'),
+    drop: () => {},
+    tell: (_message, { method }) => void told.push(method),
+    isCancelledByClosing: false,
+  }
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false, reply)
+  peer.notify('notifications/n', undefined, { reply })
+  assert.deepEqual(told, ['m', 'notifications/n'])
+  assert.deepEqual(script.sent, [])
 })
 
 test('no line break leaves, so nothing can hide behind one', () => {

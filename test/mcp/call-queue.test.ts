@@ -15,7 +15,7 @@ function call(name: string, arrivedAt: number, serial: number, client = nobody):
 
 function queueOf(calls: readonly Call[]): CallQueue<string> {
   const queue = new CallQueue<string>(new QueueRoom(Infinity))
-  for (const each of calls) queue.add(each, each.key)
+  for (const each of calls) queue.add(each, each.frame.id)
   return queue
 }
 

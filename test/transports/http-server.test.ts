@@ -53,7 +53,6 @@ describe('one request without a session', () => {
     ],
     ['that is nested deep', { body: '['.repeat(20_000) }, 400, /"error"/],
     ['with an empty batch', { body: '[]' }, 400, /-32600/],
-    ['with two requests of one id', { body: `[${echo},${echo}]` }, 400, /answered already/],
     ['that opens a session in a batch', { body: `[${message('initialize', 1)}]` }, 400, /-32600/],
     ['for nobody', { body: echo, headers: { accept: 'text/html' } }, 406, /Accept/],
     ['as text', { body: echo, headers: { 'content-type': 'text/plain' } }, 415, /Content-Type/],
@@ -539,24 +538,6 @@ describe('a session', () => {
       [false, false, true, false],
     )
     reader.cut()
-  })
-
-  test('answers a request once, and refuses its twin', async (t) => {
-    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
-    const headers = await handshake(port)
-    const response = await open(port, { body: message('wait', 7), headers })
-    for (const body of [
-      message('wait', 7),
-      '{"jsonrpc":"2.0","id":7.0,"method":"echo"}',
-      `[${message('wait', 7)}]`,
-    ])
-      assert.equal((await send(port, { body, headers })).status, 400, body)
-    assert.equal((await send(port, { body: message('echo', '7'), headers })).status, 200)
-    const frame = sessions[0]?.received.find((each) => each.kind === 'request' && each.method === 'wait')
-    assert.ok(frame?.kind === 'request')
-    sessions[0]?.answer(frame.id, '"first"')
-    assert.match((await read(response)).body, /"first"/)
-    assert.equal((await send(port, { body: message('echo', 7), headers })).status, 200)
   })
 
   test('ends the response of a request that its client cancels', async (t) => {

@@ -4,7 +4,6 @@ import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { notificationHead } from '../../src/jsonrpc/connection.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { EventBudget, EventStore, readEventId } from '../../src/transports/http-server/event-stream.js'
@@ -203,7 +202,7 @@ describe('a client that reads nothing', () => {
     assert.ok(session)
     while (!session.connection.congested) {
       const bytes = wireBytes(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`))
-      session.connection.send(bytes, notificationHead('n', {}))
+      session.connection.send(bytes, { kind: 'notification', method: 'n' })
       await new Promise((resolve) => setImmediate(resolve))
     }
     assert.ok(session.connection.backlogBytes > limits.backlogBytesHigh)

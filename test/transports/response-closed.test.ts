@@ -4,14 +4,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { type RequestId, canonical } from '../../src/jsonrpc/request-id.js'
+import type { Reply } from '../../src/jsonrpc/connection.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { BodyReservation } from '../../src/transports/http-server/body.js'
 import { StreamableConnection } from '../../src/transports/http-server/streamable-connection.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { HttpResponse, type ResponseWire } from '../../src/transports/http-server/response.js'
-import type { AnswerStatus } from '../../src/transports/http-server/post-reply.js'
 import { Waits } from '../../src/runtime/timeout-queue.js'
 import { Recorder } from '../contracts/connection.js'
 import { headIn } from './support/sending.js'
@@ -71,10 +70,6 @@ class Sending implements ResponseWire {
   }
 }
 
-function idOf(id: number): RequestId {
-  return canonical(requestOf(id).id)
-}
-
 function requestOf(id: number): RequestFrame {
   const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":${id},"method":"tools/call"}`))
   assert.ok(frame.kind === 'request')
@@ -84,12 +79,12 @@ function requestOf(id: number): RequestFrame {
 interface Opened {
   readonly connection: StreamableConnection
   readonly sink: Recorder
-  /** The requests that their clients do not want answered any more. */
-  readonly gaveUp: string[]
+  /** The ways back of the requests, in order. */
+  readonly replies: Reply[]
+  /** Those of requests that their clients do not want answered any more. */
+  readonly gaveUp: Reply[]
   readonly post: (id: number, response: HttpResponse) => void
 }
-
-const statusOf = (): AnswerStatus => ({ status: 200, fields: [] })
 
 /** The connection of clients without sessions; or that of one of them alone. */
 function opened(isShared: boolean): Opened {
@@ -104,10 +99,14 @@ function opened(isShared: boolean): Opened {
     warn: () => {},
     failed: () => {},
   }
-  const life = isShared ? ({ kind: 'shared', statusOf } as const) : ({ kind: 'single' } as const)
+  const life = { kind: isShared ? 'shared' : 'single' } as const
   const connection = new StreamableConnection(environment, new Waits(250, clock), life, () => {})
-  const gaveUp: string[] = []
-  const sink = Object.assign(new Recorder(), { gaveUp: (key: RequestId) => gaveUp.push(key) })
+  const gaveUp: Reply[] = []
+  const replies: Reply[] = []
+  const sink = Object.assign(new Recorder(), {
+    gaveUp: (reply: Reply) => gaveUp.push(reply),
+    received: (_frame: unknown, _during: unknown, reply?: Reply) => reply && replies.push(reply),
+  })
   connection.start(sink)
   const accepts = { json: true, stream: true, prefersStream: false }
   const post = (id: number, response: HttpResponse): void => {
@@ -116,13 +115,12 @@ function opened(isShared: boolean): Opened {
       head: asked,
       line: frame.line,
       frames: [frame],
-      keys: [idOf(id)],
       isBatch: false,
       hold: undefined,
     }
     connection.post(posted, response, accepts)
   }
-  return { connection, sink, gaveUp, post }
+  return { connection, sink, replies, gaveUp, post }
 }
 
 test('a request without a session whose client has left before it is served is not executed', () => {
@@ -133,35 +131,35 @@ test('a request without a session whose client has left before it is served is n
 })
 
 test('a server is not left waiting for a client without a session that has left', async () => {
-  const { connection, sink, post } = opened(false)
+  const { replies, sink, post } = opened(false)
   const response = new HttpResponse(wire, asked)
   post(1, response)
   response.close()
   const question = toLine('{"jsonrpc":"2.0","id":7,"method":"roots/list"}')
-  connection.send(wireBytes(question), { ...headIn(question), about: idOf(1) })
+  replies[0]?.tell(wireBytes(question), headIn(question))
   await sink.seen('failed')
-  assert.deepEqual(sink.events.slice(1), ['failed 7 TRANSPORT_IO'])
+  assert.deepEqual(sink.events, ['failed 7 TRANSPORT_IO'])
 })
 
 test('of clients that share a connection the one that does not read is cut, and only its request is given up', () => {
-  const { connection, gaveUp, post } = opened(true)
+  const { connection, replies, gaveUp, post } = opened(true)
   const [slow, fast] = [new Sending(5000), new Sending(20)]
   post(1, slow.response)
   post(2, fast.response)
   const progress = toLine('{"jsonrpc":"2.0","method":"notifications/progress"}')
-  for (const id of [1, 2]) connection.send(wireBytes(progress), { ...headIn(progress), about: idOf(id) })
+  for (const reply of replies) reply.tell(wireBytes(progress), headIn(progress))
   assert.equal(connection.backlogBytes, 5020)
   assert.equal(connection.cutSlowest(), 5000)
-  assert.deepEqual([slow.isCut, fast.isCut, gaveUp], [true, false, ['1']])
-  assert.equal(connection.knows([idOf(2)]), true)
+  assert.deepEqual([slow.isCut, fast.isCut, gaveUp], [true, false, replies.slice(0, 1)])
+  assert.equal(connection.busy, true)
 })
 
 test('the client of a session cannot be cut in part', () => {
-  const { connection, post } = opened(false)
+  const { connection, replies, post } = opened(false)
   const slow = new Sending(5000)
   post(1, slow.response)
   const progress = toLine('{"jsonrpc":"2.0","method":"notifications/progress"}')
-  connection.send(wireBytes(progress), { ...headIn(progress), about: idOf(1) })
+  replies[0]?.tell(wireBytes(progress), headIn(progress))
   assert.equal(connection.cutSlowest(), 0)
   assert.equal(slow.isCut, false)
 })

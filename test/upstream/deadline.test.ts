@@ -25,7 +25,7 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
     () => flights,
     (flight) => {
       flights.delete(flight)
-      expired.push(`${flight.call.key} ${flight.call.deadline.budget} ${clock.now()}`)
+      expired.push(`${flight.call.frame.id} ${flight.call.deadline.budget} ${clock.now()}`)
     },
   )
   let last = 0

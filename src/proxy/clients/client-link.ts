@@ -7,7 +7,7 @@ import { Replies, receiveBatch } from './replies.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Connection, FieldReader } from '../../jsonrpc/connection.js'
+import type { Connection, Reply } from '../../jsonrpc/connection.js'
 import type { FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -18,6 +18,7 @@ import { CallDeadline } from '../../mcp/call-deadline.js'
 import type { ClientLeg, Received } from '../../mcp/eras/client-leg.js'
 import {
   clientUnreachable,
+  idInUse,
   invalidRequest,
   malformed,
   needsLogin,
@@ -99,29 +100,30 @@ export class ClientLink implements PeerOwner<Question> {
     this.#closeIfIdle()
   }
 
-  request(frame: RequestFrame, _during?: Question, field?: FieldReader): void {
-    if (this.#calls.open.has(canonical(frame.id))) return this.#replies.refuseTwin(frame.id)
+  request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
+    if (this.#calls.open.has(keyOf(frame.id, reply)))
+      return this.#replies.refuse(reply, frame.id, idInUse(frame.id))
     const received = this.#leg.received(frame)
     switch (received.kind) {
       case 'call':
-        return this.#call(frame, received.row, field)
+        return this.#call(frame, received.row, reply)
       case 'stateless':
-        if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
-        return this.#beginStateless(frame, received, field)
+        if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
+        return this.#beginStateless(frame, received, reply)
       case 'discover':
-        if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
-        return this.#discover(frame.id, received)
+        if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
+        return this.#discover(frame.id, received, reply)
       case 'ping':
-        return this.#replies.pong(frame.id)
+        return this.#replies.pong(reply, frame.id)
       case 'refused':
-        return this.#refuse(frame, received.error)
+        return this.#refuse(frame, received.error, reply)
       case 'level':
         this.#client.setLevel(received.level)
-        return this.#replies.reply(frame.id, '{}')
+        return this.#replies.result(reply, frame.id, '{}')
       case 'open':
-        return this.#open(frame, received)
+        return this.#open(frame, received, reply)
       case 'shutdown':
-        return this.#shutDown(frame.id)
+        return this.#shutDown(frame.id, reply)
     }
   }
 
@@ -144,18 +146,18 @@ export class ClientLink implements PeerOwner<Question> {
     }
   }
 
-  gaveUp(key: RequestId): void {
-    this.#calls.giveUp(key)
+  gaveUp(reply: Reply): void {
+    this.#calls.giveUp(reply)
   }
 
   stray(frame: ResponseFrame): void {
     this.#log(`an answer with id ${frame.id ?? 'null'} that nobody waits for`)
   }
 
-  batch(line: Line): void {
+  batch(line: Line, reply: Reply): void {
     const { frame: limits } = this.#context.limits.session
-    receiveBatch(line, this.#leg, limits, this.#replies, this.#calls.open, (frame) =>
-      this.#peer.receive(frame),
+    receiveBatch(line, this.#leg, limits, this.#replies, reply, (frame, own) =>
+      this.#peer.receive(frame, undefined, own),
     )
   }
 
@@ -165,12 +167,12 @@ export class ClientLink implements PeerOwner<Question> {
   }
 
   malformed(error: FrameError): void {
-    this.#replies.refuse(error.id, malformed(error))
+    this.#replies.refuse(this.#peer.ownReply, error.id, malformed(error))
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
     const error = tooLong(bytes, this.#context.limits.session.ndjson.lineBytesMax)
-    if (question === undefined) this.#replies.refuse(id, error)
+    if (question === undefined) this.#replies.refuse(this.#peer.ownReply, id, error)
     else this.#client.questions.refused(question, error)
   }
 
@@ -201,14 +203,14 @@ export class ClientLink implements PeerOwner<Question> {
   }
 
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
-  #open(frame: RequestFrame, open: OpenRequest): void {
+  #open(frame: RequestFrame, open: OpenRequest, to: Reply): void {
     const { passed } = open
     // A call before `initialize` has opened the server already.
     if (passed !== undefined && (this.#client.routes === undefined || this.#isRefused))
-      return this.#pass(frame, open, passed)
+      return this.#pass(frame, open, passed, to)
     const { reply } = open
     const routes = this.#client.openRoutes()
-    this.#hold(() => this.#replies.reply(frame.id, reply(routes.describe())))
+    this.#hold(() => this.#replies.result(to, frame.id, reply(routes.describe())))
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
   }
@@ -217,7 +219,12 @@ export class ClientLink implements PeerOwner<Question> {
    * Opens the server with the client's own request; its answer, or why there is none, is the client's. A server that wants a
    * login is described as one that says nothing yet, so that the client stays until there is a login.
    */
-  #pass(frame: RequestFrame, { row, reply }: OpenRequest, passed: (outcome: Outcome) => void): void {
+  #pass(
+    frame: RequestFrame,
+    { row, reply }: OpenRequest,
+    passed: (outcome: Outcome) => void,
+    to: Reply,
+  ): void {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
     this.#isRefused = false
     const deadline = new CallDeadline(this.#context.runtime.now())
@@ -234,6 +241,7 @@ export class ClientLink implements PeerOwner<Question> {
     })
     // Every later session with the server is opened with the same bytes.
     opening.keep()
+    opening.reply = to
     this.#hold(() => this.#replies.settle(opening, outcome), true)
     void this.#client.routes?.leave()
     this.#client.routes = undefined
@@ -242,8 +250,9 @@ export class ClientLink implements PeerOwner<Question> {
   }
 
   /** One server describes itself; what is not known of several is presumed. */
-  #discover(id: RequestId, { context, reply }: Received & { readonly kind: 'discover' }): void {
-    const describe = (): void => this.#replies.reply(id, reply(this.#context.describe(this.#client.view)))
+  #discover(id: RequestId, { context, reply }: Received & { readonly kind: 'discover' }, to: Reply): void {
+    const describe = (): void =>
+      this.#replies.result(to, id, reply(this.#context.describe(this.#client.view)))
     const settled = this.#context.isTransparent()
       ? this.#directory.sender(context, this.view)?.client.settled
       : undefined
@@ -275,24 +284,25 @@ export class ClientLink implements PeerOwner<Question> {
     else this.drain(exitCode)
   }
 
-  #shutDown(id: RequestId): void {
-    if (this.draining.owesAnswer) return this.#replies.refuse(id, invalidRequest('a shutdown is under way'))
+  #shutDown(id: RequestId, to: Reply): void {
+    if (this.draining.owesAnswer)
+      return this.#replies.refuse(to, id, invalidRequest('a shutdown is under way'))
     const graceMs = this.#opening.passes ? Infinity : this.#context.limits.drainMs
     this.#intake = 'refuse'
-    this.draining.announce(graceMs, () => this.#replies.reply(id, '{}'))
+    this.draining.announce(graceMs, () => this.#replies.result(to, id, '{}'))
     this.#closeIfIdle()
   }
 
-  #call(frame: RequestFrame, row: RequestRow, field: FieldReader | undefined): void {
-    if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
+  #call(frame: RequestFrame, row: RequestRow, reply: Reply): void {
+    if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
     const { limits, runtime } = this.#context
     const { profile } = this.#leg
     const call = new Call(frame, row, this.#client, new CallDeadline(runtime.now()), this.#calls, profile)
     const isEarly = this.#intake === 'hold'
     const isFull =
       this.#calls.open.size >= limits.session.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
-    if (isFull) return this.#refuse(frame, tooManyCalls())
-    this.#calls.add(call, field)
+    if (isFull) return this.#refuse(frame, tooManyCalls(), reply)
+    this.#calls.add(call, reply)
     const { router } = this.#client.openRoutes()
     if (!isEarly) return router.route(call)
     this.#opening.hold(call, () => {
@@ -304,25 +314,26 @@ export class ClientLink implements PeerOwner<Question> {
   #beginStateless(
     frame: RequestFrame,
     { row, context, filter }: Received & { readonly kind: 'stateless' },
-    field: FieldReader | undefined,
+    reply: Reply,
   ): void {
     const { limits, runtime } = this.#context
     const isFull = this.#calls.open.size >= limits.session.callsMax
     const sender = isFull ? undefined : this.#directory.sender(context, this.view)
-    if (sender === undefined) return this.#refuse(frame, tooManyCalls())
+    if (sender === undefined) return this.#refuse(frame, tooManyCalls(), reply)
     const { client, seen } = sender
     this.#hasStateless = true
     seen.begun(context)
     const owner = new StatelessRequest(this.#calls, sender)
+    const { field } = reply
     const withField = field === undefined ? context : { ...context, field }
     const call = new Call(frame, row, client, new CallDeadline(runtime.now()), owner, withField)
-    this.#calls.add(call, field)
+    this.#calls.add(call, reply)
     if (filter === undefined) client.route(call)
     else client.listen(call, filter)
   }
 
-  #refuse(frame: RequestFrame, error: ErrorBody): void {
-    this.#replies.refuse(frame.id, this.#client.reports.refused(frame, error, this.#leg.profile))
+  #refuse(frame: RequestFrame, error: ErrorBody, reply: Reply): void {
+    this.#replies.refuse(reply, frame.id, this.#client.reports.refused(frame, error, this.#leg.profile))
   }
 
   #giveUp(): void {
@@ -351,12 +362,18 @@ export class ClientLink implements PeerOwner<Question> {
 
 type OpenRequest = Received & { readonly kind: 'open' }
 
+/** The id of a call by which its client cancels it, in one spelling, or the response that the client closes for that. */
+type CallKey = RequestId | Reply
+
+function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
+  return reply?.isCancelledByClosing === true ? reply : canonical(id)
+}
+
 /** Holds the calls of one channel, and owns those of its session. */
 class ChannelCalls implements CallOwner {
   readonly channel: Replies
-  readonly #calls = new ChurnMap<RequestId, Call>()
-  /** By the ids of their client. */
-  readonly open: Pick<ChurnMap<RequestId, Call>, 'has' | 'size'> = this.#calls
+  readonly #calls = new ChurnMap<CallKey, Call>()
+  readonly open: Pick<ChurnMap<CallKey, Call>, 'has' | 'size'> = this.#calls
   readonly #context: Pick<ClientContext, 'limits' | 'runtime' | 'tracer'>
   readonly #reports: ClientReports
   readonly #onAnswered: () => void
@@ -375,19 +392,19 @@ class ChannelCalls implements CallOwner {
     this.#onAnswered = onAnswered
   }
 
-  /** `field` reads the header fields of the HTTP request that brought it. */
-  add(call: Call, field?: FieldReader): void {
+  add(call: Call, reply: Reply): void {
+    call.reply = reply
     call.serial = ++this.#last
     const { tracer } = this.#context
     if (tracer !== undefined)
-      call.trace = tracer.begin(traceparentOf(call.frame) ?? field?.('traceparent'), call.frame.id)
+      call.trace = tracer.begin(traceparentOf(call.frame) ?? reply.field?.('traceparent'), call.frame.id)
     call.deadline.isTimed = this.#reports.heard.has('call')
-    this.#calls.set(call.key, call)
+    this.#calls.set(keyOf(call.frame.id, reply), call)
   }
 
   /** The request is answered by another call, which has the place of this one. */
   replaced(call: Call, by: Call): void {
-    this.#calls.set(call.key, by)
+    this.#calls.set(keyOf(call.frame.id, call.reply), by)
   }
 
   settled(call: Call, outcome: Outcome): void {
@@ -416,9 +433,9 @@ class ChannelCalls implements CallOwner {
     return id
   }
 
-  /** The call with this id is not wanted any more. */
-  giveUp(key: RequestId): void {
-    this.#calls.get(key)?.cancel(undefined)
+  /** The call that is answered there is not wanted any more. */
+  giveUp(reply: Reply): void {
+    this.#calls.get(reply)?.cancel(undefined)
   }
 
   /** Ends the requests that stay open. */
@@ -438,7 +455,7 @@ class ChannelCalls implements CallOwner {
   }
 
   #answer(call: Call, outcome: Outcome): void {
-    this.#calls.take(call.key)
+    this.#calls.take(keyOf(call.frame.id, call.reply))
     this.channel.settle(call, outcome)
   }
 }

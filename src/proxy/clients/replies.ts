@@ -2,16 +2,16 @@
 
 import type { Flow } from './flow.js'
 import { buildBatch, buildResult, type ErrorBody } from '../../jsonrpc/build.js'
-import { answerHead, type AnswerKind } from '../../jsonrpc/connection.js'
+import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
-import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import { joinedWire, type Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { claims } from '../../mcp/meta-keys.js'
 import { answerOf } from '../../mcp/eras/results.js'
-import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
+import { invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
 import { splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
@@ -19,7 +19,7 @@ import { type Frame, type FrameLimits, frameOrError, type NotificationFrame } fr
 import type { Line } from '../../jsonrpc/line.js'
 
 /** The connection of a client, as far as nothing is asked there. */
-type SendingPeer = Pick<Peer<AnswerWaiter>, 'answerBytes' | 'item' | 'notify' | 'pass' | 'send'>
+type SendingPeer = Pick<Peer<AnswerWaiter>, 'answerBytes' | 'item' | 'notify' | 'pass'>
 
 /** Everything that one connection of a client carries, but the questions of servers. */
 export class Replies implements ReplyChannel {
@@ -27,8 +27,6 @@ export class Replies implements ReplyChannel {
   readonly #peer: SendingPeer
   readonly #leg: ClientLeg
   readonly #opening: Opening
-  /** The batches of requests that wait for their answers; undefined while there are none. */
-  #batched: Map<RequestId, BatchReply> | undefined
 
   constructor(peer: SendingPeer, leg: ClientLeg, flow: Flow, opening: Opening) {
     this.#peer = peer
@@ -37,64 +35,41 @@ export class Replies implements ReplyChannel {
     this.#opening = opening
   }
 
-  /** A batch whose answers leave together. */
-  newBatch(): BatchReply {
-    return new BatchReply((bytes) => this.#inTurn('batch', undefined, bytes))
-  }
-
-  /** The request belongs to the batch; false when another batch waits for an answer with its id. */
-  expect(id: RequestId, batch: BatchReply): boolean {
-    const key = canonical(id)
-    this.#batched ??= new Map()
-    if (this.#batched.has(key)) return false
-    batch.expect()
-    this.#batched.set(key, batch)
-    return true
-  }
-
-  /** The id is in use; the request that has it is answered later, alone or in its batch. */
-  refuseTwin(id: RequestId): void {
-    this.#inTurn('error', undefined, this.refusal(id, idInUse(id)))
-  }
-
   /** `result` is raw JSON. */
-  reply(id: RequestId, result: string): void {
-    const answer = buildResult(id, result)
-    if (!this.#joinsBatch(id, answer)) this.#inTurn('result', id, answer)
+  result(to: Reply, id: RequestId, result: string): void {
+    this.inTurn(to, 'result', buildResult(id, result), id)
   }
 
-  pong(id: RequestId): void {
+  pong(to: Reply, id: RequestId): void {
     const answer = buildResult(id, '{}')
-    if (!this.#joinsBatch(id, answer))
-      this.#opening.ping(answer.length, id, () => this.#send('result', id, answer))
+    this.#opening.ping(answer.length, id, () => this.#send(to, 'result', answer))
   }
 
-  refuse(id: RequestId | undefined, error: ErrorBody): void {
-    const answer = this.refusal(id, error)
-    if (!this.#joinsBatch(id, answer)) this.#inTurn('error', id, answer)
+  refuse(to: Reply, id: RequestId | undefined, error: ErrorBody): void {
+    this.inTurn(to, 'error', this.#leg.refusal(id, error), id)
   }
 
-  refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
-    return this.#leg.refusal(id, error)
+  /** An answer of the proxy leaves after the answer to an earlier `initialize`. */
+  inTurn(to: Reply, kind: AnswerKind, answer: WireBytes, id?: RequestId): void {
+    this.#opening.behind(answer.length, () => this.#send(to, kind, answer), id)
   }
 
   /** A call has ended: one that came before `initialize`, or behind its answer. */
   settle(call: Call, outcome: Outcome): void {
-    const { id } = call.frame
     const answer = answerOf(call, outcome, this.#peer)
-    if (this.#batched !== undefined && this.#joinsBatch(id, answer?.message)) return
-    if (answer !== undefined) this.#send(answer.kind, id, answer.message)
+    if (answer === undefined) call.reply?.drop()
+    else if (call.reply !== undefined) this.#send(call.reply, answer.kind, answer.message)
   }
 
   /** A notification of a server, which may be about a call. */
   tell(frame: NotificationFrame, edits: readonly Edit[], call: Call | undefined): void {
-    this.#peer.pass(frame, edits, { about: call?.frame.id })
+    this.#peer.pass(frame, edits, { reply: call?.reply })
     this.flow.sent()
   }
 
   /** A notification of the proxy, which may be about a call; `params` is raw JSON. */
   notify(method: string, params?: string, call?: Call): void {
-    this.#peer.notify(method, params, { about: call?.frame.id })
+    this.#peer.notify(method, params, { reply: call?.reply })
     this.flow.sent()
   }
 
@@ -102,56 +77,48 @@ export class Replies implements ReplyChannel {
     return this.#peer.item(line, edits)
   }
 
-  /** Whether the answer leaves with a batch. */
-  #joinsBatch(id: RequestId | undefined, answer: Outgoing | undefined): boolean {
-    if (id === undefined || this.#batched === undefined) return false
-    const key = canonical(id)
-    const batch = this.#batched.get(key)
-    this.#batched.delete(key)
-    if (this.#batched.size === 0) this.#batched = undefined
-    batch?.settle(answer && joinedWire(answer))
-    return batch !== undefined
-  }
-
-  /** An answer of the proxy leaves after the answer to an earlier `initialize`. */
-  #inTurn(kind: AnswerKind, id: RequestId | undefined, answer: WireBytes): void {
-    this.#opening.behind(answer.length, () => this.#send(kind, id, answer), id)
-  }
-
   /** The one place from which answers leave. */
-  #send(kind: AnswerKind, id: RequestId | undefined, answer: Outgoing): void {
-    this.#peer.send(answer, answerHead(kind, id))
+  #send(to: Reply, kind: AnswerKind, answer: Outgoing): void {
+    to.answer(answer, kind)
     this.flow.sent()
   }
 }
 
 /** Collects the answers to a batch (JSON-RPC 2.0 section 6) until every request of it has one, or will have none. */
-export class BatchReply {
-  readonly #send: (bytes: WireBytes) => void
+class BatchReply implements Reply {
+  readonly isCancelledByClosing = false
+  readonly #to: Reply
+  readonly #replies: Replies
   readonly #answers: WireBytes[] = []
   /** Requests without an answer, and one more until every member has been read. */
   #open = 1
 
-  constructor(send: (bytes: WireBytes) => void) {
-    this.#send = send
+  constructor(to: Reply, replies: Replies) {
+    this.#to = to
+    this.#replies = replies
   }
 
-  /** One more request that will be answered. */
-  expect(): void {
+  /** One more member that is answered, or dropped. */
+  expect(): this {
     this.#open++
+    return this
   }
 
-  /** An answer to a member that is no request, or that is refused for its id. */
-  add(answer: WireBytes): void {
-    this.#answers.push(answer)
+  answer(message: Outgoing): void {
+    this.#answers.push(joinedWire(message))
+    this.drop()
   }
 
-  /** A request is answered, or every member has been read; `answer` is undefined then, and for a request that was cancelled. */
-  settle(answer: WireBytes | undefined): void {
-    this.#open--
-    if (answer !== undefined) this.add(answer)
+  /** A request was cancelled, or every member has been read. */
+  drop(): void {
+    if (--this.#open > 0) return
     // A batch of notifications has no answer at all.
-    if (this.#open === 0 && this.#answers.length > 0) this.#send(buildBatch(this.#answers))
+    if (this.#answers.length === 0) this.#to.drop()
+    else this.#replies.inTurn(this.#to, 'batch', buildBatch(this.#answers))
+  }
+
+  tell(message: Outgoing, head: MessageHead): void {
+    this.#to.tell(message, head)
   }
 }
 
@@ -162,34 +129,39 @@ const ALONE = 'a request that names its protocol version is no part of a batch'
 /** MCP 2025-03-26, Lifecycle, Initialization. */
 const OPENING = 'initialize must not be part of a batch'
 
-/** Hands each member to `receive`, but for requests whose ids are those of other `calls` that wait for an answer. */
+/** Hands each member to `receive`, with the way back of its answer. */
 export function receiveBatch(
   line: Line,
   leg: ClientLeg,
   limits: FrameLimits,
   replies: Replies,
-  calls: { has(key: RequestId): boolean },
-  receive: (frame: Frame) => void,
+  to: Reply,
+  receive: (frame: Frame, reply: Reply) => void,
 ): void {
   const { version, batching } = leg.profile.revision
   if (!batching)
-    return replies.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
+    return replies.refuse(to, undefined, invalidRequest(`protocol version ${version} has no batches`))
   let members: Line[]
   try {
     members = splitBatch(line, limits)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
-    return replies.refuse(error.id, malformed(error))
+    return replies.refuse(to, error.id, malformed(error))
   }
-  const reply = replies.newBatch()
+  const batch = new BatchReply(to, replies)
   for (const member of members) {
     const frame = frameOrError(member, limits)
-    if (frame instanceof FrameError) reply.add(replies.refusal(frame.id, malformed(frame)))
-    else if (frame.kind !== 'request') receive(frame)
-    else if (claims(frame)) reply.add(replies.refusal(frame.id, invalidRequest(ALONE)))
-    else if (frame.method === 'initialize') reply.add(replies.refusal(frame.id, invalidRequest(OPENING)))
-    else if (!calls.has(canonical(frame.id)) && replies.expect(frame.id, reply)) receive(frame)
-    else reply.add(replies.refusal(frame.id, idInUse(frame.id)))
+    const refusal = refusalOf(frame)
+    if (refusal !== undefined) batch.expect().answer(leg.refusal(refusal.id, refusal.error))
+    else if (!(frame instanceof FrameError)) receive(frame, frame.kind === 'request' ? batch.expect() : batch)
   }
-  reply.settle(undefined)
+  batch.drop()
+}
+
+/** Why a member of a batch is answered with an error. */
+function refusalOf(frame: Frame | FrameError): { id: RequestId | undefined; error: ErrorBody } | undefined {
+  if (frame instanceof FrameError) return { id: frame.id, error: malformed(frame) }
+  if (frame.kind !== 'request') return undefined
+  if (claims(frame)) return { id: frame.id, error: invalidRequest(ALONE) }
+  return frame.method === 'initialize' ? { id: frame.id, error: invalidRequest(OPENING) } : undefined
 }

@@ -202,7 +202,7 @@ class SessionQuestions implements Questions {
     const id = canonical(frame.id)
     const wasUsed = this.#used.all.has(id)
     this.#used.add(id)
-    question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id, wasUsed)
+    question.lentId = this.#peer.forward(frame, edits, question, true, during?.reply, wasUsed)
     if (question.lentId === undefined) {
       this.#tokens.release(question.token)
       return false

@@ -10,7 +10,6 @@ import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { WholeBody, withoutMark } from '../http1/bytes.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import type { HttpEnvironment } from './endpoint.js'
@@ -26,8 +25,6 @@ export interface PostedMessage {
   readonly line: Line
   readonly frames: readonly Frame[]
   readonly isBatch: boolean
-  /** Of the requests in it. */
-  readonly keys: readonly RequestId[]
   /** Of a large one, what it has of the memory for all. */
   readonly hold: BodyReservation | undefined
 }
@@ -152,7 +149,7 @@ export class Bodies {
       const isOfBatch = isBatch(line)
       const lines = isOfBatch ? splitBatch(line, this.#limits.frame) : [line]
       const frames = lines.map((member) => this.#frame(member))
-      return { head, line, frames, isBatch: isOfBatch, keys: requestKeys(frames), hold }
+      return { head, line, frames, isBatch: isOfBatch, hold }
     } catch (error) {
       if (error instanceof FrameError) return this.#refusals.malformed(error)
       throw error
@@ -174,13 +171,6 @@ function trimmed(line: Line): Line {
   if (end === line.length) return line
   line[end] = LF
   return lineAt(line, 0, end)
-}
-
-/** The key of each request among the frames. */
-function requestKeys(frames: readonly Frame[]): RequestId[] {
-  const [only] = frames
-  if (frames.length === 1 && only?.kind === 'request') return [canonical(only.id)]
-  return frames.flatMap((frame) => (frame.kind === 'request' ? [canonical(frame.id)] : []))
 }
 
 /** Whether a `Content-Type` is JSON; browsers send anything else across sites without asking first. */

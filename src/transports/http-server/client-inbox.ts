@@ -1,12 +1,12 @@
 // How messages of an HTTP client reach its sink, the same for both transports.
 
-import type { FieldReader, Sink } from '../../jsonrpc/connection.js'
+import type { Reply, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
+import { type Outgoing, type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { cancelledId } from '../../mcp/methods.js'
+import { SplicedLine } from '../../jsonrpc/splice.js'
 import { messagePassesTap } from '../tap.js'
 import type { HttpServerLimits } from './front-limits.js'
 
@@ -36,17 +36,16 @@ export class ClientInbox {
     if (this.#closed) setImmediate(() => sink.closed(this.#cause))
   }
 
-  /** Delivers a message that was read already; false when it was not delivered. */
-  frame(frame: Frame, field: FieldReader | undefined): boolean {
-    if (!this.#passes('in', frame.line)) return false
-    if (this.#sink?.received === undefined) this.#sink?.message(frame.line)
-    else this.#sink.received(frame, undefined, field)
-    return true
+  /** Delivers a message that was read already; `reply` is the way back of a request. */
+  frame(frame: Frame, reply: Reply | undefined): void {
+    if (!this.#passes('in', frame.line)) return
+    if (this.#sink?.received === undefined) this.#sink?.message(frame.line, undefined, reply)
+    else this.#sink.received(frame, undefined, reply)
   }
 
-  /** The client does not want the answer to this request any more. */
-  gaveUp(key: RequestId): void {
-    if (!this.#closed) this.#sink?.gaveUp?.(key)
+  /** The client has cancelled a request by closing its response. */
+  gaveUp(reply: Reply): void {
+    if (!this.#closed) this.#sink?.gaveUp?.(reply)
   }
 
   /** A message to the client cannot be delivered. The failure is reported in a later turn, after its sender has returned. */
@@ -56,13 +55,15 @@ export class ClientInbox {
     })
   }
 
-  message(line: Line): void {
-    if (this.#passes('in', line)) this.#sink?.message(line)
+  message(line: Line, reply: Reply | undefined): void {
+    if (this.#passes('in', line)) this.#sink?.message(line, undefined, reply)
   }
 
-  /** Whether a message may leave; only for a tap it is put together. */
-  passesOut(wire: Wire): boolean {
-    return this.#sink?.wire === undefined ? !this.#closed : this.#passes('out', joinedWire(wire))
+  /** The message as it leaves, put together for a tap alone; undefined when it must not leave. */
+  passingOut(message: Outgoing): Wire | undefined {
+    const wire = message instanceof SplicedLine ? message.joined : message
+    const passes = this.#sink?.wire === undefined ? !this.#closed : this.#passes('out', joinedWire(wire))
+    return passes ? wire : undefined
   }
 
   /** Sees whether these are too many bytes that the client has not taken. */
@@ -91,10 +92,4 @@ export class ClientInbox {
   #passes(direction: 'in' | 'out', line: Line): boolean {
     return !this.#closed && messagePassesTap(this.#sink, direction, line, this.#tapFailed)
   }
-}
-
-/** The key of the request that a client gives up with this message. */
-export function cancelledBy(frame: Frame): RequestId | undefined {
-  if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
-  return cancelledId(frame)
 }

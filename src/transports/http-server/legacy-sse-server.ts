@@ -3,14 +3,12 @@
 // MCP 2024-11-05, Transports, HTTP with SSE. The first event names the path for
 // messages; the session lasts as long as the stream of events.
 
-import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, Reply, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
-import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Bodies, BodyReservation, PostedMessage } from './body.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
-import { ClientInbox, cancelledBy } from './client-inbox.js'
+import { ClientInbox } from './client-inbox.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { HttpRequest } from './request-head.js'
 import type { HttpResponse } from './response.js'
@@ -22,7 +20,8 @@ class LegacySseConnection implements Connection, Kept {
   readonly transport = 'sse'
   readonly #ended: () => void
   readonly #writer: SseWriter
-  readonly #holds = new Holds()
+  /** The reservations of memory for large requests, until they are answered: as many as a session may have calls at most. */
+  readonly #holds = new Set<BodyReservation>()
   readonly #inbox: ClientInbox
 
   constructor(response: HttpResponse, environment: HttpEnvironment, ended: () => void) {
@@ -56,18 +55,18 @@ class LegacySseConnection implements Connection, Kept {
     this.#inbox.start(sink)
   }
 
-  take(posted: PostedMessage): void {
-    this.#holds.took(posted)
-    const [frame] = posted.frames
+  take({ line, frames, isBatch, hold }: PostedMessage): void {
+    const [frame] = frames
+    const asks = frames.some(({ kind }) => kind === 'request')
+    const reply = asks && hold !== undefined ? this.#replyOf(hold) : undefined
     // The answers to a batch leave in one message.
-    if (posted.isBatch || frame === undefined) this.#inbox.message(posted.line)
-    else this.#inbox.frame(frame, undefined)
+    if (isBatch || frame === undefined) this.#inbox.message(line, reply)
+    else this.#inbox.frame(frame, reply)
   }
 
-  send(message: Outgoing, head: MessageHead): void {
-    const wire = message instanceof SplicedLine ? message.joined : message
-    this.#holds.said(head)
-    if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
+  send(message: Outgoing): void {
+    const wire = this.#inbox.passingOut(message)
+    if (wire !== undefined) this.#writer.write(messageEvent(wire, undefined))
     this.#inbox.measure(this.backlogBytes)
   }
 
@@ -83,50 +82,27 @@ class LegacySseConnection implements Connection, Kept {
     this.#inbox.ended()
   }
 
+  /** The answers do not leave on the responses to their requests, so a request of many bytes has a reply of its own. */
+  #replyOf(hold: BodyReservation): Reply {
+    hold.begin()
+    this.#holds.add(hold)
+    const drop = (): void => {
+      hold.end()
+      this.#holds.delete(hold)
+    }
+    const answer = (message: Outgoing): void => {
+      drop()
+      this.send(message)
+    }
+    return { answer, drop, tell: (message) => this.send(message), isCancelledByClosing: false }
+  }
+
   #end(cause: TransportError | undefined): void {
     this.#inbox.close(cause, () => {
       this.#writer.end()
-      this.#holds.clear()
+      for (const hold of this.#holds) hold.end()
       this.#ended()
     })
-  }
-}
-
-/**
- * The reservations of memory for the large requests of one client, until they are answered.
- *
- * The answers do not leave on the responses to the requests. There are at most as many reservations as a session may have calls.
- */
-class Holds {
-  readonly #holds = new Map<RequestId, Pick<PostedMessage, 'isBatch'> & { readonly hold: BodyReservation }>()
-
-  /** The client has posted a message. */
-  took({ frames, keys: [key], hold, isBatch }: PostedMessage): void {
-    if (this.#holds.size > 0) for (const frame of frames) this.#end(cancelledBy(frame))
-    if (hold === undefined || key === undefined) return
-    this.#end(key)
-    hold.begin()
-    this.#holds.set(key, { hold, isBatch })
-  }
-
-  /** The proxy sends a message, which may answer a request. */
-  said({ kind, about }: MessageHead): void {
-    if (this.#holds.size === 0) return
-    // The answers to a batch leave in one message, which does not say what batch it answers, so this ends the reservations of all
-    // batches. A batch that still runs soon ends too.
-    if (kind === 'batch') for (const [key, { isBatch }] of this.#holds) if (isBatch) this.#end(key)
-    if (kind === 'result' || kind === 'error') this.#end(about && canonical(about))
-  }
-
-  /** The session has ended. */
-  clear(): void {
-    for (const key of this.#holds.keys()) this.#end(key)
-  }
-
-  #end(key: RequestId | undefined): void {
-    if (key === undefined) return
-    this.#holds.get(key)?.hold.end()
-    this.#holds.delete(key)
   }
 }
 

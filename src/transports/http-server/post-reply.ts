@@ -7,14 +7,14 @@
 // and all others are dropped.
 
 import { buildBatch } from '../../jsonrpc/build.js'
-import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
-import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
+import { type Outgoing, type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Wait, Waiting } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './guard.js'
-import type { BodyReservation, PostedMessage } from './body.js'
+import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
 import type { Fields, HttpResponse } from './response.js'
-import type { HttpStreams } from './streams.js'
+import type { StreamableConnection } from './streamable-connection.js'
 
 /** From this size on, unsent bytes of a body count for its client. */
 const LARGE_BYTES = 64 * 1024
@@ -27,17 +27,19 @@ export interface AnswerStatus {
 
 const okStatus: AnswerStatus = { status: 200, fields: [] }
 
-/** The request or batch that is answered on one response. */
-export class Exchange implements Waiting {
-  /** The keys of its requests. */
-  readonly keys: readonly RequestId[]
+/** The way back of the request, or of each request of the batch, in one POST. */
+export class PostReply implements Reply, Waiting {
+  readonly isCancelledByClosing: boolean
+  readonly field: (name: string) => string | undefined
+  /** Its number among those of its connection. */
+  readonly number: number
+  /** Whether it answers the `initialize` that opens the session. */
+  readonly isOpening: boolean
+  readonly #connection: StreamableConnection
   readonly #isBatch: boolean
-  readonly #hold: BodyReservation | undefined
+  readonly #hold: PostedMessage['hold']
   readonly #response: HttpResponse
   readonly #accepts: Accepts
-  readonly #streams: HttpStreams
-  readonly #waits: Waits
-  readonly #done: (exchange: Exchange) => void
   /** Requests that have no answer yet. */
   #pending: number
   readonly #answers: Wire[] = []
@@ -48,105 +50,121 @@ export class Exchange implements Waiting {
   /** The status where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
 
-  /**
-   * Keeps no bytes of the message. `waits` is for how long nothing is said while there is no answer; `done` is called
-   * when every request has its answer, or will have none.
-   */
+  /** Keeps no bytes of the message. */
   constructor(
-    { keys, isBatch, hold }: PostedMessage,
+    connection: StreamableConnection,
+    number: number,
+    { head, frames, isBatch, hold }: PostedMessage,
     response: HttpResponse,
     accepts: Accepts,
-    streams: HttpStreams,
-    waits: Waits,
-    done: (exchange: Exchange) => void,
+    isOpening: boolean,
   ) {
-    this.keys = keys
+    this.isCancelledByClosing = connection.isShared
+    this.field = fieldReader(head)
+    this.number = number
+    this.isOpening = isOpening
+    this.#connection = connection
     this.#isBatch = isBatch
     this.#hold = hold
     this.#response = response
     this.#accepts = accepts
-    this.#streams = streams
-    this.#waits = waits
-    this.#done = done
-    this.#pending = keys.length
+    this.#pending = frames.filter(({ kind }) => kind === 'request').length
     hold?.begin()
-    if (accepts.stream) this.#wait = waits.begin(this)
+    if (accepts.stream) this.#wait = connection.waits.begin(this)
+    if (connection.isShared) response.whenClosed(() => this.#left())
   }
 
-  /** The answer to one of its requests, for each once; `status` is for a response which is this answer alone. */
-  answer(message: Wire, status: AnswerStatus = okStatus): void {
-    this.#pending--
-    this.#hasAnswer = true
-    this.#status = status
-    if (this.#stream === undefined) this.#answers.push(message)
-    else this.#stream.send(message)
-    this.#finishIfDone()
-  }
-
-  /** There will be no answer to one of its requests. */
-  unanswered(): void {
-    this.#pending--
-    this.#finishIfDone()
-  }
-
-  /** Whether its response can carry events, and is still read. */
+  /** Whether its response can carry events and is still read. */
   get isHeard(): boolean {
-    return this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
+    return this.#pending > 0 && this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
   }
 
-  /** Says something before the answers; false when this client takes nothing but them. */
-  during(message: Wire): boolean {
-    if (!this.#accepts.stream) return false
-    this.#open().send(message)
+  answer(message: Outgoing, kind: AnswerKind): void {
+    const wire = this.#pending === 0 ? undefined : this.#connection.passing(message)
+    if (wire === undefined) return
+    this.#hasAnswer = true
+    if (this.isOpening) this.#connection.opens(kind === 'error')
+    if (kind === 'error') this.#status = this.#connection.statusOf(wire) ?? okStatus
+    if (this.#stream === undefined) this.#answers.push(wire)
+    else this.#stream.send(wire)
+    this.drop()
+    this.#connection.measure()
+  }
+
+  drop(): void {
+    if (this.#pending === 0) return
+    this.#pending--
+    if (this.#pending === 0) this.#finish()
+  }
+
+  tell(message: Outgoing, head: MessageHead): void {
+    this.#connection.tell(message, head, this)
+  }
+
+  /** Says something before the answers; false when that reaches no client. */
+  during(wire: Wire): boolean {
+    // Without a session a client that has left cannot resume the stream of its response.
+    const isReached = this.isHeard || (this.#connection.isResumable && this.#pending > 0)
+    if (!isReached || !this.#accepts.stream) return false
+    this.#open().send(wire)
     return true
   }
 
-  /** The session ends: nothing more will be said here. */
+  /** The session ends: nothing more is said here. */
   end(): void {
     this.#pending = 0
     this.#statusOfNothing = 503
-    this.#finishIfDone()
+    this.#finish()
   }
 
   waited(): void {
     this.#open()
   }
 
+  /** The client has closed an incomplete response, which cancels its request (MCP 2026-07-28, Utilities: cancellation). */
+  #left(): void {
+    if (this.#pending === 0) return
+    this.drop()
+    this.#connection.gaveUp(this)
+  }
+
   #open(): EventStream {
     this.#stopWaiting()
     if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#streams.open(this.#response)
+    this.#stream = this.#connection.streams.open(this.#response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
     return this.#stream
   }
 
-  #finishIfDone(): void {
-    if (this.#pending > 0) return
+  #finish(): void {
     this.#stopWaiting()
-    if (this.#stream !== undefined) this.#endStream(this.#stream)
-    else if (!this.#response.isClosed) this.#sendBody()
+    if (this.#stream === undefined) this.#sendBody()
+    else if (this.#hasAnswer) this.#stream.end()
+    else this.#stream.cancel()
     this.#hold?.end()
-    this.#done(this)
-  }
-
-  #endStream(stream: EventStream): void {
-    if (this.#hasAnswer) stream.end()
-    else stream.cancel()
+    this.#connection.answered(this)
   }
 
   #sendBody(): void {
     const response = this.#response
+    if (response.isClosed) return
+    const { streams } = this.#connection
     const [first] = this.#answers
-    if (first === undefined) return response.send(this.#statusOfNothing, this.#streams.fields)
+    if (first === undefined) return response.send(this.#statusOfNothing, streams.fields)
     // A stream has no status but 200.
     if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
     const body = this.#isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
     const { status, fields } = this.#status
-    response.sendJson(status, body, [...this.#streams.fields, ...fields])
-    if (response.unsentBytes > LARGE_BYTES) this.#streams.sending(response)
+    response.sendJson(status, body, [...streams.fields, ...fields])
+    if (response.unsentBytes > LARGE_BYTES) streams.sending(response)
   }
 
   #stopWaiting(): void {
-    if (this.#wait !== undefined) this.#waits.cancel(this.#wait)
+    if (this.#wait !== undefined) this.#connection.waits.cancel(this.#wait)
   }
+}
+
+/** Outside of the class, so that it keeps nothing of the request but its head. */
+function fieldReader(head: PostedMessage['head']): (name: string) => string | undefined {
+  return (name) => head.get(name)
 }

@@ -5,7 +5,6 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import { type RequestFrame, readFrame } from '../../jsonrpc/frame.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
 import {
   headerMismatch,
   invalidRequest,
@@ -71,13 +70,10 @@ export class RequestPolicy {
 
   /** How a message is served; `client` is that of the session it is for. */
   judge(message: PostedMessage, client: StreamableConnection | undefined): Judgement {
-    const { head, frames, isBatch, keys } = message
+    const { head, frames, isBatch } = message
     const opens = frames.some(opensSession)
     const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? namedRevision(head)) : undefined
     if (refusal !== undefined) return refusal
-    const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
-    if (isDoubled || client?.knows(keys) === true)
-      return this.#refusals.invalid('a request with this id is being answered already', onlyId(message))
     // The client was not asked, so this answers nothing.
     if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
       return this.#refusals.noSessionId()
@@ -101,11 +97,6 @@ function namedRevision(head: RequestHead): HttpRevision | undefined {
 /** Whether the message opens a session (MCP, Lifecycle). */
 function opensSession(frame: PostedMessage['frames'][number]): boolean {
   return frame.kind === 'request' && frame.method === 'initialize'
-}
-
-function onlyId({ frames }: PostedMessage): RequestId | undefined {
-  const [only] = frames
-  return frames.length === 1 && only?.kind === 'request' ? only.id : undefined
 }
 
 // The policy of messages that belong to no session, also when their heads name one.

@@ -5,19 +5,16 @@
 // all else on the client's standalone stream, where it waits until there is one.
 
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
-import type { Connection, FieldReader, MessageHead, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Reply, Sink } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { Outgoing, Wire } from '../../jsonrpc/fast/splice-parts.js'
-import type { Frame } from '../../jsonrpc/frame.js'
-import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './guard.js'
 import type { PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
-import { type AnswerStatus, Exchange } from './post-reply.js'
-import { ClientInbox, cancelledBy } from './client-inbox.js'
-import type { RequestHead } from './request-head.js'
+import { type AnswerStatus, PostReply } from './post-reply.js'
+import { ClientInbox } from './client-inbox.js'
+import { statusOf } from './request-policy.js'
 import type { HttpResponse } from './response.js'
 import type { Kept } from './sessions.js'
 import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
@@ -27,35 +24,34 @@ import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
  * of which its client cancels by leaving; or for one message.
  */
 export type ConnectionLife =
-  | ({ readonly kind: 'session' } & StreamSession)
-  | { readonly kind: 'shared'; readonly statusOf: (error: Wire) => AnswerStatus }
-  | { readonly kind: 'single' }
+  ({ readonly kind: 'session' } & StreamSession) | { readonly kind: 'shared' | 'single' }
 
 /** One client of Streamable HTTP, in its session or without one. */
 export class StreamableConnection implements Connection, Kept {
   readonly transport = 'http'
   /** Known before the first message comes. */
   attached: HttpAttached | undefined
+  readonly streams: HttpStreams
+  /** For how long nothing is said while there is no answer. */
+  readonly waits: Waits
   readonly #life: ConnectionLife
-  readonly #waits: Waits
   readonly #closed: () => void
-  readonly #streams: HttpStreams
   readonly #inbox: ClientInbox
-  readonly #exchanges = new ChurnMap<RequestId, Exchange>()
-  /** The key of the `initialize` that is being answered. */
-  #opening: RequestId | undefined
-  #opened = false
+  /** Those of requests that wait for their answers. */
+  readonly #replies = new ChurnMap<number, PostReply>()
+  #posts = 0
+  #hasOpened = false
 
   constructor(environment: HttpEnvironment, waits: Waits, life: ConnectionLife, closed: () => void) {
     this.#life = life
-    this.#waits = waits
+    this.waits = waits
     this.#closed = closed
     this.#inbox = new ClientInbox(environment.limits, (cause) => this.#end(cause))
-    this.#streams = new HttpStreams(
+    this.streams = new HttpStreams(
       environment,
       life.kind === 'session' ? life : undefined,
       () => this.revision.primesStreams,
-      () => this.#measure(),
+      () => this.measure(),
     )
   }
 
@@ -69,31 +65,40 @@ export class StreamableConnection implements Connection, Kept {
   }
 
   get backlogBytes(): number {
-    return this.#streams.backlogBytes
+    return this.streams.backlogBytes
   }
 
   get open(): boolean {
     return this.#inbox.open
   }
 
+  /** Whether requests of several clients without a session come on it. */
+  get isShared(): boolean {
+    return this.#life.kind === 'shared'
+  }
+
+  /** Whether its client may read later what a response carried that it has lost. */
+  get isResumable(): boolean {
+    return this.#life.kind === 'session'
+  }
+
   /** Ends the response that its client does not read; nothing where all responses are of one client. */
   cutSlowest(): number {
-    return this.#life.kind === 'shared' ? this.#streams.cutSlowest() : 0
+    return this.isShared ? this.streams.cutSlowest() : 0
   }
 
   /** Whether the client listens, or waits for an answer. */
   get busy(): boolean {
-    return this.#exchanges.size > 0 || this.#streams.attached
+    return this.#replies.size > 0 || this.streams.attached
   }
 
   start(sink: Sink): void {
     this.#inbox.start(sink)
   }
 
+  /** Sends what belongs to no request that is known. */
   send(message: Outgoing, head: MessageHead): void {
-    const wire = message instanceof SplicedLine ? message.joined : message
-    if (this.#inbox.passesOut(wire)) this.#route(wire, head)
-    this.#measure()
+    this.tell(message, head, head.kind === 'request' ? this.#latestHeard() : undefined)
   }
 
   /** A client is never stopped. */
@@ -101,7 +106,7 @@ export class StreamableConnection implements Connection, Kept {
 
   close(atOnce = false): Promise<void> {
     this.#end(undefined)
-    if (atOnce) this.#streams.abandon()
+    if (atOnce) this.streams.abandon()
     return Promise.resolve()
   }
 
@@ -114,26 +119,14 @@ export class StreamableConnection implements Connection, Kept {
     if (this.#life.kind === 'session') this.#life.store.sweep()
   }
 
-  /** Whether one of these requests is being answered already. */
-  knows(keys: readonly RequestId[]): boolean {
-    return keys.some((key) => this.#exchanges.has(key))
-  }
-
   /** Takes what a POST brought, and answers its requests on its response; `isOpening` where it opens the session. */
   post(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening = false): undefined {
-    const isShared = this.#life.kind === 'shared'
     // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
-    if (isShared && response.isClosed) return
-    const { keys, frames, head } = posted
-    if (keys.length > 0) {
-      const exchange = new Exchange(posted, response, accepts, this.#streams, this.#waits, this.#forget)
-      for (const key of keys) this.#exchanges.set(key, exchange)
-      if (isOpening) this.#opening = keys[0]
-      if (isShared) response.whenClosed(() => this.#left(exchange))
-    }
-    const field = fieldReader(head)
-    for (const frame of frames) this.#deliver(frame, field)
-    if (keys.length > 0) return
+    if (this.isShared && response.isClosed) return
+    const asks = posted.frames.some(({ kind }) => kind === 'request')
+    const reply = asks ? this.#newReply(posted, response, accepts, isOpening) : undefined
+    for (const frame of posted.frames) this.#inbox.frame(frame, reply)
+    if (asks) return
     // A client without a session has said everything.
     if (this.#life.kind === 'single') this.#end(undefined)
     response.send(202, [])
@@ -141,37 +134,62 @@ export class StreamableConnection implements Connection, Kept {
 
   /** Opens the standalone stream, or resumes the one that holds this event. */
   listen(response: HttpResponse, lastEventId: string | undefined): ListenState {
-    return this.#streams.listen(response, lastEventId)
+    return this.streams.listen(response, lastEventId)
+  }
+
+  // For its replies to call.
+
+  /** The message as it leaves; undefined when it must not. */
+  passing(message: Outgoing): Wire | undefined {
+    return this.#inbox.passingOut(message)
+  }
+
+  /** Sends a message before the answer of `reply`, or on the standalone stream. */
+  tell(message: Outgoing, { kind, id }: MessageHead, reply: PostReply | undefined): void {
+    const wire = this.passing(message)
+    if (wire === undefined) return
+    const isSent = reply?.during(wire) === true || this.streams.aside(wire)
+    // The server must not wait for the answer of a client that cannot be asked.
+    if (!isSent && kind === 'request')
+      this.#inbox.failed(id, new TransportError('TRANSPORT_IO', 'the client has left'))
+    this.measure()
   }
 
   /** Sees whether the client has left too much unread. */
-  #measure(): void {
-    this.#inbox.measure(this.#streams.backlogBytes)
+  measure(): void {
+    this.#inbox.measure(this.streams.backlogBytes)
   }
 
-  #deliver(frame: Frame, field: FieldReader): void {
-    if (!this.#inbox.frame(frame, field)) return
-    const key = cancelledBy(frame)
-    // The response ends here, since the server must not answer a cancelled request; `initialize` cannot be cancelled.
-    if (key === undefined || key === this.#opening) return
-    this.#exchanges.take(key)?.unanswered()
+  /** The status of an error that is the whole response; undefined in a session. */
+  statusOf(error: Wire): AnswerStatus | undefined {
+    return this.isShared ? statusOf(error) : undefined
   }
 
-  #route(message: Wire, { kind, id, about }: MessageHead): void {
-    const key = about === undefined ? undefined : canonical(about)
-    const exchange = key === undefined ? undefined : this.#exchanges.get(key)
-    // The standalone stream carries no answers (MCP 2025-03-26, Transports, Listening for Messages from the Server).
-    if (kind === 'result' || kind === 'error') {
-      if (key !== undefined && exchange !== undefined) this.#answer(exchange, key, message, kind === 'error')
-      else if (key === undefined) this.#streams.aside(message)
-      return
+  /** `initialize` is answered. An error leaves without the id of a session, and ends it; a second `initialize` ends nothing. */
+  opens(isRefused: boolean): void {
+    if (isRefused && !this.#hasOpened) {
+      this.streams.fields = []
+      setImmediate(() => this.#end(undefined))
     }
-    const on = key === undefined && kind === 'request' ? this.#latestHeard() : exchange
-    // Without a session a client that has left cannot resume the stream of its response.
-    const isReached = on !== undefined && (on.isHeard || this.#life.kind === 'session')
-    if ((isReached && on.during(message)) || this.#streams.aside(message)) return
-    // The server must not wait for the answer of a client that cannot be asked.
-    if (kind === 'request') this.#inbox.failed(id, new TransportError('TRANSPORT_IO', 'the client has left'))
+    this.#hasOpened ||= !isRefused
+  }
+
+  /** The client has closed the response before its answer. */
+  gaveUp(reply: Reply): void {
+    this.#inbox.gaveUp(reply)
+  }
+
+  /** Every request of the POST has its answer, or will have none. */
+  answered({ number }: PostReply): void {
+    this.#replies.take(number)
+    // On the next turn: the caller is still inside its answer.
+    if (this.#replies.size === 0 && this.#life.kind === 'single') setImmediate(() => this.#end(undefined))
+  }
+
+  #newReply(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening: boolean): PostReply {
+    const reply = new PostReply(this, ++this.#posts, posted, response, accepts, isOpening)
+    this.#replies.set(reply.number, reply)
+    return reply
   }
 
   /**
@@ -179,55 +197,16 @@ export class StreamableConnection implements Connection, Kept {
    * never read the question there, so it is asked on the latest response that it waits for, which should relate to the
    * question and need not (MCP 2025-03-26, Transports).
    */
-  #latestHeard(): Exchange | undefined {
-    const open = this.#streams.listens ? [] : [...this.#exchanges.values()]
-    return open.findLast((exchange) => exchange.isHeard)
-  }
-
-  #answer(exchange: Exchange, key: RequestId, message: Wire, isError: boolean): void {
-    this.#exchanges.take(key)
-    if (key === this.#opening) {
-      this.#opening = undefined
-      // A second `initialize` is refused to a session that goes on.
-      if (isError && !this.#opened) this.#refused()
-      this.#opened ||= !isError
-    }
-    const status = isError && this.#life.kind === 'shared' ? this.#life.statusOf(message) : undefined
-    exchange.answer(message, status)
-  }
-
-  /** The answer to `initialize` is an error: it leaves without the id of a session. */
-  #refused(): void {
-    this.#streams.fields = []
-    setImmediate(() => this.#end(undefined))
-  }
-
-  readonly #forget = (exchange: Exchange): void => {
-    for (const key of exchange.keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
-    // On the next turn: the caller is still inside its answer.
-    if (this.#exchanges.size === 0 && this.#life.kind === 'single') setImmediate(() => this.#end(undefined))
-  }
-
-  /** The client has closed an incomplete response, which cancels its requests (MCP 2026-07-28, Utilities: cancellation). */
-  #left(exchange: Exchange): void {
-    for (const key of exchange.keys) {
-      if (this.#exchanges.get(key) !== exchange) continue
-      this.#exchanges.take(key)
-      exchange.unanswered()
-      this.#inbox.gaveUp(key)
-    }
+  #latestHeard(): PostReply | undefined {
+    const open = this.streams.listens ? [] : [...this.#replies.values()]
+    return open.findLast((reply) => reply.isHeard)
   }
 
   #end(cause: TransportError | undefined): void {
     this.#inbox.close(cause, () => {
-      if (this.#exchanges.size > 0) for (const exchange of new Set(this.#exchanges.values())) exchange.end()
-      this.#streams.close()
+      for (const reply of this.#replies.drain()) reply.end()
+      this.streams.close()
       this.#closed()
     })
   }
-}
-
-/** Outside of the class, so that it keeps nothing of the request but its head. */
-function fieldReader(head: RequestHead): FieldReader {
-  return (name) => head.get(name)
 }

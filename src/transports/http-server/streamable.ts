@@ -4,15 +4,12 @@
 // session is served too, one request at a time, so that a person with a command
 // line needs no handshake.
 
-import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
 import { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './guard.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import { StreamableConnection } from './streamable-connection.js'
 import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
 import { EventBudget, EventStore } from './event-stream.js'
-import type { AnswerStatus } from './post-reply.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { RequestHead, HttpRequest, ServeResult } from './request-head.js'
 import {
@@ -21,7 +18,6 @@ import {
   judgeStateless,
   namesStateless,
   sessionIdIn,
-  statusOf,
   staysOpen,
 } from './request-policy.js'
 import { HttpSessions, attach } from './sessions.js'
@@ -55,7 +51,7 @@ export class Streamable {
     this.#sessions = new HttpSessions(environment, 'streamable-http')
     this.#budget = new EventBudget(environment.limits.events.totalBytesMax)
     this.#waits = new Waits(environment.limits.answerWaitMs, environment)
-    this.#stateless = new StatelessClients(environment, this.#waits, statusOf)
+    this.#stateless = new StatelessClients(environment, this.#waits)
   }
 
   serve(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
@@ -149,10 +145,11 @@ export class Streamable {
       return undefined
     }
     if (staysOpen(posted)) owner.onStream?.()
-    const served = this.#stateless.serve(owner, posted.keys, (client): Refusal | undefined =>
-      client.open ? client.post(posted, response, accepts) : this.#gone(posted.head),
-    )
-    return served === 'crowded' ? this.#refusals.crowded() : served
+    const shared = this.#stateless.shared(owner)
+    if (shared === undefined) return this.#refusals.crowded()
+    const serve = (): Refusal | undefined =>
+      shared.connection.open ? shared.connection.post(posted, response, accepts) : this.#gone(posted.head)
+    return shared.connection.attached === undefined ? shared.ready.then(serve) : serve()
   }
 
   /** Attaches a client and opens its session; undefined when there are too many. */
@@ -214,65 +211,41 @@ export class Streamable {
 
 interface SharedConnection {
   readonly connection: StreamableConnection
+  /** Resolves when its client is attached. */
   readonly ready: Promise<unknown>
-  /** Ids of requests that wait until it is ready. */
-  readonly arriving: Set<RequestId>
   usedMs: number
 }
 
 /**
- * The connections of clients without sessions: few, each for requests of one principal at one endpoint.
- *
- * A request needs nothing of earlier ones, and has a separate response. A connection for each would cost more than the request, so
- * they are shared; two requests with one id are on two connections.
+ * The connections of clients without sessions: one for all requests of a principal at an endpoint, since a request needs
+ * nothing of earlier ones and a connection for each would cost more than the request.
  */
 class StatelessClients {
   readonly #environment: HttpEnvironment
   readonly #waits: Waits
-  readonly #statusOf: (error: Wire) => AnswerStatus
-  readonly #entries = new Map<HttpEndpoint, Map<string, SharedConnection[]>>()
+  readonly #shared = new Map<HttpEndpoint, Map<string, SharedConnection>>()
   /** Those for one message of a revision with sessions. */
   readonly #single = new Set<StreamableConnection>()
   #size = 0
 
-  /** `statusOf` gives the status of an error that is the whole response. */
-  constructor(environment: HttpEnvironment, waits: Waits, statusOf: (error: Wire) => AnswerStatus) {
+  constructor(environment: HttpEnvironment, waits: Waits) {
     this.#environment = environment
     this.#waits = waits
-    this.#statusOf = statusOf
   }
 
-  /** Serves a request with these ids on a connection on which no other one has them; `crowded` when there are too many. */
-  serve<T>(
-    owner: Owner,
-    keys: readonly RequestId[],
-    serve: (connection: StreamableConnection) => T,
-  ): T | Promise<T> | 'crowded' {
-    const isFree = ({ connection, arriving }: SharedConnection): boolean =>
-      connection.open && !connection.knows(keys) && !keys.some((key) => arriving.has(key))
-    const entry = this.#of(owner).find(isFree) ?? this.#open(owner)
-    if (entry === undefined) return 'crowded'
-    entry.usedMs = this.#environment.now()
-    const { connection, arriving, ready } = entry
-    if (connection.attached !== undefined) return serve(connection)
-    for (const key of keys) arriving.add(key)
-    return ready.then(() => {
-      for (const key of keys) arriving.delete(key)
-      return serve(connection)
-    })
+  /** The connection for requests of this owner; undefined when there are too many. */
+  shared(owner: Owner): SharedConnection | undefined {
+    const found = this.#shared.get(owner.endpoint)?.get(owner.principal)
+    const entry = found?.connection.open === true ? found : this.#open(owner)
+    if (entry !== undefined) entry.usedMs = this.#environment.now()
+    return entry
   }
 
   /** One for a single message, of the revision that its head names; undefined when there are too many. */
   async single(owner: Owner, version: string | undefined): Promise<StreamableConnection | undefined> {
     if (this.#single.size >= this.#environment.limits.sessionlessMax) return undefined
     const closed = (): void => void this.#single.delete(connection)
-    const life = { kind: 'single' } as const
-    const connection: StreamableConnection = new StreamableConnection(
-      this.#environment,
-      this.#waits,
-      life,
-      closed,
-    )
+    const connection = new StreamableConnection(this.#environment, this.#waits, { kind: 'single' }, closed)
     this.#single.add(connection)
     connection.attached = await attach(owner, connection, version)
     return connection
@@ -288,11 +261,11 @@ class StatelessClients {
 
   /** Ends those of these principals once what was asked is answered. */
   leave(isGone: (principal: string) => boolean): void {
-    for (const owners of this.#entries.values())
-      for (const [principal, entries] of owners) {
+    for (const owners of this.#shared.values())
+      for (const [principal, { connection }] of owners) {
         if (!isGone(principal)) continue
         owners.delete(principal)
-        for (const { connection } of entries) connection.leave()
+        connection.leave()
       }
   }
 
@@ -302,39 +275,25 @@ class StatelessClients {
   }
 
   #all(): SharedConnection[] {
-    return [...this.#entries.values()].flatMap((owners) => [...owners.values()].flat())
-  }
-
-  #of({ endpoint, principal }: Owner): SharedConnection[] {
-    return this.#entries.get(endpoint)?.get(principal) ?? []
+    return [...this.#shared.values()].flatMap((owners) => [...owners.values()])
   }
 
   #open(owner: Owner): SharedConnection | undefined {
     const { limits } = this.#environment
     if (this.#size >= limits.sessionlessMax) return undefined
     this.#size++
-    const closed = (): void => this.#closed(owner, entry)
-    const life = { kind: 'shared', statusOf: this.#statusOf } as const
-    const connection = new StreamableConnection(this.#environment, this.#waits, life, closed)
-    const ready = attach(owner, connection).then((attached) => (connection.attached = attached))
-    const entry: SharedConnection = {
-      connection,
-      ready,
-      arriving: new Set(),
-      usedMs: this.#environment.now(),
+    const { endpoint, principal } = owner
+    const closed = (): void => {
+      this.#size--
+      const owners = this.#shared.get(endpoint)
+      if (owners?.get(principal) === entry) owners.delete(principal)
+      if (owners?.size === 0) this.#shared.delete(endpoint)
     }
-    const owners = this.#entries.get(owner.endpoint) ?? new Map<string, SharedConnection[]>()
-    this.#entries.set(owner.endpoint, owners)
-    owners.set(owner.principal, [...(owners.get(owner.principal) ?? []), entry])
+    const connection = new StreamableConnection(this.#environment, this.#waits, { kind: 'shared' }, closed)
+    const ready = attach(owner, connection).then((attached) => (connection.attached = attached))
+    const entry: SharedConnection = { connection, ready, usedMs: 0 }
+    const owners = this.#shared.get(endpoint) ?? new Map<string, SharedConnection>()
+    this.#shared.set(endpoint, owners.set(principal, entry))
     return entry
-  }
-
-  #closed({ endpoint, principal }: Owner, entry: SharedConnection): void {
-    this.#size--
-    const owners = this.#entries.get(endpoint)
-    const left = owners?.get(principal)?.filter((each) => each !== entry) ?? []
-    if (left.length > 0) owners?.set(principal, left)
-    else owners?.delete(principal)
-    if (owners?.size === 0) this.#entries.delete(endpoint)
   }
 }

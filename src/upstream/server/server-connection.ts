@@ -347,7 +347,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   // PeerOwner: what the server says.
 
-  request(frame: RequestFrame, during: InflightCall | undefined, _field?: unknown, stream?: RequestId): void {
+  request(frame: RequestFrame, during: InflightCall | undefined, _reply?: unknown, stream?: RequestId): void {
     this.#messages++
     const row = serverRequests.get(frame.method)
     if (this.isStateless) this.#noise.request(frame.method)

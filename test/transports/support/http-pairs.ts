@@ -1,6 +1,6 @@
 // Both ends of an HTTP connection, opened as the protocol says, as one pair of connections.
 
-import type { Connection, MessageHead, Sink } from '../../../src/jsonrpc/connection.js'
+import type { Connection, MessageHead, Reply, Sink } from '../../../src/jsonrpc/connection.js'
 import { buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Line } from '../../../src/jsonrpc/line.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
@@ -22,18 +22,18 @@ const CLOSE_MS = 60_000
 class End implements Connection {
   readonly inner: Connection
   /** Takes messages while the connection is being opened. */
-  opening: ((text: string, line: Line) => void) | undefined
+  opening: ((text: string, line: Line, reply?: Reply) => void) | undefined
   #sink: Sink | undefined
   /** What came before whoever it is for has started, or is being told. */
   #early: ((sink: Sink) => void)[] | undefined = []
 
-  constructor(inner: Connection, opening?: (text: string, line: Line) => void) {
+  constructor(inner: Connection, opening?: (text: string, line: Line, reply?: Reply) => void) {
     this.inner = inner
     this.opening = opening
     inner.start({
-      message: (line, during) => {
+      message: (line, during, reply) => {
         if (this.opening === undefined) this.#tell((sink) => sink.message(line, during))
-        else this.opening(line.toString(), line)
+        else this.opening(line.toString(), line, reply)
       },
       failed: (id, error) => this.#tell((sink) => sink.failed?.(id, error)),
       oversize: (id, bytes, isCall) => this.#tell((sink) => sink.oversize(id, bytes, isCall)),
@@ -91,7 +91,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   let server: End | undefined
   const { port } = await front(scope, {
     take: (connection) => {
-      server = new End(connection, (text, line) => answer(connection, text, line))
+      server = new End(connection, (text, line, reply) => answer(connection, text, line, reply))
       return { revision: latestSession }
     },
   })
@@ -125,9 +125,11 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   return { client, server: taken }
 }
 
-function answer(connection: Connection, text: string, line: Line): void {
+function answer(connection: Connection, text: string, line: Line, reply: Reply | undefined): void {
   if (!text.includes('"initialize"')) return
   const frame = readFrame(line)
   if (frame.kind !== 'request') return
-  send(connection, buildResult(frame.id, '{"protocolVersion":"2025-11-25"}'), frame.id)
+  const result = buildResult(frame.id, '{"protocolVersion":"2025-11-25"}')
+  if (reply === undefined) send(connection, result)
+  else reply.answer(result, 'result')
 }

@@ -6,11 +6,11 @@ import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { buildError, buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
-import type { Connection } from '../../../src/jsonrpc/connection.js'
+import type { Connection, MessageHead, Reply } from '../../../src/jsonrpc/connection.js'
 import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
-import { WireParts } from '../../../src/jsonrpc/fast/splice-parts.js'
+import { type Outgoing, WireParts } from '../../../src/jsonrpc/fast/splice-parts.js'
 import { wireBytes } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import { invalidRequest, transportRefused } from '../../../src/mcp/error-codes.js'
@@ -20,6 +20,7 @@ import {
   sessionRevisions,
   type Revision,
 } from '../../../src/mcp/revisions.js'
+import { cancelledId } from '../../../src/mcp/methods.js'
 import { realRuntime } from '../../../src/real-runtime.js'
 import type {
   HttpAttached,
@@ -34,7 +35,7 @@ import {
 } from '../../../src/transports/http-server/front-limits.js'
 import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
 import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/guard.js'
-import { headIn, send as say } from './sending.js'
+import { headIn } from './sending.js'
 
 export interface Scope {
   after(run: () => void | Promise<void>): void
@@ -46,6 +47,8 @@ export class ScriptedSession {
   readonly received: Frame[] = []
   revision: Revision = assumedRevision
   closed = false
+  /** Of two requests with one id, the way back of the later one. */
+  readonly #replies = new Map<RequestId, Reply>()
 
   /** What a client without a session says that it speaks. */
   readonly version: string | undefined
@@ -56,9 +59,11 @@ export class ScriptedSession {
     this.version = version
     this.principal = principal
     connection.start({
-      message: (line) => {
+      message: (line, _during, reply) => {
         const frame = readFrame(line)
         this.received.push(frame)
+        if (frame.kind === 'request' && reply !== undefined) this.#replies.set(frame.id, reply)
+        if (frame.kind === 'notification') this.#cancel(cancelledId(frame))
         play(frame, this)
       },
       oversize: () => undefined,
@@ -71,16 +76,16 @@ export class ScriptedSession {
   }
 
   answer(id: RequestId, result: string): void {
-    say(this.connection, buildResult(id, result), id)
+    this.say(buildResult(id, result), id)
   }
 
   notify(method: string, about?: RequestId): void {
-    say(this.connection, buildNotification(method), about)
+    this.say(buildNotification(method), about)
   }
 
   /** Sends these bytes as they are. */
   say(bytes: string | Uint8Array, about?: RequestId): void {
-    say(this.connection, wireBytes(toLine(bytes)), about)
+    this.#send(wireBytes(toLine(bytes)), headIn(bytes), about)
   }
 
   /** The same, cut into parts. */
@@ -88,7 +93,18 @@ export class ScriptedSession {
     const bytes = Buffer.from(text)
     const parts = cuts.map((cut, i) => bytes.subarray(cuts[i - 1] ?? 0, cut))
     const message = new WireParts([...parts, toLine(bytes.subarray(cuts.at(-1)))])
-    this.connection.send(message, headIn(bytes, about))
+    this.#send(message, headIn(bytes), about)
+  }
+
+  #cancel(id: RequestId | undefined): void {
+    if (id !== undefined) this.#replies.get(id)?.drop()
+  }
+
+  #send(message: Outgoing, head: MessageHead, about: RequestId | undefined): void {
+    const reply = about === undefined ? undefined : this.#replies.get(about)
+    if (reply === undefined) this.connection.send(message, head)
+    else if (head.kind === 'request' || head.kind === 'notification') reply.tell(message, head)
+    else reply.answer(message, head.kind)
   }
 }
 
@@ -107,14 +123,13 @@ export const usual: Play = (frame, session) => {
     session.notify('notifications/two', frame.id)
     session.answer(frame.id, '{}')
   }
-  if (frame.method === 'refuse') say(session.connection, buildError(frame.id, invalidRequest('no')), frame.id)
+  if (frame.method === 'refuse') session.say(buildError(frame.id, invalidRequest('no')), frame.id)
 }
 
 function initialize(frame: RequestFrame, session: ScriptedSession): void {
   const version = frame.params.members.string('protocolVersion')
   const revision = sessionRevision(version)
-  if (revision === undefined)
-    return say(session.connection, buildError(frame.id, invalidRequest('no version')), frame.id)
+  if (revision === undefined) return session.say(buildError(frame.id, invalidRequest('no version')), frame.id)
   session.revision = revision
   session.answer(frame.id, `{"protocolVersion":${quote(revision.version)}}`)
 }
