@@ -4,16 +4,15 @@
  * @packageDocumentation
  */
 export type { Configuration } from './config/configuration.js'
+export type { ConfigurationJson, SchemaJson } from './config/keys.js'
+export { ConfigError, type ConfigProblem } from './config/problems.js'
 export type {
-  ConfigurationJson,
   HttpServerJson,
   SandboxServerJson,
-  SchemaJson,
   ServerJson,
   SseServerJson,
   StdioServerJson,
-} from './config/configuration-json.js'
-export { ConfigError, type ConfigProblem } from './config/problems.js'
+} from './config/server-keys.js'
 export type { ServerChanges } from './events/proxy-events.js'
 export type { EventListener, EventListeners, EventSource } from './events/emitter.js'
 export { FrameError, TransportError } from './jsonrpc/jsonrpc-errors.js'

@@ -14,7 +14,7 @@ import { loadWithSecrets } from './load.js'
 import { say } from './console.js'
 import { type Command, UsageError, list, text } from './command-line.js'
 import { config } from './common-options.js'
-import { tokenNamePattern } from '../config/fields.js'
+import { tokenNamePattern } from '../config/keys.js'
 
 const TOKEN_BYTES = 32
 

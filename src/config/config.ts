@@ -9,34 +9,32 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
+import { programFolder } from '../folder.js'
+import { requests, statelessRequests } from '../mcp/methods.js'
+import { matcherOf } from '../text/name-patterns.js'
+import { namesHint, nearest } from '../text/nearest.js'
+import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import type {
+  AuditConfig,
   Configuration,
   Environment,
   FrontConfig,
-  LoggingConfig,
+  LimitConfig,
   ProfileConfig,
   SchemaConfig,
 } from './configuration.js'
 import { type Door, throughDoor } from './door.js'
-import { readAudit } from './audit.js'
 import { literal } from './expand.js'
-import { inputsFields, logFields, rootFields, stdioFields, frontKeyHints } from './fields.js'
 import { findConfigFile, homeOf } from './file.js'
-import { readSchemas, serverPath } from './formats.js'
-import { readLimits } from './policy.js'
-import { readProfiles } from './profiles.js'
-import { sharedSandboxFields } from './process-sandbox.js'
 import { type FrontDefaults, hasUsers, needsToken, readFront } from './front.js'
 import { type Repeated, lineFinder } from './json-syntax.js'
-import { lockFileName, lockPlace, readLock } from './lock.js'
-import { ConfigError, Findings, type FindLine } from './problems.js'
-import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
-import { Section } from './section.js'
-import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
-import { withWalls } from './walls.js'
+import { lockFileName, profileType, rootFields, rootType } from './keys.js'
+import { absoluteFile, editorVariables, projectOf } from './paths.js'
+import { ConfigError, type FindLine, ProblemList } from './problems.js'
 import { type References, unresolved } from './references.js'
-import { programFolder } from '../folder.js'
-import { namesHint } from '../text/nearest.js'
+import { type LockSettings, readSchemas, serverPath } from './servers.js'
+import { Location, type ValuesOf, plainNames, readMembers } from './values.js'
+import { withWalls } from './walls.js'
 
 /** The places that are searched for a configuration, and the values of the command line. */
 export interface LoadOptions extends ConfigOverrides {
@@ -117,13 +115,15 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
  * @throws ConfigError with every problem of it.
  */
 export function resolveConfig(value: unknown, context: ResolveContext): Configuration {
-  const findings = new Findings(context.lineOf)
+  const { source, folder, lineOf, files = [] } = context
+  const problems = new ProblemList(lineOf)
   const home = context.home ?? homeOf(context.env)
-  const root = Section.of(value, '', findings)
-  const config = root && readRoot(root, { ...context, home })
-  if (config === undefined || findings.problems.length > 0)
-    throw new ConfigError('CONFIG_INVALID', context.source, findings.problems, findings.warnings)
-  return config
+  const obeyed = new Set([...files, ...(isAbsolute(source) ? [source] : [])])
+  const root = new Location(value, '', { problems, folder, home, files: obeyed })
+  const config = readRoot(root, context, obeyed)
+  if (config === undefined || problems.problems.length > 0)
+    throw new ConfigError('CONFIG_INVALID', source, problems.problems, problems.warnings)
+  return { ...config, warnings: problems.warnings }
 }
 
 /**
@@ -183,119 +183,166 @@ export function secretsIn(
     .filter((value) => !isName.has(value))
 }
 
-function readRoot(root: Section, given: ResolveContext & { readonly home: string }): Configuration {
-  const files = new Set([...(given.files ?? []), ...(isAbsolute(given.source) ? [given.source] : [])])
-  const context = { ...given, files }
-  root.has('$schema')
-  const { isTimeoutWritten, ...stdio } = readStdio(root)
-  const { references = unresolved } = context
-  const folder = projectOf(context.folder, context.home) ?? context.folder
-  references.declare({ inputs: root.read(inputsFields, 'inputs') ?? [], folder })
-  const server = readFront(root.section('server'), context, {
+type RootValues = ValuesOf<typeof rootFields>
+
+function readRoot(
+  root: Location,
+  context: ResolveContext,
+  files: ReadonlySet<string>,
+): Omit<Configuration, 'warnings'> | undefined {
+  const { env, source, references = unresolved } = context
+  const { home } = root.reading
+  const values = rootType.read(root)
+  if (values === undefined) return undefined
+  const folder = projectOf(context.folder, home) ?? context.folder
+  references.declare({ inputs: values.inputs, folder })
+  const sources = { ...root.reading, env, references }
+  const server = readFront(values.server, sources, {
     ...context.frontDefaults,
     name: context.nameDefault,
     isServed: context.servesHttp ?? true,
     isAsked: context.asksFront ?? false,
   })
-  const lock = readLock(root, context, context.hasLock === true)
-  const read = readSchemas(root, {
-    ...context,
+  const { prefix, describe, argumentChecks, confirm, startupGraceMs, processesMax, logging, audit } = values
+  const { stdio } = values.cli
+  const lock = lockSettings(values, root, context.hasLock === true)
+  const read = readSchemas(root.with({ folder }), {
+    ...sources,
     folder,
-    references,
-    known: editorVariables(context.folder, context.home),
-    shared: {},
+    source,
+    known: editorVariables(context.folder, home),
+    shared: { prefix, describe, argumentChecks, confirm },
     lock,
-    programs: root.read(sharedSandboxFields, 'sandbox')?.programs,
-    isGuarded: needsToken(server),
+    sandbox: values.sandbox?.with({ folder }),
+    isGuarded: server !== undefined && needsToken(server),
     timeoutMs: stdio.timeoutMs,
-    isTimeoutWritten,
+    isTimeoutWritten: root.at('cli').at('stdio').has('timeout'),
     timeoutMsForAll: context.timeoutMs,
   })
   const warn = (schema: string, { name }: ServerConfig, message: string): void =>
-    root.findings.warn(serverPath(root, schema, name), message)
-  const schemas = withWalls(read, { ...context, warn })
-  const profiles = readProfiles(root, schemas)
+    root.reading.problems.warn(serverPath(root, schema, name), message)
+  const schemas = withWalls(read, { env, home, files, warn })
+  const profiles = readProfiles(values.profiles, schemas)
+  for (const each of context.repeated ?? []) reportRepeated(root, each)
+  if (server === undefined) return undefined
   checkTokens(root, server, profiles)
   warnOfUsers(root, server, schemas)
-  const logging = readLogging(root, context)
-  const config = {
-    source: context.source,
-    ...root.readAll(rootFields),
+  const locks = [...schemas.values()].flatMap(({ servers }) => servers.map((each) => each.lock))
+  return {
+    source,
     server,
-    stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
+    startupGraceMs,
+    processesMax,
     logging,
-    audit: readAudit(root, context, logging),
-    lock: lockPlace(
-      lock,
-      [...schemas.values()].flatMap(({ servers }) => servers.map((each) => each.lock)),
-    ),
     schemas,
     profiles,
-    limits: readLimits(root, server),
-    warnings: root.findings.warnings,
+    stdio: { timeoutMs: context.timeoutMs ?? stdio.timeoutMs, encoding: 'utf8', delimiter: stdio.delimiter },
+    audit: audit && readAudit(audit, root.at('audit'), logging.file),
+    lock: { path: lock.path, isOn: locks.some((each) => each !== undefined && each !== false) },
+    limits: values.limits.map((limit, index) => readLimit(limit, root.at('limits').at(index), server)),
   }
-  root.reportUnknownKeys(frontKeyHints)
-  for (const each of context.repeated ?? []) reportRepeated(root, each)
-  return config
+}
+
+/** `exists` says that a lock is there. */
+function lockSettings({ lock }: RootValues, { reading }: Location, exists: boolean): LockSettings {
+  const own = typeof lock === 'object' ? lock : undefined
+  return {
+    path: own?.file ?? absoluteFile(lockFileName, reading),
+    isOn: lock === undefined ? exists : lock !== false,
+    action: own?.onChange ?? 'warn',
+  }
+}
+
+function readAudit(
+  { file, ...values }: NonNullable<RootValues['audit']>,
+  at: Location,
+  logFile: string | undefined,
+): AuditConfig {
+  if (file === logFile) at.problem(`is "${file}", which is the log file`, 'use another file')
+  // A misspelled method would leave the audit without lines. Methods of extensions are not known here.
+  const methods = [...requests.keys(), ...statelessRequests.keys()]
+  for (const [index, pattern] of values.methods.entries()) {
+    if (methods.some(matcherOf([pattern]))) continue
+    const [near] = nearest(pattern, methods)
+    const meant = near === undefined ? '' : `; did you mean "${near}"?`
+    at.at('methods').at(index).warn(`is "${pattern}", which fits no method of MCP without extensions${meant}`)
+  }
+  return { ...values, file: file === 'stderr' ? undefined : file }
+}
+
+/** A principal that looks like a misspelled token is a warning, because tokens may come later. */
+function readLimit(
+  limit: RootValues['limits'][number],
+  at: Location,
+  { tokens = [] }: FrontConfig,
+): LimitConfig {
+  const { principal = '*', burst, perMinute } = limit
+  const names = tokens.map(({ name }) => name)
+  const [near] = principal.includes('*') || names.includes(principal) ? [] : nearest(principal, names)
+  if (near !== undefined)
+    at.at('principal').warn(`is "${principal}", which is the name of no token; did you mean "${near}"?`)
+  return { ...limit, burst: burst ?? perMinute }
+}
+
+/** Reads `profiles`; a server that is not there is a mistake. */
+function readProfiles(
+  profiles: Location,
+  schemas: ReadonlyMap<string, SchemaConfig>,
+): Map<string, ProfileConfig> {
+  return readMembers(profiles, plainNames, (at, name) => {
+    const values = profileType.read(at)
+    if (values === undefined) return undefined
+    const { schema, servers: named = [] } = values
+    const servers = schemas.get(schema)?.servers.map((server) => server.name)
+    if (servers === undefined)
+      at.at('schema').problem(`is "${schema}"`, namesHint(schema, [...schemas.keys()]))
+    for (const [index, server] of named.entries())
+      if (servers?.includes(server) === false)
+        at.at('servers').at(index).problem(`is "${server}", which is no server`, namesHint(server, servers))
+    return { name, ...values }
+  })
 }
 
 /** A token whose profile is misspelled would be refused everything. */
 function checkTokens(
-  root: Section,
+  root: Location,
   { tokens = [], auth }: FrontConfig,
   profiles: ReadonlyMap<string, unknown>,
 ): void {
-  const there = [...profiles.keys()]
+  const server = root.at('server')
   const lists = [
-    ['server.tokens', tokens],
-    ['server.auth.rules', auth?.rules ?? []],
+    [server.at('tokens'), tokens],
+    [server.at('auth').at('rules'), auth?.rules ?? []],
   ] as const
-  for (const [path, list] of lists)
+  for (const [at, list] of lists)
     for (const [index, { profiles: named = [] }] of list.entries())
-      for (const [at, name] of named.entries())
+      for (const [nth, name] of named.entries())
         if (!profiles.has(name))
-          root.findings.problem(
-            `${path}[${index}].profiles[${at}]`,
-            `is "${name}", which is no profile`,
-            namesHint(name, there),
-          )
+          at.at(index)
+            .at('profiles')
+            .at(nth)
+            .problem(`is "${name}", which is no profile`, namesHint(name, [...profiles.keys()]))
 }
 
 /** Without names of clients, all of them are one user. */
-function warnOfUsers(root: Section, server: FrontConfig, schemas: Configuration['schemas']): void {
+function warnOfUsers(root: Location, server: FrontConfig, schemas: Configuration['schemas']): void {
   const servers = [...schemas.values()].flatMap((schema) => schema.servers)
   const names = servers.flatMap((each) => (isRemote(each) && each.login?.isPerUser === true ? each.name : []))
   if (names.length === 0 || hasUsers(server)) return
-  root.findings.warn(
-    'server.tokens',
-    `is empty, and so is "server.auth": all clients share one login at ${names.join(', ')}, in spite of "auth.perUser"`,
-  )
+  root
+    .at('server')
+    .at('tokens')
+    .warn(
+      `is empty, and so is "server.auth": all clients share one login at ${names.join(', ')}, in spite of "auth.perUser"`,
+    )
 }
 
 /** A key that the proxy does not read is no reason not to start. */
-function reportRepeated(root: Section, { path, topKey, first, again }: Repeated): void {
+function reportRepeated({ reading }: Location, { path, topKey, first, again }: Repeated): void {
   const where = `is there twice: at line ${first.line}, column ${first.column}, and at line ${again.line}, column ${again.column}`
   const hint = 'only one of them can have this name, so rename or remove the other'
-  if (root.knows(topKey)) root.findings.problem(path, where, hint)
-  else root.findings.warn(path, `${where}; ${hint}`)
-}
-
-/** The one part whose mistakes are forgiven: its values can only be what they are by default. */
-function readStdio(root: Section): Configuration['stdio'] & { readonly isTimeoutWritten: boolean } {
-  const forgiven = new Findings()
-  const cli = root.section('cli', forgiven)
-  const section = cli.section('stdio')
-  const { delimiter, timeout: timeoutMs } = section.readOnly(stdioFields)
-  cli.reportUnknownKeys()
-  for (const { path, problem, hint } of forgiven.problems)
-    root.findings.warn(path, `${problem}; ${hint}; the default is used`)
-  for (const { path, message } of forgiven.warnings) root.findings.warn(path, message)
-  return { timeoutMs, encoding: 'utf8', delimiter, isTimeoutWritten: section.has('timeout') }
-}
-
-function readLogging(root: Section, base: PathBase): LoggingConfig {
-  const { file, maxSize, ...plain } = root.read(logFields, 'logging')
-  return { ...plain, file: file === undefined ? undefined : absolute(file, base), maxSizeBytes: maxSize }
+  if (Object.hasOwn(rootFields, topKey)) reading.problems.problem(path, where, hint)
+  else reading.problems.warn(path, `${where}; ${hint}`)
 }
 
 /** The Time server as a real child process, so that a machine with nothing installed has something to serve. */

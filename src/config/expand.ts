@@ -9,9 +9,9 @@
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
 import { type PathBase, absoluteFile } from './paths.js'
-import type { Findings } from './problems.js'
 import { type References, type SecretReference, referenceText, unresolved } from './references.js'
 import { isPublicName, isPublicValue, isPublicVariable } from './secrets.js'
+import type { ExpandedRule } from './values.js'
 
 /** The result of expanding the variables of a server. */
 export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'>
@@ -44,6 +44,8 @@ export class Expansion {
   readonly foreign: Set<string> = new Set()
   /** Why references to secrets have no value. */
   readonly failures: Set<string> = new Set()
+  /** Values that are wrong once their variables are put in. */
+  readonly #wrong: string[] = []
   /** Whether a reference is not resolved, so that its text is incomplete. */
   isPartial = false
   readonly #from: ExpansionSources
@@ -66,16 +68,20 @@ export class Expansion {
     return this.#expand(written).replaceAll(escaped, '${')
   }
 
-  /** The same for each value of a map. */
-  map(values: ReadonlyMap<string, string>): Map<string, string> {
-    return new Map([...values].map(([key, value]) => [key, this.text(value)]))
+  /** Expands the text of a key, which must be right afterwards. */
+  textOf(key: string, written: string, { expected, isRight }: ExpandedRule): string {
+    const value = this.text(written)
+    if (!isRight(value))
+      this.#wrong.push(
+        `${key} ${value === '' ? 'is empty' : 'is wrong'} once its variables are put in; it must be ${expected}`,
+      )
+    return value
   }
 
-  /** `trouble` is what the values of variables made of the fields of the server. */
-  result(secrets: readonly string[], trouble: string | undefined): Expanded {
-    const isExpanded = this.variables.size > 0 && !this.isPartial
+  /** `secrets` are those of the values that were made of the texts. */
+  result(secrets: readonly string[]): Expanded {
     return {
-      unavailable: this.missing ?? (isExpanded ? trouble : undefined),
+      unavailable: this.missing ?? (this.isPartial ? undefined : this.#wrong[0]),
       variables: [...this.variables],
       secrets: [...new Set([...this.secrets, ...secrets])],
     }
@@ -125,27 +131,6 @@ type Groups = [
   variable: string | undefined,
   fallback: string | undefined,
 ]
-
-/** The outcome for a secret of the front; `partial` waits for a secret that it refers to. */
-export type ExpandedSecret =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'partial' }
-  | { readonly kind: 'missing' }
-
-/** Expands a secret without which there is no start; one that has no value is a problem, and `what` can be taken out then. */
-export function expandSecret(
-  written: string,
-  what: string,
-  path: string,
-  sources: ExpansionSources & { readonly findings: Findings },
-): ExpandedSecret {
-  const expansion = new Expansion(sources)
-  const text = expansion.text(written)
-  if (expansion.missing === undefined)
-    return expansion.isPartial ? { kind: 'partial' } : { kind: 'text', text }
-  sources.findings.problem(path, `has no value: ${expansion.missing}`, `set it, or take the ${what} out`)
-  return { kind: 'missing' }
-}
 
 function whatIsMissing(unset: readonly string[]): string | undefined {
   if (unset.length === 0) return undefined

@@ -1,41 +1,18 @@
-// The JSON Schema of a configuration file, printed from the same tables that
-// the start-up validator reads with. `scripts/config-schema.mjs` writes it to
-// `config.schema.json`; nothing at run time imports it.
+// The JSON Schema of a configuration file, made from the tables with which a start reads it.
+//
+// `scripts/config-schema.mjs` writes it to `config.schema.json`; nothing at run time imports it.
 
-import { auditField } from './audit.js'
+import { rootFields } from './keys.js'
 import {
-  corsFields,
-  frontFields,
-  frontRules,
-  inputsFields,
-  logFields,
-  rootFields,
-  schemaFields,
-  stdioFields,
-} from './fields.js'
-import { protocolsOfSse } from './remote-server.js'
-import { type JsonSchema, namesOnOneLine, plainNames } from './kinds.js'
-import { limitsFields } from './policy.js'
-import { lockFields, serverLockFields } from './lock.js'
-import { sharedSandboxFields } from './process-sandbox.js'
-import { profileFields } from './profiles.js'
-import { ownTemplates, sandboxFields, templateFields, templateRules } from './sandbox-fields.js'
-import { type Field, type Rules, objectSchema, propertySchema, propertySchemas } from './section.js'
-import {
-  httpServerFields,
-  httpServerRules,
+  anyServerFields,
+  anySseFields,
+  httpFields,
+  remoteRules,
   serverFields,
-  serverTypes,
-  sharedFields,
-  sseServerFields,
-  toolsFields,
+  typeNames,
   urlKeys,
-} from './server-fields.js'
-import { stdioServerFields, stdioServerRules } from './stdio-server.js'
-
-type Fields = Readonly<Record<string, Field<unknown>>>
-
-const serversRef = { $ref: '#/$defs/servers' }
+} from './server-keys.js'
+import { type JsonSchema, namesOnOneLine, objectSchema } from './values.js'
 
 /** The whole schema as a value. */
 export function configJsonSchema(): JsonSchema {
@@ -44,9 +21,7 @@ export function configJsonSchema(): JsonSchema {
     title: 'Configuration of mcps-proxy',
     description:
       'Either named groups of servers under "schemas", or one group under "mcpServers" or "servers".',
-    type: 'object',
-    properties: rootProperties(),
-    additionalProperties: false,
+    ...objectSchema(rootFields),
     oneOf: [{ required: ['schemas'] }, { required: ['mcpServers'] }, { required: ['servers'] }],
     $defs: {
       servers: {
@@ -54,133 +29,59 @@ export function configJsonSchema(): JsonSchema {
         propertyNames: { pattern: namesOnOneLine.pattern },
         additionalProperties: { $ref: '#/$defs/server' },
       },
-      server: serverSchema(),
-      stdioServer: kindSchema(
-        'A program that is started and spoken to on its stdin and stdout.',
-        stdioServerFields,
-        stdioServerRules,
-      ),
-      httpServer: kindSchema('A server reached over Streamable HTTP.', httpServerFields, httpServerRules),
-      sandbox: sandboxSchema(),
-      sseServer: kindSchema(
-        'A server reached over the older HTTP+SSE transport.',
-        { ...httpServerFields, ...sseServerFields },
-        httpServerRules,
-        { protocol: { ...propertySchema(serverFields.protocol), enum: protocolsOfSse } },
-      ),
+      server: serverSchema,
+      anyServer: openSchema(anyServerFields),
+      remoteServer: openSchema(httpFields),
+      stdioServer: kindSchema('stdio', 'A program that is started and spoken to on its stdin and stdout.'),
+      httpServer: kindSchema('http', 'A server reached over Streamable HTTP.'),
+      sseServer: kindSchema('sse', 'A server reached over the older HTTP+SSE transport.'),
+      sandbox: kindSchema('sandbox', 'Code of clients, run where it can do no harm.'),
     },
-  }
-}
-
-const plainFields = {
-  ...limitsFields,
-  ...inputsFields,
-  ...logFields,
-  ...auditField,
-  ...rootFields,
-  ...lockFields,
-  ...sharedFields,
-  ...sharedSandboxFields,
-}
-
-function rootProperties(): JsonSchema {
-  return {
-    $comment: true,
-    $schema: { type: 'string', description: 'Where this schema is, for editors.' },
-    server: section(
-      'The HTTP front, and the name that clients see.',
-      frontFields,
-      {
-        cors: section('Which web pages may call the HTTP front.', corsFields),
-      },
-      frontRules,
-    ),
-    cli: section(
-      'Options of the command line modes.',
-      {},
-      { stdio: section('The stdio mode.', stdioFields) },
-    ),
-    schemas: {
-      type: 'object',
-      description: 'Named groups of servers; clients see each group as one server.',
-      propertyNames: { pattern: plainNames.pattern },
-      additionalProperties: {
-        ...section('One group of servers.', { ...schemaFields, ...sharedFields }, { mcpServers: serversRef }),
-        required: ['mcpServers'],
-      },
-    },
-    mcpServers: { ...serversRef, description: 'The servers of the schema "default".' },
-    servers: { ...serversRef, description: 'Another name of mcpServers.' },
-    profiles: {
-      type: 'object',
-      description: 'What some clients see of the servers, by names that stand in addresses.',
-      propertyNames: { pattern: plainNames.pattern },
-      additionalProperties: section('One profile.', profileFields),
-    },
-    ...propertySchemas(plainFields),
   }
 }
 
 /** Selects the schema of a server by its `type`; without one, by the key `command` or a key for an address. */
-function serverSchema(): JsonSchema {
-  return {
-    type: 'object',
-    description: 'One server.',
-    properties: { type: typeSchema },
-    allOf: [
-      {
-        if: { required: ['type'] },
-        else: { oneOf: ['command', ...urlKeys].map((key) => ({ required: [key] })) },
-      },
-      whenKind('stdio', ['command'], 'stdioServer'),
-      whenKind('http', urlKeys, 'httpServer'),
-      whenKind('sse', [], 'sseServer'),
-      whenKind('sandbox', [], 'sandbox'),
-    ],
-  }
+const serverSchema: JsonSchema = {
+  type: 'object',
+  description: 'One server.',
+  properties: { type: { enum: Object.values(typeNames).flat() } },
+  allOf: [
+    {
+      if: { required: ['type'] },
+      else: { oneOf: ['command', ...urlKeys].map((key) => ({ required: [key] })) },
+    },
+    whenKind('stdio', ['command'], 'stdioServer'),
+    whenKind('http', urlKeys, 'httpServer'),
+    whenKind('sse', [], 'sseServer'),
+    whenKind('sandbox', [], 'sandbox'),
+  ],
 }
 
-const typeSchema: JsonSchema = {
-  enum: [...serverTypes.keys()],
-  description: 'Absent: stdio when there is a command, http when there is a url.',
-}
-
-/** A server of one kind, with the keys that every server has. */
-function kindSchema(description: string, fields: Fields, rules: Rules, more: JsonSchema = {}): JsonSchema {
-  return section(
-    description,
-    { ...serverFields, ...toolsFields, ...serverLockFields, ...sharedFields, ...fields },
-    { type: typeSchema, ...more },
-    rules,
-  )
-}
-
-function whenKind(kind: string, keys: readonly string[], definition: string): JsonSchema {
-  const types = [...serverTypes].filter(([, means]) => means === kind).map(([type]) => type)
-  const byType = { required: ['type'], properties: { type: { enum: types } } }
+function whenKind(kind: keyof typeof typeNames, keys: readonly string[], definition: string): JsonSchema {
+  const byType = { required: ['type'], properties: { type: { enum: typeNames[kind] } } }
   const byKey = keys.map((key) => ({ required: [key], not: { required: ['type'] } }))
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
   return { if: { anyOf: [byType, ...byKey] }, then: { $ref: `#/$defs/${definition}` } }
 }
 
-function sandboxSchema(): JsonSchema {
-  const template = section('One template.', templateFields)
-  return kindSchema(
-    'Code of clients, run where it can do no harm.',
-    sandboxFields,
-    {},
-    {
-      templates: {
-        type: 'object',
-        description: 'What sessions begin with, besides "python" and "node".',
-        propertyNames: { pattern: plainNames.pattern },
-        properties: Object.fromEntries(ownTemplates.map((name) => [name, template])),
-        additionalProperties: section('One template.', templateFields, {}, templateRules),
-      },
-    },
-  )
+/** The keys that several kinds have, without the rule that there are no others. */
+function openSchema(fields: Parameters<typeof objectSchema>[0]): JsonSchema {
+  const { type, properties } = objectSchema(fields)
+  return { type, properties }
 }
 
-function section(description: string, fields: Fields, more: JsonSchema = {}, rules: Rules = {}): JsonSchema {
-  return { description, ...objectSchema(fields, rules, more) }
+/** A server of one kind; the keys that several kinds have stand in the schemas to which `allOf` refers. */
+function kindSchema(kind: keyof typeof typeNames, description: string): JsonSchema {
+  const isRemote = kind === 'http' || kind === 'sse'
+  const shared = { ...(kind === 'sse' ? anySseFields : anyServerFields), ...(isRemote && httpFields) }
+  const whole = objectSchema(serverFields[kind], isRemote ? remoteRules : {})
+  const properties = Object.fromEntries(
+    Object.entries(Object(whole.properties)).map(([key, schema]) =>
+      Object.hasOwn(shared, key) && !(kind === 'sse' && key === 'protocol') ? [key, true] : [key, schema],
+    ),
+  )
+  const allOf = ['anyServer', ...(isRemote ? ['remoteServer'] : [])].map((name) => ({
+    $ref: `#/$defs/${name}`,
+  }))
+  return { description, ...whole, properties, allOf }
 }

@@ -72,8 +72,14 @@ function placeText({ path, line }: { readonly path: string; readonly line?: numb
 /** The line of a member by its path; undefined where no file has it. */
 export type FindLine = (path: string) => number | undefined
 
-/** Collects problems and warnings while a configuration is read. */
-export class Findings {
+/** Where problems and warnings are reported while a configuration is read. */
+export interface ProblemReport {
+  problem(path: string, problem: string, hint: string): void
+  warn(path: string, message: string): void
+}
+
+/** Collects problems and warnings, each with its line. */
+export class ProblemList implements ProblemReport {
   readonly problems: ConfigProblem[] = []
   readonly warnings: ConfigWarning[] = []
   readonly #lineOf: FindLine
@@ -108,13 +114,4 @@ export function whatItIs(value: unknown, secret = false): string {
   if (!secret && (typeof value === 'number' || typeof value === 'boolean')) return `is ${value}`
   if (secret || typeof value !== 'string') return `is a ${typeof value}`
   return `is "${value.length > shownLengthMax ? `${value.slice(0, shownLengthMax)}…` : value}"`
-}
-
-/** Whether a variable is on or off; undefined after it was reported as neither. */
-export function switchOf(variable: string, written: string, findings: Findings): boolean | undefined {
-  const value = written.toLowerCase()
-  if (['true', '1', 'yes', 'on'].includes(value)) return true
-  if (['false', '0', 'no', 'off'].includes(value)) return false
-  findings.problem(`$${variable}`, `is "${value}"`, 'must be true or false')
-  return undefined
 }

@@ -2,7 +2,7 @@
 
 import type { AttachedSession } from './clients/draining.js'
 import type { Configuration } from '../config/configuration.js'
-import type { ConfigurationJson } from '../config/configuration-json.js'
+import type { ConfigurationJson } from '../config/keys.js'
 import type { EventSource } from '../events/emitter.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { ClientOrigin } from '../mcp/call.js'

@@ -326,7 +326,7 @@ describe('a configuration', () => {
         { publicUrl, auth: {} },
         /^server\.auth\.issuers\|is missing\|must be a list of objects like \[\{ "issuer": … \}\]$/,
       ],
-      [{ publicUrl, auth: { issuers: [] } }, /^server\.auth\.issuers\|is empty\|name at least one/],
+      [{ publicUrl, auth: { issuers: [] } }, /^server\.auth\.issuers\|is empty\|must be a list/],
       [{ publicUrl, auth: { issuers: [{ issuer }, { issuer }] } }, /^server\.auth\.issuers\|has ".*" twice/],
       [
         of({ issuer: 'http://auth.example.com' }),
@@ -337,7 +337,7 @@ describe('a configuration', () => {
         { ...of({}), publicUrl: 'https://a"b/' },
         /^server\.publicUrl\|is "https:\/\/a"b\/"\|must be the address under/,
       ],
-      [of({ issuer: 'https://[/' }), /issuers\[0\]\.issuer\|is "https:\/\/\[\/"\|must be an address/],
+      [of({ issuer: 'https://[/' }), /issuers\[0\]\.issuer\|is "https:\/\/\[\/"\|must be the issuer/],
       [of({ jwksUri: 'http://auth.example.com/keys' }), /jwksUri\|is ".*begins with https/],
       [of({ algorithms: ['none'] }), asymmetric],
       [of({ algorithms: ['HS256'] }), asymmetric],
@@ -386,17 +386,15 @@ describe('a configuration', () => {
   })
 
   test('has no token that no client can send', () => {
-    const what =
-      'has characters that stand in no bearer token|use letters, digits and signs of ASCII, without spaces'
+    const must = 'must be letters, digits and signs of ASCII, without spaces'
     for (const token of ['two words', ' ', 'schl\u00fcssel', 'line\n', '${T}']) {
       const value = { mcpServers: { s: one }, server: { token } }
-      const inFile =
-        'has a value that cannot be used|must be letters, digits and signs of ASCII, without spaces'
-      const wanted = token === '${T}' ? what : inFile
-      assert.deepEqual(problemsOf(value, { T: 'two words' }), [`server.token|${wanted}`], token)
+      const when = token === '${T}' ? ' once its variables are put in' : ''
+      const wanted = [`server.token|has a value that cannot be used${when}|${must}`]
+      assert.deepEqual(problemsOf(value, { T: 'two words' }), wanted, token)
     }
     const named = problemsOf({ mcpServers: { s: one } }, { MCPS_PROXY_TOKEN: ' ' })
-    assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|${what}`])
+    assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|has a value that cannot be used|${must}`])
   })
 
   test('has keys for states that nobody guesses', () => {
@@ -412,7 +410,7 @@ describe('a configuration', () => {
       'server.stateKey|has no value: variable K is not set|set it, or take the key out',
     ])
     assert.deepEqual(problemsOf(value, { K: 'short' }), [
-      'server.stateKey|has 5 characters|must have at least 16',
+      'server.stateKey|has a value that cannot be used once its variables are put in|must be a text of at least 16 characters',
     ])
   })
 
@@ -589,16 +587,20 @@ describe('variables', () => {
       { url: 'https://h', tls: { ca: '${NONE}/ca.pem' } },
       'variable NONE is not set',
     ],
-    ['an empty command', { command: '${EMPTY}' }, 'the command is empty'],
+    [
+      'an empty command',
+      { command: '${EMPTY}' },
+      'command is empty once its variables are put in; it must be the program to start',
+    ],
     [
       'a url gone wrong',
       { url: '${A}' },
-      'url is not an http:// or https:// address once its variables are put in',
+      'url is wrong once its variables are put in; it must be an http:// or https:// address, such as "https://mcp.example.com/mcp"',
     ],
     [
       'a header of two lines',
       { url: 'http://h', headers: { H: '${LINES}' } },
-      'header H is not one line once its variables are put in',
+      'headers.H is wrong once its variables are put in; it must be one line of text',
     ],
   ]
   for (const [title, value, why] of unavailable)
@@ -706,7 +708,7 @@ const badServers: [string, unknown, RegExp][] = [
   [
     'args are text',
     { ...one, args: '-x' },
-    /args\|is a string\|must be a list of strings, so put it in \[ \]$/,
+    /args\|is a string\|must be a list of strings like .*, so put it in \[ \]$/,
   ],
   [
     'an arg is a number',

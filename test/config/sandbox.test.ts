@@ -163,11 +163,7 @@ describe('a sandbox', () => {
         'mcpServers.s.network is a list; must be one of "none", "host", or an object',
       ],
       [{ network: {} }, {}, 'mcpServers.s.network.allow is missing; must be a list of hosts'],
-      [
-        { network: { allow: [] } },
-        {},
-        'mcpServers.s.network.allow names no host; name one, or set network to',
-      ],
+      [{ network: { allow: [] } }, {}, 'mcpServers.s.network.allow is empty; must be a list of hosts'],
       [{ network: { allow: 'a.example' } }, {}, 'mcpServers.s.network.allow is a string; must be a list of'],
       ...wrongHosts.map((host): readonly [object, Env, string] => [
         { network: { allow: [host, 'a.example'] } },

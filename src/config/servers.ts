@@ -1,0 +1,286 @@
+// The servers of a file -> one `ServerConfig` each, in schemas.
+//
+// A file has one of three shapes: `schemas`, or the `mcpServers` of most clients, or the `servers` of editors. The last two become
+// the schema `default`.
+
+import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-config.js'
+import type { ChangeAction } from '../upstream/contracts/list-guard.js'
+import { sessionRevision } from '../mcp/revisions.js'
+import { isObject } from '../text/json-object.js'
+import { memberPath } from '../text/member-path.js'
+import { nearest } from '../text/nearest.js'
+import type { Environment, SchemaConfig } from './configuration.js'
+import { type Expanded, Expansion, type ExpansionSources } from './expand.js'
+import { wholeFileKeyHints } from './key-hints.js'
+import { groupFields, sharedSandbox } from './keys.js'
+import { ProblemList, whatItIs } from './problems.js'
+import { type References, unresolved } from './references.js'
+import { readHttp } from './remote-server.js'
+import { readSandbox } from './sandbox-server.js'
+import {
+  anyServerFields,
+  anySseFields,
+  protocols,
+  serverFields,
+  serverKeyHints,
+  type sharedFields,
+  typeNames,
+  urlKeys,
+} from './server-keys.js'
+import { readStdio } from './stdio-server.js'
+import {
+  type Location,
+  type ValuesOf,
+  isObjectAt,
+  namesOnOneLine,
+  plainNames,
+  readMembers,
+  readValues,
+  reportUnknownKeys,
+} from './values.js'
+
+/** The settings of a file for `mcps.lock`, which hold for servers that have no other. */
+export interface LockSettings {
+  readonly path: string
+  readonly isOn: boolean
+  readonly action: ChangeAction
+}
+
+/** The values that all servers share, and the sources of their strings. */
+export interface ServersContext extends ExpansionSources {
+  /** The name of the configuration in messages. */
+  readonly source: string
+  readonly env: Environment
+  readonly references: References
+  /** The values beside `mcpServers`, for all servers there. */
+  readonly shared: ValuesOf<typeof sharedFields>
+  /** The key `sandbox` of the file, which each server reads with its own variables. */
+  readonly sandbox: Location | undefined
+  readonly lock: LockSettings
+  /** Whether clients of the HTTP front show who they are. */
+  readonly isGuarded: boolean
+  /** The time-out of servers that set none. */
+  readonly timeoutMs: number
+  /** Whether `timeoutMs` stands in the file. */
+  readonly isTimeoutWritten: boolean
+  /** From the command line; overrides the file. */
+  readonly timeoutMsForAll: number | undefined
+}
+
+/** The context of the servers of one schema. */
+interface SchemaContext extends ServersContext {
+  readonly schema: string
+}
+
+const shapes = ['schemas', 'mcpServers', 'servers'] as const
+
+/** The schemas of a file, in its order. */
+export function readSchemas(root: Location, context: ServersContext): Map<string, SchemaConfig> {
+  const present = shapes.filter((shape) => root.has(shape))
+  const [shape] = present
+  if (shape === undefined) {
+    root.problem('has no servers', whereServersGo(root))
+    return new Map()
+  }
+  if (present.length > 1)
+    root.problem(
+      `has ${present.map((name) => `"${name}"`).join(' and ')}`,
+      'keep one of them and move the servers of the other there',
+    )
+  const at = root.at(shape)
+  if (!isObjectAt(at)) return new Map()
+  if (shape !== 'schemas') return new Map([['default', readSchema('default', true, at, context)]])
+  return readMembers(at, plainNames, (place, name) => {
+    if (!isObjectAt(place)) return undefined
+    const {
+      enabled,
+      mcpServers = place.at('mcpServers'),
+      ...shared
+    } = readValues(groupFields, place, context.shared)
+    const isThere = mcpServers.value !== undefined && isObjectAt(mcpServers)
+    const schema = isThere
+      ? readSchema(name, enabled, mcpServers, { ...context, shared })
+      : { name, enabled, servers: [] }
+    reportUnknownKeys(place, Object.keys(groupFields), { hints: wholeFileKeyHints })
+    return schema
+  })
+}
+
+/** The place of a server in the file. */
+export function serverPath(root: Location, schema: string, name: string): string {
+  const shape = shapes.find((each) => root.has(each)) ?? 'mcpServers'
+  const group = shape === 'schemas' ? `${memberPath('schemas', schema)}.mcpServers` : shape
+  return memberPath(group, name)
+}
+
+/** Files of other programs that hold their servers elsewhere: VS Code's settings, opencode, Zed, Goose, Amp. */
+const otherShapes = ['mcp', 'context_servers', 'extensions', 'amp.mcpServers'] as const
+
+/** Of a text that was pasted at the wrong place, where it belongs. */
+function whereServersGo(root: Location): string {
+  if (isServer(root.value)) return 'this is one server: write { "mcpServers": { "NAME": { … } } }'
+  if (root.members.some(([, value]) => isServer(value)))
+    return 'write { "mcpServers": { … } } around the servers'
+  if (otherShapes.some((key) => root.has(key)))
+    return 'this is a file of another program: mcps-proxy import reads those, and mcps-proxy add adds one server'
+  return 'add "mcpServers": { … } or "schemas": { … }'
+}
+
+function isServer(value: unknown): boolean {
+  return isObject(value) && ['command', ...urlKeys].some((key) => key in value)
+}
+
+function readSchema(name: string, enabled: boolean, at: Location, context: ServersContext): SchemaConfig {
+  const { references } = context
+  const isNeeded = enabled && (references.schema ?? name) === name
+  const own = { ...context, schema: name, ...(!isNeeded && { references: unresolved }) }
+  const servers = [
+    ...readMembers(at, namesOnOneLine, (place, server) => readServer(server, place, own)).values(),
+  ]
+  if (enabled && servers.every((server) => server.disabled) && servers.length === at.members.length)
+    at.warn('has no server that is enabled')
+  return { name, enabled, servers }
+}
+
+/** The server, or undefined after its type was reported as a problem. */
+function readServer(name: string, at: Location, context: SchemaContext): ServerConfig | undefined {
+  if (!isObjectAt(at)) return undefined
+  const kind = kindOf(at)
+  const fields = kind === undefined ? Object.values(serverFields) : [serverFields[kind]]
+  const isDisabled = at.at('disabled').value === true || at.at('enabled').value === false
+  // No secret is fetched for a server that is not started.
+  const expansion = new Expansion(isDisabled ? { ...context, references: unresolved } : context)
+  const { problems } = at.reading
+  const own = at.with({
+    expand: (text, place, rule) => expansion.textOf(place.path.slice(at.path.length + 1), text, rule),
+    variables: { env: context.env, areAbove: false, problems },
+  })
+  const server = kind && readKind(kind, name, own, expansion, context)
+  reportUnknownKeys(at, fields.flatMap(Object.keys), { hints: serverKeyHints })
+  if (server !== undefined) warnOfExpansion(at, server, expansion)
+  return server
+}
+
+function readKind(
+  kind: ServerConfig['kind'],
+  name: string,
+  at: Location,
+  expansion: Expansion,
+  context: SchemaContext,
+): ServerConfig {
+  const common = readCommon(name, kind, at, context)
+  const silent = { ...at.reading, problems: new ProblemList() }
+  const programs = context.sandbox && sharedSandbox.read(context.sandbox.with(silent))?.programs
+  switch (kind) {
+    case 'stdio':
+      return readStdio(at, common, expansion, context, programs)
+    case 'http':
+    case 'sse':
+      return readHttp(kind, at, common, expansion)
+    case 'sandbox': {
+      const timeoutMs = context.timeoutMsForAll ?? (at.has('timeout') ? common.timeoutMs : undefined)
+      return readSandbox(at, common, expansion, {
+        programs: programs ?? [],
+        isGuarded: context.isGuarded,
+        timeoutMs,
+      })
+    }
+  }
+}
+
+function kindOf(at: Location): ServerConfig['kind'] | undefined {
+  const type = at.at('type')
+  if (type.value === undefined) return guessKind(at)
+  const kinds = ['stdio', 'http', 'sse', 'sandbox'] as const
+  const kind = kinds.find((each) => typeNames[each].some((name) => name === type.value))
+  if (kind === undefined) {
+    const types = kinds.flatMap((each) => typeNames[each].map((name) => `"${name}"`)).join(', ')
+    type.problem(whatItIs(type.value), `must be one of ${types}`)
+  }
+  return kind
+}
+
+function guessKind(at: Location): 'stdio' | 'http' | undefined {
+  const hasCommand = at.has('command')
+  const hasUrl = urlKeys.some((key) => at.has(key))
+  if (hasCommand && !hasUrl) return 'stdio'
+  if (hasUrl && !hasCommand) return 'http'
+  if (hasUrl)
+    at.problem(
+      'has both "command" and "url"',
+      'keep one of them, or say which with "type": "stdio" or "type": "http"',
+    )
+  else
+    at.problem('has neither "command" nor "url"', 'add "command" for a program or "url" for a remote server')
+  return hasCommand ? 'stdio' : undefined
+}
+
+/** A package and all that it needs are downloaded within this, on most lines. */
+const firstStartMs = 120_000
+
+/** The longest time of a call with progress, unless the configuration has another. */
+const totalTimeoutMsDefault = 600_000
+
+function readCommon(
+  name: string,
+  kind: ServerConfig['kind'],
+  at: Location,
+  context: SchemaContext,
+): Omit<ServerCommon, keyof Expanded> {
+  const {
+    disabled,
+    enabled,
+    protocol,
+    lock: written,
+    ...values
+  } = readValues(kind === 'sse' ? anySseFields : anyServerFields, at, context.shared)
+  const timeoutMs = context.timeoutMsForAll ?? values.timeoutMs
+  const lock = lockAction(written, context.lock)
+  return {
+    ...values,
+    name,
+    disabled: disabled || !enabled,
+    protocol: protocols.get(protocol) ?? 'auto',
+    revision: sessionRevision(protocol)?.version,
+    firstStartTimeoutMs: at.has('command') && !at.has('startTimeout') ? firstStartMs : values.startTimeoutMs,
+    listTimeoutMs: values.startTimeoutMs,
+    timeoutMs: timeoutMs ?? context.timeoutMs,
+    totalTimeoutMs: values.totalTimeoutMs ?? Math.max(totalTimeoutMsDefault, timeoutMs ?? context.timeoutMs),
+    ...(timeoutMs === undefined &&
+      !context.isTimeoutWritten && { settableIn: `'${name}' in ${context.source}` }),
+    ...(lock !== undefined && { lock }),
+  }
+}
+
+/** Undefined where nothing asks for a lock. */
+function lockAction(
+  written: boolean | { readonly onChange: ChangeAction | undefined } | undefined,
+  { isOn, action }: LockSettings,
+): ChangeAction | false | undefined {
+  if (written === false) return false
+  if (written === undefined && !isOn) return undefined
+  return typeof written === 'object' ? (written.onChange ?? action) : action
+}
+
+/** The form that a `${FORM:…}` of no known form may have been meant to be. */
+function meantBy(text: string): string {
+  const [, form = ''] = /^\$\{(\w+):/.exec(text) ?? []
+  if (form === 'login')
+    return 'the token of a login is no variable any more; give the program a token of its own'
+  const [near] = nearest(form, ['file', 'cmd', 'keyring', 'input', 'env'])
+  return near === undefined ? 'a variable is ${NAME}' : `did you mean \${${near}:…}?`
+}
+
+function warnOfExpansion(at: Location, server: ServerConfig, expansion: Expansion): void {
+  for (const text of expansion.foreign)
+    at.warn(`${text} is not a variable and stays as it is; ${meantBy(text)}`)
+  const key = server.kind === 'stdio' ? 'env' : 'headers'
+  const values = server.kind === 'stdio' ? server.env : 'headers' in server ? server.headers : {}
+  // Other programs take such a value for a variable: `$NAME` alone or behind a space.
+  for (const [name, value] of Object.entries(values))
+    if (/(?:^|\s)\$[A-Za-z_]\w*$/.test(value))
+      at.at(key)
+        .at(name)
+        .warn('is passed on as it stands; where a variable is meant, write ${NAME} in place of $NAME')
+  if (server.unavailable !== undefined && !server.disabled) at.warn(`is disabled: ${server.unavailable}`)
+}

@@ -1,0 +1,747 @@
+// The types of values that a configuration is made of, and the one reader of them.
+//
+// A key is declared once, in a table of fields (`keys.ts`, `server-keys.ts`). How it is read, with its default, its variables, its
+// path and its unit, what a message calls it, the TypeScript types of the value and of the written file, and the published JSON
+// Schema all follow from that declaration.
+
+import { isObject } from '../text/json-object.js'
+import { memberPath } from '../text/member-path.js'
+import { nearest } from '../text/nearest.js'
+import { earlierKeys, refusedKeys } from './key-hints.js'
+import { type PathBase, absolute, absoluteFile } from './paths.js'
+import { type ProblemReport, whatItIs } from './problems.js'
+
+/** A piece of JSON Schema 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** What the values of one part of a configuration are read with. */
+export interface Reading extends PathBase {
+  readonly problems: ProblemReport
+  /** Puts variables into a text that `isRight` accepts afterwards; undefined after a problem. Absent: texts stay as they are. */
+  readonly expand?: (text: string, at: Location, rule: ExpandedRule) => string | undefined
+  /** Variables of the environment, above the file or in place of what it lacks, and where their problems are reported. */
+  readonly variables?: {
+    readonly env: Readonly<Record<string, string | undefined>>
+    readonly areAbove: boolean
+    readonly problems: ProblemReport
+  }
+}
+
+/** The result of expanding a text that is right. */
+export interface ExpandedRule {
+  readonly expected: string
+  readonly isRight: (text: string) => boolean
+}
+
+/** A place in the configuration, with the value there; undefined where there is none. */
+export class Location {
+  readonly value: unknown
+  /** Like `schemas.default.mcpServers.fs.timeout`; empty for the file as a whole. */
+  readonly path: string
+  readonly reading: Reading
+
+  constructor(value: unknown, path: string, reading: Reading) {
+    this.value = value
+    this.path = path
+    this.reading = reading
+  }
+
+  /** The place of a member or of an item. */
+  at(key: string | number): Location {
+    const path = typeof key === 'number' ? `${this.path}[${key}]` : memberPath(this.path, key)
+    return new Location(this.#own(key), path, this.reading)
+  }
+
+  /** Whether the object here has this key. Of an object that no file was read from, a member may be there without a value. */
+  has(key: string): boolean {
+    return this.#own(key) !== undefined
+  }
+
+  /** The members of the object here, in the order of the file. */
+  get members(): readonly (readonly [string, unknown])[] {
+    return isObject(this.value) ? Object.entries(this.value) : []
+  }
+
+  /** The same place, read with something else. */
+  with(more: Partial<Reading>): Location {
+    return new Location(this.value, this.path, { ...this.reading, ...more })
+  }
+
+  problem(problem: string, hint: string): void {
+    this.reading.problems.problem(this.path, problem, hint)
+  }
+
+  warn(message: string): void {
+    this.reading.problems.warn(this.path, message)
+  }
+
+  #own(key: string | number): unknown {
+    const owner = this.value
+    if (Array.isArray(owner)) return owner[Number(key)]
+    return isObject(owner) && Object.hasOwn(owner, key) ? owner[String(key)] : undefined
+  }
+}
+
+/** One type of value: `T` once it is read, `W` as a file writes it; `U` is what the name of the value gets behind it, such as `Ms`. */
+export interface ValueType<T, W = T, U extends string = ''> {
+  /** The right value in words, as in "must be …". */
+  readonly expected: string
+  readonly schema: JsonSchema
+  readonly unit: U
+  /** Undefined after the problem was reported, with `expected` or other words for the right value. */
+  read(at: Location, expected?: string): T | undefined
+  /** Never there; it carries the type. */
+  readonly written?: W
+}
+
+/** One key of the configuration. */
+export interface Field<T, W = T, U extends string = ''> {
+  readonly type: ValueType<T, W, U>
+  /** The value of an absent key, as a file writes it; undefined for none. */
+  readonly fallback: W | undefined
+  /** In place of a required key that is missing, so that the reader finds further problems. */
+  readonly standIn?: T
+  /** One line; the published schema and the documentation show it. */
+  readonly about: string
+  /** The variable of the environment for the same value. */
+  readonly variable?: string
+}
+
+type Fields = Readonly<Record<string, Field<unknown, unknown, string>>>
+
+/** A key that has a default. */
+export function field<T, W, U extends string>(
+  type: ValueType<T, W, U>,
+  fallback: NoInfer<W>,
+  about: string,
+): Field<T, W, U> {
+  return { type, fallback, about }
+}
+
+/** A key that has none. */
+export function optional<T, W, U extends string>(
+  type: ValueType<T, W, U>,
+  about: string,
+): Field<T | undefined, W, U> {
+  return { type, fallback: undefined, about }
+}
+
+/** A key that must be there. */
+export function required<T, W>(
+  type: ValueType<T, W>,
+  standIn: NoInfer<T>,
+  about: string,
+): RequiredField<T, W> {
+  return { type, fallback: undefined, standIn, about }
+}
+
+/** The field of a key that must be there. */
+export interface RequiredField<T, W> extends Field<T, W> {
+  readonly standIn: T
+}
+
+/** A key that may be set by a variable of the environment too. */
+export function orVariable<F extends object>(variable: string, one: F): F & { readonly variable: string } {
+  return { ...one, variable }
+}
+
+/** The values of a section with these keys, under names with their units. */
+export type ValuesOf<F> = {
+  readonly [K in keyof F & string as `${K}${UnitOf<F[K]>}`]: F[K] extends Field<infer T, unknown, string>
+    ? T
+    : never
+}
+type UnitOf<F> = F extends { readonly type: { readonly unit: infer U extends string } } ? U : never
+
+/** A section as a file writes it. A key that is undefined counts as absent. */
+export type WrittenOf<F> = {
+  readonly [K in keyof F as F[K] extends { readonly standIn: unknown } ? never : K]?:
+    WrittenIn<F[K]> | undefined
+} & {
+  readonly [K in keyof F as F[K] extends { readonly standIn: unknown } ? K : never]: WrittenIn<F[K]>
+} & { readonly $comment?: unknown }
+type WrittenIn<F> = F extends { readonly type: { readonly written?: infer W } } ? W : never
+
+/** Rules of an object besides those of its keys. The reader checks them, and the published schema has all but `check`. */
+export interface ObjectRules<Values = never> {
+  /** The object in words. */
+  readonly expected?: string
+  /** What to write in place of some keys that the object does not have. */
+  readonly hints?: ReadonlyMap<string, string>
+  /** Another key is a mistake: of a block that holds something back, a key that does nothing would let it pass. */
+  readonly isClosed?: true
+  /** Names of one value, of which exactly one must be there. */
+  readonly oneOf?: readonly string[]
+  /** A key, and another one that must be beside it. */
+  readonly needs?: readonly (readonly [key: string, needed: string])[]
+  /** Keys of which one alone may be there. */
+  readonly excludes?: readonly (readonly [key: string, other: string])[]
+  /** Keys of which at least one is required where another key has one of some values. */
+  readonly cases?: readonly RuleCase[]
+  check?(values: Values, at: Location): void
+}
+
+/** At least one of `keys` must be there, where `key` has one of `values`; `expected` says what the first of them must be. */
+interface RuleCase {
+  readonly key: string
+  readonly values: readonly string[]
+  readonly keys: readonly string[]
+  readonly expected: string
+}
+
+/** An object with these keys. */
+export function object<F extends Fields>(
+  fields: F,
+  rules: ObjectRules<ValuesOf<F>> = {},
+): ValueType<ValuesOf<F>, WrittenOf<F>> {
+  const expected = rules.expected ?? `an object like ${exampleOf(fields)}`
+  return {
+    expected,
+    schema: objectSchema(fields, rules),
+    unit: '',
+    read: (at, must = expected) => {
+      if (!isObject(at.value)) return wrong(at, must, typeof at.value === 'string')
+      checkRules(fields, at, rules)
+      const values = readValues(fields, at)
+      reportUnknownKeys(at, Object.keys(fields), rules)
+      rules.check?.(values, at)
+      return values
+    },
+  }
+}
+
+function exampleOf(fields: Fields): string {
+  const keys = Object.keys(fields)
+  const needed = keys.find((key) => fields[key] !== undefined && 'standIn' in fields[key])
+  return `{ "${needed ?? keys[0]}": … }`
+}
+
+/** Reads some keys of the object at a place; `fallbacks` take the place of the defaults. */
+export function readValues<F extends Fields>(
+  fields: F,
+  at: Location,
+  fallbacks: Partial<NoInfer<ValuesOf<F>>> = {},
+): ValuesOf<F> {
+  const given = new Map<string, unknown>(Object.entries(fallbacks))
+  const values: Record<string, unknown> = {}
+  for (const [key, each] of Object.entries(fields)) {
+    const name = `${key}${each.type.unit}`
+    values[name] = readField(each, at.at(key)) ?? given.get(name) ?? defaultOf(each, at.at(key))
+  }
+  if (hasAll(values, fields)) return values
+  throw new Error(`a key of ${at.path} was not read`)
+}
+
+function hasAll<F extends Fields>(values: object, fields: F): values is ValuesOf<F> {
+  return Object.entries(fields).every(([key, { type }]) => Object.hasOwn(values, `${key}${type.unit}`))
+}
+
+/** The value that file or environment give; undefined where it is absent or was reported as wrong. */
+export function readField<T>(one: Field<T, unknown, string>, at: Location): T | undefined {
+  const place = placeOf(one, at)
+  if (place.value !== undefined) return one.type.read(place) ?? one.standIn
+  if ('standIn' in one) at.problem('is missing', `must be ${one.type.expected}`)
+  return one.standIn
+}
+
+/** A default is read as if it stood in the file. */
+export function defaultOf<T>(
+  { type, fallback }: Field<T, unknown, string>,
+  { path, reading }: Location,
+): T | undefined {
+  return fallback === undefined ? undefined : type.read(new Location(fallback, path, reading))
+}
+
+/** The place of the value in force: in the file, or in a variable. */
+function placeOf({ variable, type }: Field<unknown, unknown, string>, at: Location): Location {
+  const { variables } = at.reading
+  const written = variable === undefined ? undefined : variables?.env[variable]
+  if (variables === undefined || !written || (at.value !== undefined && !variables.areAbove)) return at
+  const { expand: _, ...reading } = at.reading
+  return new Location(valueOfText(written, type.schema), `$${variable}`, {
+    ...reading,
+    problems: variables.problems,
+  })
+}
+
+/** The text of a variable as JSON would have it. */
+function valueOfText(written: string, { type }: JsonSchema): unknown {
+  if (type === 'string') return written
+  const text = written.trim()
+  if (type === 'array') return listOfText(text)
+  if (type === 'boolean') return switches.get(text.toLowerCase()) ?? text
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+/** A JSON array, or a list with commas. */
+function listOfText(text: string): unknown {
+  try {
+    if (/^[[{"]/.test(text)) return JSON.parse(text)
+  } catch {
+    return text
+  }
+  return text.split(',').map((part) => part.trim())
+}
+
+const switches: ReadonlyMap<string, boolean> = new Map([
+  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
+])
+
+/** Reports every rule that the keys at a place break. */
+export function checkRules(
+  fields: Fields,
+  at: Location,
+  { oneOf = [], needs = [], excludes = [], cases = [] }: ObjectRules<never>,
+): void {
+  const mustBe = (key: string): string => `must be ${fields[key]?.type.expected}`
+  const given = oneOf.filter((key) => at.has(key))
+  const [first] = oneOf
+  if (first !== undefined && given.length === 0) at.at(first).problem('is missing', mustBe(first))
+  if (given.length > 1)
+    at.problem(`has ${given.map((key) => `"${key}"`).join(' and ')}, which mean the same`, 'keep one of them')
+  for (const [key, needed] of needs)
+    if (at.has(key) && !at.has(needed))
+      at.at(needed).problem('is missing', `${mustBe(needed)} beside "${key}"`)
+  for (const [key, other] of excludes)
+    if (at.has(key) && at.has(other)) at.at(key).problem(`stands beside "${other}"`, 'keep one of them')
+  for (const { key, values, keys, expected } of cases) {
+    const value = values.find((each) => each === at.at(key).value)
+    const [missing = ''] = keys
+    if (value !== undefined && !keys.some((each) => at.has(each)))
+      at.at(missing).problem(`is missing beside the ${key} ${value}`, `must be ${expected}`)
+  }
+}
+
+/** So many keys of a section stand in a message. */
+const examplesMax = 5
+
+/** Warns of every key that an object does not have, or refuses it. */
+export function reportUnknownKeys(
+  at: Location,
+  keys: readonly string[],
+  { hints, isClosed }: Pick<ObjectRules, 'hints' | 'isClosed'> = {},
+): void {
+  for (const [key] of at.members) {
+    if (keys.includes(key) || key === '$comment') continue
+    const replacement = earlierKeys.get(key)
+    const refused = refusedKeys.get(key)
+    const hint = refused ?? hints?.get(key) ?? keysLike(key, keys)
+    const place = at.at(key)
+    if (replacement !== undefined) place.warn(`is a key of an earlier version and is ignored; ${replacement}`)
+    else if (isClosed || refused !== undefined) place.problem('is not a known key here', hint)
+    else place.warn(`is not a known key here and is ignored; ${hint}`)
+  }
+}
+
+/** The key that was meant, or examples of keys. */
+function keysLike(key: string, keys: readonly string[]): string {
+  const [near] = nearest(key, keys)
+  if (near !== undefined) return `did you mean "${near}"?`
+  const examples = keys.slice(0, examplesMax).map((known) => `"${known}"`)
+  return `keys here are ${examples.join(', ')}${keys.length > examplesMax ? ', …' : ''}`
+}
+
+/** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
+export function objectSchema(fields: Fields, rules: ObjectRules<never> = {}): JsonSchema {
+  const { oneOf, needs, excludes = [], cases = [] } = rules
+  const needed = Object.keys(fields).filter((key) => fields[key] !== undefined && 'standIn' in fields[key])
+  const allOf = [...excludes.map((keys) => ({ not: { required: keys } })), ...cases.map(caseSchema)]
+  return {
+    type: 'object',
+    properties: {
+      $comment: true,
+      ...Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, fieldSchema(each)])),
+    },
+    additionalProperties: false,
+    ...(needed.length > 0 && { required: needed }),
+    ...(oneOf && { oneOf: oneOf.map((key) => ({ required: [key] })) }),
+    ...(needs && { dependentRequired: Object.fromEntries(needs.map(([key, other]) => [key, [other]])) }),
+    ...(allOf.length > 0 && { allOf }),
+  }
+}
+
+function caseSchema({ key, values, keys }: RuleCase): JsonSchema {
+  const condition = { required: [key], properties: { [key]: { enum: values } } }
+  // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
+  return { if: condition, then: { anyOf: keys.map((each) => ({ required: [each] })) } }
+}
+
+function fieldSchema({ type, fallback, about }: Field<unknown, unknown, string>): JsonSchema {
+  const isShown = Array.isArray(fallback) || (typeof fallback !== 'object' && fallback !== '')
+  return { description: about, ...type.schema, ...(isShown && { default: fallback }) }
+}
+
+/** The strings that are right, beyond text without NUL, which no operating system takes in an argument. */
+interface TextRules {
+  readonly expected?: string
+  readonly pattern?: string
+  /** What a pattern cannot say. */
+  readonly accepts?: (text: string) => boolean
+  readonly mayBeEmpty?: true
+  /** Its text is never repeated in a message. */
+  readonly isSecret?: true
+  /** Variables in it are expanded where the section has them; the pattern holds for the result. */
+  readonly isExpanded?: true
+}
+
+const noNul = '^[^\\u0000]*$'
+const withVariable = '^[^\\u0000]*\\$\\{[^\\u0000]*$'
+
+export function text(rules: TextRules = {}): ValueType<string> {
+  const {
+    expected = 'a non-empty string',
+    pattern = noNul,
+    accepts,
+    mayBeEmpty,
+    isSecret,
+    isExpanded,
+  } = rules
+  const hasVariables = isExpanded === true && (rules.pattern !== undefined || accepts !== undefined)
+  const [matches, hasVariable] = [new RegExp(pattern, 'u'), new RegExp(withVariable, 'u')]
+  const isRight = (value: string): boolean =>
+    (mayBeEmpty || value !== '') && matches.test(value) && (accepts?.(value) ?? true)
+  const type = scalar({
+    expected,
+    schema: {
+      type: 'string',
+      ...(!mayBeEmpty && { minLength: 1 }),
+      pattern: hasVariables ? `${pattern}|${withVariable}` : pattern,
+    },
+    isSecret,
+    accept: (value) =>
+      typeof value === 'string' && (isRight(value) || (hasVariables && hasVariable.test(value)))
+        ? value
+        : undefined,
+  })
+  if (!isExpanded) return type
+  const rule = { expected, isRight: hasVariables ? isRight : () => true }
+  return {
+    ...type,
+    read: (at, must) => {
+      const written = type.read(at, must)
+      const { expand } = at.reading
+      return written === undefined || expand === undefined ? written : expand(written, at, rule)
+    },
+  }
+}
+
+/** A path; variables and `~` are expanded, and it is absolute in the end. The proxy obeys what is in a `file`. */
+export function path(kind: 'file' | 'any', expected?: string): ValueType<string> {
+  const written = text({ ...(expected !== undefined && { expected }), isExpanded: true })
+  return {
+    ...written,
+    read: (at, must) => {
+      const read = written.read(at, must)
+      return read && (kind === 'file' ? absoluteFile : absolute)(read, at.reading)
+    },
+  }
+}
+
+export function boolean(): ValueType<boolean> {
+  return scalar({
+    expected: 'true or false',
+    schema: { type: 'boolean' },
+    accept: (value) => (typeof value === 'boolean' ? value : undefined),
+  })
+}
+
+export function integer(minimum: number, maximum: number): ValueType<number> {
+  return scalar({
+    expected: `an integer from ${minimum} to ${maximum}`,
+    schema: { type: 'integer', minimum, maximum },
+    accept: (value) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum
+        ? value
+        : undefined,
+  })
+}
+
+export function choice<const T extends string>(...options: readonly T[]): ValueType<T> {
+  return scalar({
+    expected: `one of ${options.map((option) => `"${option.replaceAll('\n', '\\n')}"`).join(', ')}`,
+    schema: { enum: options },
+    accept: (value) => options.find((option) => option === value),
+  })
+}
+
+/** A number of bytes, or text such as `10MB`; K, M and G are powers of 1024 with or without the `i`. */
+export function size(minimum: number, maximum: number): ValueType<number, number | string, 'Bytes'> {
+  // A number without a unit has as many digits as the smallest size, so that an editor marks "1B".
+  const pattern = `^(?:\\d{1,15}(\\.\\d{1,3})? ?[KkMmGg]i?|\\d{${String(minimum).length},15}(\\.\\d{1,3})? ?)[Bb]?$`
+  const matches = new RegExp(pattern, 'u')
+  const number = integer(minimum, maximum)
+  const type = scalar({
+    expected: `a number of bytes from ${minimum} to ${maximum}, or text like "10MB"`,
+    schema: { anyOf: [number.schema, { type: 'string', pattern }] },
+    accept: (value) => {
+      const bytes = typeof value === 'string' && matches.test(value) ? sizeInBytes(value) : value
+      const isRight =
+        typeof bytes === 'number' && Number.isInteger(bytes) && bytes >= minimum && bytes <= maximum
+      return isRight ? bytes : undefined
+    },
+  })
+  return { ...type, unit: 'Bytes' }
+}
+
+function sizeInBytes(value: string): number {
+  const exponent = ['k', 'm', 'g'].findIndex((unit) => value.toLowerCase().includes(unit)) + 1
+  return Math.round(Number.parseFloat(value) * 1024 ** exponent)
+}
+
+/** The longest delay that a Node timer takes. */
+const delayMsMax = 2_147_483_647
+
+/** A time in milliseconds. Other programs count time-outs in seconds, so that one below `unlikelyBelow` is a warning. */
+export function milliseconds(
+  minimum: number,
+  {
+    maximum = delayMsMax,
+    unlikelyBelow = 0,
+  }: { readonly maximum?: number; readonly unlikelyBelow?: number } = {},
+): ValueType<number, number, 'Ms'> {
+  const whole = integer(minimum, maximum)
+  return {
+    ...whole,
+    unit: 'Ms',
+    read: (at) => {
+      const { value } = at
+      if (typeof value === 'string' && /[a-z]/i.test(value))
+        return wrong(at, `${whole.expected}: a number of milliseconds, such as ${msOf(value) ?? 30_000}`)
+      const ms = whole.read(at)
+      if (ms !== undefined && ms < unlikelyBelow) at.warn(`is ${ms} milliseconds; did you mean ${ms * 1000}?`)
+      return ms
+    },
+  }
+}
+
+const unitsMs = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['min', 60_000],
+  ['h', 3_600_000],
+])
+
+/** Of a text with a unit, such as `30s`. */
+function msOf(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,6}) ?([a-z]{1,3})$/i.exec(text) ?? []
+  const unitMs = unitsMs.get(unit.toLowerCase())
+  const ms = unitMs === undefined ? 0 : Number(count) * unitMs
+  return ms > 0 && ms <= delayMsMax ? ms : undefined
+}
+
+/** A time that files write in seconds. */
+export function seconds(minimum: number, maximum: number): ValueType<number, number, 'Ms'> {
+  const whole = integer(minimum, maximum)
+  return {
+    ...whole,
+    unit: 'Ms',
+    read: (at) => {
+      const read = whole.read(at)
+      return read && read * 1000
+    },
+  }
+}
+
+/** A list of texts, unless `expected` says of what else. */
+export function list<T, W>(
+  element: ValueType<T, W>,
+  { expected = 'a list of strings like ["a", "b"]', min = 0, max = Infinity }: Partial<ListRules> = {},
+): ValueType<readonly T[], readonly W[]> {
+  return {
+    expected,
+    schema: { type: 'array', ...(min > 0 && { minItems: min }), items: element.schema },
+    unit: '',
+    read: (at, must = expected) => {
+      if (!Array.isArray(at.value))
+        return wrong(at, `${must}${typeof at.value === 'string' ? ', so put it in [ ]' : ''}`, true)
+      const { length } = at.value
+      if (length < min) at.problem('is empty', `must be ${must}`)
+      if (length > max) at.problem(`has ${length} members`, `keep at most ${max}`)
+      return at.value.flatMap((_, index) => element.read(at.at(index)) ?? [])
+    },
+  }
+}
+
+interface ListRules {
+  readonly expected: string
+  readonly min: number
+  readonly max: number
+}
+
+/** A list of objects with these keys; `about` is the line for one of them. */
+export function objects<F extends Fields>(
+  fields: F,
+  about: string,
+  { min = 0, max = Infinity, ...rules }: ObjectRules<ValuesOf<F>> & Partial<ListRules> = {},
+): ValueType<readonly ValuesOf<F>[], readonly WrittenOf<F>[]> {
+  const one = object(fields, rules)
+  const described = { ...one, schema: { description: about, ...one.schema } }
+  return list(described, { expected: `a list of objects like [${exampleOf(fields)}]`, min, max })
+}
+
+/** A text, or a list of them. */
+export function oneOrMany(one: ValueType<string>): ValueType<readonly string[], string | readonly string[]> {
+  const many = list(one)
+  return {
+    expected: 'a text like "a", or a list of texts like ["a", "b"]',
+    schema: { anyOf: [one.schema, many.schema] },
+    unit: '',
+    read: (at) => {
+      if (Array.isArray(at.value)) return many.read(at)
+      const text = one.read(at)
+      return text === undefined ? undefined : [text]
+    },
+  }
+}
+
+/** A value that is read later, with what is known then. */
+export function later<T, W, U extends string>(type: ValueType<T, W, U>): ValueType<Location, W> {
+  return { expected: type.expected, schema: type.schema, unit: '', read: (at) => at }
+}
+
+/** Its mistakes are warnings, and the default is used. */
+export function forgiven<T, W>(type: ValueType<T, W>): ValueType<T, W> {
+  return {
+    ...type,
+    read: (at) => {
+      const { problems } = at.reading
+      return type.read(
+        at.with({
+          problems: {
+            problem: (path, problem, hint) => problems.warn(path, `${problem}; ${hint}; the default is used`),
+            warn: (path, message) => problems.warn(path, message),
+          },
+        }),
+      )
+    },
+  }
+}
+
+/** One of these words, or a value of a type. */
+export function or<const L extends string | boolean, T, W>(
+  words: readonly L[],
+  type: ValueType<T, W>,
+  expected: string = type.expected,
+): ValueType<L | T, L | W> {
+  return {
+    expected,
+    schema: { anyOf: [{ enum: words }, type.schema] },
+    unit: '',
+    read: (at) => {
+      const isOtherWord =
+        typeof at.value === 'string' && typeof words[0] === 'string' && type.schema['type'] !== 'string'
+      const word = words.find((each) => each === at.value)
+      return word ?? (isOtherWord ? wrong(at, expected) : type.read(at, expected))
+    },
+  }
+}
+
+/** The names that can be used, as a pattern and in words. */
+interface NameRule {
+  readonly pattern: string
+  readonly hint: string
+  /** Names that differ only in case are two names, but rarely meant to be. */
+  readonly isOneCase?: true
+}
+
+/** Names that stand in addresses and in calls of clients. */
+export const plainNames: NameRule = {
+  pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
+  hint: 'use letters, digits, "_", "-" and "."',
+  isOneCase: true,
+}
+
+/** Any text that can be shown on one line. */
+export const namesOnOneLine: NameRule = {
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
+  hint: 'use a name without control characters',
+  isOneCase: true,
+}
+
+/** An object with such names, whose values are all of one type; a Map, so that a key such as `__proto__` is only a key. */
+export function map<T, W>(
+  rule: NameRule,
+  element: ValueType<T, W>,
+  expected = 'an object of strings like { "NAME": "value" }',
+): ValueType<ReadonlyMap<string, T>, Readonly<Record<string, W>>> {
+  return {
+    expected,
+    schema: {
+      type: 'object',
+      propertyNames: { pattern: rule.pattern },
+      additionalProperties: element.schema,
+    },
+    unit: '',
+    read: (at) =>
+      isObject(at.value) ? readMembers(at, rule, (place) => element.read(place)) : wrong(at, expected, true),
+  }
+}
+
+/** Reads each member of an object; those without a value are left out. */
+export function readMembers<T>(
+  at: Location,
+  { pattern, hint, isOneCase }: NameRule,
+  read: (place: Location, name: string) => T | undefined,
+): Map<string, T> {
+  const matches = new RegExp(pattern, 'u')
+  const all = new Map<string, T>()
+  const seen = new Map<string, string>()
+  for (const [name] of at.members) {
+    const place = at.at(name)
+    if (!matches.test(name)) place.problem('has a name that cannot be used', hint)
+    const twin = seen.get(name.toLowerCase())
+    if (isOneCase && twin !== undefined) place.warn(`differs from "${twin}" only in case`)
+    seen.set(name.toLowerCase(), twin ?? name)
+    const value = read(place, name)
+    if (value !== undefined) all.set(name, value)
+  }
+  return all
+}
+
+interface Scalar<T> extends Pick<ValueType<T>, 'expected' | 'schema'> {
+  readonly isSecret?: boolean | undefined
+  readonly accept: (value: unknown) => T | undefined
+}
+
+function scalar<T>({ expected, schema, isSecret, accept }: Scalar<T>): ValueType<T> {
+  return {
+    expected,
+    schema,
+    unit: '',
+    read: (at, must = expected) => {
+      const { value } = at
+      const read = accept(value)
+      if (read !== undefined) return read
+      at.problem(whyWrong(value, isSecret), `must be ${must}${quotesHint(value, accept)}`)
+      return undefined
+    },
+  }
+}
+
+/** Whether there is an object; anything else is reported. */
+export function isObjectAt(at: Location): boolean {
+  if (!isObject(at.value)) wrong(at, 'an object', typeof at.value === 'string')
+  return isObject(at.value)
+}
+
+/** Reports the value at a place. */
+export function wrong(at: Location, expected: string, isSecret = false): undefined {
+  at.problem(whatItIs(at.value, isSecret), `must be ${expected}`)
+}
+
+/** Of a secret that has the wrong form, only that is said. */
+function whyWrong(value: unknown, isSecret: boolean | undefined): string {
+  if (isSecret !== true || typeof value !== 'string') return whatItIs(value, isSecret)
+  return value === '' ? 'is empty' : 'has a value that cannot be used'
+}
+
+/** The commonest mistake by far is a value with or without its quotes. */
+function quotesHint(value: unknown, accept: (value: unknown) => unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return accept(String(value)) === undefined ? '' : ', so put it in quotes'
+  if (typeof value !== 'string' || value.trim() === '') return ''
+  const bare = value === 'true' ? true : value === 'false' ? false : Number(value)
+  return accept(bare) === undefined ? '' : ', so take the quotes away'
+}
