@@ -3,7 +3,6 @@
 import { crossing } from '../../mcp/eras/crossing-text.js'
 import type { EraEvidence, OpenedServer } from '../../mcp/eras/leg.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
-import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { ServerLists } from './server-lists.js'
 import type { ServerConnection } from './server-connection.js'
@@ -27,11 +26,23 @@ type News = ServerNews extends infer One
 
 type ReportContext = Omit<ServerContext, 'dialer' | 'reports'>
 
+/** Which process of its clients a report is about. */
+export interface ReportedProcess {
+  /** Undefined when clients share it. */
+  readonly client: number | undefined
+  /** How many went before it for the same clients. */
+  readonly restarts: number
+  /** Whether its client has left. */
+  readonly isLeft: () => boolean
+}
+
 /** Reports the processes of one server, or its sessions, and its lists. */
 export class Reports {
   readonly #context: ReportContext
   readonly #stopping: () => Stop | undefined
   #crossing: string | undefined
+  /** When a server has last shaken hands, in milliseconds since 1970. */
+  connectedAtMs: number | undefined
 
   /** `stopping` says why all processes are being ended, if they are. */
   constructor(context: ReportContext, stopping: () => Stop | undefined) {
@@ -40,14 +51,15 @@ export class Reports {
   }
 
   /** A server is being reached. */
-  begin(dialed: Dialed): ProcessReport {
-    return new ProcessReport(this.#context, dialed, this.#stopping)
+  begin(connection: ServerConnection, about: ReportedProcess): ProcessReport {
+    return new ProcessReport(this.#context, connection, about, this.#stopping)
   }
 
   /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
   opened({ facts }: OpenedServer): void {
-    const { log, service } = this.#context
+    const { log, runtime, service } = this.#context
     const message = crossing(facts, this.#context)
+    this.connectedAtMs = runtime.wallNow()
     if (message !== this.#crossing) log({ level: 'debug', service, message })
     this.#crossing = message
   }
@@ -71,49 +83,34 @@ function ofEach(valueOf: (kind: ListKind) => number): Readonly<Record<ListKind, 
 /** Reports one process: it begins once and ends once. */
 export class ProcessReport {
   readonly #context: ReportContext
-  readonly #dialed: Dialed
+  readonly #connection: ServerConnection
+  readonly #about: ReportedProcess
   readonly #stopping: () => Stop | undefined
   readonly #startedAt: number
   readonly #late: Timer
-  #connection: ServerConnection | undefined
-  #client: number | undefined
-  #restarts = 0
-  #isLeft = (): boolean => false
   #isOver = false
 
-  constructor(context: ReportContext, dialed: Dialed, stopping: () => Stop | undefined) {
+  constructor(
+    context: ReportContext,
+    connection: ServerConnection,
+    about: ReportedProcess,
+    stopping: () => Stop | undefined,
+  ) {
     const { limits, runtime } = context
     this.#context = context
-    this.#dialed = dialed
+    this.#connection = connection
+    this.#about = about
     this.#stopping = stopping
     this.#startedAt = runtime.now()
     this.#late = runtime.setTimer(limits.lateMs, () => this.#tell({ state: 'late' }))
     this.#tell({ state: 'starting' })
-    void dialed.ended.then((end) => this.#ended(end))
-  }
-
-  /**
-   * A client, or several, use the process from now on.
-   *
-   * `client` is undefined when clients share it. `restarts` processes went before it for the same clients, and `isLeft`
-   * says whether its client has left.
-   */
-  usedBy(
-    connection: ServerConnection,
-    client: number | undefined,
-    restarts: number,
-    isLeft: () => boolean,
-  ): void {
-    this.#connection = connection
-    this.#client = client
-    this.#restarts = restarts
-    this.#isLeft = isLeft
+    void connection.dialed.ended.then(() => this.#ended())
   }
 
   ready({ facts, evidence }: OpenedServer, tools: number): void {
     this.#late.cancel()
     const revision = facts.revision.version
-    this.#tell({ state: 'ready', revision, evidence, tools, restarts: this.#restarts })
+    this.#tell({ state: 'ready', revision, evidence, tools, restarts: this.#about.restarts })
   }
 
   /** It could not be made ready; being stopped meanwhile is no failure. */
@@ -123,9 +120,9 @@ export class ProcessReport {
   }
 
   /** The connection knows why, and learns of the end in the same turn. */
-  async #ended(end: DialEnd): Promise<void> {
+  async #ended(): Promise<void> {
     await Promise.resolve()
-    const { reason, message } = this.#connection?.failure ?? end
+    const { reason, message } = this.#connection.failure
     const stop = this.#stop
     if (stop === undefined) this.#over({ state: 'failed', reason, message })
     else this.#over({ state: 'stopped', cause: stop.cause, message: stop.why ?? message })
@@ -133,12 +130,10 @@ export class ProcessReport {
 
   /** Undefined when the process has ended by itself. */
   get #stop(): Stop | undefined {
-    const connection = this.#connection
-    if (connection === undefined) return this.#stopping()
-    if (connection.endedOnProbe) return { cause: 'restart' }
-    if (!connection.isStopped) return undefined
-    const single =
-      connection.failure.reason === 'closed' ? 'restart' : this.#isLeft() ? 'client-gone' : 'idle'
+    const { endedOnProbe, failure, isStopped } = this.#connection
+    if (endedOnProbe) return { cause: 'restart' }
+    if (!isStopped) return undefined
+    const single = failure.reason === 'closed' ? 'restart' : this.#about.isLeft() ? 'client-gone' : 'idle'
     return this.#stopping() ?? { cause: single }
   }
 
@@ -152,7 +147,8 @@ export class ProcessReport {
     if (this.#isOver) return
     const { kind, news: listener, runtime, service: server } = this.#context
     const ms = runtime.now() - this.#startedAt
-    listener.server({ server, kind, pid: this.#dialed.pid, client: this.#client, ms, ...news })
+    const { pid } = this.#connection.dialed
+    listener.server({ server, kind, pid, client: this.#about.client, ms, ...news })
   }
 }
 

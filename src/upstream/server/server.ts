@@ -83,7 +83,7 @@ export class Server implements Upstream {
     const times = timesOf(config, keptLists)
     const common = { ...around, ...behaviour, service, kind, times, leg, marked, restarts, keptLists }
     const reports = new Reports(common, () => this.#stopping)
-    this.#context = { ...common, reports, dialer: new Dialer(common, known, reports) }
+    this.#context = { ...common, reports, dialer: new Dialer(service, behaviour, known) }
   }
 
   readonly renew = (why: string): void => {
@@ -194,7 +194,7 @@ export class Server implements Upstream {
       kind: this.config.kind,
       state,
       error: state === 'error' || state === 'login-required' ? best?.ownView.failure?.message : undefined,
-      connectedAtMs: this.#context.dialer.connectedAtMs,
+      connectedAtMs: this.#context.reports.connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,

@@ -715,28 +715,32 @@ export class Worker {
 
   /** A connection that is being opened; `ready` rejects with UpstreamError. */
   #dial(lease: Lease | undefined): { readonly connection: ServerConnection; readonly ready: Promise<void> } {
-    const { dialer, gate } = this.#context
+    const { dialer, gate, reports } = this.#context
     const { client, declared, opening } = this.#scope
-    const { dialed, report } = dialer.take(lease)
+    const { lists } = this.#inbox
+    const dialed = dialer.take()
+    void dialed.ended.then(() => lease?.release())
     const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
     void lease?.lost.then(() => this.#leaseLost(connection))
+    const about = { client, restarts: this.#starts++, isLeft: () => this.#inbox.isClosed }
+    const report = reports.begin(connection, about)
     const ready = connection.start(declared, opening).then((server) => {
-      dialer.connected()
-      // A server without sessions sends no requests, so its calls need not run one at a time.
-      if (this.#slots.taken + this.#askable.taken === 0)
-        this.#isApart = this.#canBeApart && !connection.isStateless
-      this.#usedAt = this.#context.runtime.now()
-      this.#watchIdle()
+      this.#connected(connection.isStateless)
       this.#inbox.opened(connection, server, this.#isFirst)
-      const { lists } = this.#inbox
       void lists.opening.then(() => {
         report.ready(server, lists.items('tools').length)
         gate.changed()
       })
     })
     void ready.catch((error: unknown) => report.failed(error)).then(() => lease?.installed())
-    report.usedBy(connection, client, this.#starts++, () => this.#inbox.isClosed)
     return { connection, ready }
+  }
+
+  /** A server without sessions sends no requests, so its calls need not run one at a time. */
+  #connected(isStateless: boolean): void {
+    if (this.#slots.taken + this.#askable.taken === 0) this.#isApart = this.#canBeApart && !isStateless
+    this.#usedAt = this.#context.runtime.now()
+    this.#watchIdle()
   }
 
   #to(state: State): void {
