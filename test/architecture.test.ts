@@ -74,7 +74,7 @@ const users = table(`
   jsonc-parser           | config
   mri                    | cli
   oauth4webapi           | login
-  p-queue                | upstream/
+  p-queue                | proxy/clients upstream/
   preact                 | ui
   smol-toml              | cli/clients
   yaml                   | cli/clients

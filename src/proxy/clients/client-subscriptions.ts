@@ -1,5 +1,6 @@
 // The requests of one client that stay open.
 
+import PQueue from 'p-queue'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { Call, type CallOwner, type ClientPort, isResult, type Outcome } from '../../mcp/call.js'
 import {
@@ -64,8 +65,8 @@ export class Listens {
 
   begin(call: Call, wanted: SubscriptionFilter): void {
     const soon = (tell: () => void): unknown => this.#runtime.setTimer(this.#changeDelayMs, tell)
-    const uris = wanted.uris.slice(0, this.#resources.room)
-    const tasks = wanted.tasks.slice(0, this.#tasks.room)
+    const uris = this.#resources.fitting(wanted.uris)
+    const tasks = this.#tasks.fitting(wanted.tasks)
     const listen = new Listen(call, (kind) => this.#routes.shown(kind), soon)
     call.keep()
     this.#listens.set(call, { listen, filter: { ...wanted, uris, tasks } })
@@ -181,7 +182,7 @@ export class Listen {
 /** One resource or task, with the number of requests that follow it. */
 interface Followed {
   wanted: number
-  readonly granted: Promise<boolean>
+  granted: Promise<boolean>
 }
 
 /** Sends a request of the proxy's own for a client. */
@@ -196,9 +197,7 @@ export class FollowedThings {
   readonly #send: Ask
   readonly #followedMax: number
   readonly #followed = new Map<string, Followed>()
-  /** By their names, those about which something is to be asked once something else is answered, and whether it still is. */
-  readonly #waiting = new Map<string, (isWanted: boolean) => void>()
-  #asking = 0
+  readonly #asking = new PQueue({ concurrency: ASKED_MAX })
   #asked = 0
 
   constructor(what: Followable, send: Ask, followedMax: number) {
@@ -207,57 +206,39 @@ export class FollowedThings {
     this.#followedMax = followedMax
   }
 
-  /** How many more it may follow. */
-  get room(): number {
-    return this.#followedMax - this.#followed.size
+  /** As many of these as it may follow; those that it follows already take no room. */
+  fitting(names: readonly string[]): string[] {
+    let room = this.#followedMax - this.#followed.size
+    return names.filter((name) => this.#followed.has(name) || room-- > 0)
   }
 
   /** Resolves with whether a server has granted the subscription; each call needs one `leave`. */
   follow(name: string): Promise<boolean> {
-    const known = this.#followed.get(name)
-    if (known !== undefined) {
-      known.wanted++
-      return known.granted
-    }
-    const granted = this.#ask(this.#what.begins, name)
-    this.#followed.set(name, { wanted: 1, granted })
-    return granted
+    const known = this.#followed.get(name) ?? this.#begin(name)
+    known.wanted++
+    return known.granted
   }
 
   leave(name: string): void {
     const known = this.#followed.get(name)
     if (known === undefined || --known.wanted > 0) return
     this.#followed.delete(name)
-    this.#drop(name)
     void known.granted.then((isGranted) => {
       // Another request may have followed it since.
-      if (isGranted && !this.#followed.has(name)) void this.#ask(this.#what.ends, name)
+      if (isGranted) void this.#ask(this.#what.ends, name, () => !this.#followed.has(name))
     })
   }
 
-  async #ask(row: RequestRow, name: string): Promise<boolean> {
-    if (this.#asking < ASKED_MAX) this.#asking++
-    else if (!(await this.#turn(name))) return false
-    const isGranted = await this.#answer(row, name)
-    const [next] = this.#waiting
-    if (next === undefined) this.#asking--
-    else {
-      const [waiting, begin] = next
-      this.#waiting.delete(waiting)
-      begin(true)
-    }
-    return isGranted
+  #begin(name: string): Followed {
+    const followed: Followed = { wanted: 0, granted: Promise.resolve(false) }
+    this.#followed.set(name, followed)
+    followed.granted = this.#ask(this.#what.begins, name, () => this.#followed.get(name) === followed)
+    return followed
   }
 
-  /** Resolves with whether it is still to be asked, in the place of something that is answered. */
-  #turn(name: string): Promise<boolean> {
-    this.#drop(name)
-    return new Promise((resolve) => this.#waiting.set(name, resolve))
-  }
-
-  #drop(name: string): void {
-    this.#waiting.get(name)?.(false)
-    this.#waiting.delete(name)
+  /** Asks a server in its turn, if that is still wanted then. */
+  #ask(row: RequestRow, name: string, isWanted: () => boolean): Promise<boolean> {
+    return this.#asking.add(async () => isWanted() && (await this.#answer(row, name)))
   }
 
   #answer(row: RequestRow, name: string): Promise<boolean> {

@@ -214,7 +214,7 @@ export class Inbox {
   #taskChanged(frame: NotificationFrame, connection: ServerConnection): void {
     connection.calls.tasks.onStatus(frame)
     const id = frame.params.members.string('taskId') ?? ''
-    for (const client of this.clients.tasks.at(id)) client.tell(frame, [], undefined)
+    for (const client of this.clients.tasks.at(id).keys()) client.tell(frame, [], undefined)
   }
 
   #toOnlyClient(

@@ -10,19 +10,12 @@ import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { severity } from '../../mcp/methods.js'
 import { isFollowedBy } from '../../mcp/subscription-edits.js'
 
-/** The subscriptions of one client to one resource that are not answered yet. */
-interface Asking {
-  open: number
-  isGranted: boolean
-}
-
 /** The log level and the subscriptions of a lane's clients. */
 export class Subscriptions {
   readonly #service: string
   readonly #followedMax: number
   readonly #log: LogSink
   readonly #clients: LaneClients
-  readonly #asking = new WeakMap<ClientPort, Map<string, Asking>>()
 
   /** More than `followedMax` resources, or tasks, are not followed. */
   constructor(service: string, followedMax: number, log: LogSink, clients: LaneClients) {
@@ -42,16 +35,11 @@ export class Subscriptions {
   /** Resources of a subscription that is still in flight are left to that call. */
   resubscribe(connection: ServerConnection): void {
     if (connection.isStateless) return
-    const granted = [...this.#clients.resources.names].filter((uri) => !this.#isOnlyAsked(uri))
-    void inTurns(granted, async (uri) => {
-      if (this.#clients.resources.has(uri)) await this.#subscribe(connection, uri)
+    const { resources } = this.#clients
+    const isGranted = (uri: string): boolean => [...resources.at(uri).values()].some((each) => each.isGranted)
+    void inTurns([...resources.names].filter(isGranted), async (uri) => {
+      if (resources.has(uri)) await this.#subscribe(connection, uri)
     })
-  }
-
-  #isOnlyAsked(uri: string): boolean {
-    for (const client of this.#clients.resources.at(uri))
-      if (this.#asking.get(client)?.get(uri)?.isGranted !== false) return false
-    return true
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
@@ -67,16 +55,27 @@ export class Subscriptions {
     return undefined
   }
 
-  /** A client follows from now on, since updates may come before the answer, and no longer when it is refused. */
+  /**
+   * A client follows from now on, since updates may come before the answer, and no longer when it is refused. Of several
+   * requests for the same, one that is granted is enough.
+   */
   #following(call: Call, uri: string): Call | undefined {
     const { client } = call
-    const asking = this.#asking.get(client)?.get(uri)
     const { resources } = this.#clients
-    if (!resources.at(uri).has(client)) {
-      if (this.#isFull(call, resources.size, 'resources')) return undefined
-      resources.add(client, uri)
-    } else if (asking === undefined) return call
-    return this.#asked(call, uri, asking ?? this.#ask(client, uri))
+    const known = resources.at(uri).get(client)
+    if (known?.open === 0) return call
+    if (known === undefined && this.#isFull(call, resources.size, 'resources')) return undefined
+    const following = known ?? { open: 0, isGranted: false }
+    if (known === undefined) resources.add(client, uri, following)
+    following.open++
+    return call.attempt({
+      settled: (_attempt, outcome) => {
+        following.isGranted ||= isResult(outcome)
+        const isRefused = --following.open === 0 && !following.isGranted
+        if (isRefused && resources.at(uri).get(client) === following) resources.remove(client, uri)
+        call.settle(outcome)
+      },
+    })
   }
 
   /** A client has one subscription to a task at a time. */
@@ -103,29 +102,6 @@ export class Subscriptions {
     const message = `'${this.#service}' is followed in ${this.#followedMax} ${what} already`
     call.fail(upstreamFailed(this.#service, 'overloaded', message))
     return true
-  }
-
-  /** Of several that ask for the same, one that is granted is enough. */
-  #asked(call: Call, uri: string, asking: Asking): Call {
-    const { client } = call
-    asking.open++
-    return call.attempt({
-      settled: (_attempt, outcome) => {
-        asking.isGranted ||= isResult(outcome)
-        if (--asking.open === 0) {
-          this.#asking.get(client)?.delete(uri)
-          if (!asking.isGranted) this.#clients.resources.remove(client, uri)
-        }
-        call.settle(outcome)
-      },
-    })
-  }
-
-  #ask(client: ClientPort, uri: string): Asking {
-    const asking = { open: 0, isGranted: false }
-    const uris = this.#asking.get(client) ?? new Map<string, Asking>()
-    this.#asking.set(client, uris.set(uri, asking))
-    return asking
   }
 
   #leaving(call: Call, uri: string, connection: () => ServerConnection | undefined): Call {
@@ -194,9 +170,9 @@ export class LaneClients {
   readonly #clients = new ChurnMap<number, ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
   /** Of resources, by their URIs. */
-  readonly resources: Followers = new Followers()
+  readonly resources: Follows = new Follows()
   /** Of the tasks of the extension Tasks. */
-  readonly tasks: Followers = new Followers()
+  readonly tasks: Follows = new Follows()
   /** A client has left, and the server may still work for it. */
   #mixed = false
   /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
@@ -257,9 +233,15 @@ export class LaneClients {
   }
 }
 
-/** The clients of one lane that follow something. */
-export class Followers {
-  readonly #clients = new Map<string, Set<ClientPort>>()
+/** A client that follows something: its requests for that which are not answered, and whether one was granted. */
+interface Following {
+  open: number
+  isGranted: boolean
+}
+
+/** The clients of one lane that follow something: the first one asks the server for it, and the last one ends that. */
+export class Follows {
+  readonly #clients = new Map<string, Map<ClientPort, Following>>()
 
   /** How many things are followed. */
   get size(): number {
@@ -276,14 +258,14 @@ export class Followers {
   }
 
   /** The clients that follow exactly this. */
-  at(name: string): ReadonlySet<ClientPort> {
-    return this.#clients.get(name) ?? new Set()
+  at(name: string): ReadonlyMap<ClientPort, Following> {
+    return this.#clients.get(name) ?? new Map()
   }
 
   /** Whether this is the first one who follows it. */
-  add(client: ClientPort, name: string): boolean {
-    const clients = this.#clients.get(name) ?? new Set()
-    clients.add(client)
+  add(client: ClientPort, name: string, following: Following = { open: 0, isGranted: true }): boolean {
+    const clients = this.#clients.get(name) ?? new Map<ClientPort, Following>()
+    clients.set(client, following)
     this.#clients.set(name, clients)
     return clients.size === 1
   }
@@ -292,15 +274,19 @@ export class Followers {
   remove(client: ClientPort, name: string): boolean {
     const clients = this.#clients.get(name)
     if (clients === undefined || !clients.delete(client) || clients.size > 0) return false
-    this.#clients.delete(name)
-    return true
+    return this.#clients.delete(name)
   }
 
   /** The client follows nothing here any more; returns what it followed. */
   takeAll(client: ClientPort): string[] {
-    const followed = [...this.#clients].flatMap(([name, clients]) => (clients.has(client) ? [name] : []))
+    const followed = [...this.names].filter((name) => this.at(name).has(client))
     for (const name of followed) this.remove(client, name)
     return followed
+  }
+
+  /** The client follows nothing any more; returns the names that no client follows now. */
+  removeAll(client: ClientPort): string[] {
+    return this.takeAll(client).filter((name) => !this.has(name))
   }
 
   /**
@@ -309,14 +295,10 @@ export class Followers {
    * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
    */
   of(uri: string): Set<ClientPort> {
-    const found = new Set(this.at(uri))
+    const found = new Set(this.at(uri).keys())
     for (const [followed, clients] of this.#clients)
-      if (followed !== uri && isFollowedBy(uri, followed)) for (const client of clients) found.add(client)
+      if (followed !== uri && isFollowedBy(uri, followed))
+        for (const client of clients.keys()) found.add(client)
     return found
-  }
-
-  /** The client follows nothing any more; returns the names that no client follows now. */
-  removeAll(client: ClientPort): string[] {
-    return [...this.#clients.keys()].filter((name) => this.remove(client, name))
   }
 }
