@@ -22,7 +22,7 @@ import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
-import { PrincipalTasks } from '../routing/client-tasks.js'
+import { TaskTable } from '../routing/client-tasks.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import { write } from '../../jsonrpc/text.js'
 
@@ -186,7 +186,7 @@ export class ClientDirectory {
     const [, sibling] = this.#of(principal)[0] ?? []
     const leavers = this.#placeFor(principal, isAskable(askable))
     if (leavers === undefined) return undefined
-    const tasks = sibling?.tasks ?? new PrincipalTasks(this.context.limits.session)
+    const tasks = sibling?.tasks ?? new TaskTable(this.context.limits.session, true)
     const profile = { principal, isSeveral, revision: latestStateless, capabilities: askable }
     const client = new StatelessClient(profile, view, tasks, this)
     this.#clients.set(key, client)

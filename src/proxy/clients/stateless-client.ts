@@ -13,7 +13,7 @@ import type { SubscriptionFilter } from '../../mcp/subscription-edits.js'
 import { Listens } from './client-subscriptions.js'
 import { ClientInput } from '../input/client-input.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
-import type { PrincipalTasks } from '../routing/client-tasks.js'
+import type { TaskTable } from '../routing/client-tasks.js'
 import type { ClientDirectory } from './client-directory.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 
@@ -40,7 +40,7 @@ export class StatelessClient implements RoutedClient {
   readonly questions: ClientInput
   readonly isReady = false
   readonly view: CatalogView
-  readonly tasks: PrincipalTasks
+  readonly tasks: TaskTable
   readonly #directory: ClientDirectory
   readonly #routes: ClientRoutes
   /** The client has made room for another one, or its principal has left: the next request makes a new client. */
@@ -59,7 +59,7 @@ export class StatelessClient implements RoutedClient {
   constructor(
     profile: StatelessClient['profile'],
     view: CatalogView,
-    tasks: PrincipalTasks,
+    tasks: TaskTable,
     directory: ClientDirectory,
   ) {
     this.serial = directory.nextSerial()

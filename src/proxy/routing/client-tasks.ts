@@ -1,7 +1,9 @@
-// The tasks of all who are one principal to the front (the extension Tasks of 2026-07-28).
+// The tasks that clients may ask about: which server has each (MCP 2025-11-25, Utilities: tasks; the extension Tasks of
+// 2026-07-28).
 //
-// A task belongs to the principal that began it, on any connection. The proxy knows which server has which task, and lets
-// no other principal ask about it. An unknown id does not exist.
+// A task of a session is its client's. A task of the extension belongs to the principal that began it, on any connection,
+// and no other principal can ask about it. Ids stay as their servers wrote them. A client has no other way to tell its
+// tasks apart, so of two equal ids the later one is refused. An id that is not known here does not exist.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call, HeldTask, TaskKeeper, TaskSource } from '../../mcp/call.js'
@@ -19,7 +21,7 @@ import {
 } from '../../mcp/error-codes.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Target } from './catalog.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { sessionRevisions } from '../../mcp/revisions.js'
 import { itemList } from '../../mcp/list-items.js'
@@ -32,14 +34,16 @@ export interface TaskLimits {
   readonly taskIdLengthMax: number
 }
 
-/** Begins tasks for one principal, and finds them. */
-export class PrincipalTasks implements TaskKeeper {
+/** The tasks of one client, or of one principal. */
+export class TaskTable implements TaskKeeper {
   readonly #limits: TaskLimits
+  readonly #isOfPrincipal: boolean
   /** By id; those that were asked about longest ago come first. */
   readonly #tasks = new Map<string, HeldTask>()
 
-  constructor(limits: TaskLimits) {
+  constructor(limits: TaskLimits, isOfPrincipal: boolean) {
     this.#limits = limits
+    this.#isOfPrincipal = isOfPrincipal
   }
 
   /** Whether none of its tasks runs. */
@@ -47,41 +51,46 @@ export class PrincipalTasks implements TaskKeeper {
     return [...this.#tasks.values()].every(({ isOver }) => isOver)
   }
 
-  /** A call of a tool may begin a task, where its client and its server have the extension. */
-  begin(call: Call, lane: CallTarget): void {
-    if (declaresTasks(call.context.capabilities) && relaysTasks(lane)) call.keeper = this
+  /** The servers that have some of them. */
+  get sources(): Set<TaskSource> {
+    return new Set([...this.#tasks.values()].flatMap(({ isGone, source }) => (isGone ? [] : [source])))
   }
 
   keep(task: HeldTask): ErrorBody | undefined {
     const { id, source } = task
-    const { tasksMax, taskIdLengthMax } = this.#limits
+    const { taskIdLengthMax } = this.#limits
     const twin = this.#tasks.get(id)
-    if (twin !== undefined && twin.source.service !== source.service && !twin.isOver)
-      return taskIdTaken(source.service, id, twin.source.service)
+    // A server may answer calls of one principal with the same task.
+    const isAgain = this.#isOfPrincipal && twin?.source.service === source.service
+    if (twin?.isOver === false && !isAgain) return taskIdTaken(source.service, id, twin.source.service)
     if (id.length > taskIdLengthMax) return taskIdTooLong(source.service, id.length, taskIdLengthMax)
+    twin?.drop(taskNotFound(id))
     this.#tasks.delete(id)
-    if (this.#tasks.size >= tasksMax) this.#forgetOne()
-    this.#tasks.set(id, task)
+    const full = this.fullError()
+    if (full === undefined) this.#tasks.set(id, task)
+    return full
+  }
+
+  /**
+   * The error of a call that would begin one too many. What is over makes room, the oldest before others; of the tasks of
+   * a principal also the oldest that runs.
+   */
+  fullError(): ErrorBody | undefined {
+    const { tasksMax } = this.#limits
+    if (this.#tasks.size < tasksMax) return undefined
+    const all = [...this.#tasks.values()]
+    const first = all.find(({ isOver }) => isOver) ?? (this.#isOfPrincipal ? all[0] : undefined)
+    if (first === undefined) return tooManyTasks(tasksMax)
+    first.drop(taskNotFound(first.id))
+    this.#tasks.delete(first.id)
     return undefined
   }
 
-  /** Takes over a request about one task. */
-  about(call: Call, lanes: readonly CallTarget[]): void {
-    const id = call.frame.params.members.string('taskId')
-    if (id === undefined) return call.fail(missingParameter('taskId'))
-    // Only the proxy itself asks to follow one, for a client that has declared it.
-    const isOwn = call.row.subscribes !== undefined
-    if (!isOwn && !declaresTasks(call.context.capabilities))
-      return call.fail(missingCapability(tasksRequired))
+  /** The task that is asked about. */
+  find(id: string): HeldTask | undefined {
     const task = this.#tasks.get(id)
-    if (task === undefined) return call.fail(taskNotFound(id))
-    this.#touch(task)
-    call.service = task.source.service
-    if (!task.isGone && !isOwn) return task.request(call)
-    // Another connection may lead to it too.
-    const lane = lanes.find(({ config }) => config.name === task.source.service)
-    if (lane === undefined) call.fail(taskNotFound(id))
-    else lane.call(call, [])
+    if (task !== undefined && this.#tasks.delete(id)) this.#tasks.set(id, task)
+    return task
   }
 
   /** The principal asks nothing any more. */
@@ -89,84 +98,65 @@ export class PrincipalTasks implements TaskKeeper {
     for (const task of this.#tasks.values()) task.drop(taskNotFound(task.id))
     this.#tasks.clear()
   }
-
-  #touch(task: HeldTask): void {
-    this.#tasks.delete(task.id)
-    this.#tasks.set(task.id, task)
-  }
-
-  #forgetOne(): void {
-    const [oldest] = this.#tasks.values()
-    const first = [...this.#tasks.values()].find(({ isOver }) => isOver) ?? oldest
-    if (first === undefined) return
-    first.drop(taskNotFound(first.id))
-    this.#tasks.delete(first.id)
-  }
 }
 
-// The tasks of one client: which server has each (MCP 2025-11-25, Utilities: tasks).
-//
-// Ids stay as their servers wrote them. A client has no other way to tell its tasks apart, so of two equal ids the later
-// one is refused. Lists are put together of what servers list, without the tasks of others.
-
 /** Begins tasks for one client, and finds them. */
-export class ClientTasks implements TaskKeeper {
-  readonly #limits: TaskLimits
+export class ClientTasks {
   readonly #hasTasks: boolean
-  /** Made for the first one: most clients have none. */
-  #tasks: Map<string, HeldTask> | undefined
+  readonly #ofPrincipal: TaskTable | undefined
+  readonly #table: TaskTable
 
-  constructor(limits: TaskLimits, hasTasks: boolean) {
-    this.#limits = limits
+  /** `hasTasks` says that the client has a session with tasks; `ofPrincipal` are the tasks of a client without a session. */
+  constructor(limits: TaskLimits, hasTasks: boolean, ofPrincipal: TaskTable | undefined) {
     this.#hasTasks = hasTasks
+    this.#ofPrincipal = ofPrincipal
+    this.#table = ofPrincipal ?? new TaskTable(limits, false)
   }
 
-  /** Makes ready a call of a tool that is to begin a task, or can do nothing else; gives the error where it cannot. */
-  begin(call: Call, { lane, item }: Target, name: string): ErrorBody | undefined {
-    const isWanted = call.frame.params.members.span('task') !== undefined
-    if (!this.#hasTasks || !offersTasks(lane))
-      return item.needsTask ? toolNeedsTask(name, this.#whyNot(lane)) : undefined
-    if (!isWanted) return undefined
-    if (!this.#hasRoom()) return tooManyTasks(this.#limits.tasksMax)
-    call.keeper = this
-    return undefined
+  /**
+   * Makes ready a call of a tool that may begin a task; gives its edits, or its error.
+   *
+   * The member `task` is cut for a server that runs no tasks (MCP, Tasks: task support and handling).
+   */
+  begin(call: Call, { lane, item }: Target, name: string): readonly Edit[] | ErrorBody {
+    const { members } = call.frame.params
+    const isWanted = members.span('task') !== undefined
+    const isPossible = this.#hasTasks && offersTasks(lane)
+    if (item.needsTask && !isPossible) return toolNeedsTask(name, this.#whyNot(lane))
+    if (isWanted && isPossible) {
+      call.keeper = this.#table
+      return this.#table.fullError() ?? NO_EDITS
+    }
+    const mayGoOn = this.#ofPrincipal !== undefined && declaresTasks(call.context.capabilities)
+    if (mayGoOn && relaysTasks(lane)) call.keeper = this.#table
+    return isWanted ? cutNamed(members, ['task'], 'task') : NO_EDITS
   }
 
-  /** The member `task` is cut for a server that runs no tasks (MCP, Tasks: task support and handling). */
-  edits(call: Call): readonly Edit[] {
-    return call.keeper === undefined ? cutNamed(call.frame.params.members, ['task'], 'task') : []
-  }
-
-  keep(task: HeldTask): ErrorBody | undefined {
-    const { id, source } = task
-    const { tasksMax, taskIdLengthMax } = this.#limits
-    const twin = this.#tasks?.get(id)
-    if (twin?.isOver === false) return taskIdTaken(source.service, id, twin.source.service)
-    if (id.length > taskIdLengthMax) return taskIdTooLong(source.service, id.length, taskIdLengthMax)
-    twin?.drop(taskNotFound(id))
-    this.#tasks?.delete(id)
-    if (!this.#hasRoom()) return tooManyTasks(tasksMax)
-    this.#tasks ??= new Map()
-    this.#tasks.set(id, task)
-    return undefined
-  }
-
-  /** Takes over a request about one task; `only` is the server that has the tasks that are not known here. */
-  about(call: Call, only: CallTarget | undefined): void {
-    if (!this.#hasTasks) return call.fail(methodNotFound(call.frame.method))
+  /** Takes over a request about one task; `only` is the server that has the tasks of a session that are not known here. */
+  about(call: Call, lanes: readonly CallTarget[], only: CallTarget | undefined): void {
+    const isDurable = this.#ofPrincipal !== undefined
+    // Only the proxy itself asks to follow one, for a client that has declared it.
+    const isOwn = call.row.subscribes !== undefined
+    if (!isDurable && !this.#hasTasks) return call.fail(methodNotFound(call.frame.method))
     const id = call.frame.params.members.string('taskId')
     if (id === undefined) return call.fail(missingParameter('taskId'))
-    const task = this.#tasks?.get(id)
-    call.service = task?.source.service ?? only?.config.name
-    if (task !== undefined) task.request(call)
-    else if (only !== undefined) only.call(call, [])
-    else call.fail(taskNotFound(id))
+    if (isDurable && !isOwn && !declaresTasks(call.context.capabilities))
+      return call.fail(missingCapability(tasksRequired))
+    const task = this.#table.find(id)
+    const isElsewhere = isDurable && (task?.isGone === true || isOwn)
+    if (task !== undefined) call.service = task.source.service
+    if (task !== undefined && !isElsewhere) return task.request(call)
+    // Another connection may lead to a durable task too.
+    const lane = isDurable ? lanes.find(({ config }) => config.name === task?.source.service) : only
+    call.service ??= lane?.config.name
+    if (lane === undefined) call.fail(taskNotFound(id))
+    else lane.call(call, NO_EDITS)
   }
 
   /** Takes over a request for all of them. */
   list(call: Call, only: CallTarget | undefined): void {
     if (!this.#hasTasks) return call.fail(methodNotFound(call.frame.method))
-    if (only !== undefined) return only.call(call, [])
+    if (only !== undefined) return only.call(call, NO_EDITS)
     const cursor = call.frame.params.members.span('cursor')
     if (cursor !== undefined)
       return call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
@@ -175,8 +165,7 @@ export class ClientTasks implements TaskKeeper {
   }
 
   async #listed(call: Call): Promise<void> {
-    const sources = new Set([...(this.#tasks?.values() ?? [])].flatMap((task) => sourceOf(task)))
-    const listed = await Promise.all([...sources].map((source) => this.#listedBy(source)))
+    const listed = await Promise.all([...this.#table.sources].map((source) => this.#listedBy(source)))
     const failed = listed.find((each) => 'code' in each)
     if (failed !== undefined) return call.fail(failed)
     const items = listed.flatMap((each) => ('code' in each ? [] : each))
@@ -190,18 +179,7 @@ export class ClientTasks implements TaskKeeper {
   /** The tasks of this client that a server lists, or its error: without them the tasks would look lost. */
   async #listedBy(source: TaskSource): Promise<TaskItem[] | ErrorBody> {
     const listed = await source.list()
-    return 'code' in listed ? listed : listed.filter(({ id }) => this.#tasks?.get(id)?.source === source)
-  }
-
-  /** Whether one more may be begun; what is over goes first, the oldest before others. */
-  #hasRoom(): boolean {
-    if (this.#tasks === undefined || this.#tasks.size < this.#limits.tasksMax) return true
-    for (const [id, task] of this.#tasks) {
-      if (!task.isOver) continue
-      task.drop(taskNotFound(id))
-      return this.#tasks.delete(id)
-    }
-    return false
+    return 'code' in listed ? listed : listed.filter(({ id }) => this.#table.find(id)?.source === source)
   }
 
   #whyNot({ config: { name }, keepsTasks }: CallTarget): string {
@@ -209,10 +187,6 @@ export class ClientTasks implements TaskKeeper {
     if (!this.#hasTasks) return `tasks need a session of revision ${dates.join(' or ')}`
     return keepsTasks ? `'${name}' does not offer tasks` : `'${name}' is shared by clients that it may ask`
   }
-}
-
-function sourceOf({ isGone, source }: HeldTask): TaskSource[] {
-  return isGone ? [] : [source]
 }
 
 // Whether a call to a server can begin a task.

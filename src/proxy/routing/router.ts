@@ -3,7 +3,7 @@
 import type { ArgumentChecks, Pass } from './argument-checks.js'
 import type { CallPolicy, PolicySource } from './call-policy.js'
 import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
-import { ClientTasks, type PrincipalTasks, type TaskLimits } from './client-tasks.js'
+import { ClientTasks, type TaskLimits, type TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import { listTimes } from './first-list.js'
 import { ListWaits } from './list-waits.js'
@@ -61,7 +61,7 @@ export interface RoutingContext {
 /** The client of a router. */
 export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
   /** The tasks of its principal, where it has no session. */
-  readonly tasks?: PrincipalTasks
+  readonly tasks?: TaskTable
   readonly view: CatalogView
 }
 
@@ -90,7 +90,7 @@ export class Router {
     this.#lanes = lanes
     this.#catalog = catalog
     this.#onListed = onListed
-    this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true)
+    this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true, client.tasks)
     const { limits, runtime, holdStarts, startupGraceMs } = parts
     this.waits = new ListWaits(() => this.#lanes, {
       bytesMax: limits.waitingBytesMax,
@@ -122,7 +122,7 @@ export class Router {
       case 'merge':
         return this.waits.whenListable(call, route.list, () => this.#list(call, route.list))
       case 'task':
-        return this.#aboutTask(call)
+        return this.#tasks.about(call, this.#lanes, this.#whole)
       case 'tasks':
         return this.#tasks.list(call, this.#whole)
       case 'extension':
@@ -143,12 +143,6 @@ export class Router {
     const pass = (): void => (announces() ? this.#toLane(call, lane, NO_EDITS) : call.fail(refused))
     if (lane.view.facts === undefined) this.waits.whenListed(call, ['tools'], pass)
     else pass()
-  }
-
-  #aboutTask(call: Call): void {
-    const { tasks } = this.#client
-    if (tasks === undefined) this.#tasks.about(call, this.#whole)
-    else tasks.about(call, this.#lanes)
   }
 
   /** Other servers have taken the place of some; `released` are calls that have not begun there. */
@@ -249,12 +243,9 @@ export class Router {
       edits = bothEdits(edits, call.returned.edits)
     }
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
-    if (target.item.needsTask || members.span('task') !== undefined) {
-      const refusal = this.#tasks.begin(call, target, name)
-      if (refusal !== undefined) return call.fail(refusal)
-      edits = bothEdits(edits, this.#tasks.edits(call))
-    }
-    this.#client.tasks?.begin(call, target.lane)
+    const begun = this.#tasks.begin(call, target, name)
+    if ('code' in begun) return call.fail(begun)
+    edits = bothEdits(edits, begun)
     const { field } = call.context
     const fault = field && fieldFault(call, field, target.item)
     if (fault !== undefined) return call.fail(fault)
