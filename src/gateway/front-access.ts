@@ -11,7 +11,7 @@ import {
   type Sender,
   type SenderVerdict,
   isSender,
-} from '../transports/http-server/guard.js'
+} from '../transports/http-server/access.js'
 
 /** Such a token is ours, and no authorization server is asked about it. */
 const OWN = /^mcps_/

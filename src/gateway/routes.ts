@@ -15,7 +15,7 @@ import {
   schemaStatus,
 } from './status.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
-import type { Sender } from '../transports/http-server/guard.js'
+import type { Sender } from '../transports/http-server/access.js'
 import type {
   HttpEndpoint,
   HttpRevision,

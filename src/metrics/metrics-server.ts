@@ -3,7 +3,7 @@
 
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import { isLoopback } from '../text/loopback.js'
-import { readAuthority } from '../transports/http-server/host.js'
+import { readAuthority } from '../transports/http-server/access.js'
 import { EXPOSITION_TYPE } from './registry.js'
 
 /** Scrapers that read at the same time. */

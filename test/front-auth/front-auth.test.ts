@@ -11,7 +11,7 @@ import { AccessRules, Resources } from '../../src/front-auth/resources.js'
 import type { FrontAuthConfig, FrontAuthRule } from '../../src/config/configuration.js'
 import type { LoginHttp } from '../../src/login/login-http.js'
 import { realRuntime } from '../../src/real-runtime.js'
-import type { SenderVerdict } from '../../src/transports/http-server/guard.js'
+import type { SenderVerdict } from '../../src/transports/http-server/access.js'
 import { Issuer, part } from './issuer.js'
 
 const START_MS = 1_800_000_000_000

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
-import { readAccept } from '../../src/transports/http-server/guard.js'
+import { readAccept } from '../../src/transports/http-server/access.js'
 import { isJson } from '../../src/transports/http-server/body.js'
 import {
   answersTo,
   forwardedAddress,
   hostRule,
   readAuthority,
-} from '../../src/transports/http-server/host.js'
+} from '../../src/transports/http-server/access.js'
 import { RareWarnings } from '../../src/transports/http-server/rare-warnings.js'
 import { networkOf } from '../../src/transports/http-server/front-listener.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { HttpResponse } from '../../src/transports/http-server/response.js'
-import type { Sender } from '../../src/transports/http-server/guard.js'
+import type { Sender } from '../../src/transports/http-server/access.js'
 import { TokenStreams } from '../../src/transports/http-server/token-streams.js'
 
 type Found = Sender | 'unknown' | undefined

@@ -14,7 +14,7 @@ import { WholeBody, withoutMark } from '../http1/bytes.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
-import { type Refusal, type Refusals, isRefusal } from './refusal.js'
+import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
 import type { HttpRequest, RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
 import { Slices } from './pacing.js'
@@ -47,24 +47,21 @@ interface Reading {
 /** Reads bodies, gives up those that drip, and counts what all of them hold. */
 export class Bodies {
   readonly #limits: HttpServerLimits
-  readonly #refusals: Refusals
   readonly #environment: HttpEnvironment
   readonly #longLines = new LongLines()
   readonly #readings = new Set<Reading>()
   readonly #slices = new Slices()
   #bytes = 0
 
-  constructor(environment: HttpEnvironment, refusals: Refusals) {
+  constructor(environment: HttpEnvironment) {
     this.#limits = environment.limits
-    this.#refusals = refusals
     this.#environment = environment
   }
 
   /** Reads the message of a POST, synchronously where it has come with its head; a message that is too large is not read. */
   read(request: HttpRequest): ReadResult | Promise<ReadResult> {
     const { head, body, response } = request
-    if (!isJson(head.get('content-type')))
-      return this.#refusals.plain(415, 'Content-Type must be application/json')
+    if (!isJson(head.get('content-type'))) return refuse(415, 'Content-Type must be application/json')
     // Its session let it wait, and its client has not.
     if (response.isClosed) return undefined
     const { framing } = head
@@ -87,7 +84,7 @@ export class Bodies {
         this.#release(came, reading.bytes)
         resolve(came)
       }
-      const giveUp = (): void => done(this.#refusals.plain(408, 'The body comes too slowly'))
+      const giveUp = (): void => done(refuse(408, 'The body comes too slowly'))
       const reading: Reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#environment.now(), giveUp }
       this.#readings.add(reading)
       wire.readBody({
@@ -124,11 +121,11 @@ export class Bodies {
     const { bodyBytesMax, smallBodyBytes, bodiesBytesMax } = this.#limits
     if (bytes > bodyBytesMax) return this.#tooLarge()
     if (bytes <= smallBodyBytes || this.#bytes <= bodiesBytesMax) return undefined
-    return this.#refusals.plain(503, 'Too many large messages are being served', { 'retry-after': '1' })
+    return refuse(503, 'Too many large messages are being served', { 'retry-after': '1' })
   }
 
   #tooLarge(): Refusal {
-    return this.#refusals.plain(413, `A message may have ${this.#limits.bodyBytesMax} bytes`)
+    return refuse(413, `A message may have ${this.#limits.bodyBytesMax} bytes`)
   }
 
   #whole(line: Line, bytes: number, response: HttpResponse): Body {
@@ -151,7 +148,7 @@ export class Bodies {
       const frames = lines.map((member) => this.#frame(member))
       return { head, line, frames, isBatch: isOfBatch, hold }
     } catch (error) {
-      if (error instanceof FrameError) return this.#refusals.malformed(error)
+      if (error instanceof FrameError) return unreadable(error)
       throw error
     }
   }

@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/deadline.js'
 import type { HttpServerLimits } from './front-limits.js'
 import type { Refusal } from './refusal.js'
 import type { HttpRequest, ServeResult } from './request-head.js'
-import type { Sender } from './guard.js'
+import type { Sender } from './access.js'
 
 /** The features of a client's revision that the transport uses. */
 export interface HttpRevision {

@@ -18,10 +18,10 @@ import {
   type Sender,
   type SenderVerdict,
   isSender,
-} from './guard.js'
-import { hostRule, reachable } from './host.js'
+} from './access.js'
+import { hostRule, reachable } from './access.js'
 import { RareWarnings } from './rare-warnings.js'
-import { type Refusal, Refusals, closing, isRefusal } from './refusal.js'
+import { type Refusal, closing, isRefusal, refuse } from './refusal.js'
 import { repeat } from './pacing.js'
 import type { HttpRequest, ServeResult, RequestHead } from './request-head.js'
 import { Streamable } from './streamable.js'
@@ -47,7 +47,6 @@ export interface HttpAddress {
 export class HttpServer {
   readonly #options: HttpFrontOptions
   readonly #listening: FrontListener
-  readonly #refusals: Refusals
   readonly #notices: RareWarnings
   readonly #streamable: Streamable
   readonly #pair: LegacySseServer
@@ -65,12 +64,11 @@ export class HttpServer {
     this.#rules = options
     this.#port = options.port
     this.#routes = routes
-    this.#refusals = new Refusals()
     this.#notices = new RareWarnings(environment)
     this.#guard = this.#newGuard()
-    this.#bodies = new Bodies(environment, this.#refusals)
-    this.#streamable = new Streamable(environment, this.#refusals, this.#bodies, (head) => this.#gone(head))
-    this.#pair = new LegacySseServer(environment, this.#refusals, this.#bodies)
+    this.#bodies = new Bodies(environment)
+    this.#streamable = new Streamable(environment, this.#bodies, (head) => this.#gone(head))
+    this.#pair = new LegacySseServer(environment, this.#bodies)
     this.#tokenStreams = new TokenStreams(environment)
     this.#listening = new FrontListener(
       environment,
@@ -137,7 +135,7 @@ export class HttpServer {
     const isForAll = (path: string): boolean => isOpen(this.#routes.find(path))
     const isVisited = (path: string): boolean => this.#routes.isVisited?.(path) === true
     const rules = { ...this.#rules, hosts, remedies, isOpen: isForAll, isVisited }
-    return new Guard(rules, this.#refusals, this.#notices)
+    return new Guard(rules, this.#notices)
   }
 
   #handle(request: HttpRequest): void {
@@ -146,7 +144,7 @@ export class HttpServer {
     }
     const fail = (error: unknown): void => {
       this.#options.environment.failed(error)
-      end(this.#refusals.plain(500, 'Internal error'))
+      end(refuse(500, 'Internal error'))
     }
     try {
       const served = this.#serve(request)
@@ -235,7 +233,7 @@ export class HttpServer {
 
   #page({ head: { method }, response }: HttpRequest, body: string, type?: string): ServeResult {
     if (method !== 'GET' && method !== 'HEAD')
-      return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
+      return refuse(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
     if (type === undefined) response.sendJson(200, body)
     else response.send(200, ['content-type', type, ...pageFields], Buffer.from(body))
     return undefined
@@ -248,7 +246,7 @@ export class HttpServer {
   }
 
   #shuttingDown(): Refusal {
-    return this.#refusals.plain(503, 'Shutting down', { ...closing, 'retry-after': '5' })
+    return refuse(503, 'Shutting down', { ...closing, 'retry-after': '5' })
   }
 
   /** Says why a request is not served. */

@@ -9,7 +9,7 @@ import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Bodies, BodyReservation, PostedMessage } from './body.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
 import { ClientInbox } from './client-inbox.js'
-import { type Refusal, type Refusals, isRefusal } from './refusal.js'
+import { type Refusal, isRefusal, refuse, crowded, noSession } from './refusal.js'
 import type { HttpRequest } from './request-head.js'
 import type { HttpResponse } from './response.js'
 import { HttpSessions, type Kept, attach } from './sessions.js'
@@ -109,13 +109,11 @@ class LegacySseConnection implements Connection, Kept {
 /** Serves the clients of all endpoints that speak the older transport. */
 export class LegacySseServer {
   readonly #environment: HttpEnvironment
-  readonly #refusals: Refusals
   readonly #bodies: Bodies
   readonly #sessions: HttpSessions<LegacySseConnection>
 
-  constructor(environment: HttpEnvironment, refusals: Refusals, bodies: Bodies) {
+  constructor(environment: HttpEnvironment, bodies: Bodies) {
     this.#environment = environment
-    this.#refusals = refusals
     this.#bodies = bodies
     this.#sessions = new HttpSessions(environment, 'http+sse')
   }
@@ -126,12 +124,11 @@ export class LegacySseServer {
     owner: Owner,
     messagePath: string,
   ): Promise<Refusal | undefined> {
-    if (head.method !== 'GET')
-      return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
+    if (head.method !== 'GET') return refuse(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
     // The client may have left while its token was examined.
     if (response.isClosed) return undefined
     const id = this.#sessions.admit(owner)
-    if (id === undefined) return this.#refusals.crowded()
+    if (id === undefined) return crowded
     const connection = new LegacySseConnection(response, this.#environment, () => this.#sessions.delete(id))
     this.#sessions.add(id, owner, connection)
     owner.onStream?.()
@@ -142,16 +139,15 @@ export class LegacySseServer {
 
   /** Accepts a message with 202; its answer is sent as an event. */
   async messages(request: HttpRequest, owner: Owner, query: string): Promise<Refusal | undefined> {
-    if (request.head.method !== 'POST')
-      return this.#refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+    if (request.head.method !== 'POST') return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
     const id = new URLSearchParams(query).get('sessionId')
-    if (id === null) return this.#refusals.plain(400, 'The query must name a sessionId')
+    if (id === null) return refuse(400, 'The query must name a sessionId')
     const find = (): LegacySseConnection | undefined => this.#sessions.find(id, owner)
-    if (find() === undefined) return this.#refusals.noSession()
+    if (find() === undefined) return noSession
     const posted = await this.#bodies.read(request)
     if (posted === undefined || isRefusal(posted)) return posted
     const connection = find()
-    if (connection === undefined) return this.#refusals.noSession()
+    if (connection === undefined) return noSession
     connection.take(posted)
     request.response.send(202, [])
     return undefined

@@ -31,32 +31,24 @@ export function isRefusal(value: object): value is Refusal {
 /** On connections on which nothing behind this request is read: others may see its end elsewhere. */
 export const closing = { connection: 'close' } as const
 
-/** Makes refusals. */
-export class Refusals {
-  plain(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {
-    const error = status >= 500 ? internalError(why) : transportRefused(why)
-    return headers === undefined ? { status, error } : { status, error, headers }
-  }
-
-  invalid(why: string, id?: RequestId): Refusal {
-    return { status: 400, error: invalidRequest(why), id }
-  }
-
-  /** A client that is turned away loses its connection too. */
-  crowded(): Refusal {
-    return this.plain(503, 'Too many clients', { ...closing, 'retry-after': '5' })
-  }
-
-  noSession(): Refusal {
-    return { status: 404, error: sessionNotFound('Session not found') }
-  }
-
-  noSessionId(): Refusal {
-    return this.plain(400, 'Mcp-Session-Id is required')
-  }
-
-  /** Bytes behind such a body may belong to it, so they are not read as a request. */
-  malformed(error: FrameError): Refusal {
-    return { status: 400, error: malformed(error), id: error.id, headers: closing }
-  }
+export function refuse(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {
+  const error = status >= 500 ? internalError(why) : transportRefused(why)
+  return headers === undefined ? { status, error } : { status, error, headers }
 }
+
+/** The message itself is at fault. */
+export function invalid(why: string): Refusal {
+  return { status: 400, error: invalidRequest(why) }
+}
+
+/** Bytes behind such a body may belong to it, so they are not read as a request. */
+export function unreadable(error: FrameError): Refusal {
+  return { status: 400, error: malformed(error), id: error.id, headers: closing }
+}
+
+/** A client that is turned away loses its connection too. */
+export const crowded: Refusal = refuse(503, 'Too many clients', { ...closing, 'retry-after': '5' })
+
+export const noSession: Refusal = { status: 404, error: sessionNotFound('Session not found') }
+
+export const noSessionId: Refusal = refuse(400, 'Mcp-Session-Id is required')

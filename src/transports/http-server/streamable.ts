@@ -5,21 +5,22 @@
 // line needs no handshake.
 
 import { Waits } from '../../runtime/timeout-queue.js'
-import type { Accepts } from './guard.js'
+import type { Accepts } from './access.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import { StreamableConnection } from './streamable-connection.js'
 import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
 import { EventBudget, EventStore } from './event-stream.js'
-import { type Refusal, type Refusals, isRefusal } from './refusal.js'
+import { type Refusal, isRefusal, refuse, crowded, noSession, noSessionId } from './refusal.js'
 import type { RequestHead, HttpRequest, ServeResult } from './request-head.js'
 import {
-  RequestPolicy,
+  judge,
+  refusesVersion,
   type StatelessJudgement,
   judgeStateless,
   namesStateless,
   sessionIdIn,
   staysOpen,
-} from './request-policy.js'
+} from './protocol.js'
 import { HttpSessions, attach } from './sessions.js'
 
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
@@ -27,9 +28,7 @@ const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
 /** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
 export class Streamable {
   readonly #environment: HttpEnvironment
-  readonly #refusals: Refusals
   readonly #bodies: Bodies
-  readonly #policy: RequestPolicy
   readonly #gone: (head: RequestHead) => Refusal
   readonly #sessions: HttpSessions<StreamableConnection>
   readonly #budget: EventBudget
@@ -37,16 +36,9 @@ export class Streamable {
   readonly #stateless: StatelessClients
 
   /** `gone` says why a client was not taken, though its endpoint was there when its request began. */
-  constructor(
-    environment: HttpEnvironment,
-    refusals: Refusals,
-    bodies: Bodies,
-    gone: (head: RequestHead) => Refusal,
-  ) {
+  constructor(environment: HttpEnvironment, bodies: Bodies, gone: (head: RequestHead) => Refusal) {
     this.#environment = environment
-    this.#refusals = refusals
     this.#bodies = bodies
-    this.#policy = new RequestPolicy(refusals)
     this.#gone = gone
     this.#sessions = new HttpSessions(environment, 'streamable-http')
     this.#budget = new EventBudget(environment.limits.events.totalBytesMax)
@@ -65,7 +57,7 @@ export class Streamable {
         return this.#noStream(request) ?? this.#delete(request, owner)
       case undefined:
       default:
-        return this.#refusals.plain(405, 'Method not allowed', allow)
+        return refuse(405, 'Method not allowed', allow)
     }
   }
 
@@ -89,16 +81,16 @@ export class Streamable {
   #post(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
     const { head, body } = request
     if (!accepts.json && !accepts.stream)
-      return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
+      return refuse(406, 'Accept must list application/json and text/event-stream')
     const id = sessionIdIn(head)
     const client = id === undefined ? undefined : this.#sessions.find(id, owner)
     const isLost = id !== undefined && client === undefined
     // A body that has come with the head may show that its message needs no session.
-    if (isLost && body === undefined) return this.#refusals.noSession()
+    if (isLost && body === undefined) return noSession
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined) return undefined
       if (!isRefusal(came)) return this.#posted(came, request, owner, accepts, isLost ? 'lost' : client)
-      return isLost ? this.#refusals.noSession() : { ...came, revision: client?.revision }
+      return isLost ? noSession : { ...came, revision: client?.revision }
     }
     // Nearly always the body has come with its head: then the message is taken in the same turn.
     const read = this.#bodies.read(request)
@@ -117,15 +109,15 @@ export class Streamable {
     const stateless = judgeStateless(posted)
     if (stateless !== undefined) return this.#postedAlone(posted, request, owner, accepts, stateless)
     // The session may have ended while the body came.
-    if (named === 'lost' || named?.open === false) return this.#refusals.noSession()
-    const judgement = this.#policy.judge(posted, named)
+    if (named === 'lost' || named?.open === false) return noSession
+    const judgement = judge(posted, named)
     if (typeof judgement === 'object') return { ...judgement, revision: named?.revision }
     const isOpening = judgement === 'opening'
     if (named !== undefined) return named.post(posted, response, accepts, isOpening)
     const version = posted.head.get('mcp-protocol-version')
     const opened = judgement === 'alone' ? this.#stateless.single(owner, version) : this.#open(owner)
     return opened.then((taken) => {
-      if (taken === undefined) return this.#refusals.crowded()
+      if (taken === undefined) return crowded
       // The endpoint may have been removed while the body came.
       return taken.open ? taken.post(posted, response, accepts, isOpening) : this.#gone(posted.head)
     })
@@ -146,7 +138,7 @@ export class Streamable {
     }
     if (staysOpen(posted)) owner.onStream?.()
     const shared = this.#stateless.shared(owner)
-    if (shared === undefined) return this.#refusals.crowded()
+    if (shared === undefined) return crowded
     const serve = (): Refusal | undefined =>
       shared.connection.open ? shared.connection.post(posted, response, accepts) : this.#gone(posted.head)
     return shared.connection.attached === undefined ? shared.ready.then(serve) : serve()
@@ -168,9 +160,7 @@ export class Streamable {
 
   /** A client without a session has nothing to listen to, and nothing to end. */
   #noStream({ head }: HttpRequest): Refusal | undefined {
-    return namesStateless(head)
-      ? this.#refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
-      : undefined
+    return namesStateless(head) ? refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' }) : undefined
   }
 
   #get(request: HttpRequest, owner: Owner, accepts: Accepts): Refusal | undefined {
@@ -183,13 +173,10 @@ export class Streamable {
     if (isRefusal(client)) return client
     const listening = client.listen(response, head.get('last-event-id'))
     if (listening === 'open') owner.onStream?.()
-    if (listening === 'busy')
-      return this.#refusals.plain(409, 'Only one stream of this kind is allowed per session')
+    if (listening === 'busy') return refuse(409, 'Only one stream of this kind is allowed per session')
     // No Content has a client stop to resume (HTML, server-sent events: processing model).
     if (listening === 'over') response.send(204, [])
-    return listening === 'unknown'
-      ? this.#refusals.plain(400, 'The events after this id are not kept')
-      : undefined
+    return listening === 'unknown' ? refuse(400, 'The events after this id are not kept') : undefined
   }
 
   #delete(request: HttpRequest, owner: Owner): Refusal | undefined {
@@ -202,10 +189,10 @@ export class Streamable {
 
   #session({ head }: HttpRequest, owner: Owner): StreamableConnection | Refusal {
     const id = sessionIdIn(head)
-    if (id === undefined) return this.#refusals.noSessionId()
+    if (id === undefined) return noSessionId
     const client = this.#sessions.find(id, owner)
-    if (client === undefined) return this.#refusals.noSession()
-    return this.#policy.refuses(head, client) ?? client
+    if (client === undefined) return noSession
+    return refusesVersion(head, client) ?? client
   }
 }
 

@@ -5,7 +5,7 @@
 
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpResponse } from './response.js'
-import type { Sender } from './guard.js'
+import type { Sender } from './access.js'
 
 /** The longest time that a timer takes; a later end is looked at once more then. */
 const TIMER_MS_MAX = 2_147_483_647

@@ -34,7 +34,7 @@ import {
   defaultHttpServerLimits,
 } from '../../../src/transports/http-server/front-limits.js'
 import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
-import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/guard.js'
+import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/access.js'
 import { headIn } from './sending.js'
 
 export interface Scope {

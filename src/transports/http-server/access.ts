@@ -1,17 +1,10 @@
 // Access control of the front, decided from the request line and the header fields alone, before a byte of
 // the body is read.
 
+import { isIP } from 'node:net'
 import { isLoopback } from '../../text/loopback.js'
-import {
-  type HostRule,
-  type Authority,
-  answersTo,
-  forwardedAddress,
-  originAuthority,
-  readAuthority,
-} from './host.js'
 import type { RareWarnings } from './rare-warnings.js'
-import type { Refusal, Refusals } from './refusal.js'
+import { type Refusal, refuse } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { Fields } from './response.js'
 
@@ -135,14 +128,12 @@ export interface AdmittedHead {
 /** Checks requests by one set of rules. */
 export class Guard {
   readonly #rules: GuardRules
-  readonly #refusals: Refusals
   readonly #notices: RareWarnings
   /** A head that comes again on its connection is the same one, and needs no second decision. */
   readonly #admitted = new WeakMap<RequestHead, AdmittedHead>()
 
-  constructor(rules: GuardRules, refusals: Refusals, notices: RareWarnings) {
+  constructor(rules: GuardRules, notices: RareWarnings) {
     this.#rules = rules
-    this.#refusals = refusals
     this.#notices = notices
   }
 
@@ -194,16 +185,15 @@ export class Guard {
     // A client without a token does not hide one whose token has expired.
     const origin = refused === noToken ? from : `${from} with a token`
     if (!isUsual) this.#notices.note('token', message, origin)
-    if (status === 503)
-      return this.#refusals.plain(503, 'The token cannot be examined now', { 'retry-after': '5' })
+    if (status === 503) return refuse(503, 'The token cannot be examined now', { 'retry-after': '5' })
     const told = description ?? (refused === noToken ? undefined : tokenNotAccepted)
     const challenge = this.#rules.challenge?.(path, told) ?? plainChallenge(told)
-    return this.#refusals.plain(401, told ?? 'A bearer token is required', { 'www-authenticate': challenge })
+    return refuse(401, told ?? 'A bearer token is required', { 'www-authenticate': challenge })
   }
 
   #refusesHead(head: RequestHead): Refusal | undefined {
     const { repeated } = head
-    if (repeated !== undefined) return this.#refusals.plain(400, `'${repeated}' was sent more than once`)
+    if (repeated !== undefined) return refuse(400, `'${repeated}' was sent more than once`)
     return (
       this.#refusesHost(head) ??
       this.#refusesPage(head) ??
@@ -217,10 +207,10 @@ export class Guard {
     const host = head.get('host')
     if (host === undefined && head.version === '1.0') return this.#refusesNameless(head)
     const own = readAuthority(host ?? '')
-    if (own === undefined) return this.#refusals.plain(400, "'Host' is missing or malformed")
+    if (own === undefined) return refuse(400, "'Host' is missing or malformed")
     const named = absoluteAuthority(url)
     if (named !== undefined && !isSame(named, own))
-      return this.#refusals.plain(400, "'Host' and the request line name different hosts")
+      return refuse(400, "'Host' and the request line name different hosts")
     if (answersTo(this.#rules.hosts, own)) return undefined
     const name = (host ?? '').toLowerCase()
     return this.#refuse('name', name, `Host '${name}' is not served here: ${this.#rules.remedies.name(name)}`)
@@ -229,7 +219,7 @@ export class Guard {
   /** Without `Host` a rebound page looks like a client, so it gets only public pages. */
   #refusesNameless({ method, target }: RequestHead): Refusal | undefined {
     if (method === 'OPTIONS' || this.#rules.isOpen(targetOf(target).path)) return undefined
-    return this.#refusals.plain(400, "'Host' is missing; without it only /health is served")
+    return refuse(400, "'Host' is missing; without it only /health is served")
   }
 
   /** `Origin` comes from browsers, and a browser runs what strangers wrote. */
@@ -241,7 +231,7 @@ export class Guard {
     // A browser comes back from an authorization server; what it shows there, no page of another origin reads.
     const isVisit = head.method === 'GET' && head.get('sec-fetch-mode') === 'navigate'
     if (isVisit && this.#rules.isVisited(targetOf(head.target).path)) return undefined
-    return this.#refusals.plain(403, 'Requests from other sites are not allowed')
+    return refuse(403, 'Requests from other sites are not allowed')
   }
 
   /**
@@ -272,22 +262,20 @@ export class Guard {
 
   #refuse(kind: 'page' | 'name', from: string, why: string): Refusal {
     this.#notices.note(kind, `a request is refused: ${why}`, from)
-    return this.#refusals.plain(403, why)
+    return refuse(403, why)
   }
 
   #refusesUnread(head: RequestHead): Refusal | undefined {
     const expected = head.expectation?.toLowerCase() ?? CONTINUE
-    if (expected !== CONTINUE) return this.#refusals.plain(417, `'${expected}' cannot be expected here`)
+    if (expected !== CONTINUE) return refuse(417, `'${expected}' cannot be expected here`)
     const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
-    return coding === 'identity'
-      ? undefined
-      : this.#refusals.plain(415, `Content-Encoding '${coding}' is not read`)
+    return coding === 'identity' ? undefined : refuse(415, `Content-Encoding '${coding}' is not read`)
   }
 
   #refusesQuery(head: RequestHead): Refusal | undefined {
     if (this.#rules.challenge === undefined || !tokenInQuery.test(targetOf(head.target).query))
       return undefined
-    return this.#refusals.plain(400, "A token belongs in the field 'Authorization', not in the address")
+    return refuse(400, "A token belongs in the field 'Authorization', not in the address")
   }
 }
 
@@ -402,4 +390,99 @@ function readRange(range: string): MediaRange {
   const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
   const weights = parameters.map((parameter) => /^q=([01](?:\.\d{0,3})?)$/.exec(parameter)?.[1])
   return { type, quality: Number(weights.find((weight) => weight !== undefined) ?? 1) }
+}
+
+// The field `Host`, and the origins of pages.
+//
+// A web page whose name resolves to this machine (DNS rebinding) can send requests here, but the browser
+// still sends the page's own host name. A name that is not the front's is refused before anything else is
+// read.
+
+/** A host and its port as a client wrote them; the host in lower case, IPv6 in brackets. */
+export interface Authority {
+  readonly host: string
+  readonly port: number | undefined
+}
+
+// Nothing else that RFC 9110 allows here is sent by a client we want: no user information, no escapes. Names of
+// containers and of upstreams of nginx have `_`, and a name with a dot at its end is one that no domain is added to.
+const authority = /^([a-z0-9_](?:[a-z0-9._-]{0,252}[a-z0-9_.])?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/i
+
+export function readAuthority(text: string): Authority | undefined {
+  const [, host, digits] = authority.exec(text) ?? []
+  const port = digits === undefined ? undefined : Number(digits)
+  if (host === undefined || host.includes('..') || (port ?? 0) > 65_535) return undefined
+  return { host: host.toLowerCase(), port }
+}
+
+/** The address that the nearest reverse proxy has written at the end of a list, perhaps with a port; undefined where it is none. */
+export function forwardedAddress(list: string): string | undefined {
+  const last = list.slice(list.lastIndexOf(',') + 1).trim()
+  const [, inBrackets] = /^\[([^\]]*)\](?::\d+)?$/.exec(last) ?? []
+  const [, beforePort] = /^([\d.]+):\d+$/.exec(last) ?? []
+  const address = inBrackets ?? beforePort ?? last
+  return isIP(address) === 0 ? undefined : address
+}
+
+const ipv4 = /^(?:\d{1,3}\.){3}\d{1,3}$/
+
+/** An address cannot be made to point elsewhere. */
+function isAddress(host: string): boolean {
+  return host.startsWith('[') || ipv4.test(host)
+}
+
+/** Which hosts a server answers to. */
+export interface HostRule {
+  /** With their port, or without where any will do. */
+  readonly names: ReadonlySet<string>
+  /** Any address with any port: the server is bound to more than loopback. */
+  readonly addresses: boolean
+  /** Any name at all: something else than the name keeps strangers out. */
+  readonly any: boolean
+}
+
+export interface BoundTo {
+  readonly host: string
+  readonly port: number
+  /** Names that the operator adds, each with or without a port. */
+  readonly alsoKnownAs: readonly string[]
+  readonly hasToken: boolean
+}
+
+/**
+ * The hosts of a server that is bound so.
+ *
+ * Towards loopback they are few and known. Anywhere else the operator's names
+ * cannot be guessed: there a token keeps rebound pages out, or, without one,
+ * only addresses and the names that the operator gave.
+ */
+export function hostRule({ host, port, alsoKnownAs, hasToken }: BoundTo): HostRule {
+  const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]', bracketed(host)] : [bracketed(host)]
+  const names = new Set(own.map((name) => `${name.toLowerCase()}:${port}`))
+  for (const name of alsoKnownAs) names.add(name.toLowerCase())
+  if (isLoopback(host)) return { names, addresses: false, any: false }
+  names.add('localhost')
+  return { names, addresses: true, any: hasToken }
+}
+
+/** How an address stands in a URL. */
+function bracketed(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+/** How a client on this machine names an address in a URL; a client cannot connect to the address that stands for all. */
+export function reachable(host: string): string {
+  if (host === '::') return '[::1]'
+  return host === '0.0.0.0' ? '127.0.0.1' : bracketed(host)
+}
+
+export function answersTo(rule: HostRule, { host, port = 80 }: Authority): boolean {
+  if (rule.any || rule.names.has(host) || rule.names.has(`${host}:${port}`)) return true
+  return rule.addresses && isAddress(host)
+}
+
+/** The host of a serialised origin (RFC 6454); undefined for `null` and everything unusual. */
+export function originAuthority(origin: string): Authority | undefined {
+  const [, rest] = /^https?:\/\/(.+)$/.exec(origin) ?? []
+  return rest === undefined ? undefined : readAuthority(rest)
 }

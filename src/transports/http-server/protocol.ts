@@ -17,7 +17,7 @@ import type { PostedMessage } from './body.js'
 import type { StreamableConnection } from './streamable-connection.js'
 import type { HttpRevision } from './endpoint.js'
 import type { AnswerStatus } from './post-reply.js'
-import type { Refusal, Refusals } from './refusal.js'
+import { type Refusal, refuse, invalid, noSessionId } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import { claimedVersion, claimFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
@@ -50,53 +50,41 @@ export function sessionIdIn(head: RequestHead): string | undefined {
   return namesStateless(head) ? undefined : head.get('mcp-session-id')
 }
 
-/** Sends each message to its session; a message without a session, which opens none, is served alone. */
-export class RequestPolicy {
-  readonly #refusals: Refusals
+/** Why a client of a session may not listen, or end its session, with a request that has this head. */
+export function refusesVersion(
+  head: RequestHead,
+  client: StreamableConnection | undefined,
+): Refusal | undefined {
+  const version = head.get('mcp-protocol-version')
+  if (version === undefined || client?.revision.versionHeader === false) return undefined
+  if (namedRevision(head) !== undefined) return undefined
+  const versions = sessionRevisions.map((revision) => revision.version).join(', ')
+  return refuse(400, `Unsupported protocol version: ${version} (supported versions: ${versions})`)
+}
 
-  constructor(refusals: Refusals) {
-    this.#refusals = refusals
+/** How a message of a revision with sessions is served; `client` is that of the session it is for. */
+export function judge(
+  { head, frames, isBatch }: PostedMessage,
+  client: StreamableConnection | undefined,
+): Judgement {
+  const opens = frames.some((frame) => frame.kind === 'request' && frame.method === 'initialize')
+  if (isBatch) {
+    // MCP, Lifecycle.
+    if (opens) return invalid('initialize must not be part of a batch')
+    const revision = client?.revision ?? namedRevision(head)
+    if (revision?.batching === false) return invalid(`protocol version ${revision.version} has no batches`)
   }
-
-  /** Why a client of a session may not listen, or end its session, with a request that has this head. */
-  refuses(head: RequestHead, client: StreamableConnection | undefined): Refusal | undefined {
-    const version = head.get('mcp-protocol-version')
-    if (version === undefined || client?.revision.versionHeader === false) return undefined
-    if (namedRevision(head) !== undefined) return undefined
-    const versions = sessionRevisions.map((revision) => revision.version).join(', ')
-    const why = `Unsupported protocol version: ${version} (supported versions: ${versions})`
-    return this.#refusals.plain(400, why)
-  }
-
-  /** How a message is served; `client` is that of the session it is for. */
-  judge(message: PostedMessage, client: StreamableConnection | undefined): Judgement {
-    const { head, frames, isBatch } = message
-    const opens = frames.some(opensSession)
-    const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? namedRevision(head)) : undefined
-    if (refusal !== undefined) return refusal
-    // The client was not asked, so this answers nothing.
-    if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
-      return this.#refusals.noSessionId()
-    if (opens) return 'opening'
-    return this.refuses(head, client) ?? (client === undefined ? 'alone' : 'session')
-  }
-
-  #refusesBatch(opens: boolean, revision: HttpRevision | undefined): Refusal | undefined {
-    if (opens) return this.#refusals.invalid('initialize must not be part of a batch')
-    if (revision?.batching !== false) return undefined
-    return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
-  }
+  // The client was not asked, so this answers nothing.
+  if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
+    return noSessionId
+  if (opens) return 'opening'
+  return refusesVersion(head, client) ?? (client === undefined ? 'alone' : 'session')
 }
 
 /** The revision with sessions that a request names by itself. */
 function namedRevision(head: RequestHead): HttpRevision | undefined {
   const version = head.get('mcp-protocol-version')
   return sessionRevisions.find((revision) => revision.version === version)
-}
-
-/** Whether the message opens a session (MCP, Lifecycle). */
-function opensSession(frame: PostedMessage['frames'][number]): boolean {
-  return frame.kind === 'request' && frame.method === 'initialize'
 }
 
 // The policy of messages that belong to no session, also when their heads name one.
