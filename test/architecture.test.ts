@@ -288,8 +288,8 @@ const confined: readonly Confined[] = [
     places: ['src/mcp/revisions.ts', 'src/servers/'],
   },
   {
-    what: 'the legs of an era stand in one room, and where one is chosen',
-    pattern: /\b(?:Session|Stateless)(?:Client|Server)Leg\b/,
+    what: 'the legs of an era stand in one room, and are chosen in one place',
+    pattern: /\b(?:serverOpener|statelessWriter|MetaTemplates|new ClientLeg)\b/,
     places: ['src/mcp/eras/', 'src/proxy/'],
   },
   {

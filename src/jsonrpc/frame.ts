@@ -8,7 +8,6 @@ import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
 import { findId } from './id-finder.js'
 import type { Line } from './line.js'
-import { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
 import { Members } from './members.js'
 import { type RequestId, canonical, readId } from './request-id.js'
@@ -86,19 +85,9 @@ const NULL = 0x6e
 /** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */
 const noMembers = new Members(Buffer.alloc(0))
 
-/** The method and the name of the latest message of a connection, which the next one often has too. */
-export class LatestTexts {
-  readonly method: FamiliarText = new FamiliarText()
-  readonly name: FamiliarText = new FamiliarText()
-}
-
-/**
- * Reads one message; `latest` belongs to its connection.
- *
- * @throws FrameError when the bytes are not one acceptable JSON-RPC 2.0 message
- */
-export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits, latest?: LatestTexts): Frame {
-  const frame = frameOrError(line, limits, latest)
+/** Reads one message. @throws FrameError when the bytes are not one acceptable JSON-RPC 2.0 message */
+export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits): Frame {
+  const frame = frameOrError(line, limits)
   if (frame instanceof FrameError) throw frame
   return frame
 }
@@ -111,11 +100,10 @@ export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits, 
 export function frameOrError(
   line: Line,
   limits: FrameLimits = defaultFrameLimits,
-  latest?: LatestTexts,
   strings?: readonly number[],
 ): Frame | FrameError {
   try {
-    return new FrameReader(line, limits, latest, strings).read()
+    return new FrameReader(line, limits, strings).read()
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return isTooMuch(error) ? addressed(error, line) : error
@@ -142,16 +130,14 @@ function addressed(error: FrameError, line: Line): FrameError {
 class FrameReader {
   readonly #line: Line
   readonly #limits: FrameLimits
-  readonly #latest: LatestTexts | undefined
   readonly #strings: readonly number[] | undefined
   readonly #members: Members
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
-  constructor(line: Line, limits: FrameLimits, latest?: LatestTexts, strings?: readonly number[]) {
+  constructor(line: Line, limits: FrameLimits, strings?: readonly number[]) {
     this.#line = line
     this.#limits = limits
-    this.#latest = latest
     this.#strings = strings
     this.#members = new Members(line, limits.names ?? forwardedNames)
   }
@@ -214,8 +200,7 @@ class FrameReader {
   }
 
   #methodAt(span: Span): string {
-    const method =
-      this.#latest === undefined ? stringAt(this.#line, span) : this.#latest.method.at(this.#line, span)
+    const method = stringAt(this.#line, span)
     if (method === undefined) return this.#invalid("'method' must be a string", span)
     if (span.end - span.start - 2 <= this.#limits.methodBytesMax) return method
     return this.#invalid(`'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)
@@ -227,7 +212,6 @@ class FrameReader {
     }
     const members = this.#members.inner('params')
     if (members === undefined) return { span, members: noMembers, metaSpan: undefined, meta: noMembers }
-    members.latestText = this.#latest?.name
     return { span, members, metaSpan: members.span('_meta'), meta: members.inner('_meta') ?? noMembers }
   }
 

@@ -2,7 +2,6 @@
 
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
-import type { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
 import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'
 import { type MemberSink, Scanner, type Span } from './scan.js'
@@ -29,8 +28,6 @@ export class Members implements MemberSink {
   readonly bytes: Buffer
   /** Whether a key is no routed name, or stands twice: `ambiguity` must then compare all keys. */
   isOdd = false
-  /** Gives the text of `string`, which the messages of one connection often have in common. */
-  latestText: FamiliarText | undefined
   readonly #names: RoutedNames | undefined
   /** The message, where it is in parts. */
   readonly #long: LongLine | undefined
@@ -92,7 +89,7 @@ export class Members implements MemberSink {
       const bytes = this.#long.slice(span.start, span.end)
       return stringAt(bytes, { start: 0, end: bytes.length })
     }
-    return this.latestText === undefined ? stringAt(this.bytes, span) : this.latestText.at(this.bytes, span)
+    return stringAt(this.bytes, span)
   }
 
   at(index: number): Member {

@@ -28,7 +28,6 @@ import { type Outgoing, spliceParts } from './fast/splice-parts.js'
 import {
   type Frame,
   type FrameLimits,
-  LatestTexts,
   type NotificationFrame,
   type RequestFrame,
   type ResponseFrame,
@@ -128,7 +127,6 @@ export class Peer<E extends AnswerWaiter> {
   readonly #frameLimits: FrameLimits | undefined
   readonly #watch: PeerWatch
   readonly #inflight: Inflight<E | OwnRequest>
-  readonly #latest = new LatestTexts()
   /** The way back of what came without one. */
   readonly ownReply: Reply = {
     answer: (message, kind) => this.send(message, { kind }),
@@ -305,7 +303,7 @@ export class Peer<E extends AnswerWaiter> {
         if (isBatch(line)) return this.#owner.batch(line, reply ?? this.ownReply)
         if (isBlank(line)) return
       }
-      this.receive(receivedMessage(frameOrError(line, this.#frameLimits, this.#latest), line), during, reply)
+      this.receive(receivedMessage(frameOrError(line, this.#frameLimits), line), during, reply)
     } catch (error) {
       this.#faulty(error)
     }

@@ -11,6 +11,17 @@ import { cutNamed } from './member-edits.js'
 import type { ListKind } from './methods.js'
 import type { Revision } from './revisions.js'
 
+/** The name and version of the proxy, for clients and servers. */
+export interface ServerIdentity {
+  readonly name: string
+  readonly version: string
+}
+
+/** The same as raw JSON. */
+export function identityJson({ name, version }: ServerIdentity): string {
+  return `{"name":${quote(name)},"version":${quote(version)}}`
+}
+
 /** Longer names are cut: they are shown to people. */
 const NAME_LENGTH_MAX = 200
 

@@ -12,8 +12,8 @@ export const requestMeta = {
 
 export const requestMetaKeys: readonly string[] = Object.values(requestMeta)
 
-/** Whether a message claims to be stateless: it names its revision, right or wrong. */
-export function claims({ params }: RequestFrame | NotificationFrame): boolean {
+/** Whether a message names its revision, right or wrong, as stateless ones do. */
+export function namesRevision({ params }: RequestFrame | NotificationFrame): boolean {
   return params.metaSpan !== undefined && params.meta.span(requestMeta.version) !== undefined
 }
 

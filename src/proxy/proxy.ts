@@ -21,9 +21,9 @@ import type { Limits } from '../limits.js'
 import type { Listener, Serving } from './listener.js'
 import { ClientReports } from './clients/client-reports.js'
 import type { ClientOrigin } from '../mcp/call.js'
-import type { ServerIdentity } from '../mcp/eras/leg.js'
+import type { ServerIdentity } from '../mcp/capabilities.js'
 import { ClientLeg } from '../mcp/eras/client-leg.js'
-import { serverLeg } from '../mcp/eras/detecting-server-leg.js'
+import { serverOpener } from '../mcp/eras/server-era.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
@@ -238,7 +238,7 @@ class ConfiguredProxy implements McpProxy {
       loginPages: this.#common.loginPages,
       limits: this.#limits.upstream,
       marks,
-      leg: (spoken, memory) => serverLeg(this.#identity, spoken, memory),
+      open: serverOpener(this.#identity),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
       onSecrets: this.#options.onSecrets,

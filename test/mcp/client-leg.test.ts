@@ -3,12 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { joinedWire } from '../../src/jsonrpc/fast/splice-parts.js'
-import { LatestTexts, type RequestFrame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice, withId } from '../../src/jsonrpc/splice.js'
 import type { Outcome } from '../../src/mcp/call.js'
 import { ClientLeg } from '../../src/mcp/eras/client-leg.js'
-import { type ClientVoice, answerOf } from '../../src/mcp/eras/results.js'
+import { type ClientWriter, answerOf } from '../../src/mcp/eras/results.js'
 import { latestStateless, sessionRevisions } from '../../src/mcp/revisions.js'
 import { callOf, nobody } from '../upstream/support/calls.js'
 
@@ -27,7 +27,7 @@ for (const { version, orphanId } of sessionRevisions)
   })
 
 /** Forwards as a peer does, to a client that knows the answer by the id of the call. */
-const voice: ClientVoice = {
+const writer: ClientWriter = {
   answerBytes: (frame, edits, id) => splice(frame.line, withId(edits, frame, id)),
 }
 
@@ -58,7 +58,7 @@ const answers: readonly (readonly [title: string, outcome: Outcome, answer: stri
 
 for (const [title, outcome, want] of answers)
   test(`with a session, ${title}`, () => {
-    const answer = answerOf(callOf('"a"', 0), outcome, voice)
+    const answer = answerOf(callOf('"a"', 0), outcome, writer)
     const text = answer && joinedWire(answer.message).toString().trimEnd()
     assert.equal(text, want)
     assert.equal(answer?.kind, text === undefined ? undefined : readFrame(toLine(text)).kind)
@@ -72,20 +72,16 @@ interface Said {
   readonly token?: string
 }
 
-/** Reads the requests of one connection. */
-function reader(): (said: Said) => RequestFrame {
-  const latest = new LatestTexts()
-  return ({ version = '2026-07-28', level = 'error', token = '1' }) => {
-    const meta = `{"progressToken":${token},"${PREFIX}/protocolVersion":"${version}","${PREFIX}/clientCapabilities":{},"${PREFIX}/logLevel":"${level}"}`
-    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":${meta}}}`
-    const frame = readFrame(toLine(text), defaultFrameLimits, latest)
-    assert(frame.kind === 'request')
-    return frame
-  }
+function read({ version = '2026-07-28', level = 'error', token = '1' }: Said): RequestFrame {
+  const meta = `{"progressToken":${token},"${PREFIX}/protocolVersion":"${version}","${PREFIX}/clientCapabilities":{},"${PREFIX}/logLevel":"${level}"}`
+  const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":${meta}}}`
+  const frame = readFrame(toLine(text))
+  assert(frame.kind === 'request')
+  return frame
 }
 
 test('requests that say the same of themselves have one context', () => {
-  const [read, client] = [reader(), leg()]
+  const client = leg()
   const contexts = ['1', '2', '40', '"a"'].map((token) => {
     const received = client.received(read({ token }))
     assert(received.kind === 'stateless')
@@ -95,7 +91,7 @@ test('requests that say the same of themselves have one context', () => {
 })
 
 test('requests that differ in what they say of themselves are taken at their word', () => {
-  const [read, client] = [reader(), leg()]
+  const client = leg()
   for (const level of ['debug', 'info', 'error', 'alert', 'error', 'debug']) {
     const frame = read({ level })
     const received = client.received(frame)
@@ -105,7 +101,7 @@ test('requests that differ in what they say of themselves are taken at their wor
 })
 
 test('a revision that is none is refused among others that differ in it', () => {
-  const [read, client] = [reader(), leg()]
+  const client = leg()
   for (const version of ['2026-07-28', '2026-07-29', '2026-07-27', '2026-07-28', '2026-07-26'])
     assert.equal(client.received(read({ version })).kind === 'stateless', version === '2026-07-28', version)
 })

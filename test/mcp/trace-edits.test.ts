@@ -6,8 +6,8 @@ import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { canonical } from '../../src/jsonrpc/request-id.js'
 import { type Edit, NO_EDITS, inOrder, splice, withId } from '../../src/jsonrpc/splice.js'
-import { SessionServerLeg } from '../../src/mcp/eras/session-server-leg.js'
-import { Claims } from '../../src/mcp/eras/request-context.js'
+import { sessionWriter } from '../../src/mcp/eras/server-writers.js'
+import { MetaTemplates } from '../../src/mcp/eras/request-context.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { withTrace } from '../../src/mcp/trace-edits.js'
 import { at, parsed } from '../integration/support/json.js'
@@ -16,16 +16,15 @@ import { callOf } from '../upstream/support/calls.js'
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const OLD = '00-11111111111111111111111111111111-2222222222222222-00'
 const identity = { name: 'p', version: '1' }
-const legacy = new SessionServerLeg(identity)
-const claims = new Claims(identity)
-const claim =
+const meta = new MetaTemplates(identity)
+const template =
   '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}'
 
 const legs = {
   'as it is': () => NO_EDITS,
-  'for a server without sessions': (call) => claims.edits(call, false),
+  'for a server without sessions': (call) => meta.edits(call, false),
   'for a server with sessions': (call) =>
-    legacy.edits(Object.assign(call, { context: { ...call.context, revision: latestStateless } })),
+    sessionWriter.edits(Object.assign(call, { context: { ...call.context, revision: latestStateless } })),
 } satisfies Record<string, (call: ReturnType<typeof callOf>) => readonly Edit[]>
 
 const params: readonly (string | undefined)[] = [
@@ -36,11 +35,11 @@ const params: readonly (string | undefined)[] = [
   '{"inputResponses":{},"name":"t","requestState":"s"}',
   '{"_meta":{},"name":"t"}',
   '{"name":"t","_meta": { } }',
-  `{"_meta":{${claim}}}`,
-  `{"_meta":{${claim},"progressToken":1},"name":"t"}`,
-  `{"_meta":{"progressToken":1,${claim},"tracestate":"a=b"}}`,
+  `{"_meta":{${template}}}`,
+  `{"_meta":{${template},"progressToken":1},"name":"t"}`,
+  `{"_meta":{"progressToken":1,${template},"tracestate":"a=b"}}`,
   `{"_meta":{"traceparent":"${OLD}","tracestate":"a=b"},"name":"t"}`,
-  `{"_meta":{${claim},"traceparent":"${OLD}"}}`,
+  `{"_meta":{${template},"traceparent":"${OLD}"}}`,
   `{"_meta":{"\\u0074raceparent":"${OLD}","baggage":"x"}}`,
   '{"_meta":{"traceparent":7}}',
 ]

@@ -18,7 +18,7 @@ export function readLongFrame(long: LongLine, limits?: FrameLimits): Frame | und
   if (long.strings === undefined) return undefined
   const result = long.head.length === 0 ? undefined : resultInParts(long, limits)
   if (result !== undefined) return result
-  const frame = frameOrError(long.line, limits, undefined, long.strings)
+  const frame = frameOrError(long.line, limits, long.strings)
   return frame instanceof FrameError ? undefined : frame
 }
 

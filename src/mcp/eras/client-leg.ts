@@ -12,9 +12,11 @@ import type { WireBytes } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { CallContext, Outcome, StatelessContext } from '../call.js'
 import {
+  type ServerIdentity,
   clientCapabilities,
   clientInfo,
   declaresTasks,
+  identityJson,
   noCapabilities,
   tasksRequired,
 } from '../capabilities.js'
@@ -25,7 +27,7 @@ import {
   missingCapability,
   missingParameter,
 } from '../error-codes.js'
-import { SERVER_INFO, claims } from '../meta-keys.js'
+import { SERVER_INFO, namesRevision } from '../meta-keys.js'
 import {
   type ClientNotificationRow,
   type RequestRow,
@@ -37,8 +39,16 @@ import {
 } from '../methods.js'
 import { assumedRevision, latestSession, sessionRevision, statelessRevisions } from '../revisions.js'
 import { type SubscriptionFilter, isFilter, readFilter } from '../subscription-edits.js'
-import { type ServerDescription, type ServerIdentity, identityJson } from './leg.js'
-import { type RequestSender, claimFault, saidIn, statelessContext, versionFault } from './request-context.js'
+import { type RequestSender, metaFault, saidIn, statelessContext, versionFault } from './request-context.js'
+
+/** The servers behind the proxy, as one description for a client. */
+export interface ServerDescription {
+  /** Raw JSON. */
+  readonly capabilities: string
+  readonly instructions: string | undefined
+  /** Whether all servers have said what they are. */
+  readonly isKnown: boolean
+}
 
 /** The meaning of a client's request. */
 export type Received =
@@ -113,7 +123,7 @@ export class ClientLeg {
 
   received(frame: RequestFrame): Received {
     // Without a revision in `_meta`, a request that only stateless clients have is told what is missing.
-    const isStateless = claims(frame) || statelessRequests.get(frame.method)?.route.to === 'proxy'
+    const isStateless = namesRevision(frame) || statelessRequests.get(frame.method)?.route.to === 'proxy'
     return isStateless ? this.#receivedStateless(frame) : this.#receivedInSession(frame)
   }
 
@@ -133,7 +143,7 @@ export class ClientLeg {
     const said = saidIn(frame)
     // Most requests say what the one before has said, which was found to be right.
     const known = said === undefined || said !== this.#said ? undefined : this.#context
-    const fault = known === undefined ? (claimFault(frame) ?? versionFault(frame)) : undefined
+    const fault = known === undefined ? (metaFault(frame) ?? versionFault(frame)) : undefined
     if (fault !== undefined) return { kind: 'refused', error: fault }
     const row = statelessRequests.get(frame.method) ?? extensionRow(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }

@@ -12,8 +12,10 @@ import { quote } from '../../jsonrpc/text.js'
 import type { Call, StatelessContext } from '../call.js'
 import {
   type ClientCapabilities,
+  type ServerIdentity,
   clientCapabilities,
   clientInfo,
+  identityJson,
   noCapabilities,
   notRelayed,
   tasksRequired,
@@ -23,15 +25,14 @@ import { cutNamed, insertion, keepsSome } from '../member-edits.js'
 import { inputMembers, requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { extensionRow, severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
-import { type ServerIdentity, identityJson } from './leg.js'
 
 /** The revision that a request names; empty where that is no text. */
-export function claimedVersion({ params }: RequestFrame): string {
+export function namedVersion({ params }: RequestFrame): string {
   return params.meta.string(requestMeta.version) ?? ''
 }
 
 /** The first required member of `_meta` that is missing or of the wrong type. */
-export function claimFault(frame: RequestFrame): ErrorBody | undefined {
+export function metaFault(frame: RequestFrame): ErrorBody | undefined {
   const { meta } = frame.params
   if (meta.string(requestMeta.version) === undefined)
     return mistyped(`_meta.${requestMeta.version}`, 'a string')
@@ -45,7 +46,7 @@ export function claimFault(frame: RequestFrame): ErrorBody | undefined {
 
 /** The revision is none that may be named. */
 export function versionFault(frame: RequestFrame): ErrorBody | undefined {
-  const version = claimedVersion(frame)
+  const version = namedVersion(frame)
   const supported = statelessRevisions.map((each) => each.version)
   return supported.includes(version) ? undefined : unsupportedVersion(version, supported)
 }
@@ -65,7 +66,7 @@ export function statelessContext(
   { origin, principal, isSeveral }: RequestSender,
 ): StatelessContext {
   const { meta } = frame.params
-  const revision = statelessRevision(claimedVersion(frame)) ?? latestStateless
+  const revision = statelessRevision(namedVersion(frame)) ?? latestStateless
   return {
     origin,
     principal,
@@ -114,7 +115,7 @@ const DOT = 0x2e
 const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
 
 /** The members of one client, as raw JSON. */
-interface Claim {
+interface MetaTemplate {
   readonly level: string | undefined
   readonly members: string
   /** A `_meta` of these members, before another member. */
@@ -124,10 +125,10 @@ interface Claim {
 }
 
 /** Writes them; those of one client are written once. */
-export class Claims {
+export class MetaTemplates {
   readonly #info: string
   /** With the level that the client wants now. */
-  readonly #written = new WeakMap<ClientCapabilities, Claim>()
+  readonly #written = new WeakMap<ClientCapabilities, MetaTemplate>()
 
   constructor(identity: ServerIdentity) {
     this.#info = identityJson(identity)
@@ -135,7 +136,7 @@ export class Claims {
 
   /** The params of a request of the proxy itself, which answers no questions. */
   own(params: string, isAboutTasks: boolean): string {
-    const { members } = this.#claim(isAboutTasks ? ownTasks : noCapabilities, undefined)
+    const { members } = this.#template(isAboutTasks ? ownTasks : noCapabilities, undefined)
     const meta = `"_meta":{${members}}`
     return params === '{}' ? `{${meta}}` : `{${meta},${params.slice(1)}`
   }
@@ -146,11 +147,11 @@ export class Claims {
     const isStateless = revision.era === 'stateless'
     const cuts =
       isStateless && !answersProxy ? NO_EDITS : cutNamed(frame.params.members, inputMembers, 'input')
-    if (!isStateless) return bothEdits(inserted(frame, this.#claim(capabilities, logLevel)), cuts)
+    if (!isStateless) return bothEdits(inserted(frame, this.#template(capabilities, logLevel)), cuts)
     return capabilities.names.has('extensions') ? bothEdits(withoutExtensions(frame, hasTasks), cuts) : cuts
   }
 
-  #claim(capabilities: ClientCapabilities, level: string | undefined): Claim {
+  #template(capabilities: ClientCapabilities, level: string | undefined): MetaTemplate {
     const known = this.#written.get(capabilities)
     if (known !== undefined && known.level === level) return known
     const { version, capabilities: can, info, logLevel } = requestMeta
@@ -158,9 +159,9 @@ export class Claims {
     const wanted = level === undefined ? '' : `,"${logLevel}":${quote(level)}`
     const members = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}${wanted}`
     const [before, inside] = [Buffer.from(`"_meta":{${members}},`), Buffer.from(`${members},`)]
-    const claim = { level, members, before, inside }
-    this.#written.set(capabilities, claim)
-    return claim
+    const template = { level, members, before, inside }
+    this.#written.set(capabilities, template)
+    return template
   }
 }
 
@@ -177,20 +178,20 @@ function declared({ json }: ClientCapabilities): string {
 }
 
 /** Inserts the members into the `_meta` of a request, which is made if the request has none. */
-function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
+function inserted(frame: RequestFrame, template: MetaTemplate): readonly Edit[] {
   const { span, members, meta, metaSpan } = frame.params
-  const said = claim.members
+  const said = template.members
   if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`, 'meta')]
   const start = span.start + 1
   if (metaSpan === undefined)
-    return [members.size === 0 ? insertion(start, `"_meta":{${said}}`, 'meta') : at(start, claim.before)]
+    return [members.size === 0 ? insertion(start, `"_meta":{${said}}`, 'meta') : at(start, template.before)]
   if (frame.line[metaSpan.start] !== OPEN_OBJECT)
     return [{ ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
   // Nothing that a client of a session says there has this meaning.
   const cuts = cutNamed(meta, requestMetaKeys, 'meta')
   const first = metaSpan.start + 1
   return [
-    keepsSome(meta, requestMetaKeys) ? at(first, claim.inside) : insertion(first, said, 'meta'),
+    keepsSome(meta, requestMetaKeys) ? at(first, template.inside) : insertion(first, said, 'meta'),
     ...cuts,
   ]
 }

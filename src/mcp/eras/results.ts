@@ -35,7 +35,7 @@ export interface Answer {
 }
 
 /** Forwards answers of servers. */
-export interface ClientVoice {
+export interface ClientWriter {
   /** The bytes of an answer, with these edits and the client's own id. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing
 }
@@ -43,12 +43,12 @@ export interface ClientVoice {
 type Answered = Outcome & { readonly kind: 'answered' }
 
 /** The answer of a client's call; undefined when it needs no answer any more. */
-export function answerOf(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined {
+export function answerOf(call: Call, outcome: Outcome, writer: ClientWriter): Answer | undefined {
   const { frame, service, row, context } = call
   const isStateless = context.revision.era === 'stateless'
   switch (outcome.kind) {
     case 'answered':
-      return isStateless ? statelessAnswer(call, outcome, voice) : sessionAnswer(call, outcome, voice)
+      return isStateless ? statelessAnswer(call, outcome, writer) : sessionAnswer(call, outcome, writer)
     case 'result':
       return resultAnswer(
         frame.id,
@@ -57,7 +57,7 @@ export function answerOf(call: Call, outcome: Outcome, voice: ClientVoice): Answ
     case 'asked':
       // A client with a session is asked during the call.
       return isStateless
-        ? { kind: 'result', message: voice.answerBytes(outcome.frame, outcome.edits, frame.id) }
+        ? { kind: 'result', message: writer.answerBytes(outcome.frame, outcome.edits, frame.id) }
         : errorAnswer(frame.id, inputRefused(service ?? ''))
     case 'failed':
       return errorAnswer(frame.id, isStateless ? statelessError(call, outcome.error) : outcome.error)
@@ -74,13 +74,13 @@ function errorAnswer(id: RequestId, error: ErrorBody): Answer {
   return { kind: 'error', message: buildError(id, error) }
 }
 
-function sessionAnswer(call: Call, { frame, edits, era }: Answered, voice: ClientVoice): Answer {
+function sessionAnswer(call: Call, { frame, edits, era }: Answered, writer: ClientWriter): Answer {
   const { id } = call.frame
-  if (era === 'session') return { kind: frame.kind, message: voice.answerBytes(frame, edits, id) }
+  if (era === 'session') return { kind: frame.kind, message: writer.answerBytes(frame, edits, id) }
   const bare = bareAnswer(call, frame)
   switch (bare.kind) {
     case 'edited':
-      return { kind: frame.kind, message: voice.answerBytes(frame, bothEdits(edits, bare.edits), id) }
+      return { kind: frame.kind, message: writer.answerBytes(frame, bothEdits(edits, bare.edits), id) }
     case 'result':
       return resultAnswer(id, bare.result)
     case 'error':
@@ -91,7 +91,7 @@ function sessionAnswer(call: Call, { frame, edits, era }: Answered, voice: Clien
 function statelessAnswer(
   { frame: { id }, row, service, missingCapabilities: missing }: Call,
   { frame, edits, era, isTask }: Answered,
-  voice: ClientVoice,
+  writer: ClientWriter,
 ): Answer {
   // The call has failed, and its server was refused what the client has not declared (2026-07-28, Overview: capabilities).
   if (missing !== undefined && (frame.kind === 'error' || saysError(frame))) {
@@ -100,7 +100,7 @@ function statelessAnswer(
   }
   const own = frame.kind === 'error' ? errorEdits(frame, era) : resultEdits(frame, era, row, isTask)
   if (own !== undefined)
-    return { kind: frame.kind, message: voice.answerBytes(frame, bothEdits(edits, own), id) }
+    return { kind: frame.kind, message: writer.answerBytes(frame, bothEdits(edits, own), id) }
   const what = `'${service ?? ''}' has given a result of a type that does not pass this proxy`
   return errorAnswer(id, internalError(what))
 }

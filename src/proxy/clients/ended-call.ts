@@ -7,8 +7,8 @@ import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { CallContext, Outcome } from '../../mcp/call.js'
-import { claimedVersion } from '../../mcp/eras/request-context.js'
-import { claims } from '../../mcp/meta-keys.js'
+import { namedVersion } from '../../mcp/eras/request-context.js'
+import { namesRevision } from '../../mcp/meta-keys.js'
 import { type CallTrace, traceIdIn, traceparentOf } from '../../mcp/trace-edits.js'
 import { saysError } from '../../mcp/result-type.js'
 import { statelessRevision } from '../../mcp/revisions.js'
@@ -75,7 +75,7 @@ export class EndedCall implements CallEvent {
     this.principal = origin?.principal
     this.view = origin?.view
     this.transport = origin?.transport
-    this.revision = revision.era === 'session' && claims(frame) ? claimed(frame) : revision.version
+    this.revision = revision.era === 'session' && namesRevision(frame) ? claimed(frame) : revision.version
     this.method = frame.method
     this.name = members.string('name') ?? members.string('uri')
     this.server = server
@@ -141,7 +141,7 @@ function lengthOf(span: Span | undefined): number {
 
 /** A request that was refused before its own claim was read; undefined where it names no version that the proxy speaks. */
 function claimed(frame: RequestFrame): string | undefined {
-  return statelessRevision(claimedVersion(frame))?.version
+  return statelessRevision(namedVersion(frame))?.version
 }
 
 /** Whether a tool was refused, or its result says that it has failed. */

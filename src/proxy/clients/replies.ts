@@ -9,7 +9,7 @@ import { joinedWire, type Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/client-leg.js'
-import { claims } from '../../mcp/meta-keys.js'
+import { namesRevision } from '../../mcp/meta-keys.js'
 import { answerOf } from '../../mcp/eras/results.js'
 import { invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
@@ -162,6 +162,6 @@ export function receiveBatch(
 function refusalOf(frame: Frame | FrameError): { id: RequestId | undefined; error: ErrorBody } | undefined {
   if (frame instanceof FrameError) return { id: frame.id, error: malformed(frame) }
   if (frame.kind !== 'request') return undefined
-  if (claims(frame)) return { id: frame.id, error: invalidRequest(ALONE) }
+  if (namesRevision(frame)) return { id: frame.id, error: invalidRequest(ALONE) }
   return frame.method === 'initialize' ? { id: frame.id, error: invalidRequest(OPENING) } : undefined
 }

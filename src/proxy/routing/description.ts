@@ -6,7 +6,7 @@ import {
   presumedCapabilities,
   isShown,
 } from '../../mcp/capabilities.js'
-import type { ServerDescription } from '../../mcp/eras/leg.js'
+import type { ServerDescription } from '../../mcp/eras/client-leg.js'
 import { type CatalogView, soleServer } from './catalog-view.js'
 import { relaysTasks } from './client-tasks.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'

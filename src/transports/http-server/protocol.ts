@@ -19,9 +19,9 @@ import type { HttpRevision } from './endpoint.js'
 import type { AnswerStatus } from './post-reply.js'
 import { type Refusal, refuse, invalid, noSessionId } from './refusal.js'
 import type { RequestHead } from './request-head.js'
-import { claimedVersion, claimFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
+import { namedVersion, metaFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
-import { claims } from '../../mcp/meta-keys.js'
+import { namesRevision } from '../../mcp/meta-keys.js'
 import { statelessRequests } from '../../mcp/methods.js'
 import { sessionRevisions, statelessRevision } from '../../mcp/revisions.js'
 
@@ -103,14 +103,14 @@ export function judgeStateless({ head, frames, isBatch }: PostedMessage): Statel
   const isNamed = namesStateless(head)
   const [frame] = frames
   if (isBatch) {
-    const isClaimed = isNamed || frames.some((each) => 'method' in each && claims(each))
+    const isClaimed = isNamed || frames.some((each) => 'method' in each && namesRevision(each))
     return isClaimed ? refused(invalidRequest('a message that says what it is comes alone')) : undefined
   }
   if (frame?.kind === 'request') {
-    if (!claims(frame)) return isNamed ? refused(claimFault(frame), frame) : undefined
+    if (!namesRevision(frame)) return isNamed ? refused(metaFault(frame), frame) : undefined
     return faultOf(head, frame) ?? 'served'
   }
-  if (frame?.kind === 'notification') return isNamed || claims(frame) ? 'ignored' : undefined
+  if (frame?.kind === 'notification') return isNamed || namesRevision(frame) ? 'ignored' : undefined
   return isNamed ? refused(invalidRequest('a client without a session is asked nothing')) : undefined
 }
 
@@ -121,7 +121,7 @@ export function staysOpen({ frames: [frame] }: PostedMessage): boolean {
 
 function faultOf(head: RequestHead, frame: RequestFrame): Refusal | undefined {
   const fault =
-    claimFault(frame) ??
+    metaFault(frame) ??
     versionMismatch(head, frame, 'named') ??
     versionFault(frame) ??
     versionMismatch(head, frame, 'absent') ??
@@ -146,7 +146,7 @@ function versionMismatch(
 ): ErrorBody | undefined {
   const sent = head.get('mcp-protocol-version')
   if ((sent === undefined) !== (which === 'absent')) return undefined
-  return mismatch('MCP-Protocol-Version', sent, claimedVersion(frame))
+  return mismatch('MCP-Protocol-Version', sent, namedVersion(frame))
 }
 
 function methodMismatch(head: RequestHead, { method }: RequestFrame): ErrorBody | undefined {

@@ -49,8 +49,8 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
   } as const
   return new Server(config, behaviour, {
     ...around,
-    leg: (spoken, memory) =>
-      around.leg(config.kind === 'sse' ? { ...spoken, protocol: 'handshake' } : spoken, memory),
+    open: (spoken, memory, opening) =>
+      around.open(config.kind === 'sse' ? { ...spoken, protocol: 'handshake' } : spoken, memory, opening),
   })
 }
 

@@ -11,21 +11,11 @@ import type { ServerAbout, Upstream } from '../contracts/upstream.js'
 import { Server } from '../server/server.js'
 import { ServerProcess } from '../process/process.js'
 import type { ProxyContext } from '../server/context.js'
-import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type Edit, inOrder } from '../../jsonrpc/splice.js'
-import type { Call, Outcome } from '../../mcp/call.js'
-import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type {
-  InputRequired,
-  Opened,
-  Outdated,
-  ServerFacts,
-  ServerLeg,
-  ServerSpeech,
-  ServerVoice,
-} from '../../mcp/eras/leg.js'
+import type { ServerWriter } from '../../mcp/eras/server-writers.js'
 import { cutNamed, insertion, keepsSome } from '../../mcp/member-edits.js'
 import { requestMetaKeys } from '../../mcp/meta-keys.js'
 
@@ -60,11 +50,14 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
     dial: () => new ServerProcess(program, limits, runtime, log, redactor),
     about: () => about,
   }
-  const leg: ProxyContext['leg'] = (spoken, memory) =>
-    new SandboxLeg(around.leg(spoken, memory), config.sandbox.sessions === 'client', (own) => {
-      about = own
-    })
-  return new Server(config, behaviour, { ...around, leg })
+  const open: ProxyContext['open'] = async (spoken, memory, opening) => {
+    const opened = await around.open(spoken, memory, opening)
+    if (opened.kind !== 'opened') return opened
+    about = aboutIn(opened.facts.handshake) ?? about
+    const isApart = config.sandbox.sessions === 'client'
+    return isApart ? { ...opened, writer: principalWriter(opened.writer) } : opened
+  }
+  return new Server(config, behaviour, { ...around, open })
 }
 
 /** The program as a server on stdio. */
@@ -104,43 +97,15 @@ const OF_SESSIONS = new Set(['tools/call', 'resources/read'])
 
 const OPEN_OBJECT = 0x7b
 
-/** Speaks to the sandbox through the leg of its era. */
-export class SandboxLeg implements ServerLeg, ServerSpeech {
-  readonly speech: ServerSpeech = this
-  readonly #leg: ServerLeg
-  readonly #isApart: boolean
-  readonly #onAbout: (about: ServerAbout) => void
-
-  /** `isApart` where each principal has separate sessions; `onAbout` gets the program's description of itself. */
-  constructor(leg: ServerLeg, isApart: boolean, onAbout: (about: ServerAbout) => void) {
-    this.#leg = leg
-    this.#isApart = isApart
-    this.#onAbout = onAbout
-  }
-
-  async open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
-    const opened = await this.#leg.open(voice, declared, opening)
-    const about = opened.kind === 'opened' ? aboutIn(opened.facts.handshake) : undefined
-    if (about !== undefined) this.#onAbout(about)
-    return opened
-  }
-
-  recall(handshake: Uint8Array): ServerFacts | undefined {
-    return this.#leg.recall(handshake)
-  }
-
-  edits(call: Call): readonly Edit[] {
-    const edits = this.#leg.speech.edits(call)
-    if (!this.#isApart || !OF_SESSIONS.has(call.frame.method)) return edits
-    return withPrincipal(call.frame, call.context.principal ?? '', edits)
-  }
-
-  params(own: string, isAboutTasks?: boolean): string {
-    return this.#leg.speech.params(own, isAboutTasks)
-  }
-
-  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
-    return this.#leg.speech.outcome(call, frame)
+/** Writes to a sandbox in which each principal has separate sessions. */
+export function principalWriter(writer: ServerWriter): ServerWriter {
+  return {
+    ...writer,
+    edits: (call) => {
+      const edits = writer.edits(call)
+      const { frame, context } = call
+      return OF_SESSIONS.has(frame.method) ? withPrincipal(frame, context.principal ?? '', edits) : edits
+    },
   }
 }
 

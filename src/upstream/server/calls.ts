@@ -9,7 +9,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, CallHolder, ClientPort } from '../../mcp/call.js'
-import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
+import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/server-writers.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { withTrace } from '../../mcp/trace-edits.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
@@ -32,7 +32,6 @@ const ALIVE_MS = 5000
 export class Calls {
   readonly #service: string
   readonly #peer: Peer<InflightCall>
-  readonly #leg: Pick<ServerLeg, 'speech'>
   readonly #connection: ServerConnection
   readonly #worker: Worker
   /** The clients of the connection; the ids and tokens of one alone may stay as they are. */
@@ -47,13 +46,14 @@ export class Calls {
   #isChecking = false
   /** How many have come. */
   answers = 0
+  /** That of the era in which the server was opened. */
+  writer: ServerWriter = sessionWriter
   /** Called once when no call is left in flight. */
   #onIdle: (() => void) | undefined
 
   constructor(
     context: ServerContext,
     peer: Peer<InflightCall>,
-    leg: Pick<ServerLeg, 'speech'>,
     connection: ServerConnection,
     worker: Worker,
     clients: { readonly only: ClientPort | undefined },
@@ -61,7 +61,6 @@ export class Calls {
     const { service, limits, runtime } = context
     this.#service = service
     this.#peer = peer
-    this.#leg = leg
     this.#connection = connection
     this.#worker = worker
     this.#clients = clients
@@ -78,7 +77,7 @@ export class Calls {
     if (call.row.subscribes !== undefined && this.#connection.follows(call)) return this.#end(flight)
     const lend = this.#clients.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
-    const inWords = bothEdits(edits, this.#leg.speech.edits(call))
+    const inWords = bothEdits(edits, this.writer.edits(call))
     const { trace } = call
     const traced = trace === undefined ? inWords : withTrace(call.frame, inWords, trace.traceparent)
     const all = own === undefined ? traced : this.#withToken(traced, flight, own, lend)
@@ -98,7 +97,7 @@ export class Calls {
   /** The server has answered. */
   answered(flight: InflightCall, frame: ResponseFrame): void {
     this.answers++
-    const outcome = this.#leg.speech.outcome(flight.call, frame)
+    const outcome = this.writer.outcome(frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(flight, outcome.frame)
     const { keeper, row } = flight.call

@@ -6,7 +6,7 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListItem } from '../../mcp/list-items.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
-import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
+import type { Opened, Opening, OpenServer } from '../../mcp/eras/server-era.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
@@ -41,8 +41,7 @@ export interface ProxyContext {
   /** The pages of the front for the logins of a user; undefined where there are none, or the user cannot log in at the front. */
   readonly loginPages?: ((user: string) => OpenLoginPages | undefined) | undefined
   readonly limits: UpstreamLimits
-  /** Makes the leg of one connection; `spoken` is what the configuration says, and `memory` keeps the era of the server. */
-  readonly leg: (spoken: Pick<ServerConfig, 'protocol' | 'revision'>, memory: EraMemory) => ServerLeg
+  readonly open: OpenServer
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers
@@ -125,10 +124,10 @@ export interface ServerLogins {
 }
 
 /** The context that the classes of one server share. */
-export interface ServerContext extends Omit<ProxyContext, 'leg'>, ServerKind {
+export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   readonly service: string
-  /** Makes the leg of one connection. */
-  readonly leg: () => ServerLeg
+  /** Makes the server ready for calls on a new connection. */
+  readonly open: (opening: Opening) => Promise<Opened>
   /** The arguments of each tool that header fields repeat, from the last list of a server over the network. */
   readonly marked: MarkedTools
   readonly restarts: Restarts

@@ -1,7 +1,7 @@
 // A server as the clients of one lane see it: the start of its first process, and what is known of its lists.
 
 import { patienceMs } from '../../mcp/client-patience.js'
-import type { ServerFacts } from '../../mcp/eras/leg.js'
+import type { ServerFacts } from '../../mcp/eras/server-era.js'
 import type { ListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { within } from '../../runtime/deadline.js'

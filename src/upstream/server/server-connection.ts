@@ -8,7 +8,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Asker, Call } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { OpenedServer, Probed, ServerLeg } from '../../mcp/eras/leg.js'
+import type { OpenedServer, Probed } from '../../mcp/eras/server-era.js'
 import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import { messageNames } from '../../mcp/result-type.js'
@@ -46,7 +46,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   readonly calls: Calls
   readonly #inbox: Inbox
   readonly #worker: Worker
-  readonly #leg: ServerLeg
   readonly #context: ServerContext
   readonly #peer: Peer<InflightCall>
   readonly #noise: Noise
@@ -74,7 +73,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     const { limits, service } = context
     this.dialed = dialed
     this.service = service
-    this.#leg = context.leg()
     this.#inbox = inbox
     this.#worker = worker
     this.#context = context
@@ -82,7 +80,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     const options = { ...limits, frame, watch: context.watch(service) }
     const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
-    this.calls = new Calls(context, peer, this.#leg, this, worker, inbox.clients)
+    this.calls = new Calls(context, peer, this, worker, inbox.clients)
     this.#noise = new Noise(
       context,
       limits.noise,
@@ -134,24 +132,26 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     this.#peer.start()
     const opened = await this.#open(declared, opening)
+    this.calls.writer = opened.writer
     this.isStateless = opened.facts.revision.era === 'stateless'
     if (!this.isStateless && !this.#context.questionsNameTheirCall && declared.names.has('roots'))
       this.#awaitQuestions()
     return opened
   }
 
-  /** Runs the handshake of its leg, until calls may be sent. @throws UpstreamError */
+  /** Makes the server ready for calls. @throws UpstreamError */
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     const patience = this.patience('startTimeoutMs')
-    const voice = {
+    const opened = await this.#context.open({
+      declared,
+      request: opening,
       clientVersion: this.#inbox.clients.only?.profile.revision.version,
-      ask: (method: string, params: string) => this.#ask(method, params, patience),
-      probe: (method: string, params: string) => this.#probe(this.#ask(method, params, patience)),
-      pass: (frame: RequestFrame, edits: readonly Edit[]) =>
+      ask: (method, params) => this.#ask(method, params, patience),
+      probe: (method, params) => this.#probe(this.#ask(method, params, patience)),
+      pass: (frame, edits) =>
         this.#answer(frame.method, this.#isStopped ? undefined : this.#peer.askFor(frame, edits), patience),
-      notify: (method: string) => this.#peer.notify(method),
-    }
-    const opened = await this.#leg.open(voice, declared, opening)
+      notify: (method) => this.#peer.notify(method),
+    })
     switch (opened.kind) {
       case 'opened':
         return opened
@@ -223,7 +223,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     params: string,
     patience: Patience = this.patience('timeoutMs'),
   ): Promise<ResponseFrame> {
-    return this.#ask(method, this.#leg.speech.params(params, method === 'tasks/cancel'), patience)
+    return this.#ask(method, this.calls.writer.params(params, method === 'tasks/cancel'), patience)
   }
 
   #ask(method: string, params: string, patience: Patience): Promise<ResponseFrame> {
@@ -305,7 +305,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Sends a request whose response ends the subscription; undefined when too many requests are in flight. */
   listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined {
-    return this.#peer.ask('subscriptions/listen', this.#leg.speech.params(params, isAboutTasks))
+    return this.#peer.ask('subscriptions/listen', this.calls.writer.params(params, isAboutTasks))
   }
 
   /** Pauses or resumes reading; a connection that has failed is not read again. */

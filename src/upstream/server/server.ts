@@ -8,7 +8,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing-text.js'
-import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
+import { type EraMemory, type Opened, type Opening, recalledFacts } from '../../mcp/eras/server-era.js'
 import type { KnownServer } from '../contracts/dial.js'
 import { Dialer } from './dialer.js'
 import { guardedFacts } from './guarded-lists.js'
@@ -71,7 +71,7 @@ export class Server implements Upstream {
         return isAsked ? era.era : undefined
       },
     }
-    const leg = (): ServerLeg => around.leg(config, era)
+    const open = (opening: Opening): Promise<Opened> => around.open(config, era, opening)
     const { name: service, kind } = config
     const restarts = new Restarts(
       around.limits.restart,
@@ -79,9 +79,9 @@ export class Server implements Upstream {
       around.runtime,
       kept.facts?.description !== undefined,
     )
-    const keptLists = new KeptLists(kept, era, (said) => leg().recall(said))
+    const keptLists = new KeptLists(kept, era, recalledFacts)
     const times = timesOf(config, keptLists)
-    const common = { ...around, ...behaviour, service, kind, times, leg, marked, restarts, keptLists }
+    const common = { ...around, ...behaviour, service, kind, times, open, marked, restarts, keptLists }
     const reports = new Reports(common, () => this.#stopping)
     this.#context = { ...common, reports, dialer: new Dialer(service, behaviour, known) }
   }

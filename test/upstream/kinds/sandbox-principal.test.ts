@@ -8,14 +8,13 @@ import { splice } from '../../../src/jsonrpc/splice.js'
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { Call } from '../../../src/mcp/call.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
-import { SessionServerLeg } from '../../../src/mcp/eras/session-server-leg.js'
+import { sessionWriter } from '../../../src/mcp/eras/server-writers.js'
 import { requests } from '../../../src/mcp/methods.js'
 import { latestSession, latestStateless } from '../../../src/mcp/revisions.js'
-import { SandboxLeg } from '../../../src/upstream/kinds/sandbox.js'
+import { principalWriter } from '../../../src/upstream/kinds/sandbox.js'
 import { nobody } from '../support/calls.js'
 
-const leg = (isApart: boolean): SandboxLeg =>
-  new SandboxLeg(new SessionServerLeg({ name: 'p', version: '1' }), isApart, () => undefined)
+const writer = principalWriter(sessionWriter)
 
 /** Of a client of 2026-07-28 where it says so itself. */
 function callWith(method: string, params: string): Call {
@@ -57,12 +56,11 @@ describe('a call to the sandbox', () => {
   for (const [title, params, want] of cases)
     test(`of a client that has written ${title} names its principal`, () => {
       const call = callWith('tools/call', params)
-      const line = splice(call.frame.line, leg(true).edits(call)).toString()
+      const line = splice(call.frame.line, writer.edits(call)).toString()
       assert.equal(line, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${want}}`)
     })
 
-  test('names none where clients share sessions, or no session is meant', () => {
-    assert.deepEqual(leg(false).edits(callWith('tools/call', '{"name":"t"}')), [])
-    assert.deepEqual(leg(true).edits(callWith('tools/list', '{}')), [])
+  test('names none where no session is meant', () => {
+    assert.deepEqual(writer.edits(callWith('tools/list', '{}')), [])
   })
 })

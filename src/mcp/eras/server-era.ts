@@ -1,0 +1,450 @@
+// How a server is opened, which decides its era, and the interface of an era to all other folders.
+//
+// MCP 2024-11-05 to 2025-11-25, Lifecycle: `initialize`, once for the life of a connection. MCP 2026-07-28, stdio and
+// Streamable HTTP, Backward Compatibility: a server whose era is not known is asked in place, and never in a second process,
+// since a server may hold a lock. The result holds for the connections that follow.
+
+import type { ErrorFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
+import { itemsAt, membersAt, membersOf } from '../../jsonrpc/members.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import { type Edit, splice } from '../../jsonrpc/splice.js'
+import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
+import { errorText } from '../../text/error-text.js'
+import type { Call, Outcome } from '../call.js'
+import {
+  TASKS,
+  type ClientCapabilities,
+  type ServerCapabilities,
+  type ServerIdentity,
+  capabilityEdits,
+  identityJson,
+  serverCapabilities,
+} from '../capabilities.js'
+import { numberOfError, statelessRefusal } from '../error-codes.js'
+import { SERVER_INFO } from '../meta-keys.js'
+import {
+  type Revision,
+  latestSession,
+  latestStateless,
+  sessionRevision,
+  sessionRevisions,
+  statelessRevision,
+} from '../revisions.js'
+import { MetaTemplates } from './request-context.js'
+import { type ServerWriter, sessionWriter, statelessWriter } from './server-writers.js'
+
+/** The content of a server's answer to `initialize`. */
+export interface ServerFacts {
+  readonly revision: Revision
+  readonly capabilities: ServerCapabilities
+  readonly instructions: string | undefined
+  /** The answer as the server wrote it, from which `recalledFacts` reads the facts again. */
+  readonly handshake: Uint8Array
+}
+
+/** How it was found out in which era a server is spoken to. */
+export type EraEvidence =
+  /** The configuration names it. */
+  | 'configured'
+  /** It has described itself. */
+  | 'described'
+  /** Its description lists no stateless revision. */
+  | 'unlisted'
+  /** It has refused to describe itself. */
+  | 'refused'
+  /** It did not answer. */
+  | 'silent'
+  /** It has ended on the question. */
+  | 'ended'
+  /** One of the last two, at an earlier start of the proxy. */
+  | 'kept'
+
+/** A server that takes calls. */
+export interface OpenedServer {
+  readonly kind: 'opened'
+  readonly facts: ServerFacts
+  readonly evidence: EraEvidence
+  readonly writer: ServerWriter
+}
+
+/** How a server answers an attempt to open it. */
+export type Opened =
+  | OpenedServer
+  | { readonly kind: 'refused'; readonly why: string }
+  /** It has ended on the question which revisions it speaks; it is to be started anew and not asked. */
+  | { readonly kind: 'ended' }
+
+/** The result of a request that a server may not know. */
+export type Probed =
+  | { readonly kind: 'answered'; readonly answer: ResponseFrame }
+  /** Nothing yet; `late` resolves when an answer comes after all. */
+  | { readonly kind: 'silent'; readonly late: Promise<ResponseFrame> }
+  /** The transport says that the server does not take it. */
+  | { readonly kind: 'refused' }
+  /** The server has ended. */
+  | { readonly kind: 'ended' }
+
+/** The era of one server, which is remembered from one connection to the next. */
+export interface EraMemory {
+  /** How the server writes its messages; undefined where it is to be asked. */
+  readonly era: Revision['era'] | undefined
+  /** How that was found out. */
+  readonly evidence: EraEvidence | undefined
+  /** Why the handshake comes before the question, which got no answer earlier; the question follows a refused handshake. */
+  shyness: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
+  /** It has been opened so. */
+  learned(era: Revision['era'], evidence: EraEvidence): void
+  /** The remembered era does not hold any more. */
+  forgot(): void
+}
+
+/** One attempt to make a server ready for calls, on a new connection. */
+export interface Opening {
+  /** The capabilities of the clients that the server can ask. */
+  readonly declared: ClientCapabilities
+  /**
+   * The request by which its one client has opened a session: where there is one, it is what the server is opened with,
+   * and the server's answer settles it.
+   */
+  readonly request: Call | undefined
+  /** The revision of its only client, where it has one. */
+  readonly clientVersion: string | undefined
+  /** Asks something of the proxy's own; `params` is raw JSON. */
+  ask(method: string, params: string): Promise<ResponseFrame>
+  /** Asks what the server may not know; rejects where nothing can be told from what happens. */
+  probe(method: string, params: string): Promise<Probed>
+  /** Sends a client's own request, with these edits and an id of the connection. */
+  pass(frame: RequestFrame, edits: readonly Edit[]): Promise<ResponseFrame>
+  notify(method: string): void
+}
+
+/** What the configuration says that a server speaks; a revision is one that begins with a handshake. */
+export interface ConfiguredEra {
+  readonly protocol: 'auto' | 'handshake' | 'stateless'
+  readonly revision?: string | undefined
+}
+
+/** Opens servers for the proxy; `memory` belongs to the server. */
+export type OpenServer = (config: ConfiguredEra, memory: EraMemory, opening: Opening) => Promise<Opened>
+
+export function serverOpener(identity: ServerIdentity): OpenServer {
+  return ({ protocol, revision }, memory, opening) => {
+    const opener = new ServerOpener(identity, memory, opening, revision)
+    switch (protocol) {
+      case 'handshake':
+        return opener.shakeHands()
+      case 'stateless':
+        return opener.describe()
+      case 'auto':
+        return opener.detect()
+    }
+  }
+}
+
+const INITIALIZE = 'initialize'
+const DISCOVER = 'server/discover'
+
+/** Gets the answer to `server/discover` of a server that has refused a handshake, where it gives one after all. */
+type AfterAll = () => Promise<ResponseFrame | undefined>
+
+const noAnswer: AfterAll = () => Promise.resolve(undefined)
+
+/** Opens one connection. */
+class ServerOpener {
+  readonly #identity: ServerIdentity
+  readonly #memory: EraMemory
+  readonly #opening: Opening
+  readonly #offered: string
+  readonly #meta: MetaTemplates
+
+  constructor(
+    identity: ServerIdentity,
+    memory: EraMemory,
+    opening: Opening,
+    offered: string = latestSession.version,
+  ) {
+    this.#identity = identity
+    this.#memory = memory
+    this.#opening = opening
+    this.#offered = offered
+    this.#meta = new MetaTemplates(identity)
+  }
+
+  // A server whose era the configuration does not name.
+
+  async detect(): Promise<Opened> {
+    const memory = this.#memory
+    const { era, evidence = 'refused', shyness } = memory
+    if (era === 'stateless') return this.#openStateless()
+    if (era === 'session') return this.#openSession(evidence)
+    if (shyness !== undefined) return this.#openSession(shyness, () => this.#askAfterAll())
+    const probed = await this.#probe()
+    switch (probed.kind) {
+      case 'answered':
+        return this.#answered(probed.answer)
+      case 'refused':
+        return this.#openSession('refused')
+      case 'silent':
+        memory.shyness = 'silent'
+        return this.#openSession('silent', this.#lateAnswer(probed.late))
+      case 'ended':
+        memory.shyness = 'ended'
+        return { kind: 'ended' }
+    }
+  }
+
+  async #answered(answer: ResponseFrame): Promise<Opened> {
+    const spoken = spokenIn(answer)
+    switch (spoken.kind) {
+      case 'handshake':
+        return this.#openSession(answer.kind === 'error' ? 'refused' : 'unlisted')
+      case 'ours':
+        return this.#openStateless(spoken.isAnswered ? answer : undefined)
+      case 'neither':
+        return { kind: 'refused', why: spoken.why }
+    }
+  }
+
+  /**
+   * `description` is its answer to `server/discover`, where that has come already.
+   *
+   * A server that was spoken to so before is not taken for one with sessions because it fails: it fails, and is
+   * asked again by the next connection.
+   */
+  async #openStateless(description?: ResponseFrame): Promise<Opened> {
+    this.#memory.forgot()
+    const opened = await this.describe(description)
+    if (opened.kind !== 'opened') return opened
+    this.#memory.learned('stateless', 'described')
+    return { ...opened, evidence: 'described' }
+  }
+
+  /** `afterAll` is called when the server refuses the handshake: an answer to it may show that the server wants none. */
+  async #openSession(evidence: EraEvidence, afterAll: AfterAll = noAnswer): Promise<Opened> {
+    const opened = await this.shakeHands()
+    if (opened.kind !== 'opened') {
+      const answer = await afterAll()
+      const isOurs = answer !== undefined && spokenIn(answer).kind === 'ours'
+      return isOurs ? this.#answered(answer) : opened
+    }
+    // A late description does not change the era of a connection that is open.
+    if (this.#memory.era === undefined) this.#memory.learned('session', evidence)
+    return { ...opened, evidence }
+  }
+
+  /** A description that comes late is for the next connection, or for this one where the handshake is refused. */
+  #lateAnswer(late: Promise<ResponseFrame>): AfterAll {
+    let answer: ResponseFrame | undefined
+    const onAnswer = (came: ResponseFrame): void => {
+      answer = came
+      this.#memory.shyness = undefined
+      if (spokenIn(came).kind === 'ours') this.#memory.learned('stateless', 'described')
+    }
+    // It may never come.
+    late.then(onAnswer, () => undefined)
+    return () => Promise.resolve(answer)
+  }
+
+  async #askAfterAll(): Promise<ResponseFrame | undefined> {
+    const probed = await this.#probe()
+    return probed.kind === 'answered' ? probed.answer : undefined
+  }
+
+  #probe(): Promise<Probed> {
+    return this.#opening.probe(DISCOVER, this.#meta.own('{}', false))
+  }
+
+  // A stateless server.
+
+  /** Opens a stateless server with its answer to `server/discover`. */
+  async describe(given?: ResponseFrame): Promise<Opened> {
+    const { request } = this.#opening
+    const answer = given ?? (await this.#opening.ask(DISCOVER, this.#meta.own('{}', false)))
+    const spoken = spokenIn(answer)
+    if (answer.kind === 'error' || spoken.kind !== 'ours')
+      return { kind: 'refused', why: spoken.kind === 'neither' ? spoken.why : refusalOf(answer, DISCOVER) }
+    const description = handshakeOf(answer)
+    request?.settle({ kind: 'result', result: handshakeFor(request, description) })
+    const facts = factsIn(description, latestStateless)
+    const hasTasks = facts.capabilities.extensions.has(TASKS)
+    const writer = statelessWriter(this.#meta, hasTasks, () => this.#memory.forgot())
+    return { kind: 'opened', facts, evidence: 'configured', writer }
+  }
+
+  // A server with sessions.
+
+  async shakeHands(): Promise<Opened> {
+    const { request } = this.#opening
+    const answer = request === undefined ? await this.#agree() : await this.#passed(request)
+    const opened: Opened =
+      answer.kind === 'error'
+        ? { kind: 'refused', why: refusalOf(answer, INITIALIZE) }
+        : readHandshake(handshakeOf(answer))
+    // The client gets no answer with a revision that the proxy does not speak.
+    if (answer.kind === 'error' || opened.kind === 'opened') request?.settle(passedOn(answer))
+    if (opened.kind === 'opened') this.#opening.notify('notifications/initialized')
+    return opened
+  }
+
+  /** Passes a client's `initialize`: what the proxy cannot carry is not declared. */
+  #passed({ frame }: Call): Promise<ResponseFrame> {
+    const edits = capabilityEdits(frame.line, frame.params.members.span('capabilities'), false)
+    return this.#opening.pass(frame, edits)
+  }
+
+  /** Offers a revision, and once more an older one where the server refuses the first. */
+  async #agree(): Promise<ResponseFrame> {
+    const older = (refusal: string): string | undefined =>
+      olderVersion(refusal, this.#offered, this.#opening.clientVersion)
+    try {
+      const answer = await this.#offer(this.#offered)
+      const version = answer.kind === 'error' ? older(refusalOf(answer, INITIALIZE)) : undefined
+      return version === undefined ? answer : await this.#offer(version)
+    } catch (error) {
+      // Over HTTP a refusal may be a status with a text.
+      const version = older(errorText(error))
+      if (version === undefined) throw error
+      return this.#offer(version)
+    }
+  }
+
+  #offer(version: string): Promise<ResponseFrame> {
+    const info = identityJson(this.#identity)
+    const params = `{"protocolVersion":${quote(version)},"capabilities":${this.#opening.declared.json},"clientInfo":${info}}`
+    return this.#opening.ask(INITIALIZE, params)
+  }
+}
+
+/** The newest revision that a refusal names, else the client's, else the first one; undefined where it is about something else. */
+function olderVersion(refusal: string, refused: string, client: string | undefined): string | undefined {
+  const named = sessionRevisions.filter(({ version }) => refusal.includes(version))
+  if (named.length === 0 && !/protocol.?version/i.test(refusal)) return undefined
+  const [first] = sessionRevisions
+  const candidates = [first, sessionRevision(client), ...named].flatMap((each) => each?.version ?? [])
+  return candidates.findLast((version) => version !== refused)
+}
+
+/** The answer as the client gets it: what its revision does not have is not offered. */
+function passedOn(frame: ResponseFrame): Outcome {
+  const members = frame.kind === 'error' ? undefined : membersAt(frame.line, frame.result)
+  const hasTasks = sessionRevision(members?.string('protocolVersion'))?.tasks === true
+  const edits = capabilityEdits(frame.line, members?.span('capabilities'), hasTasks)
+  return { kind: 'answered', frame, edits, era: 'session' }
+}
+
+/** The result of `initialize`. */
+function readHandshake(handshake: Line): Opened {
+  const version = membersOf(handshake)?.string('protocolVersion')
+  const revision = sessionRevision(version)
+  if (revision !== undefined)
+    return {
+      kind: 'opened',
+      evidence: 'configured',
+      facts: factsIn(handshake, revision),
+      writer: sessionWriter,
+    }
+  const known = sessionRevisions.map((each) => each.version).join(', ')
+  return {
+    kind: 'refused',
+    why: `it speaks protocol version '${version ?? ''}'; this proxy speaks ${known}`,
+  }
+}
+
+/** The answer to the `initialize` of a client that sees the server without the proxy's names. */
+function handshakeFor({ client }: Call, description: Line): string {
+  const members = membersOf(description)
+  const info = membersAt(description, members?.span('_meta'))?.span(SERVER_INFO)
+  const capabilities = members?.span('capabilities')
+  const instructions = members?.span('instructions')
+  const parts = [
+    `"protocolVersion":${quote(client.profile.revision.version)}`,
+    `"capabilities":${capabilities === undefined ? '{}' : shownAt(description, capabilities)}`,
+    `"serverInfo":${info === undefined ? '{"name":"","version":""}' : rawAt(description, info)}`,
+    ...(instructions === undefined ? [] : [`"instructions":${rawAt(description, instructions)}`]),
+  ]
+  return `{${parts.join(',')}}`
+}
+
+function shownAt(description: Line, { start, end }: Span): string {
+  const own = toLine(description.subarray(start, end))
+  return splice(own, capabilityEdits(own, { start: 0, end: own.length }, false)).toString()
+}
+
+// The facts in the answer of a server that has been opened.
+
+export function factsIn(handshake: Line, revision: Revision): ServerFacts {
+  const members = membersOf(handshake)
+  return {
+    revision,
+    capabilities: serverCapabilities(handshake, members?.span('capabilities'), revision),
+    instructions: members?.string('instructions'),
+    handshake,
+  }
+}
+
+/** The facts of an earlier start; undefined when they cannot be read. */
+export function recalledFacts(handshake: Uint8Array): ServerFacts | undefined {
+  const line = toLine(handshake)
+  const members = membersOf(line)
+  const isDescription = members?.span('supportedVersions') !== undefined
+  const revision =
+    sessionRevision(members?.string('protocolVersion')) ?? (isDescription ? latestStateless : undefined)
+  return revision && factsIn(line, revision)
+}
+
+/** The result of an answer, copied out of its message. */
+function handshakeOf({ line, result }: ResultFrame): Line {
+  return toLine(line.subarray(result.start, result.end))
+}
+
+/** Why a server cannot be opened, from its answer to the first request. */
+function refusalOf(frame: ResponseFrame, method: string): string {
+  return `it answered ${method} with ${rawAt(frame.line, frame.kind === 'error' ? frame.error : frame.result)}`
+}
+
+// The revisions that a server speaks, from its answer to `server/discover`. No single error number decides: servers that
+// begin with a handshake refuse a question that they do not know in many ways.
+
+/** The revisions of a server, as far as its answer tells. */
+type Spoken =
+  /** A stateless one that this proxy speaks too; `isAnswered` says that the answer is the description itself. */
+  | { readonly kind: 'ours'; readonly isAnswered: boolean }
+  /** It begins with a handshake. */
+  | { readonly kind: 'handshake' }
+  /** It has no handshake, and cannot be spoken to. */
+  | { readonly kind: 'neither'; readonly why: string }
+
+function spokenIn(answer: ResponseFrame): Spoken {
+  if (answer.kind === 'error') return spokenInError(answer)
+  const members = membersAt(answer.line, answer.result)
+  const versions = textsAt(answer.line, members?.span('supportedVersions'))
+  return versions.some(isOurs) ? { kind: 'ours', isAnswered: true } : { kind: 'handshake' }
+}
+
+function spokenInError(frame: ErrorFrame): Spoken {
+  const { line, error } = frame
+  switch (statelessRefusal(numberOfError(frame))) {
+    case undefined:
+      return { kind: 'handshake' }
+    case 'header':
+    case 'capability':
+      return { kind: 'neither', why: `it refused server/discover with ${rawAt(line, error)}` }
+    case 'version': {
+      const data = membersAt(line, membersAt(line, error)?.span('data'))
+      const versions = textsAt(line, data?.span('supported'))
+      if (versions.some(isOurs)) return { kind: 'ours', isAnswered: false }
+      if (versions.length === 0 || versions.some((version) => version <= latestSession.version))
+        return { kind: 'handshake' }
+      return { kind: 'neither', why: `it speaks only ${versions.join(', ')}, which this proxy does not` }
+    }
+  }
+}
+
+function isOurs(version: string): boolean {
+  return statelessRevision(version) !== undefined
+}
+
+function textsAt(bytes: Buffer, span: Span | undefined): string[] {
+  return itemsAt(bytes, span).flatMap((item) => stringAt(bytes, item) ?? [])
+}
