@@ -2,7 +2,7 @@
 
 import type { EventListeners } from './emitter.js'
 import type { TransportName } from '../jsonrpc/connection.js'
-import type { CallTrace } from '../mcp/trace-edits.js'
+import type { CallTrace } from '../mcp/meta-edits.js'
 import type { ListsNews, ServerNews } from '../upstream/server/reports.js'
 
 /** Every event names the schema that it is of. */

@@ -2,8 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WireParts } from './fast/splice-parts.js'
-import { joinLine, toLine } from './line.js'
-import { toOneLine } from './line-safe.js'
+import { joinLine, toLine, toOneLine } from './line.js'
 import type { RequestId } from './request-id.js'
 import { type WireBytes, wireBytes } from './splice.js'
 import { quote } from './text.js'

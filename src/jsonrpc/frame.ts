@@ -3,16 +3,22 @@
 // A frame is read in one validating scan and holds no payload value. Spans count from the start
 // of `line`; `multiline` says that a line break stands between its tokens, which must not go out.
 
-import { ambiguity, spellings } from './ambiguity.js'
-import { OPEN_OBJECT } from './ascii.js'
+import { OPEN_ARRAY, OPEN_OBJECT, isSpace } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
 import { findId } from './id-finder.js'
-import type { Line } from './line.js'
+import { type Line, toLine } from './line.js'
 import type { LongLine } from './fast/long-line.js'
-import { Members } from './members.js'
+import { Members, itemsAt } from './members.js'
 import { type RequestId, canonical, readId } from './request-id.js'
-import { type RoutedNames, forwardedNames, metaNames, paramsNames } from './routed-names.js'
-import { Scanner, type Span } from './scan.js'
+import {
+  type RoutedNames,
+  ambiguity,
+  forwardedNames,
+  metaNames,
+  paramsNames,
+  spellings,
+} from './routed-names.js'
+import { Scanner, type Span, scanText } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
 /** The limits of a frame; `src/limits.ts` has the values. */
@@ -236,4 +242,37 @@ class FrameReader {
   #invalid(message: string, span?: Span): never {
     throw new FrameError('FRAME_ENVELOPE', message, span?.start ?? 0, this.#asker)
   }
+}
+
+// A batch: an array of messages on one line (JSON-RPC 2.0 section 6).
+
+/** How many messages one batch may hold. */
+const BATCH_MAX = 100
+
+/** Whether the first byte that is not white space opens an array: a batch of messages. */
+export function isBatch(line: Uint8Array): boolean {
+  for (const c of line) {
+    if (!isSpace(c)) return c === OPEN_ARRAY
+  }
+  return false
+}
+
+/** Whether a line has white space alone: a person who presses a key, and no message. */
+export function isBlank(line: Uint8Array): boolean {
+  return line.every(isSpace)
+}
+
+/**
+ * The messages of a batch, each as a separate line.
+ *
+ * @throws FrameError when the line is not JSON, is empty, or holds more messages than allowed
+ */
+export function splitBatch(line: Line, limits: FrameLimits = defaultFrameLimits): Line[] {
+  const span = scanText(line, limits.depthMax)
+  const items = itemsAt(line, span, BATCH_MAX)
+  if (items.length === 0) throw new FrameError('FRAME_ENVELOPE', 'a batch is not empty', span.start)
+  if (items.length > BATCH_MAX) {
+    throw new FrameError('FRAME_TOO_LARGE', `a batch holds at most ${BATCH_MAX} messages`, span.start)
+  }
+  return items.map((item) => toLine(line.subarray(item.start, item.end)))
 }

@@ -4,7 +4,6 @@
  *
  * @packageDocumentation
  */
-export { isBatch, splitBatch } from './batch.js'
 export { buildError, buildNotification, buildRequest, buildResult, type ErrorBody } from './build.js'
 export type { Connection, MessageHead, Reply, Sink } from './connection.js'
 export { FrameError, type FrameErrorCode, TransportError, type TransportErrorCode } from './jsonrpc-errors.js'
@@ -17,7 +16,9 @@ export {
   type RequestFrame,
   type ResponseFrame,
   type ResultFrame,
+  isBatch,
   readFrame,
+  splitBatch,
 } from './frame.js'
 export { Inflight } from './inflight.js'
 export { type Line, toLine } from './line.js'

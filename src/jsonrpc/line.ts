@@ -5,7 +5,7 @@
 // chunk it came in, and that neighbours leave as one slice.
 
 import { Buffer } from 'node:buffer'
-import { LF } from './ascii.js'
+import { CR, LF, SPACE } from './ascii.js'
 import { fault } from './jsonrpc-errors.js'
 
 declare const lineBrand: unique symbol
@@ -53,4 +53,42 @@ export function toLine(bytes: Uint8Array | string): Line {
   memory.write(bytes, 0)
   memory[length] = LF
   return lineAt(memory, 0, length)
+}
+
+// Line breaks between the tokens of a message.
+//
+// JSON allows them, and a pretty-printed body has them, but a message leaves as one line. Many readers also take a lone
+// CR for the end of a line (Python's text files do), so a client could hide a second message behind one. Every break
+// becomes a space, so the spans of the message stay valid. Inside a JSON string no raw break can stand.
+
+function isBreak(c: number): boolean {
+  return c === LF || c === CR
+}
+
+/** Whether any byte is CR or LF. */
+export function hasLineBreaks(line: Uint8Array): boolean {
+  return line.includes(CR) || line.includes(LF)
+}
+
+/** Writes a space over each line break. */
+export function overwriteBreaks(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at++) if (isBreak(bytes[at] ?? 0)) bytes[at] = SPACE
+}
+
+/** A copy of the message with a space in the place of each line break. */
+export function toOneLine(message: Uint8Array | string): Line {
+  const copy = toLine(message)
+  overwriteBreaks(copy)
+  return copy
+}
+
+/** The part of `line` between two places from its first line break to its last; undefined where it has none. */
+export function breaksBetween(
+  line: Line,
+  from: number,
+  to: number,
+): { start: number; end: number } | undefined {
+  const part = line.subarray(from, to)
+  const first = part.findIndex(isBreak)
+  return first < 0 ? undefined : { start: from + first, end: from + part.findLastIndex(isBreak) + 1 }
 }

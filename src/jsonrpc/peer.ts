@@ -3,7 +3,16 @@
 // A peer reads frames and hands each to its owner, lends ids for the requests it sends, and finds who waits
 // when an answer comes. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
 
-import { isBatch, isBlank } from './batch.js'
+import {
+  isBatch,
+  isBlank,
+  type Frame,
+  type FrameLimits,
+  type NotificationFrame,
+  type RequestFrame,
+  type ResponseFrame,
+  frameOrError,
+} from './frame.js'
 import {
   type ErrorBody,
   buildError,
@@ -25,19 +34,10 @@ import {
 } from './connection.js'
 import { type FrameError, TransportError } from './jsonrpc-errors.js'
 import { type Outgoing, spliceParts } from './fast/splice-parts.js'
-import {
-  type Frame,
-  type FrameLimits,
-  type NotificationFrame,
-  type RequestFrame,
-  type ResponseFrame,
-  frameOrError,
-} from './frame.js'
 import { claimedIds } from './id-finder.js'
-import { type Edit, SplicedLine, inOrder, splice, withId } from './splice.js'
+import { type Edit, SplicedLine, inOrder, splice, withId, lineBreakEdits } from './splice.js'
 import { Inflight } from './inflight.js'
-import { hasLineBreaks, lineBreakEdits, toOneLine } from './line-safe.js'
-import type { Line } from './line.js'
+import { hasLineBreaks, toOneLine, type Line } from './line.js'
 import type { MintedId, RequestId } from './request-id.js'
 
 /** The sender of a forwarded request, which waits for the answer. */

@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { LF, OPEN_OBJECT } from './ascii.js'
 import { fault } from './jsonrpc-errors.js'
-import { type Line, lineAt } from './line.js'
+import { type Line, breaksBetween, lineAt, toOneLine } from './line.js'
 import type { Span } from './scan.js'
 import type { RequestId } from './request-id.js'
 import { rawAt } from './text.js'
@@ -193,4 +193,23 @@ export function withId(
 export function writing(bytes: Buffer, span: Span, text: string, why: EditReason): readonly Edit[] {
   if (rawAt(bytes, span) === text) return []
   return [{ start: span.start, end: span.end, bytes: Buffer.from(text), why }]
+}
+
+/** `edits`, in order, and one for the line breaks of each stretch that they leave. Only a tap needs these edits. */
+export function lineBreakEdits(line: Line, edits: readonly Edit[]): readonly Edit[] {
+  const spaced = toOneLine(line)
+  const all: Edit[] = []
+  let from = 0
+  const addBreaks = (to: number): void => {
+    const span = breaksBetween(line, from, to)
+    if (span !== undefined)
+      all.push({ ...span, bytes: spaced.subarray(span.start, span.end), why: 'line-safe' })
+  }
+  for (const edit of inOrder(edits)) {
+    addBreaks(edit.start)
+    all.push(edit)
+    from = edit.end
+  }
+  addBreaks(line.length)
+  return all
 }

@@ -1,6 +1,7 @@
 // JSON strings as bytes and as text: how they are read, written and compared.
 
-import { CR, LF, QUOTE, SPACE } from './ascii.js'
+import { QUOTE } from './ascii.js'
+import { overwriteBreaks } from './line.js'
 import type { Span } from './scan.js'
 
 /** The text of the JSON string at `span`, which includes its quotes; undefined when it is no string. */
@@ -24,14 +25,6 @@ export function isKey(bytes: Buffer, start: number, end: number, name: string): 
 /** The JSON text at `span`, unchanged. */
 export function rawAt(bytes: Buffer, span: Span): string {
   return bytes.toString('utf8', span.start, span.end)
-}
-
-/** Writes a space over each line break. In a JSON text they stand between tokens: inside a string none can be. */
-export function overwriteBreaks(bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; at++) {
-    const c = bytes[at]
-    if (c === LF || c === CR) bytes[at] = SPACE
-  }
 }
 
 /** The same JSON text without line breaks between its tokens. A pattern would make an object for each of millions. */

@@ -17,7 +17,7 @@ import { inputRefused } from './error-codes.js'
 import type { ListKind, RequestRow } from './methods.js'
 import type { Revision } from './revisions.js'
 import type { TaskItem } from './tasks.js'
-import type { CallTrace } from './trace-edits.js'
+import type { CallTrace } from './meta-edits.js'
 
 /** The properties of a client that are known before its first message. */
 export interface ClientOrigin {

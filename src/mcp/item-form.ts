@@ -131,7 +131,7 @@ function checkMembers(line: Line, span: Span, form: Form, path: string, edits: E
   const all = [...members]
   const known = all.map((member) => formOf(line, member, form))
   const isCut = all.map(({ value }, at) => isToBeCut(line, value, known[at]))
-  const cuts = cutMembers(members, (at) => (isCut[at] === true ? 'repair' : undefined))
+  const cuts = cutMembers(all, (_member, at) => (isCut[at] === true ? 'repair' : undefined))
   for (const [at, { key, value }] of all.entries()) {
     const name = stringAt(line, key) ?? ''
     const inner = known[at]

@@ -1,7 +1,8 @@
 // Edits of single members of an object that is forwarded.
 
-import type { Members } from '../jsonrpc/members.js'
-import { isKey } from '../jsonrpc/text.js'
+import { BACKSLASH } from '../jsonrpc/ascii.js'
+import type { Member, Members } from '../jsonrpc/members.js'
+import { isKey, stringAt } from '../jsonrpc/text.js'
 import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
@@ -13,47 +14,39 @@ export function insertion(at: number, text: string, why: EditReason): Edit {
 
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
-  return cutMembers(members, (index) => (isNamed(members, index, names) ? why : undefined))
+  return cutMembers(members, (member) => (isNamed(members.bytes, member, names) ? why : undefined))
 }
 
-/** Whether an object has a member of another name. */
-export function keepsSome(members: Members, names: readonly string[]): boolean {
-  for (let index = 0; index < members.size; index++) if (!isNamed(members, index, names)) return true
-  return false
-}
-
-function isNamed(members: Members, index: number, names: readonly string[]): boolean {
-  const { start, end } = members.at(index).key
-  for (const name of names) if (isKey(members.bytes, start, end, name)) return true
-  return false
+/** Whether a member has one of these names, which a client may have written with escapes. */
+export function isNamed(bytes: Buffer, { key }: Member, names: readonly string[]): boolean {
+  for (const name of names) if (isKey(bytes, key.start, key.end, name)) return true
+  const isEscaped = bytes.subarray(key.start, key.end).includes(BACKSLASH)
+  return isEscaped && names.includes(stringAt(bytes, key) ?? '')
 }
 
 /**
- * The edits that cut members out of an object, each with one of its commas.
+ * The edits that cut members out of an object, or items out of a list, each with one of its commas.
  *
  * `whyOf` gives undefined for a member that stays.
  */
 export function cutMembers(
-  members: Pick<Members, 'size' | 'at'>,
-  whyOf: (index: number) => EditReason | undefined,
+  members: Iterable<Member>,
+  whyOf: (member: Member, index: number) => EditReason | undefined,
 ): readonly Edit[] {
   // Nearly always there is none.
   let edits: Edit[] | undefined
+  const all = [...members]
   let hasKept = false
-  const { size } = members
-  for (let index = 0; index < size; index++) {
-    const why = whyOf(index)
-    if (why === undefined) {
-      hasKept = true
-      continue
-    }
-    // With the comma before it, or the one behind it where nothing is kept before.
-    const start = hasKept ? members.at(index - 1).value.end : members.at(index).key.start
-    const isLast = index + 1 === size
-    const end = hasKept || isLast ? members.at(index).value.end : members.at(index + 1).key.start
+  for (const [index, member] of all.entries()) {
+    const why = whyOf(member, index)
+    const next = all[index + 1]
     const last = edits?.at(-1)
+    // With the comma before it, or the one behind it where nothing is kept before.
+    const start = hasKept ? (all[index - 1]?.value.end ?? 0) : member.key.start
+    const end = !hasKept && next !== undefined ? next.key.start : member.value.end
+    if (why === undefined) hasKept = true
     // Neighbours that go for one reason go with one edit.
-    if (edits !== undefined && last?.end === start && last.why === why)
+    else if (edits !== undefined && last?.end === start && last.why === why)
       edits[edits.length - 1] = { ...last, end }
     else (edits ??= []).push({ start, end, bytes: NOTHING, why })
   }

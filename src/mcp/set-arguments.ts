@@ -2,11 +2,11 @@
 
 import type { RequestFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
-import { itemsAt, type Member, membersAt } from '../jsonrpc/members.js'
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, NO_EDITS, inOrder, splice, writing } from '../jsonrpc/splice.js'
 import { quote, stringAt } from '../jsonrpc/text.js'
-import { insertion } from './member-edits.js'
+import { cutMembers, insertion } from './member-edits.js'
 
 /** Names and their values as raw JSON. */
 export type SetArguments = ReadonlyMap<string, string>
@@ -53,33 +53,9 @@ function memberText([name, value]: readonly [string, string]): string {
 export function withoutParameters(tool: Line, schema: Span | undefined, set: SetArguments): Line {
   const members = membersAt(tool, schema)
   const properties = [...(membersAt(tool, members?.span('properties')) ?? [])]
-  const required = itemsAt(tool, members?.span('required'))
-  const isSet = (key: Span | undefined): boolean => key !== undefined && set.has(stringAt(tool, key) ?? '')
-  const edits = [
-    ...removed(properties.map(whole), (at) => isSet(properties[at]?.key)),
-    ...removed(required, (at) => isSet(required[at])),
-  ]
-  return splice(tool, inOrder(edits))
-}
-
-function whole({ key, value }: Member): Span {
-  return { start: key.start, end: value.end }
-}
-
-/** Takes things out of a list with commas: with each run of them the comma before it, or the one behind it at the start. */
-function removed(spans: readonly Span[], isGone: (index: number) => boolean): Edit[] {
-  const edits: Edit[] = []
-  for (let first = 0; first < spans.length; first++) {
-    if (!isGone(first)) continue
-    let last = first
-    while (last + 1 < spans.length && isGone(last + 1)) last++
-    const [before, from, to, next] = [spans[first - 1], spans[first], spans[last], spans[last + 1]]
-    if (from !== undefined && to !== undefined) {
-      const start = before?.end ?? from.start
-      const end = before === undefined ? (next?.start ?? to.end) : to.end
-      edits.push({ start, end, bytes: new Uint8Array(), why: 'argument' })
-    }
-    first = last
-  }
-  return edits
+  const required = itemsAt(tool, members?.span('required')).map((item) => ({ key: item, value: item }))
+  const cuts = [properties, required].flatMap((list) =>
+    cutMembers(list, ({ key }) => (set.has(stringAt(tool, key) ?? '') ? 'argument' : undefined)),
+  )
+  return splice(tool, inOrder(cuts))
 }

@@ -3,15 +3,16 @@
 // MCP 2026-07-28, Utilities: subscriptions. One request stays open for it; everything that is said there has the id of
 // that request in its `_meta`.
 
-import { OPEN_ARRAY, OPEN_OBJECT } from '../jsonrpc/ascii.js'
+import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
-import type { Edit } from '../jsonrpc/splice.js'
+import { type Edit, NO_EDITS } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { mistyped } from './error-codes.js'
+import { metaEdits } from './meta-edits.js'
 import { SUBSCRIPTION_ID } from './meta-keys.js'
 import type { ListKind } from './methods.js'
 
@@ -85,23 +86,9 @@ function metaOf(id: RequestId): string {
 }
 
 /** The edits by which a server's notification says to which subscription it belongs. */
-export function subscriptionEdits({ line, params }: NotificationFrame, id: RequestId): readonly Edit[] {
-  const { span, metaSpan, meta } = params
-  const known = meta.span(SUBSCRIPTION_ID)
-  if (known !== undefined) return [edit(known.start, known.end, id)]
-  if (span === undefined) return []
-  if (metaSpan === undefined) {
-    const comma = params.members.size === 0 ? '' : ','
-    return [edit(span.start + 1, span.start + 1, `${metaOf(id)}${comma}`)]
-  }
-  const member = `${quote(SUBSCRIPTION_ID)}:${id}`
-  if (line[metaSpan.start] !== OPEN_OBJECT) return [edit(metaSpan.start, metaSpan.end, `{${member}}`)]
-  const at = metaSpan.start + 1
-  return [edit(at, at, meta.size === 0 ? member : `${member},`)]
-}
-
-function edit(start: number, end: number, text: string): Edit {
-  return { start, end, bytes: Buffer.from(text), why: 'subscription' }
+export function subscriptionEdits(frame: NotificationFrame, id: RequestId): readonly Edit[] {
+  const text = `${quote(SUBSCRIPTION_ID)}:${id}`
+  return metaEdits(frame, NO_EDITS, [{ text, names: [SUBSCRIPTION_ID], why: 'subscription' }])
 }
 
 // Resources below others (MCP, Server features: resources, subscriptions).

@@ -2,7 +2,7 @@
 
 import type { TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
 import type { CallGate } from '../mcp/call.js'
-import type { CallTrace, CallTracer } from '../mcp/trace-edits.js'
+import type { CallTrace, CallTracer } from '../mcp/meta-edits.js'
 import type { Limits } from '../limits.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'

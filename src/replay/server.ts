@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { toOneLine } from '../jsonrpc/line-safe.js'
+import { toOneLine } from '../jsonrpc/line.js'
 import { within } from '../runtime/deadline.js'
 import { Deferred } from '../runtime/deferred.js'
 import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ambiguity, spellings } from '../../src/jsonrpc/ambiguity.js'
+import { ambiguity, spellings, routedNames } from '../../src/jsonrpc/routed-names.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { type Members, membersAt } from '../../src/jsonrpc/members.js'
-import { routedNames } from '../../src/jsonrpc/routed-names.js'
 
 const names = routedNames(['kind', 'task'])
 

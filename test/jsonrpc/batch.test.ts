@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { splitBatch } from '../../src/jsonrpc/batch.js'
+import { splitBatch } from '../../src/jsonrpc/frame.js'
 import type { FrameErrorCode } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 

@@ -352,7 +352,7 @@ test('no line break leaves, so nothing can hide behind one', () => {
   ])
   assert.deepEqual(
     forwards.map(({ edits }) => edits),
-    [['line-safe', 'line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe']],
+    [['line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe']],
   )
 })
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { toLine } from '../../src/jsonrpc/line.js'
-import { lineBreakEdits, toOneLine } from '../../src/jsonrpc/line-safe.js'
-import { type Edit, SplicedLine, inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { toLine, toOneLine } from '../../src/jsonrpc/line.js'
+import { lineBreakEdits, type Edit, SplicedLine, inOrder, splice } from '../../src/jsonrpc/splice.js'
 
 function edit(start: number, end: number, text: string): Edit {
   return { start, end, bytes: Buffer.from(text), why: 'id' }
@@ -92,13 +91,12 @@ test('a line break that another edit takes away is left to it', () => {
   )
 })
 
-test('a message with a million line breaks has a few hundred edits, and they say what leaves', () => {
+test('a message with a million line breaks has one edit, which says what leaves', () => {
   const texts = [`{"a":${'\r'.repeat(1_000_000)}1}`, `[${'1,\r\n'.repeat(250_000)}1]`]
-  const counts = [1, 257]
-  for (const [i, text] of texts.entries()) {
+  for (const text of texts) {
     const line = toLine(text)
     const edits = lineBreakEdits(line, [])
-    assert.equal(edits.length, counts[i])
+    assert.equal(edits.length, 1)
     assert.equal(splice(line, edits).compare(toOneLine(line)), 0)
   }
 })

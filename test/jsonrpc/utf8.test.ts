@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer, isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
-import { validPrefix } from '../../src/jsonrpc/utf8.js'
+import { validPrefix } from '../../src/jsonrpc/scan.js'
 
 /** The longest prefix that is UTF-8, by trying all of them. */
 function validPrefixByTrying(bytes: Buffer): number {

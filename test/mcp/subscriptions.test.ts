@@ -56,7 +56,7 @@ const marked: readonly (readonly [given: string, want: string])[] = [
   ['{}', `{"_meta":{${key}:7}}`],
   ['{"uri":"a:/b","_meta":{}}', `{"uri":"a:/b","_meta":{${key}:7}}`],
   ['{"_meta":{"x":1.0},"uri":"a:/b"}', `{"_meta":{${key}:7,"x":1.0},"uri":"a:/b"}`],
-  [`{"_meta":{"x":1,${key}:"theirs"}}`, `{"_meta":{"x":1,${key}:7}}`],
+  [`{"_meta":{"x":1,${key}:"theirs"}}`, `{"_meta":{${key}:7,"x":1}}`],
   ['{"_meta":null,"uri":"a:/b"}', `{"_meta":{${key}:7},"uri":"a:/b"}`],
 ]
 

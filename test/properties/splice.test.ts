@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { toLine } from '../../src/jsonrpc/line.js'
-import { hasLineBreaks, lineBreakEdits } from '../../src/jsonrpc/line-safe.js'
-import { type Edit, inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { toLine, hasLineBreaks } from '../../src/jsonrpc/line.js'
+import { lineBreakEdits, type Edit, inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { numRuns } from './runs.js'
 
 /** Applies edits from the last to the first, on a list of bytes. */

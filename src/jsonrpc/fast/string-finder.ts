@@ -7,7 +7,7 @@
 // the scanner's to accept, and so is the whole text where this found anything odd.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-import { wholeCharacters } from '../utf8.js'
+import { wholeCharacters } from '../scan.js'
 import { stringScan } from './string-scan.js'
 
 /** The part of WebAssembly that is used; the types of Node lack it, and an engine may too. */

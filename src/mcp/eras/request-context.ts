@@ -21,7 +21,8 @@ import {
   tasksRequired,
 } from '../capabilities.js'
 import { methodNotFound, mistyped, unsupportedVersion } from '../error-codes.js'
-import { cutNamed, insertion, keepsSome } from '../member-edits.js'
+import { cutNamed } from '../member-edits.js'
+import { type MetaMembers, requestEdits } from '../meta-edits.js'
 import { inputMembers, requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { extensionRow, severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
@@ -114,20 +115,14 @@ const DOT = 0x2e
 /** The capabilities of the proxy when it asks about a task itself. */
 const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
 
-/** The members of one client, as raw JSON. */
-interface MetaTemplate {
+/** The members of one client, with the level that it wants. */
+interface MetaTemplate extends MetaMembers {
   readonly level: string | undefined
-  readonly members: string
-  /** A `_meta` of these members, before another member. */
-  readonly before: Uint8Array
-  /** The members, before another one. */
-  readonly inside: Uint8Array
 }
 
 /** Writes them; those of one client are written once. */
 export class MetaTemplates {
   readonly #info: string
-  /** With the level that the client wants now. */
   readonly #written = new WeakMap<ClientCapabilities, MetaTemplate>()
 
   constructor(identity: ServerIdentity) {
@@ -136,19 +131,21 @@ export class MetaTemplates {
 
   /** The params of a request of the proxy itself, which answers no questions. */
   own(params: string, isAboutTasks: boolean): string {
-    const { members } = this.#template(isAboutTasks ? ownTasks : noCapabilities, undefined)
-    const meta = `"_meta":{${members}}`
+    const { text } = this.#template(isAboutTasks ? ownTasks : noCapabilities, undefined)
+    const meta = `"_meta":{${text}}`
     return params === '{}' ? `{${meta}}` : `{${meta},${params.slice(1)}`
   }
 
   /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
-  edits({ frame, context, answersProxy }: Call, hasTasks: boolean): readonly Edit[] {
+  edits(call: Call, hasTasks: boolean, own: readonly MetaMembers[] = []): readonly Edit[] {
+    const { frame, context, answersProxy } = call
     const { capabilities, logLevel, revision } = context
     const isStateless = revision.era === 'stateless'
     const cuts =
       isStateless && !answersProxy ? NO_EDITS : cutNamed(frame.params.members, inputMembers, 'input')
-    if (!isStateless) return bothEdits(inserted(frame, this.#template(capabilities, logLevel)), cuts)
-    return capabilities.names.has('extensions') ? bothEdits(withoutExtensions(frame, hasTasks), cuts) : cuts
+    if (!isStateless) return requestEdits(call, cuts, [...own, this.#template(capabilities, logLevel)])
+    const hasExtensions = capabilities.names.has('extensions')
+    return requestEdits(call, hasExtensions ? bothEdits(withoutExtensions(frame, hasTasks), cuts) : cuts, own)
   }
 
   #template(capabilities: ClientCapabilities, level: string | undefined): MetaTemplate {
@@ -157,9 +154,8 @@ export class MetaTemplates {
     const { version, capabilities: can, info, logLevel } = requestMeta
     const said = capabilities === ownTasks ? ownTasks.json : declared(capabilities)
     const wanted = level === undefined ? '' : `,"${logLevel}":${quote(level)}`
-    const members = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}${wanted}`
-    const [before, inside] = [Buffer.from(`"_meta":{${members}},`), Buffer.from(`${members},`)]
-    const template = { level, members, before, inside }
+    const text = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}${wanted}`
+    const template = { level, text, names: requestMetaKeys, why: 'meta' } as const
     this.#written.set(capabilities, template)
     return template
   }
@@ -177,32 +173,9 @@ function declared({ json }: ClientCapabilities): string {
   return splice(line, inOrder(edits)).toString()
 }
 
-/** Inserts the members into the `_meta` of a request, which is made if the request has none. */
-function inserted(frame: RequestFrame, template: MetaTemplate): readonly Edit[] {
-  const { span, members, meta, metaSpan } = frame.params
-  const said = template.members
-  if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`, 'meta')]
-  const start = span.start + 1
-  if (metaSpan === undefined)
-    return [members.size === 0 ? insertion(start, `"_meta":{${said}}`, 'meta') : at(start, template.before)]
-  if (frame.line[metaSpan.start] !== OPEN_OBJECT)
-    return [{ ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
-  // Nothing that a client of a session says there has this meaning.
-  const cuts = cutNamed(meta, requestMetaKeys, 'meta')
-  const first = metaSpan.start + 1
-  return [
-    keepsSome(meta, requestMetaKeys) ? at(first, template.inside) : insertion(first, said, 'meta'),
-    ...cuts,
-  ]
-}
-
 /** The bytes of a stateless request pass, without extensions that do not. */
 function withoutExtensions({ line, params: { meta } }: RequestFrame, hasTasks: boolean): readonly Edit[] {
   const members = membersAt(line, meta.span(requestMeta.capabilities))
   const extensions = membersAt(line, members?.span('extensions'))
   return extensions === undefined ? NO_EDITS : cutNamed(extensions, notRelayed(hasTasks), 'meta')
-}
-
-function at(start: number, bytes: Uint8Array): Edit {
-  return { start, end: start, bytes, why: 'meta' }
 }

@@ -226,14 +226,14 @@ function untyped(members: Members, isRead: boolean): readonly Edit[] {
   for (let index = (inner?.size ?? 0) - 1; index >= 0; index--) if (isOfServer(index)) left--
   // Nothing else stands in it.
   const meta = inner !== undefined && inner.size > 0 && left === 0 ? members.span('_meta') : undefined
-  const cuts = cutMembers(members, (index) => {
+  const cuts = cutMembers(members, ({ value }, index) => {
     const name = members.name(index)
     if (name === 'resultType') return 'result-type'
     if (isRead && (name === 'ttlMs' || name === 'cacheScope')) return 'cache-hint'
-    return meta !== undefined && members.at(index).value.start === meta.start ? 'meta' : undefined
+    return meta !== undefined && value.start === meta.start ? 'meta' : undefined
   })
   if (inner === undefined || meta !== undefined) return cuts
-  return [...cuts, ...cutMembers(inner, (index) => (isOfServer(index) ? 'meta' : undefined))]
+  return [...cuts, ...cutMembers(inner, (_member, index) => (isOfServer(index) ? 'meta' : undefined))]
 }
 
 function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAnswer {

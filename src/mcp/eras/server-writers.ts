@@ -1,10 +1,11 @@
 // How a server of each era is written to, and how its answers are read.
 
 import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call, Outcome } from '../call.js'
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { cutNamed } from '../member-edits.js'
+import { type MetaMembers, requestEdits } from '../meta-edits.js'
 import { inputMembers, requestMetaKeys } from '../meta-keys.js'
 import { typeNamed } from '../result-type.js'
 import type { MetaTemplates } from './request-context.js'
@@ -28,21 +29,23 @@ export interface ServerWriter {
   /**
    * The edits of the client's request for this server: the parts that it must not see, and those that it needs in addition.
    *
-   * Asked again each time the call is sent.
+   * Asked again each time the call is sent; `own` are further members of `_meta`.
    */
-  edits(call: Call): readonly Edit[]
+  edits(call: Call, own?: readonly MetaMembers[]): readonly Edit[]
   /** The params of a request of the proxy's own, as this server has to see them; raw JSON. */
   params(own: string, isAboutTasks?: boolean): string
   /** The meaning of an answer: nearly always the end of its call, in the form in which this server writes results. */
   outcome(frame: ResponseFrame): Outcome | InputRequired | Outdated
 }
 
+const ofStateless: MetaMembers = { text: '', names: requestMetaKeys, why: 'meta' }
+
 /** A server with sessions gets no members that are only for stateless servers. */
 export const sessionWriter: ServerWriter = {
-  edits({ context, frame }) {
-    if (context.revision.era === 'session') return NO_EDITS
-    const { meta, members } = frame.params
-    return bothEdits(cutNamed(meta, requestMetaKeys, 'meta'), cutNamed(members, inputMembers, 'input'))
+  edits(call, own = []) {
+    if (call.context.revision.era === 'session') return requestEdits(call, NO_EDITS, own)
+    const cuts = cutNamed(call.frame.params.members, inputMembers, 'input')
+    return requestEdits(call, cuts, [...own, ofStateless])
   },
   params: (own) => own,
   outcome: (frame) => ({ kind: 'answered', frame, edits: NO_EDITS, era: 'session' }),
@@ -60,7 +63,7 @@ export function statelessWriter(
   onOutdated: () => void,
 ): ServerWriter {
   return {
-    edits: (call) => meta.edits(call, hasTasks),
+    edits: (call, own) => meta.edits(call, hasTasks, own),
     params: (own, isAboutTasks = false) => meta.own(own, isAboutTasks),
     outcome: (frame) => {
       if (frame.kind === 'result' && typeNamed(frame) === INPUT_REQUIRED)

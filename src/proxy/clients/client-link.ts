@@ -35,7 +35,7 @@ import type { CatalogView } from '../routing/catalog-view.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { subscribed } from '../../mcp/subscription-edits.js'
-import { traceparentOf } from '../../mcp/trace-edits.js'
+import { traceparentOf } from '../../mcp/meta-edits.js'
 import { askClient } from '../input/input-rounds.js'
 import type { ClientReports } from './client-reports.js'
 

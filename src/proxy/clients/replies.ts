@@ -13,9 +13,14 @@ import { namesRevision } from '../../mcp/meta-keys.js'
 import { answerOf } from '../../mcp/eras/results.js'
 import { invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
-import { splitBatch } from '../../jsonrpc/batch.js'
+import {
+  splitBatch,
+  type Frame,
+  type FrameLimits,
+  frameOrError,
+  type NotificationFrame,
+} from '../../jsonrpc/frame.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
-import { type Frame, type FrameLimits, frameOrError, type NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 
 /** The connection of a client, as far as nothing is asked there. */

@@ -4,12 +4,11 @@
 // 2025-11-25, Transports: resumability and redelivery).
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
+import { isBatch, splitBatch, type FrameLimits, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
 import { type MessageHead, type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
-import { type FrameLimits, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'

@@ -5,10 +5,9 @@
 // the number of connections limits them already.
 
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
+import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
-import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { WholeBody, withoutMark } from '../http1/bytes.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'

@@ -11,13 +11,9 @@ import type { ServerAbout, Upstream } from '../contracts/upstream.js'
 import { Server } from '../server/server.js'
 import { ServerProcess } from '../process/process.js'
 import type { ProxyContext } from '../server/context.js'
-import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { type Edit, inOrder } from '../../jsonrpc/splice.js'
 import type { ServerWriter } from '../../mcp/eras/server-writers.js'
-import { cutNamed, insertion, keepsSome } from '../../mcp/member-edits.js'
-import { requestMetaKeys } from '../../mcp/meta-keys.js'
 
 /** Every session has a separate queue. */
 const CONCURRENCY = 1024
@@ -95,38 +91,16 @@ function programConfig(
 /** The methods that reach a session. */
 const OF_SESSIONS = new Set(['tools/call', 'resources/read'])
 
-const OPEN_OBJECT = 0x7b
-
 /** Writes to a sandbox in which each principal has separate sessions. */
 export function principalWriter(writer: ServerWriter): ServerWriter {
   return {
     ...writer,
     edits: (call) => {
-      const edits = writer.edits(call)
-      const { frame, context } = call
-      return OF_SESSIONS.has(frame.method) ? withPrincipal(frame, context.principal ?? '', edits) : edits
+      if (!OF_SESSIONS.has(call.frame.method)) return writer.edits(call)
+      const text = `"${principalKey}":${quote(call.context.principal ?? '')}`
+      return writer.edits(call, [{ text, names: [principalKey], why: 'meta' }])
     },
   }
-}
-
-/** The edits with a member of `_meta` that says who calls, in place of one that a client may have written. */
-function withPrincipal(frame: RequestFrame, principal: string, edits: readonly Edit[]): readonly Edit[] {
-  const { span, members, meta, metaSpan } = frame.params
-  const said = `"${principalKey}":${quote(principal)}`
-  if (span === undefined)
-    return [...edits, insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`, 'meta')]
-  if (metaSpan === undefined)
-    return [...edits, insertion(span.start + 1, `"_meta":{${said}}${members.size === 0 ? '' : ','}`, 'meta')]
-  if (frame.line[metaSpan.start] !== OPEN_OBJECT)
-    return [...edits, { ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
-  // The cuts of the era in `_meta` are made anew together with this one: commas go with them.
-  const outside = edits.filter(({ start, end }) => end <= metaSpan.start || start >= metaSpan.end)
-  const cut = [principalKey, ...(outside.length === edits.length ? [] : requestMetaKeys)]
-  const own = [
-    insertion(metaSpan.start + 1, keepsSome(meta, cut) ? `${said},` : said, 'meta'),
-    ...cutNamed(meta, cut, 'meta'),
-  ]
-  return inOrder([...outside, ...own])
 }
 
 /** The program's description of itself, in the result of `initialize`. */

@@ -11,7 +11,6 @@ import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, CallHolder, ClientPort } from '../../mcp/call.js'
 import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/server-writers.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
-import { withTrace } from '../../mcp/trace-edits.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Attribution } from './attribution.js'
 import type { ServerConnection } from './server-connection.js'
@@ -77,10 +76,8 @@ export class Calls {
     if (call.row.subscribes !== undefined && this.#connection.follows(call)) return this.#end(flight)
     const lend = this.#clients.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
-    const inWords = bothEdits(edits, this.writer.edits(call))
-    const { trace } = call
-    const traced = trace === undefined ? inWords : withTrace(call.frame, inWords, trace.traceparent)
-    const all = own === undefined ? traced : this.#withToken(traced, flight, own, lend)
+    const written = bothEdits(edits, this.writer.edits(call))
+    const all = own === undefined ? written : this.#withToken(written, flight, own, lend)
     const id = this.#peer.forward(call.frame, all, flight, lend, undefined, wasAnswered(call))
     if (id === undefined) return this.#refuse(flight, this.#connection.refusal.body)
     flight.id = id

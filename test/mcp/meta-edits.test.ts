@@ -9,7 +9,7 @@ import { type Edit, NO_EDITS, inOrder, splice, withId } from '../../src/jsonrpc/
 import { sessionWriter } from '../../src/mcp/eras/server-writers.js'
 import { MetaTemplates } from '../../src/mcp/eras/request-context.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
-import { withTrace } from '../../src/mcp/trace-edits.js'
+import { requestEdits } from '../../src/mcp/meta-edits.js'
 import { at, parsed } from '../integration/support/json.js'
 import { callOf } from '../upstream/support/calls.js'
 
@@ -21,7 +21,7 @@ const template =
   '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}'
 
 const legs = {
-  'as it is': () => NO_EDITS,
+  'as it is': (call) => requestEdits(call, NO_EDITS, []),
   'for a server without sessions': (call) => meta.edits(call, false),
   'for a server with sessions': (call) =>
     sessionWriter.edits(Object.assign(call, { context: { ...call.context, revision: latestStateless } })),
@@ -67,7 +67,8 @@ for (const [title, edits] of Object.entries(legs))
         const plain = edits(call)
         const result = (all: readonly Edit[]): string =>
           splice(frame.line, inOrder(withId(all, frame, canonical(frame.id)))).toString()
-        const traced = withTrace(frame, plain, TRACE)
+        call.trace = { traceparent: TRACE }
+        const traced = edits(call)
         const message = parsed(result(traced))
         assert.equal(at(message, 'params', '_meta', 'traceparent'), TRACE)
         assert.deepEqual(untraced(message), untraced(parsed(result(plain))))
@@ -81,5 +82,5 @@ for (const [title, edits] of Object.entries(legs))
 test('a `_meta` that is no object has no trace', () => {
   const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":null}}'))
   assert(frame.kind === 'request')
-  assert.equal(withTrace(frame, NO_EDITS, TRACE), NO_EDITS)
+  assert.equal(requestEdits({ frame, trace: { traceparent: TRACE } }, NO_EDITS, []), NO_EDITS)
 })

@@ -1,0 +1,95 @@
+// What a message gets in its `_meta`, which is made if the message has none.
+
+import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
+import type { Params, RequestFrame } from '../jsonrpc/frame.js'
+import type { Line } from '../jsonrpc/line.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { type Edit, type EditReason, bothEdits } from '../jsonrpc/splice.js'
+import type { Call } from './call.js'
+import { cutMembers, insertion, isNamed } from './member-edits.js'
+
+/** Members for `_meta` as raw JSON, which may be none, in place of those with these names. */
+export interface MetaMembers {
+  readonly text: string
+  readonly names: readonly string[]
+  readonly why: EditReason
+}
+
+/** A request or notification; the `idSpan` of a request says where `params` can be inserted. */
+interface Message {
+  readonly line: Line
+  readonly params: Params
+  readonly idSpan?: Span
+}
+
+/** `others`, and the edits that give a message these members; `others` are edits outside of `_meta`, and may cut members. */
+export function metaEdits(
+  { line, params: { span, members, meta, metaSpan }, idSpan }: Message,
+  others: readonly Edit[],
+  given: readonly MetaMembers[],
+): readonly Edit[] {
+  const cuts = cutMembers(meta, (member) => given.find(({ names }) => isNamed(line, member, names))?.why)
+  const added = given.filter(({ text }) => text !== '')
+  const insert = (at: number, head: string, tail: string): readonly Edit[] =>
+    added.map(({ text, why }, index) => {
+      const end = index + 1 < added.length ? ',' : tail
+      return insertion(at, (index === 0 ? head : '') + text + end, why)
+    })
+  const keeps = (object: typeof meta, edits: readonly Edit[]): boolean =>
+    [...object].some(
+      ({ key }) =>
+        !edits.some((edit) => edit.bytes.length === 0 && edit.start <= key.start && key.start < edit.end),
+    )
+  if (added.length === 0) return bothEdits(others, cuts)
+  if (span === undefined)
+    return idSpan === undefined ? others : [...others, ...insert(idSpan.end, ',"params":{"_meta":{', '}}')]
+  if (metaSpan === undefined)
+    return [...insert(span.start + 1, '"_meta":{', keeps(members, others) ? '},' : '}'), ...others]
+  if (line[metaSpan.start] === OPEN_OBJECT)
+    return [...insert(metaSpan.start + 1, '', keeps(meta, cuts) ? ',' : ''), ...cuts, ...others]
+  // A trace alone does not replace what a client has written.
+  const why = added.find((each) => each.why !== 'trace')?.why
+  const text = `{${added.map((each) => each.text).join(',')}}`
+  return why === undefined ? others : [...others, { ...metaSpan, bytes: Buffer.from(text), why }]
+}
+
+// The trace context of a request to a server (SEP-414; W3C Trace Context): `traceparent` in `params._meta`.
+//
+// A call that is traced tells its server the span of the proxy, in the place of the one that its client has sent.
+// The other members of a trace context, `tracestate` and `baggage`, pass as they are written.
+
+const TRACEPARENT = 'traceparent'
+
+/** How a call is traced. */
+export interface CallTrace {
+  /** The span of the proxy, for the server (W3C Trace Context, section 3.2). */
+  readonly traceparent: string
+}
+
+/** Decides whether a call is traced, when it comes. */
+export interface CallTracer {
+  /** `parent` is the client's own `traceparent`, unchecked, and `id` the raw JSON of its request id. */
+  begin(parent: string | undefined, id: string): CallTrace | undefined
+}
+
+/** The edits of a client's request, with its trace. */
+export function requestEdits(
+  { frame, trace }: Pick<Call, 'frame' | 'trace'>,
+  others: readonly Edit[],
+  given: readonly MetaMembers[],
+): readonly Edit[] {
+  if (trace === undefined) return given.length === 0 ? others : metaEdits(frame, others, given)
+  const text = `"${TRACEPARENT}":"${trace.traceparent}"`
+  return metaEdits(frame, others, [{ text, names: [TRACEPARENT], why: 'trace' }, ...given])
+}
+
+/** The client's own `traceparent`. */
+export function traceparentOf({ params }: RequestFrame): string | undefined {
+  return params.metaSpan === undefined ? undefined : params.meta.string(TRACEPARENT)
+}
+
+/** The trace id in a `traceparent` (W3C Trace Context, section 3.2.2.3); undefined where there is none. */
+export function traceIdIn(traceparent: string | undefined): string | undefined {
+  const id = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/.exec(traceparent ?? '')?.[1]
+  return id === undefined || /^0+$/.test(id) ? undefined : id
+}
