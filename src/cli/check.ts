@@ -39,7 +39,7 @@ export interface CheckTask {
 }
 
 const options = {
-  stdio: flag('Check what stdio serves, which is one schema'),
+  stdio: flag('Check what stdio serves, which is one group'),
   http: flag('Check what http serves, which is the default'),
   schema: schemaOption,
   config: configOption,
@@ -167,7 +167,7 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment): reado
     servers
       .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
       .map((server) => ({
-        path: `server "${server.name}" of schema "${schema}"`,
+        path: `server "${server.name}" of group "${schema}"`,
         message: server.kind === 'stdio' ? startTrouble(server, config, schema, env) : undefined,
       })),
   )
@@ -186,7 +186,7 @@ function startTrouble(
 ): string | undefined {
   const isItself = isAbsolute(source) && startsItself(server, { cwd: server.cwd, env }, source, schema)
   return isItself
-    ? 'starts mcps-proxy with this schema of this file, and so itself, without end; name another file or schema for it'
+    ? 'starts mcps-proxy with this group of this file, and so itself, without end; name another file or group for it'
     : (programTrouble(server, env) ?? sandboxTrouble(server))
 }
 
@@ -197,6 +197,6 @@ function validText(
 ): string {
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
   const lines = warnings.map(warningLine)
-  const summary = `valid: ${counted(config.schemas.size, 'schema')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
+  const summary = `valid: ${counted(config.schemas.size, 'group')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
   return `${[`${escapeText(config.source)}:`, ...lines, ...kept.map((line) => `  ${escapeText(line)}`), `  ${summary}`].join('\n')}\n`
 }

@@ -151,7 +151,7 @@ export function stdioBanner({ name, version, config, schema, isInteractive }: St
     howToEnd: isInteractive ? ', Ctrl-D ends' : '',
     facts: [
       ['mode', 'stdio'],
-      ['schema', schemaLine(schema)],
+      ['group', schemaLine(schema)],
       ['config', config.source],
       ['try', '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
     ],
@@ -177,7 +177,7 @@ export function httpBanner({ name, version, config, host, origin, needsToken }: 
     howToEnd: ', Ctrl-C ends',
     facts: [
       ['mode', `http${where}${needsToken ? ', with a bearer token' : ''}`],
-      ...enabled.map((schema) => ['schema', `${schemaLine(schema)} at ${pathOf(schema)}`] as const),
+      ...enabled.map((schema) => ['group', `${schemaLine(schema)} at ${pathOf(schema)}`] as const),
       ['config', config.source],
       ['status', `${origin}/api/status`],
     ],
@@ -197,9 +197,9 @@ export function bannerText({ program, ready, howToEnd, facts }: Banner, paint: P
 /** The banner as one record of the log. */
 export function bannerRecord({ program, ready, facts }: Banner): LogRecord {
   const details = Object.fromEntries(
-    facts.filter(([name]) => name !== 'try' && name !== 'schema').map(([name, text]) => [name, text]),
+    facts.filter(([name]) => name !== 'try' && name !== 'group').map(([name, text]) => [name, text]),
   )
-  const schemas = facts.filter(([name]) => name === 'schema').map(([, text]) => text)
+  const schemas = facts.filter(([name]) => name === 'group').map(([, text]) => text)
   return { level: 'info', message: ready, details: { program, ...details, schemas } }
 }
 

@@ -103,7 +103,7 @@ function entriesOf(config: Run['config'], origin: string): Entry[] {
   })
   return [
     ...enabledSchemas(config).map((name) =>
-      entry(`schema ${name}`, name === 'default' ? '' : `/api/${encodeURIComponent(name)}`),
+      entry(`group ${name}`, name === 'default' ? '' : `/api/${encodeURIComponent(name)}`),
     ),
     ...[...config.profiles.keys()].map((name) => entry(`profile ${name}`, pathOfView('p', name))),
   ]

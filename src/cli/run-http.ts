@@ -42,7 +42,7 @@ export const httpCommand: Command<HttpTask> = {
   about: 'many clients over HTTP, http://127.0.0.1:3095/mcp',
   group: 'SERVE',
   details: `Serves every enabled schema to many clients; also what no command at all means.
-POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
+POST /mcp is the group "default", POST /api/NAME/mcp any other; GET / names all paths.
 Listens on this machine only. Any other --host needs a token (server.token in the
 configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
   examples: [

@@ -50,11 +50,10 @@ export const stdioCommand: Command<StdioTask> = {
   takes: '',
   about: 'one client on stdin and stdout: what a client starts',
   group: 'SERVE',
-  details: `Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.
-Logs and everything else go to stderr. Only the servers of that schema are started.
+  details: `Serves one group of servers to one client: one JSON-RPC message per line on stdin and stdout.
+Logs and everything else go to stderr. Only the servers of that group are started.
 
-A schema is a named group of servers in the configuration. Without --schema it is "default",
-which is also what a plain "mcpServers" file becomes.`,
+Without --schema it is the group "default", which a plain "mcpServers" file is.`,
   examples: [
     'mcps-proxy stdio',
     'mcps-proxy stdio --schema workspace --config ./mcp.json --record session.jsonl',

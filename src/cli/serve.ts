@@ -405,7 +405,7 @@ function logNodeWarnings(log: LogSink): void {
 function inWords({ config, schemasOf }: Plan): string {
   const counts = schemasOf(config).map((name) => {
     const count = config.schemas.get(name)?.servers.filter(({ disabled }) => !disabled).length ?? 0
-    return `schema '${name}' with ${counted(count, 'server')}`
+    return `group '${name}' with ${counted(count, 'server')}`
   })
   return [config.source, ...counts].join(', ')
 }

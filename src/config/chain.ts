@@ -46,8 +46,8 @@ export function loopProblems(
 function sameAgain(schema: string): ConfigProblem {
   return {
     path: '',
-    problem: `schema "${schema}" of this file is served already by the proxy that started this one, and proxies would start each other without end`,
-    hint: `take the server that starts mcps-proxy out of the file, or name another file or schema for it; $${chainVariable} names what is served above`,
+    problem: `group "${schema}" of this file is served already by the proxy that started this one, and proxies would start each other without end`,
+    hint: `take the server that starts mcps-proxy out of the file, or name another file or group for it; $${chainVariable} names what is served above`,
   }
 }
 

@@ -135,9 +135,9 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
   const schema = config.schemas.get(name)
   if (schema?.enabled === true) return schema
   const enabled = enabledSchemas(config)
-  const problem = `schema "${name}" ${schema === undefined ? 'does not exist' : 'is disabled'}`
+  const problem = `group "${name}" ${schema === undefined ? 'does not exist' : 'is disabled'}`
   throw new ConfigError('CONFIG_SCHEMA', config.source, [
-    { path: '', problem, hint: namesHint(name, enabled, 'no schema is enabled') },
+    { path: '', problem, hint: namesHint(name, enabled, 'no group is enabled') },
   ])
 }
 

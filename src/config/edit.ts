@@ -105,10 +105,10 @@ function serversPath(value: unknown, schema: string): JSONPath {
   const root = isObject(value) ? value : {}
   if (isObject(root['schemas'])) {
     if (!Object.hasOwn(root['schemas'], schema))
-      throw new EditMistake(unknownName('schema', schema, Object.keys(root['schemas'])))
+      throw new EditMistake(unknownName('group', schema, Object.keys(root['schemas'])))
     return ['schemas', schema, 'mcpServers']
   }
-  if (schema !== 'default') throw new EditMistake(unknownName('schema', schema, ['default']))
+  if (schema !== 'default') throw new EditMistake(unknownName('group', schema, ['default']))
   return [isObject(root['servers']) ? 'servers' : 'mcpServers']
 }
 

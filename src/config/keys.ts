@@ -488,7 +488,7 @@ const profileToolFields = {
 
 const profileFields = {
   servers: optional(names, 'The servers that are seen. Absent: all.'),
-  schema: field(text(), 'default', 'The schema whose servers are seen.'),
+  schema: field(text(), 'default', 'The group whose servers are seen.'),
   prefix: optional(boolean(), 'In the place of prefix of the servers.'),
   describe: optional(boolean(), 'In the place of describe of the servers.'),
   tools: field(object(profileToolFields), {}, 'Which tools are seen, under which names.'),
@@ -532,7 +532,7 @@ const inputFields = {
 export const sharedSandbox = object({ programs: sandboxPrograms }, { isClosed: true })
 
 export const groupFields = {
-  enabled: field(boolean(), true, 'A schema that is not enabled is not served.'),
+  enabled: field(boolean(), true, 'A group that is not enabled is not served.'),
   ...sharedFields,
   mcpServers: required(servers, undefined, 'The servers of the group.'),
 }
@@ -552,7 +552,7 @@ export const rootFields = {
     later(map(plainNames, object(groupFields))),
     'Named groups of servers; clients see each group as one server.',
   ),
-  mcpServers: optional(servers, 'The servers of the schema "default".'),
+  mcpServers: optional(servers, 'The servers of the group "default".'),
   servers: optional(servers, 'Another name of mcpServers.'),
   profiles: field(profiles, {}, 'What some clients see of the servers, by names that stand in addresses.'),
   limits: field(
@@ -573,7 +573,7 @@ export const rootFields = {
   ),
   processesMax: optional(
     integer(1, 65_536),
-    'Most processes of servers at once, of all schemas together. Absent: 256.',
+    'Most processes of servers at once, of all groups together. Absent: 256.',
   ),
   lock: optional(
     orSwitch(object(lockFields, { expected: 'an object like { "onChange": "hide" }', isClosed: true })),

@@ -318,8 +318,8 @@ function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
     linksOf(config, schema, front)
       .filter(({ leadsTo }) => reaches(config, front, leadsTo, schema))
       .map(({ name, url }) => ({
-        path: `server "${name}" of schema "${schema}"`,
-        problem: `is this program's own address (${new URL(url).origin}) and leads back to that schema, which would list its tools again without end`,
+        path: `server "${name}" of group "${schema}"`,
+        problem: `is this program's own address (${new URL(url).origin}) and leads back to that group, which would list its tools again without end`,
         hint: 'take it out of the file',
       })),
   )

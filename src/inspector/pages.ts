@@ -137,7 +137,7 @@ export class InspectorPages {
     if (wanted === undefined)
       return refuse(response, 400, 'The body must be {"schema":…,"server":…,"action":"restart" or "stop"}')
     const proxy = this.#inspector.status.proxies.get(wanted.schema)
-    if (proxy === undefined) return refuse(response, 404, `There is no schema '${wanted.schema}'`)
+    if (proxy === undefined) return refuse(response, 404, `There is no group '${wanted.schema}'`)
     try {
       await proxy[wanted.action](wanted.server)
       sendJson(response, {})

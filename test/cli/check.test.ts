@@ -52,7 +52,7 @@ describe('--check', () => {
     writeFileSync(path, JSON.stringify({ schemas: { work: { mcpServers: { echo: itEcho() } } } }))
     assert.equal((await checked([path])).exitCode, 0)
     const { exitCode, text } = await checked([path, '--stdio'])
-    assert.deepEqual([exitCode, /schema "default" does not exist/.test(text)], [1, true])
+    assert.deepEqual([exitCode, /group "default" does not exist/.test(text)], [1, true])
   })
 
   test('warns of a file that the proxy above serves, which a start refuses', async (t) => {
@@ -60,7 +60,7 @@ describe('--check', () => {
     const env = { ...process.env, MCPS_PROXY_CHAIN: `${pathToFileURL(path).href}#default` }
     const { exitCode, text } = await checked([path], env)
     assert.equal(exitCode, 0)
-    assert.match(text, /warning: schema "default" of this file is served already by/)
+    assert.match(text, /warning: group "default" of this file is served already by/)
   })
 
   const programs: [string, unknown, RegExp | undefined][] = [
@@ -104,7 +104,7 @@ describe('--check', () => {
       writeFileSync(path, JSON.stringify({ mcpServers: { s: server } }))
       const { exitCode, text } = await checked([path])
       assert.equal(exitCode, 0)
-      assert.match(text, wanted ?? /valid: 1 schema, 1 server, 0 warnings/)
+      assert.match(text, wanted ?? /valid: 1 group, 1 server, 0 warnings/)
     })
 })
 

@@ -493,7 +493,7 @@ describe('the program', () => {
     assert.equal(code, 0)
     assert.match(
       stdout,
-      /warning: line 1: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 schema/,
+      /warning: line 1: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 group/,
     )
   })
 

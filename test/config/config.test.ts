@@ -1291,7 +1291,7 @@ describe('a schema by name', () => {
   test('is found', () => assert.equal(selectSchema(read(full), 'default').name, 'default'))
 
   const cases: [string, RegExp][] = [
-    ['workspace', /schema "workspace" is disabled; there is default$/m],
+    ['workspace', /group "workspace" is disabled; there is default$/m],
     ['defualt', /"defualt" does not exist; did you mean "default"\?$/m],
     ['__proto__', /does not exist/],
   ]

@@ -87,13 +87,13 @@ describe('a change of the file', () => {
       { kind: 'remove', name: 'c' },
       /no server is called "c"; there is b, a/,
     ],
-    ['a schema of a file without any', commented, 'w', add('s'), /no schema is called "w"; there is default/],
+    ['a schema of a file without any', commented, 'w', add('s'), /no group is called "w"; there is default/],
     [
       'a schema that is not there',
       '{"schemas":{"x":{"mcpServers":{}}}}',
       'w',
       add('s'),
-      /no schema is called "w"; there is x/,
+      /no group is called "w"; there is x/,
     ],
     ['to remove from no file', '', 'default', { kind: 'remove', name: 'a' }, /no configuration yet/],
     ['a file that is no JSON', '{', 'default', add('s'), /^line 1, column 2: /],
@@ -217,7 +217,7 @@ describe('the commands', () => {
       const path = join(home, '.mcps-proxy', 'config.json')
       mkdirSync(join(home, '.mcps-proxy'), { recursive: true })
       writeFileSync(path, JSON.stringify({ mcpServers: { me: { command, args } } }))
-      const without = /server "me" of schema "default" starts mcps-proxy with this schema of this file/
+      const without = /server "me" of group "default" starts mcps-proxy with this group of this file/
       assert.equal(without.test(inHome(home, 'check').out), itself)
     })
 

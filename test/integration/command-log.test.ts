@@ -61,7 +61,7 @@ describe('the log of the command', () => {
     const lines = told(records())
     assert.match(
       lines[0] ?? '',
-      /^info - configuration in force: .*mcps\.json, schema 'default' with 1 server$/,
+      /^info - configuration in force: .*mcps\.json, group 'default' with 1 server$/,
     )
     const expected = [
       'info a starting',
