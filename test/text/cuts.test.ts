@@ -64,12 +64,11 @@ function noiseLine(text: string): string {
   const log = ({ message }: LogRecord): void => void lines.push(message)
   const context = { service: 's', redactor, runtime, log }
   const bytes = Buffer.from(text)
-  new Noise(
-    context,
-    limits,
-    () => 0,
-    () => undefined,
-  ).line(bytes, bytes.length, new FrameError('FRAME_SYNTAX', 'no JSON', 0))
+  new Noise(context, limits, () => undefined).line(
+    bytes,
+    bytes.length,
+    new FrameError('FRAME_SYNTAX', 'no JSON', 0),
+  )
   return lines.join('\n')
 }
 

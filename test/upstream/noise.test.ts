@@ -15,14 +15,13 @@ function listener() {
   const log: LogRecord[] = []
   const ends: string[] = []
   const clock = { now: 10 }
-  let messages = 0
   const runtime = { now: () => clock.now }
   const tooMuch = (what: string): void => void ends.push(what)
   const redactor = new Redactor([secret])
   const sink = (record: LogRecord): void => void log.push(record)
   const context = { service: 's', redactor, runtime, log: sink }
-  const noise = new Noise(context, limits, () => messages, tooMuch)
-  const hear = (): void => void messages++
+  const noise = new Noise(context, limits, tooMuch)
+  const hear = (): void => noise.message()
   return { noise, hear, log, ends, clock }
 }
 
@@ -78,7 +77,7 @@ describe('lines that are no messages', () => {
 test('messages over the limit are dropped, however many, and logged once a second', () => {
   const { noise, log, ends, clock } = listener()
   for (let i = 0; i < 100; i++) {
-    noise.oversize(undefined, 1e9, false)
+    noise.oversize(undefined, 1e9)
     clock.now += 100
   }
   assert.deepEqual(ends, [])

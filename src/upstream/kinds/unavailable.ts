@@ -1,6 +1,7 @@
 // A configured server that cannot be opened at all: the others do not wait for it.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Call } from '../../mcp/call.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { credentialsRefusal } from '../auth/refusal-words.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
@@ -46,19 +47,26 @@ export function unopenedStatus({ name, kind }: ServerConfig): UpstreamStatus {
 
 const nothing = (): undefined => undefined
 const no = (): boolean => false
-const NONE: readonly never[] = []
+const none = (): never[] => []
+const done = (): Promise<void> => Promise.resolve()
 
-/** Says why the server cannot be used. */
-class UnavailableUpstream implements Upstream {
+/** Says why the server cannot be used, as a server and as the lane of all its clients, which refuses every call. */
+class UnavailableUpstream implements Upstream, Lane {
   config: ServerConfig
   readonly view: ServerView
   readonly isolated = false
-  readonly #lane: Lane
+  readonly known: ReadonlySet<never> = new Set()
+  readonly keepsTasks = false
+  readonly retired = false
+  readonly shared = true
+  readonly pids: readonly number[] = []
+  readonly #refusal: ErrorBody
   /** The state in the status. */
   readonly #shown: UpstreamState
 
   constructor(config: ServerConfig, message: string, refusal: ErrorBody, shown: UpstreamState = 'error') {
     this.config = config
+    this.#refusal = refusal
     this.#shown = shown
     this.view = {
       state: 'error',
@@ -72,11 +80,10 @@ class UnavailableUpstream implements Upstream {
       isShown: no,
       listedAt: nothing,
       wasKept: false,
-      items: () => NONE,
+      items: none,
       want: nothing,
       giveUp: nothing,
     }
-    this.#lane = refusingLane(this, refusal)
   }
 
   adjust(config: ServerConfig): void {
@@ -84,38 +91,26 @@ class UnavailableUpstream implements Upstream {
   }
 
   attach(): Lane {
-    return this.#lane
+    return this
   }
 
   status(): UpstreamStatus {
     return { ...unopenedStatus(this.config), state: this.#shown, error: this.view.failure?.message }
   }
 
-  readonly adopt = no
-  readonly retire = (): Promise<void> => Promise.resolve()
-  readonly close = (): Promise<void> => Promise.resolve()
-}
-
-/** Refuses every call; all clients share it. */
-function refusingLane(upstream: { config: ServerConfig; view: ServerView }, refusal: ErrorBody): Lane {
-  return {
-    get config() {
-      return upstream.config
-    },
-    view: upstream.view,
-    known: new Set(),
-    keepsTasks: false,
-    retired: false,
-    shared: true,
-    pids: NONE,
-    call: (call) => call.fail(refusal),
-    takeSubscriptions: () => [],
-    release: () => [],
-    hurry: nothing,
-    follow: nothing,
-    level: nothing,
-    rootsChanged: nothing,
-    read: nothing,
-    leave: nothing,
+  call(call: Call): void {
+    call.fail(this.#refusal)
   }
+
+  readonly adopt = no
+  readonly retire = done
+  readonly close = done
+  readonly takeSubscriptions = none
+  readonly release = none
+  readonly hurry = nothing
+  readonly follow = nothing
+  readonly level = nothing
+  readonly rootsChanged = nothing
+  readonly read = nothing
+  readonly leave = nothing
 }

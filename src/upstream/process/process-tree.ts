@@ -49,13 +49,13 @@ export class ProcessTree {
       return this.#read()
     })
     const rows = await this.#coming
-    return rows && kinOf(rows, group)
+    return rows && membersOf(rows, group)
   }
 
   /** The resident memory of the group and its descendants, in bytes; undefined where the system does not tell. */
   async memoryOf(group: number): Promise<number | undefined> {
     const rows = await this.#recentRows()
-    return rows && totalOf(kinOf(rows, group))
+    return rows && totalOf(membersOf(rows, group))
   }
 
   #recentRows(): Promise<readonly Row[] | undefined> {
@@ -89,7 +89,7 @@ export class Orphans {
   /** The same in this turn, for a caller that has no other; on Linux alone. */
   findNow(): void {
     if (process.platform !== 'linux') return
-    this.#found = this.#outside(kinOf(readProcesses(), this.#group))
+    this.#found = this.#outside(membersOf(readProcesses(), this.#group))
   }
 
   /** Signals those that still are the processes that were found. */
@@ -106,7 +106,7 @@ export class Orphans {
 }
 
 /** The processes of a group, and those that have one of them as an ancestor. */
-function kinOf(rows: readonly Row[], group: number): Row[] {
+function membersOf(rows: readonly Row[], group: number): Row[] {
   return withDescendants(rows, (row) => row.group === group)
 }
 

@@ -43,8 +43,6 @@ export class Calls {
   readonly about: Attribution
   /** The server is being asked whether it is alive. */
   #isChecking = false
-  /** How many have come. */
-  answers = 0
   /** That of the era in which the server was opened. */
   writer: ServerWriter = sessionWriter
   /** Called once when no call is left in flight. */
@@ -93,7 +91,7 @@ export class Calls {
 
   /** The server has answered. */
   answered(flight: InflightCall, frame: ResponseFrame): void {
-    this.answers++
+    this.#connection.onAnswer()
     const outcome = this.writer.outcome(frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(flight, outcome.frame)

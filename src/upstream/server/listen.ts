@@ -53,8 +53,6 @@ export class ServerSubscription {
   #current: Listening | undefined
   /** Waits to be acknowledged. */
   #next: Listening | undefined
-  /** The topics have changed since `#next` was sent. */
-  #isDue = false
   #isFirst = true
   #isClosed = false
   #waiting: Waiting[] = []
@@ -85,11 +83,8 @@ export class ServerSubscription {
 
   /** Subscribes to the topics that clients follow now. */
   renew(): void {
-    if (this.#isClosed || this.#retry !== undefined) return
-    if (this.#next !== undefined) {
-      this.#isDue = true
-      return
-    }
+    // The next request is looked at again when it is acknowledged.
+    if (this.#isClosed || this.#retry !== undefined || this.#next !== undefined) return
     const topics = topicsFrom((kind) => (this.#tellsOf(kind) ? this.#followed(kind) : []))
     const filter = filterOf(this.#capabilities, topics)
     if (filter === this.#current?.filter) return this.#settle(this.#current)
@@ -156,8 +151,6 @@ export class ServerSubscription {
     this.#isFirst = false
     this.#failures = 0
     this.#settle(next)
-    if (!this.#isDue) return
-    this.#isDue = false
     this.renew()
   }
 
@@ -232,7 +225,6 @@ export class ServerSubscription {
     if (one === this.#next) {
       this.#ack?.cancel()
       this.#next = undefined
-      this.#isDue = false
       this.#answer(({ kind, name }) => (one.topics[kind].has(name) ? false : undefined))
     } else this.#current = undefined
     this.#scheduleRetry()

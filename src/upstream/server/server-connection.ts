@@ -64,10 +64,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   firstQuestions: FirstQuestions | undefined
   /** The subscription to changes of such a server; only the first connection of a lane has one. */
   listening: ServerSubscription | undefined
-  /** Messages that are no answers. */
-  #messages = 0
-  /** Answers to requests of the proxy's own. */
-  #ownAnswers = 0
+  #answers = 0
 
   constructor(dialed: Dialed, context: ServerContext, inbox: Inbox, worker: Worker) {
     const { limits, service } = context
@@ -81,12 +78,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
     this.calls = new Calls(context, peer, this, worker, inbox.clients)
-    this.#noise = new Noise(
-      context,
-      limits.noise,
-      () => this.#messages + this.#answers,
-      (what) => this.#giveUp(what),
-    )
+    this.#noise = new Noise(context, limits.noise, (what) => this.#giveUp(what))
     void dialed.ended.then((end) => this.#end(end))
   }
 
@@ -95,8 +87,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return this.#closed?.how === 'forgotten' && this.#answers > 1
   }
 
-  get #answers(): number {
-    return this.#ownAnswers + this.calls.answers
+  /** An answer has come, to a call or to a request of the proxy's own. */
+  onAnswer(): void {
+    this.#answers++
+    this.#noise.message()
   }
 
   get isStopped(): boolean {
@@ -245,7 +239,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     try {
       const answer = await this.#inTime(asked.answer, patience)
       if (answer === undefined) return this.#expired(asked.id, method, patience)
-      this.#ownAnswers++
+      this.onAnswer()
       return answer
     } catch (error) {
       if (error instanceof UpstreamError) throw error
@@ -348,7 +342,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   // PeerOwner: what the server says.
 
   request(frame: RequestFrame, during: InflightCall | undefined, _reply?: unknown, stream?: RequestId): void {
-    this.#messages++
+    this.#noise.message()
     const row = serverRequests.get(frame.method)
     if (this.isStateless) this.#noise.request(frame.method)
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
@@ -363,7 +357,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   notification(frame: NotificationFrame, during: InflightCall | undefined): void {
-    this.#messages++
+    this.#noise.message()
     const row = serverNotifications.get(frame.method)
     if (this.isStateless && this.listening?.onNotification(frame, row) === true) return
     if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during?.call)
@@ -371,7 +365,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   stray(frame: ResponseFrame): void {
-    this.#messages++
+    this.#noise.message()
     if (frame.id !== undefined) this.calls.about.answered(frame.id)
     this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
   }
@@ -396,7 +390,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
     const what = `its answer of ${bytes} bytes or more is over the limit`
     if (flight !== undefined) this.calls.failUnusable(flight, 'too-large', what)
-    this.#noise.oversize(id, bytes, flight !== undefined)
+    else this.#noise.oversize(id, bytes)
   }
 
   missed(): void {

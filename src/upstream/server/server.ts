@@ -28,7 +28,7 @@ import type {
   Upstream,
   UpstreamStatus,
 } from '../contracts/upstream.js'
-import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
+import { type LaneScope, sharingFor } from './sharing.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a server that retires looks whether its calls have ended. */
@@ -39,9 +39,8 @@ export class Server implements Upstream {
   config: ServerConfig
   readonly #context: ServerContext
   readonly #lanes = new Set<ServerLane>()
-  readonly #common = new Map<Sharing, ServerLane>()
-  /** Those of clients that can be asked nothing, by their principals, where these share no process. */
-  readonly #ofPrincipals = new Map<string, ServerLane>()
+  /** Those that several clients use, by their sharing, and by their principals where these share no process. */
+  readonly #shared = new Map<string, ServerLane>()
   /** Lanes of one client each that may need no separate process, with what moves the client to another lane. */
   readonly #movable = new Map<ServerLane, () => void>()
   readonly #era: ServerEra
@@ -125,14 +124,14 @@ export class Server implements Upstream {
     const isFound = this.#era.era === 'stateless' && isolation !== 'shared'
     const isOpen = this.config.protocol === 'stateless' || isFound
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
-    if (sharing === 'shared') return this.#commonLane(sharing).join(client)
+    if (sharing === 'shared') return this.#sharedLane(sharing).join(client)
     if (sharing === 'plain') return this.#plainLane(client).join(client)
     const startsOnCall = this.#startsOnCall
     const eraKnown = (): Promise<void> | undefined => (startsOnCall ? this.#eraKnown() : undefined)
     const { capabilities: declared, principal } = profile
     const scope = { sharing, declared, opening, client: serial, principal, startsOnCall, eraKnown }
     const own = this.#newLane(scope).join(client)
-    if (startsOnCall && !this.isolated) own.defer(this.#commonLane('plain'))
+    if (startsOnCall && !this.isolated) own.defer(this.#sharedLane('plain'))
     if (startsOnCall && opening === undefined && onMoved !== undefined)
       this.#movable.set(own, () => onMoved(own.moveTo(this.#plainLane(client).join(client), client)))
     return own
@@ -146,16 +145,7 @@ export class Server implements Upstream {
   /** The lane of clients that can be asked nothing: of all, or of those of one principal. */
   #plainLane({ profile: { principal } }: ClientPort): ServerLane {
     const { isolation, separatesPrincipals } = this.#context
-    if (principal === undefined || isolation === 'shared' || !separatesPrincipals())
-      return this.#commonLane('plain')
-    const known = this.#ofPrincipals.get(principal)
-    if (known !== undefined) return known
-    const startsOnCall = this.#startsOnCall
-    const scope = { sharing: 'plain', declared: noCapabilities, ...nobody, principal, startsOnCall } as const
-    const lane = this.#newLane(scope, () => this.#ofPrincipals.delete(principal))
-    if (startsOnCall) lane.defer(this.#commonLane('plain'))
-    if (!this.#closed) this.#ofPrincipals.set(principal, lane)
-    return lane
+    return this.#sharedLane('plain', isolation !== 'shared' && separatesPrincipals() ? principal : undefined)
   }
 
   /** The server has no sessions, so that nothing of a client is kept in a process: one lane is for all of them. */
@@ -169,17 +159,22 @@ export class Server implements Upstream {
     const isAsked = this.config.protocol === 'auto' && this.#era.era === undefined
     // A server that shook hands at an earlier start nearly always does so again, so no call waits for the finding.
     if (!isAsked || this.#context.keptLists.facts?.revision.era === 'session') return undefined
-    const first = this.#common.get('plain')
+    const first = this.#shared.get('plain')
     first?.startNow()
     return first?.settled
   }
 
-  #commonLane(sharing: 'plain' | 'shared'): ServerLane {
-    const known = this.#common.get(sharing)
+  /** The lane that all clients share, or those of one principal. */
+  #sharedLane(sharing: 'plain' | 'shared', principal?: string): ServerLane {
+    const key = principal === undefined ? sharing : `${sharing} ${principal}`
+    const known = this.#shared.get(key)
     if (known !== undefined) return known
     const declared = sharing === 'plain' ? noCapabilities : sharedCapabilities
-    const lane = this.#newLane({ sharing, declared, ...nobody, startsOnCall: false })
-    if (!this.#closed) this.#common.set(sharing, lane)
+    const startsOnCall = principal !== undefined && this.#startsOnCall
+    const scope = { sharing, declared, opening: undefined, client: undefined, principal, startsOnCall }
+    const lane = this.#newLane(scope, () => this.#shared.delete(key))
+    if (startsOnCall) lane.defer(this.#sharedLane('plain'))
+    if (!this.#closed) this.#shared.set(key, lane)
     return lane
   }
 
@@ -227,8 +222,7 @@ export class Server implements Upstream {
     this.#context.logins?.close()
     const lanes = [...this.#lanes]
     this.#lanes.clear()
-    this.#common.clear()
-    this.#ofPrincipals.clear()
+    this.#shared.clear()
     this.#movable.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#context.dialer.close()])
   }
@@ -271,8 +265,6 @@ export class Server implements Upstream {
     return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
   }
 }
-
-const nobody = { opening: undefined, client: undefined } as const
 
 /** A server that never listed may have to be installed first. */
 function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
