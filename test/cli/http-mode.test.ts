@@ -27,8 +27,8 @@ test('the banner says where everything is', () => {
     bannerText(httpBanner(facts), noPaint),
     `me 1
   mode     http, with a bearer token
-  schema   default (1 server: Time) at /mcp
-  schema   a.b (0 servers) at /api/a.b/mcp
+  group    default (1 server: Time) at /mcp
+  group    a.b (0 servers) at /api/a.b/mcp
   config   f.json
   status   http://127.0.0.1:1/api/status
 JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
