@@ -57,7 +57,10 @@ class RememberedServer implements KeptServer {
   keep(facts: KeptFacts): void {
     const before = this.facts
     this.#facts = { are: facts }
-    if (this.#isOnDisk && (before === undefined || !isSameFacts(before, facts))) this.#store.save(this, facts)
+    if (!this.#isOnDisk || (before !== undefined && isSameFacts(before, facts))) return
+    this.#store.save(this, facts)
+    // A client may kill the proxy as soon as it has a list.
+    if (isNews(before, facts)) void this.#store.flush()
   }
 }
 
@@ -74,7 +77,7 @@ export class KeptStore implements KeptServers {
   readonly #unsaved = new Map<RememberedServer, KeptFacts>()
   #timer: Timer | undefined
   #waitMs = WRITE_WAIT_MS
-  #writing: Promise<void> = Promise.resolve()
+  #writing: Promise<void> | undefined
   #isTidy = false
   #hasFailed = false
   #isClosed = false
@@ -112,15 +115,28 @@ export class KeptStore implements KeptServers {
   save(server: RememberedServer, facts: KeptFacts): void {
     if (this.#disk === undefined || this.#isClosed) return
     this.#unsaved.set(server, facts)
-    this.#timer ??= this.#disk.runtime.setTimer(this.#waitMs, () => void this.flush())
+    this.#timer ??= this.#disk.runtime.setTimer(this.#waitMs, () => {
+      this.#waitMs = Math.min(2 * this.#waitMs, WRITE_WAIT_MS_MAX)
+      void this.flush()
+    })
+  }
+
+  get writing(): Promise<void> | undefined {
+    return this.#writing
   }
 
   /** Resolves when everything that was kept until now is written. */
   flush(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined
-    this.#writing = this.#writing.then(() => this.#flush())
-    return this.#writing
+    if (this.#unsaved.size === 0) return this.#writing ?? Promise.resolve()
+    const written = (this.#writing ?? Promise.resolve())
+      .then(() => this.#flush())
+      .then(() => {
+        if (this.#writing === written) this.#writing = undefined
+      })
+    this.#writing = written
+    return written
   }
 
   /** The same; nothing is written afterwards. */
@@ -134,7 +150,6 @@ export class KeptStore implements KeptServers {
     if (disk === undefined || this.#unsaved.size === 0) return
     const unsaved = [...this.#unsaved]
     this.#unsaved.clear()
-    this.#waitMs = Math.min(2 * this.#waitMs, WRITE_WAIT_MS_MAX)
     try {
       const why = await disk.files.prepare()
       if (why !== undefined) this.#failed(disk, 'debug', `there is no folder for them: ${why}`)
@@ -182,6 +197,12 @@ export class KeptStore implements KeptServers {
 /** Another process, such as a warm-up, has learned the lists of which this one knows nothing. */
 function isLearnedElsewhere(ours: KeptFacts, theirs: KeptFacts | undefined): boolean {
   return ours.description === undefined && ours.failure === undefined && theirs?.description !== undefined
+}
+
+/** Whether a server has listed something for the first time, or has not, and nothing was kept of it. */
+function isNews(before: KeptFacts | undefined, { description }: KeptFacts): boolean {
+  const lists = before?.description?.lists
+  return lists === undefined || [...(description?.lists.keys() ?? [])].some((kind) => !lists.has(kind))
 }
 
 /** Byte by byte. */

@@ -204,6 +204,7 @@ class ConfiguredProxy implements McpProxy {
       gate: this.#options.gate,
       runtime: this.#common.runtime,
       holdStarts: () => this.#common.gate.hold(),
+      writing: () => this.#common.kept.writing,
       startupGraceMs: this.#config.startupGraceMs,
       // The one server of a client says by itself what it is.
       initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,

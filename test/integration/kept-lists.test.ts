@@ -21,12 +21,17 @@ class Machine {
   readonly #go: string
   readonly #config: string
 
-  constructor(scope: TestContext, more: Readonly<Record<string, unknown>> = {}, others: Servers = {}) {
+  constructor(
+    scope: TestContext,
+    more: Readonly<Record<string, unknown>> = {},
+    others: Servers = {},
+    config: Readonly<Record<string, unknown>> = { startupGraceMs: 60_000 },
+  ) {
     this.#scope = scope
     this.home = scratch(scope)
     this.#go = join(this.home, 'go')
     const late = { ...itServer({ IT_START: `late:${this.#go}` }), ...more }
-    this.#config = configFile(scope, { late, ...others }, { startupGraceMs: 60_000 })
+    this.#config = configFile(scope, { late, ...others }, config)
     this.ready(true)
   }
 
@@ -84,15 +89,21 @@ class Machine {
     return namesKept(this.#kept)
   }
 
+  /** Servers whose entry has this member. */
+  keptWith(member: 'description' | 'isGivenUp'): string[] {
+    return namesKept(this.#kept, member)
+  }
+
   get #kept(): string {
     return join(this.home, '.mcps-proxy', 'kept')
   }
 }
 
-function namesKept(folder: string): string[] {
+function namesKept(folder: string, member = 'name'): string[] {
   return jsonFilesIn(folder).flatMap((path) => {
     const servers = at(parsed(readFileSync(path, 'utf8')), 'servers')
-    return Object.values(Object(servers)).map((entry) => textAt(entry, 'name'))
+    const entries = Object.values(Object(servers)).filter((entry) => at(entry, member) !== undefined)
+    return entries.map((entry) => textAt(entry, 'name'))
   })
 }
 
@@ -327,6 +338,42 @@ const timer = setInterval(() => {
       await machine.untilDescribed(proxy)
     })
 })
+
+/** The servers in the first list of a client. */
+async function serversListed({ client }: Spawned): Promise<string[]> {
+  await client.open()
+  const tools = await client.toolNames()
+  return [...new Set(tools.map((tool) => tool.replace(/__.*/, '')))].sort()
+}
+
+if (process.platform !== 'win32')
+  test('a client that kills the proxy when it has a list finds all but a silent server at once from then on', async (t) => {
+    const names = ['a', 'b', 'c', 'd']
+    const others = Object.fromEntries(names.map((name) => [name, itServer({ IT_NAME: name })]))
+    const machine = new Machine(t, {}, others, {})
+    machine.ready(false)
+    const life = async (): Promise<string[]> => {
+      const proxy = machine.start()
+      const servers = await serversListed(proxy)
+      const kept = machine.keptWith('description')
+      proxy.kill()
+      assert.ok(
+        servers.every((name) => kept.includes(name)),
+        `${servers.join()} are listed, and ${kept.join()} are on disk`,
+      )
+      assert.ok(machine.keptWith('isGivenUp').includes('late'), 'it did not answer, which is on disk')
+      await proxy.exited
+      return servers
+    }
+    // On a slow machine not all of them are in the first list.
+    while ((await life()).length < names.length) assert.ok(machine.keptWith('description').length > 0)
+    for (const start of [2, 3]) assert.deepEqual(await life(), names, `start ${start}`)
+    const last = machine.start()
+    assert.deepEqual(await serversListed(last), names, 'the server is silent still')
+    machine.ready(true)
+    await last.client.toolNamesOnce((tools) => tools.some((tool) => tool.startsWith('late__')))
+    assert.equal(await last.finish(), 0)
+  })
 
 test('a list of a kind that the server does not have is answered from what is kept, before the server starts', async (t) => {
   const config = configFile(t, { time }, { startupGraceMs: 60_000 })

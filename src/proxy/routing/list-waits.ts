@@ -17,7 +17,7 @@ import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { answerAt, lastStartOf, type ListTimes, missingOf, quietAt, SHORT_MS } from './first-list.js'
 
-/** The longest time for which an answer waits until it is written that a server did not answer. */
+/** The longest time for which an answer waits until it is written what servers listed, or that they did not answer. */
 const WRITE_MS = 500
 
 /** The name that a call asks for, and the servers that may have it. */
@@ -47,6 +47,8 @@ export interface WaitOptions {
   readonly runtime: Runtime
   /** Processes that no call waits for are not started until the result is called. */
   readonly holdStarts: () => () => void
+  /** The write of kept lists that is under way. */
+  readonly writing: () => Promise<void> | undefined
   /** How long a list waits; of no request, the client in general. */
   readonly timesOf: (list?: Call) => ListTimes
 }
@@ -78,14 +80,16 @@ export class ListWaits {
     const times = this.#options.timesOf(call)
     const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes(), kind, times))
     const onLook = this.#progressOf(call, kind)
-    let written: Promise<unknown> | undefined
     const ended = (): void => {
       if (dueAt() > this.#runtime.now()) this.#isGivenUp = true
-      written = this.#giveUp(kind)
+      this.#giveUp(kind)
     }
     // The client may kill the proxy as soon as it has the answer.
-    const answer = (): void =>
-      written === undefined ? run() : void within(written, WRITE_MS, this.#runtime).then(run)
+    const answer = (): void => {
+      const writing = this.#options.writing()
+      if (writing === undefined) run()
+      else void within(writing, WRITE_MS, this.#runtime).then(run)
+    }
     this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)
   }
 
@@ -229,14 +233,11 @@ export class ListWaits {
     return hasRoom
   }
 
-  /** The servers that a list went without delay no list of the next start; resolves when that is written. */
-  #giveUp(kind: ListKind): Promise<unknown> | undefined {
+  /** The servers that a list went without delay no list of the next start. */
+  #giveUp(kind: ListKind): void {
     const before = this.#runtime.now() - SHORT_MS
-    const missing = missingOf(this.#lanes(), kind).filter(
-      ({ view }) => (view.startedAt ?? Infinity) <= before,
-    )
-    const writes = missing.flatMap(({ view }) => view.giveUp() ?? [])
-    return writes.length === 0 ? undefined : Promise.all(writes)
+    for (const { view } of missingOf(this.#lanes(), kind))
+      if ((view.startedAt ?? Infinity) <= before) view.giveUp()
   }
 
   /** The servers of a name whose names are not known, which start or list now. */

@@ -37,4 +37,6 @@ export interface KeptServers {
   of(config: ServerConfig): KeptServer
   /** Resolves when everything that was kept until now is written. */
   flush(): Promise<void>
+  /** The write that is under way; undefined when there is none. What a server lists for the first time is written at once. */
+  readonly writing: Promise<void> | undefined
 }

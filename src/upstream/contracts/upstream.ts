@@ -106,8 +106,8 @@ export interface ServerView {
   items(kind: ListKind): readonly ListItem[]
   /** A client wants these lists: a server of which they are not known starts now. For a call, kept lists are not enough. */
   want(kinds: readonly ListKind[], how: 'list' | 'call'): void
-  /** A list goes without it: lists of the next start do not wait. Resolves when that is written; undefined when it was. */
-  giveUp(): Promise<void> | undefined
+  /** A list goes without it: lists of the next start do not wait. */
+  giveUp(): void
 }
 
 /** A server that calls are routed to. */

@@ -62,12 +62,10 @@ export class KeptLists {
     this.#kept.keep({ failure: undefined, description: this.#write(said) })
   }
 
-  /** A list has gone without it; whether that is new. */
-  givenUp(): boolean {
+  /** A list has gone without it. */
+  givenUp(): void {
     const before = this.kept ?? NEVER_STARTED
-    if (before.description !== undefined || before.isGivenUp === true) return false
-    this.#kept.keep({ ...before, isGivenUp: true })
-    return true
+    if (before.description === undefined) this.#kept.keep({ ...before, isGivenUp: true })
   }
 
   /** Its start has failed, and the proxy did not end it. */

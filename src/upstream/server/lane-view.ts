@@ -110,8 +110,8 @@ export class LaneView implements ServerView {
     if (!kinds.every(isThere)) this.startNow()
   }
 
-  giveUp(): Promise<void> | undefined {
-    return this.#context.keptLists.givenUp() ? this.#context.kept.flush() : undefined
+  giveUp(): void {
+    this.#context.keptLists.givenUp()
   }
 
   /** The first connection is refused, and tried again: no list waits for that. */

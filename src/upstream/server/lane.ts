@@ -63,11 +63,13 @@ export class ServerLane implements Lane {
     const isKept = !scope.startsOnCall || context.isolation === 'session'
     const onNews = (): void => this.#report([])
     this.#lists = new ServerLists(context, scope.sharing, isKept, {
-      onChange: (kinds) => this.#announce(kinds),
+      onChange: (kinds) => {
+        this.#keepTools()
+        this.#announce(kinds)
+      },
       onRead: () => this.#keep(),
       onNews: () => {
-        // A client may list the tools and kill the proxy before the other lists have come.
-        if (context.keptLists.described === undefined && this.known.has('tools')) this.#keep()
+        this.#keepTools()
         onNews()
       },
     })
@@ -318,6 +320,11 @@ export class ServerLane implements Lane {
     // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
     if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
     this.#lists.startFailed(failure?.message ?? 'it did not start')
+  }
+
+  /** A client may list the tools and kill the proxy before the other lists have come. */
+  #keepTools(): void {
+    if (this.#context.keptLists.described === undefined && this.known.has('tools')) this.#keep()
   }
 
   /** Keeps the server's description and lists for the next start. */

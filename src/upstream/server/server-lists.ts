@@ -208,12 +208,8 @@ export class ServerLists {
   /** The server has said what it is and has; that is kept for the next start. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
     this.endKept()
-    const { kept, keptLists } = this.#context
-    if (!this.#keeps && keptLists.facts !== undefined) return
-    const isNew = keptLists.described === undefined
-    keptLists.confirmed(said)
-    // A client may kill the proxy as soon as it has a list.
-    if (isNew) void kept.flush()
+    const { keptLists } = this.#context
+    if (this.#keeps || keptLists.facts === undefined) keptLists.confirmed(said)
   }
 
   /**
