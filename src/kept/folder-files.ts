@@ -9,15 +9,18 @@ import {
   constants,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
+  rmSync,
   type Stats,
+  writeFileSync,
 } from 'node:fs'
-import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import type { KeptFileContent, KeptFiles } from '../runtime/runtime.js'
+import type { KeptFiles } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 
 /** Files of today, of the form before, and those that a process did not finish. */
@@ -32,17 +35,17 @@ export class FolderFiles implements KeptFiles {
   }
 
   /** Makes two levels at most: a home folder that is not there is not made. */
-  async prepare(): Promise<string | undefined> {
+  prepare(): string | undefined {
     try {
-      await makeFolder(dirname(this.folder))
-      await makeFolder(this.folder)
+      lstatSync(dirname(dirname(this.folder)))
+      mkdirSync(this.folder, { recursive: true, mode: 0o700 })
       return undefined
     } catch (error) {
       return errorText(error)
     }
   }
 
-  read(name: string, bytesMax: number): KeptFileContent | undefined {
+  read(name: string, bytesMax: number): Buffer | undefined {
     try {
       return this.#mistrust() === undefined ? readOwn(join(this.folder, name), bytesMax) : undefined
     } catch {
@@ -50,30 +53,24 @@ export class FolderFiles implements KeptFiles {
     }
   }
 
-  async write(name: string, bytes: Uint8Array, before: string | undefined): Promise<boolean> {
-    this.#assertTrusted()
-    const path = join(this.folder, name)
-    const temporary = join(this.folder, `.${name}.${randomUUID()}.tmp`)
+  write(name: string, bytes: Uint8Array): void {
+    const mistrust = this.#mistrust()
+    if (mistrust !== undefined) throw new Error(`${this.folder} ${mistrust}`)
+    const draft = join(this.folder, `.${name}.${randomUUID()}.tmp`)
     try {
-      await writeFile(temporary, bytes, { mode: 0o600, flag: 'wx' })
-      // Both in one turn, so that hardly anything can come between them.
-      if (versionAt(path) !== before) return false
-      renameSync(temporary, path)
-      return true
+      writeFileSync(draft, bytes, { mode: 0o600, flag: 'wx' })
+      renameSync(draft, join(this.folder, name))
     } finally {
-      await rm(temporary, { force: true })
+      rmSync(draft, { force: true })
     }
   }
 
-  async removeUnused(sinceMs: number): Promise<void> {
-    if (this.#mistrust() !== undefined) return
-    const names = (await readdir(this.folder)).filter((name) => OURS.test(name))
-    await Promise.all(names.map((name) => removeOld(join(this.folder, name), sinceMs)))
-  }
-
-  #assertTrusted(): void {
-    const mistrust = this.#mistrust()
-    if (mistrust !== undefined) throw new Error(`${this.folder} ${mistrust}`)
+  removeUnused(sinceMs: number): void {
+    for (const name of readdirSync(this.folder)) {
+      const path = join(this.folder, name)
+      const found = OURS.test(name) ? lstatSync(path, { throwIfNoEntry: false }) : undefined
+      if (found?.isFile() === true && found.mtimeMs < sinceMs) rmSync(path, { force: true })
+    }
   }
 
   /** Why the folder is not used; undefined when it is. @throws when there is none */
@@ -83,26 +80,16 @@ export class FolderFiles implements KeptFiles {
   }
 }
 
-/** Leaves an existing folder unchanged, also on a file system that cannot be written. */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o700 })
-  } catch (error) {
-    const found = await lstat(path).catch(() => undefined)
-    if (found === undefined) throw error
-  }
-}
-
-/** Follows no link, and does not wait for the writer of a named pipe. */
-function readOwn(path: string, bytesMax: number): KeptFileContent | undefined {
+/** Follows no link, and does not wait for the writer of a named pipe. No bytes of a file that is too long. */
+function readOwn(path: string, bytesMax: number): Buffer | undefined {
   // Windows has neither of the last two.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
   const fd = openSync(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0))
   try {
     const found = fstatSync(fd)
-    if (!isTrusted(found)) return undefined
+    if (!found.isFile() || whoElseWrites(found) !== undefined) return undefined
     const bytes = Buffer.allocUnsafeSlow(found.size > bytesMax ? 0 : found.size)
-    return { bytes: bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)), version: versionOf(found) }
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
   } finally {
     closeSync(fd)
   }
@@ -113,24 +100,4 @@ function whoElseWrites({ uid, mode }: Stats): string | undefined {
   if (own === undefined) return undefined
   if (uid !== own) return 'belongs to another user'
   return (mode & 0o022) === 0 ? undefined : 'may be written by others; run chmod go-w on it'
-}
-
-/** Each write makes another file. */
-function versionOf({ ino, mtimeMs, size }: Stats): string {
-  return `${ino} ${mtimeMs} ${size}`
-}
-
-/** Undefined where there is none, or one that is not read and may be replaced. */
-function versionAt(path: string): string | undefined {
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  return found !== undefined && isTrusted(found) ? versionOf(found) : undefined
-}
-
-function isTrusted(found: Stats): boolean {
-  return found.isFile() && whoElseWrites(found) === undefined
-}
-
-async function removeOld(path: string, sinceMs: number): Promise<void> {
-  const found = await lstat(path).catch(() => undefined)
-  if (found?.isFile() === true && found.mtimeMs < sinceMs) await rm(path, { force: true })
 }

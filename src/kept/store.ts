@@ -1,7 +1,8 @@
 // The store of kept facts: in memory, and in one file where there is a folder.
 //
 // Nothing here is needed: without a folder, or on a full disk, the proxy goes on with what it has in memory. Several
-// processes with the same configuration may use the same file; each replaces it as a whole, with the entries of all.
+// processes with the same configuration may use the same file; each replaces it as a whole, with the entries of all. Of
+// two that write in the same millisecond one may lose an entry, which the next start learns again.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { type KeptLimits, limits as defaultLimits } from '../limits.js'
@@ -20,12 +21,11 @@ export interface KeptDisk {
   readonly source: string
 }
 
-/** Before the first write, so that servers that start together are written once; doubles with each write. */
-const WRITE_WAIT_MS = 500
-const WRITE_WAIT_MS_MAX = 10_000
+/** Before news is written, so that servers that start together are written once. */
+const NEWS_WAIT_MS = 500
 
-/** How often another process may write the file between the read and the write of this one. */
-const ATTEMPTS_MAX = 5
+/** Before a change is written: some servers change their lists all the time. */
+const CHANGE_WAIT_MS = 10_000
 
 const DAY_MS = 24 * 3_600_000
 
@@ -57,10 +57,8 @@ class RememberedServer implements KeptServer {
   keep(facts: KeptFacts): void {
     const before = this.facts
     this.#facts = { are: facts }
-    if (!this.#isOnDisk || (before !== undefined && isSameFacts(before, facts))) return
-    this.#store.save(this, facts)
-    // A client may kill the proxy as soon as it has a list.
-    if (isNews(before, facts)) void this.#store.flush()
+    if (this.#isOnDisk && (before === undefined || !isSameFacts(before, facts)))
+      this.#store.save(this, facts, isNews(before, facts))
   }
 }
 
@@ -75,9 +73,8 @@ export class KeptStore implements KeptServers {
   #read: { readonly json: KeptJson | undefined } | undefined
   /** Facts that are still to be written. */
   readonly #unsaved = new Map<RememberedServer, KeptFacts>()
+  #hasNews = false
   #timer: Timer | undefined
-  #waitMs = WRITE_WAIT_MS
-  #writing: Promise<void> | undefined
   #isTidy = false
   #hasFailed = false
   #isClosed = false
@@ -102,95 +99,77 @@ export class KeptStore implements KeptServers {
   /** The facts that an earlier run has kept of it. */
   load(server: RememberedServer): KeptFacts | undefined {
     if (this.#disk === undefined) return undefined
-    this.#read ??= { json: this.#readJson(this.#disk)?.json }
+    this.#read ??= { json: this.#readJson(this.#disk) }
     const { json } = this.#read
     const entry = json?.entries.get(keptId(json.salt, server.identity))
     const facts = fromEntry(entry)
     // An entry that is used stays; once a day is often enough to write that.
     if (facts !== undefined && this.#disk.runtime.wallNow() - usedAt(entry) >= DAY_MS)
-      this.save(server, facts)
+      this.save(server, facts, false)
     return facts
   }
 
-  save(server: RememberedServer, facts: KeptFacts): void {
+  save(server: RememberedServer, facts: KeptFacts, isNews: boolean): void {
     if (this.#disk === undefined || this.#isClosed) return
     this.#unsaved.set(server, facts)
-    this.#timer ??= this.#disk.runtime.setTimer(this.#waitMs, () => {
-      this.#waitMs = Math.min(2 * this.#waitMs, WRITE_WAIT_MS_MAX)
-      void this.flush()
-    })
+    if (isNews && !this.#hasNews) {
+      this.#hasNews = true
+      this.#timer?.cancel()
+      this.#timer = undefined
+    }
+    const waitMs = isNews ? NEWS_WAIT_MS : CHANGE_WAIT_MS
+    this.#timer ??= this.#disk.runtime.setTimer(waitMs, () => this.flush())
   }
 
-  get writing(): Promise<void> | undefined {
-    return this.#writing
+  flushNews(): void {
+    if (this.#hasNews) this.flush()
   }
 
-  /** Resolves when everything that was kept until now is written. */
-  flush(): Promise<void> {
+  flush(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    if (this.#unsaved.size === 0) return this.#writing ?? Promise.resolve()
-    const written = (this.#writing ?? Promise.resolve())
-      .then(() => this.#flush())
-      .then(() => {
-        if (this.#writing === written) this.#writing = undefined
-      })
-    this.#writing = written
-    return written
-  }
-
-  /** The same; nothing is written afterwards. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.flush()
-  }
-
-  async #flush(): Promise<void> {
-    const disk = this.#disk
-    if (disk === undefined || this.#unsaved.size === 0) return
-    const unsaved = [...this.#unsaved]
-    this.#unsaved.clear()
+    this.#hasNews = false
+    if (this.#disk === undefined || this.#unsaved.size === 0) return
     try {
-      const why = await disk.files.prepare()
-      if (why !== undefined) this.#failed(disk, 'debug', `there is no folder for them: ${why}`)
-      else await this.#write(disk, unsaved)
+      const why = this.#disk.files.prepare()
+      if (why !== undefined) this.#failed(this.#disk, 'debug', `there is no folder for them: ${why}`)
+      else this.#write(this.#disk)
     } catch (error) {
-      this.#failed(disk, 'warn', `${errorText(error)}; what servers list is kept in memory only`)
+      this.#failed(this.#disk, 'warn', `${errorText(error)}; what servers list is kept in memory only`)
     }
+    this.#unsaved.clear()
   }
 
-  async #write(disk: KeptDisk, unsaved: readonly (readonly [RememberedServer, KeptFacts])[]): Promise<void> {
+  /** Writes what is left; nothing is written afterwards. */
+  close(): void {
+    this.#isClosed = true
+    this.flush()
+  }
+
+  #write(disk: KeptDisk): void {
     const { files, runtime, source } = disk
     const nowMs = runtime.wallNow()
-    for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
-      const before = this.#readJson(disk)
-      const salt = before?.json?.salt ?? (runtime.secret ?? randomBytes)(16).toString('hex')
-      const entries = new Map(before?.json?.entries)
-      for (const [{ name, identity }, facts] of unsaved) {
-        const id = keptId(salt, identity)
-        if (!isLearnedElsewhere(facts, fromEntry(entries.get(id))))
-          entries.set(id, toEntry(name, nowMs, facts))
-      }
-      const bytes = encodeKept({ salt, entries }, source, nowMs, this.#limits)
-      if (await files.write(this.#fileName, bytes, before?.version)) break
+    const before = this.#readJson(disk)
+    const salt = before?.salt ?? (runtime.secret ?? randomBytes)(16).toString('hex')
+    const entries = new Map(before?.entries)
+    for (const [{ name, identity }, facts] of this.#unsaved) {
+      const id = keptId(salt, identity)
+      if (!isLearnedElsewhere(facts, fromEntry(entries.get(id)))) entries.set(id, toEntry(name, nowMs, facts))
     }
-    if (this.#isTidy) return
+    files.write(this.#fileName, encodeKept({ salt, entries }, source, nowMs, this.#limits))
+    if (!this.#isTidy) files.removeUnused(nowMs - this.#limits.unusedMsMax)
     this.#isTidy = true
-    await files.removeUnused(nowMs - this.#limits.unusedMsMax)
   }
 
-  #readJson({
-    files,
-  }: KeptDisk): { readonly json: KeptJson | undefined; readonly version: string } | undefined {
-    const found = files.read(this.#fileName, this.#limits.fileBytesMax)
-    return found && { json: decodeKept(found.bytes), version: found.version }
+  #readJson({ files }: KeptDisk): KeptJson | undefined {
+    const bytes = files.read(this.#fileName, this.#limits.fileBytesMax)
+    return bytes && decodeKept(bytes)
   }
 
   /** Once: a disk that fails for one write fails for the next. */
   #failed({ files, log }: KeptDisk, level: 'warn' | 'debug', why: string): void {
-    if (this.#hasFailed) return
+    if (!this.#hasFailed) log({ level, message: `kept lists in ${files.folder}: ${why}` })
     this.#hasFailed = true
-    log({ level, message: `kept lists in ${files.folder}: ${why}` })
   }
 }
 

@@ -65,7 +65,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     kept,
     lock,
     close: async () => {
-      await kept.close()
+      kept.close()
       await lock.close()
       await own.close()
     },

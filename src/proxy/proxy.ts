@@ -179,7 +179,7 @@ class ConfiguredProxy implements McpProxy {
   close(graceMs: number = this.#limits.drainMs): Promise<void> {
     this.#isClosing = true
     // The process may be killed before its servers have ended.
-    void this.#common.kept.flush()
+    this.#common.kept.flush()
     for (const serving of this.#serving) serving.stop()
     const channels = this.#directory.drain(graceMs)
     this.#closed ??= this.#finish(channels)
@@ -204,7 +204,7 @@ class ConfiguredProxy implements McpProxy {
       gate: this.#options.gate,
       runtime: this.#common.runtime,
       holdStarts: () => this.#common.gate.hold(),
-      writing: () => this.#common.kept.writing,
+      keepNews: () => this.#common.kept.flushNews(),
       startupGraceMs: this.#config.startupGraceMs,
       // The one server of a client says by itself what it is.
       initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,

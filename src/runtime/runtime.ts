@@ -73,23 +73,13 @@ export interface Child {
 export interface KeptFiles {
   readonly folder: string
   /** Makes the folder where there is none; gives why there can be none. */
-  prepare(): Promise<string | undefined>
+  prepare(): string | undefined
   /** Undefined when it is not there or cannot be read; no bytes when it is longer. Never throws. */
-  read(name: string, bytesMax: number): KeptFileContent | undefined
-  /**
-   * Replaces the whole file, or rejects and leaves the present one.
-   *
-   * False when the file is not `before` any more, the version that was read; undefined is no file.
-   */
-  write(name: string, bytes: Uint8Array, before: string | undefined): Promise<boolean>
+  read(name: string, bytesMax: number): Buffer | undefined
+  /** Replaces the whole file, or throws and leaves the present one. */
+  write(name: string, bytes: Uint8Array): void
   /** Removes the files that were written last before this time, in milliseconds since 1970. */
-  removeUnused(sinceMs: number): Promise<void>
-}
-
-export interface KeptFileContent {
-  readonly bytes: Buffer
-  /** Another one after each write. */
-  readonly version: string
+  removeUnused(sinceMs: number): void
 }
 
 /** Time, randomness, processes and connections; the real one is `src/real-runtime.ts`. */

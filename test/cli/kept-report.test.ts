@@ -26,11 +26,11 @@ function homeWith(t: TestContext, value: unknown): { home: string; config: Confi
 }
 
 /** As a proxy of that home folder would. */
-async function keep(home: string, config: Configuration, facts: Record<string, KeptFacts>): Promise<void> {
+function keep(home: string, config: Configuration, facts: Record<string, KeptFacts>): void {
   const store = openKept(config, { keep: true }, { ...realRuntime(), env: { HOME: home } })
   for (const server of [...config.schemas.values()].flatMap(({ servers }) => servers))
     if (facts[server.name] !== undefined) store.of(server).keep(facts[server.name] ?? factsOf())
-  await store.close()
+  store.close()
 }
 
 describe('the report of kept lists', () => {
@@ -41,7 +41,7 @@ describe('the report of kept lists', () => {
     off: { command: 'x', keep: false },
   }
 
-  test('tells each server, and nothing that is secret', async (t) => {
+  test('tells each server, and nothing that is secret', (t) => {
     const { home, config } = homeWith(t, { mcpServers })
     const { description } = factsOf('a', 'b')
     assert(description)
@@ -49,7 +49,7 @@ describe('the report of kept lists', () => {
       ...description.lists,
       ['templates', [Buffer.from('{"uriTemplate":"x"}')]],
     ])
-    await keep(home, config, {
+    keep(home, config, {
       github: { ...factsOf(), description: { ...description, lists } },
       slow: { failure: 'its own words', description: undefined },
       off: factsOf('a'),

@@ -24,9 +24,9 @@ function home(t: TestContext): string {
   return folder
 }
 
-async function filesIn(t: TestContext): Promise<FolderFiles> {
+function filesIn(t: TestContext): FolderFiles {
   const files = new FolderFiles(join(home(t), '.mcps-proxy', 'kept'))
-  assert.equal(await files.prepare(), undefined)
+  assert.equal(files.prepare(), undefined)
   return files
 }
 
@@ -35,106 +35,82 @@ const isPosix = process.platform !== 'win32'
 const modeOf = (path: string): number => statSync(path).mode & 0o777
 
 describe('kept files', () => {
-  test('are written whole, for nobody else, and read again', async (t) => {
-    const files = await filesIn(t)
-    await files.write('a.json', Buffer.from('before'), undefined)
-    assert.equal(await files.write('a.json', bytes, files.read('a.json', 100)?.version), true)
-    assert.deepEqual(files.read('a.json', 100)?.bytes, bytes)
+  test('are written whole, for nobody else, and read again', (t) => {
+    const files = filesIn(t)
+    files.write('a.json', Buffer.from('before'))
+    files.write('a.json', bytes)
+    assert.deepEqual(files.read('a.json', 100), bytes)
     assert.deepEqual(readdirSync(files.folder), ['a.json'])
     if (!isPosix) return
     assert.equal(modeOf(join(files.folder, 'a.json')), 0o600)
     assert.equal(modeOf(files.folder), 0o700)
   })
 
-  test('are not read beyond the limit', async (t) => {
-    const files = await filesIn(t)
-    await files.write('a.json', bytes, undefined)
-    assert.deepEqual(files.read('a.json', bytes.length)?.bytes, bytes)
-    assert.equal(files.read('a.json', bytes.length - 1)?.bytes.length, 0)
+  test('are not read beyond the limit', (t) => {
+    const files = filesIn(t)
+    files.write('a.json', bytes)
+    assert.deepEqual(files.read('a.json', bytes.length), bytes)
+    assert.equal(files.read('a.json', bytes.length - 1)?.length, 0)
   })
 
-  test('are replaced by one of two writers, and the other one is told', async (t) => {
-    const files = await filesIn(t)
-    const other = new FolderFiles(files.folder)
-    const large = [1, 2].map((value) => Buffer.alloc(1024 * 1024, value))
-    let before: string | undefined
-    for (let round = 0; round < 5; round++) {
-      const written = await Promise.all([
-        files.write('a.json', large[0] ?? bytes, before),
-        other.write('a.json', large[1] ?? bytes, before),
-      ])
-      const found = files.read('a.json', 2 ** 30)
-      assert.notEqual(written[0], written[1])
-      assert.deepEqual(found?.bytes, large[written.indexOf(true)])
-      before = found?.version
-    }
-    assert.deepEqual(readdirSync(files.folder), ['a.json'])
-  })
-
-  test('go when nobody has written them for long, and what is not of the proxy stays', async (t) => {
-    const files = await filesIn(t)
+  test('go when nobody has written them for long, and what is not of the proxy stays', (t) => {
+    const files = filesIn(t)
     const names = ['a.json', 'b.json', 'c.kept', 'key', 'notes.txt', '.a.json.1.1.tmp']
     for (const name of names) writeFileSync(join(files.folder, name), bytes, { mode: 0o600 })
     for (const name of names) if (name !== 'b.json') utimesSync(join(files.folder, name), 1, 1)
-    await files.removeUnused(10_000)
+    files.removeUnused(10_000)
     assert.deepEqual(readdirSync(files.folder), ['b.json', 'notes.txt'])
   })
 
-  test('are not there without a folder, and a home that is not there is not made', async (t) => {
+  test('are not there without a folder, and a home that is not there is not made', (t) => {
     const folder = home(t)
     const files = new FolderFiles(join(folder, 'gone', '.mcps-proxy', 'kept'))
-    assert.match((await files.prepare()) ?? '', /ENOENT/)
+    assert.match(files.prepare() ?? '', /ENOENT/)
     assert.equal(files.read('a.json', 100), undefined)
-    await assert.rejects(files.write('a.json', bytes, undefined), /ENOENT/)
+    assert.throws(() => files.write('a.json', bytes), /ENOENT/)
     assert.deepEqual(readdirSync(folder), [])
   })
 
-  test('cannot be kept where something else has the name of the folder', async (t) => {
+  test('cannot be kept where something else has the name of the folder', (t) => {
     const folder = home(t)
     writeFileSync(join(folder, '.mcps-proxy'), 'a file')
-    assert.match((await new FolderFiles(join(folder, '.mcps-proxy', 'kept')).prepare()) ?? '', /ENOTDIR/)
+    assert.match(new FolderFiles(join(folder, '.mcps-proxy', 'kept')).prepare() ?? '', /ENOTDIR/)
   })
 
   if (isPosix) {
-    test('are not read through a link, nor from what is no file', async (t) => {
-      const files = await filesIn(t)
+    test('are not read through a link, nor from what is no file', (t) => {
+      const files = filesIn(t)
       const outside = join(home(t), 'outside')
       writeFileSync(outside, bytes, { mode: 0o600 })
       symlinkSync(outside, join(files.folder, 'a.json'))
       mkdirSync(join(files.folder, 'b.json'))
       assert.equal(files.read('a.json', 100), undefined)
       assert.equal(files.read('b.json', 100), undefined)
-      assert.equal(await files.write('a.json', Buffer.from('new'), undefined), true)
+      files.write('a.json', Buffer.from('new'))
       assert.deepEqual(readFileSync(outside), bytes)
-      assert.deepEqual(files.read('a.json', 100)?.bytes, Buffer.from('new'))
+      assert.deepEqual(files.read('a.json', 100), Buffer.from('new'))
     })
 
-    test('are not believed where others may have written them', async (t) => {
-      const files = await filesIn(t)
-      await files.write('a.json', bytes, undefined)
+    test('are not believed where others may have written them', (t) => {
+      const files = filesIn(t)
+      files.write('a.json', bytes)
       chmodSync(join(files.folder, 'a.json'), 0o620)
       assert.equal(files.read('a.json', 100), undefined)
       chmodSync(join(files.folder, 'a.json'), 0o600)
       chmodSync(files.folder, 0o777)
       assert.equal(files.read('a.json', 100), undefined)
-      await assert.rejects(
-        files.write('a.json', bytes, undefined),
-        /may be written by others; run chmod go-w on it/,
-      )
+      assert.throws(() => files.write('a.json', bytes), /may be written by others; run chmod go-w on it/)
     })
 
-    test('are not believed where the folder is a link', async (t) => {
+    test('are not believed where the folder is a link', (t) => {
       const folder = home(t)
-      const real = await filesIn(t)
-      await real.write('a.json', bytes, undefined)
+      const real = filesIn(t)
+      real.write('a.json', bytes)
       const link = join(folder, 'kept')
       symlinkSync(real.folder, link)
       const files = new FolderFiles(link)
       assert.equal(files.read('a.json', 100), undefined)
-      await assert.rejects(
-        files.write('a.json', bytes, undefined),
-        /is not a folder; a link to one is not followed/,
-      )
+      assert.throws(() => files.write('a.json', bytes), /is not a folder; a link to one is not followed/)
     })
   }
 })

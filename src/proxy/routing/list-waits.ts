@@ -12,13 +12,10 @@ import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { setDeadline, within } from '../../runtime/deadline.js'
+import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { answerAt, lastStartOf, type ListTimes, missingOf, quietAt, SHORT_MS } from './first-list.js'
-
-/** The longest time for which an answer waits until it is written what servers listed, or that they did not answer. */
-const WRITE_MS = 500
 
 /** The name that a call asks for, and the servers that may have it. */
 export interface Wanted {
@@ -47,8 +44,8 @@ export interface WaitOptions {
   readonly runtime: Runtime
   /** Processes that no call waits for are not started until the result is called. */
   readonly holdStarts: () => () => void
-  /** The write of kept lists that is under way. */
-  readonly writing: () => Promise<void> | undefined
+  /** Writes what was learned of servers. */
+  readonly keepNews: () => void
   /** How long a list waits; of no request, the client in general. */
   readonly timesOf: (list?: Call) => ListTimes
 }
@@ -86,9 +83,8 @@ export class ListWaits {
     }
     // The client may kill the proxy as soon as it has the answer.
     const answer = (): void => {
-      const writing = this.#options.writing()
-      if (writing === undefined) run()
-      else void within(writing, WRITE_MS, this.#runtime).then(run)
+      this.#options.keepNews()
+      run()
     }
     this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)
   }

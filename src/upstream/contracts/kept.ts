@@ -35,8 +35,8 @@ export interface KeptServer {
 export interface KeptServers {
   /** The facts of the server with this configuration. */
   of(config: ServerConfig): KeptServer
-  /** Resolves when everything that was kept until now is written. */
-  flush(): Promise<void>
-  /** The write that is under way; undefined when there is none. What a server lists for the first time is written at once. */
-  readonly writing: Promise<void> | undefined
+  /** Writes everything that was kept until now. */
+  flush(): void
+  /** Does so if a server has listed something for the first time, or did not answer. */
+  flushNews(): void
 }

@@ -1,6 +1,6 @@
 // A folder of kept files in memory, whose disk may be full or broken.
 
-import type { KeptFileContent, KeptFiles } from '../../../src/runtime/runtime.js'
+import type { KeptFiles } from '../../../src/runtime/runtime.js'
 
 /** What is wrong with the disk. */
 export interface DiskTroubles {
@@ -13,7 +13,6 @@ export interface DiskTroubles {
 
 interface Stored {
   bytes: Buffer
-  version: number
   modifiedMs: number
 }
 
@@ -25,45 +24,30 @@ export class MemoryFiles implements KeptFiles {
   /** Names of the files that were written, in order. */
   readonly writes: string[] = []
   readonly reads: string[] = []
-  /** Is called between the read and the write of a file. */
-  between: () => void = () => {}
   readonly #now: () => number
-  #versions = 0
 
   constructor(now: () => number = () => 0) {
     this.#now = now
   }
 
-  prepare(): Promise<string | undefined> {
-    return Promise.resolve(this.troubles.folder)
+  prepare(): string | undefined {
+    return this.troubles.folder
   }
 
-  read(name: string, bytesMax: number): KeptFileContent | undefined {
+  read(name: string, bytesMax: number): Buffer | undefined {
     this.reads.push(name)
     const found = this.stored.get(name)
     if (found === undefined || this.troubles.readsFail === true) return undefined
-    const bytes = found.bytes.length > bytesMax ? Buffer.alloc(0) : Buffer.from(found.bytes)
-    return { bytes, version: String(found.version) }
+    return found.bytes.length > bytesMax ? Buffer.alloc(0) : Buffer.from(found.bytes)
   }
 
-  async write(name: string, bytes: Uint8Array, before: string | undefined): Promise<boolean> {
-    await Promise.resolve()
-    this.between()
+  write(name: string, bytes: Uint8Array): void {
     if (this.troubles.writes !== undefined) throw new Error(this.troubles.writes)
-    const there = this.stored.get(name)
-    // A file that cannot be read is replaced.
-    if (this.troubles.readsFail !== true && (there && String(there.version)) !== before) return false
     this.writes.push(name)
-    this.stored.set(name, {
-      bytes: Buffer.from(bytes),
-      version: ++this.#versions,
-      modifiedMs: this.#now(),
-    })
-    return true
+    this.stored.set(name, { bytes: Buffer.from(bytes), modifiedMs: this.#now() })
   }
 
-  async removeUnused(sinceMs: number): Promise<void> {
-    await Promise.resolve()
+  removeUnused(sinceMs: number): void {
     for (const [name, { modifiedMs }] of this.stored) if (modifiedMs < sinceMs) this.stored.delete(name)
   }
 }

@@ -22,7 +22,7 @@ class Stage {
   readonly waits = new ListWaits(() => this.lanes, {
     bytesMax: BYTES_MAX,
     runtime: this.runtime,
-    writing: () => undefined,
+    keepNews: () => {},
     holdStarts: () => {
       this.events.push('held')
       return () => {}
