@@ -10,40 +10,20 @@ const NAME_LENGTH_MAX = 64
 
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
-/** The tools and prompts of one service, under its own names. */
-export interface NamedService {
+/** A tool or a prompt of a service. */
+export interface NamedItem {
   readonly service: string
-  /** Off passes names through untouched, odd ones too. */
-  readonly prefix: boolean
-  /** From a service's own name to the one to show instead. */
-  readonly rename: ReadonlyMap<string, string>
-  /** The whole public name of what a service calls so, where that is not the usual one. */
-  readonly wholeName?: ((own: string) => string | undefined) | undefined
-  readonly names: readonly string[]
-}
-
-/** A service's own name, and where the service stands in the list that was given. */
-export interface NameTarget {
-  readonly index: number
-  readonly service: string
+  /** The service's own name of it. */
   readonly own: string
 }
 
-/** Two offers whose public names are the same, or would be if case did not count. */
+/** Two items whose public names are the same, or would be if case did not count. */
 export interface NameCollision {
   readonly kind: 'same' | 'case'
   /** The name of the later one, which has another instead when `kind` is `same`. */
   readonly name: string
-  readonly earlier: NameTarget
-  readonly later: NameTarget
-}
-
-export interface ResolvedNames {
-  /** For each service given, its own names and their public ones. */
-  readonly publicNames: readonly ReadonlyMap<string, string>[]
-  /** The way back. */
-  readonly targets: ReadonlyMap<string, NameTarget>
-  readonly collisions: readonly NameCollision[]
+  readonly earlier: NamedItem
+  readonly later: NamedItem
 }
 
 /**
@@ -57,55 +37,39 @@ export function publicName(service: string, own: string): string {
 }
 
 /**
- * Public names for services in configuration order, each name met only once.
+ * Gives public names to items in configuration order, each name once.
  *
- * Of two equal names the earlier keeps it; the later one gets a hash that depends on
+ * Of two equal names the earlier item keeps it; the later one gets a hash that depends on
  * its service and own name alone. So adding a service at the end changes no name before it.
  */
-export function resolveNames(services: readonly NamedService[]): ResolvedNames {
-  const table = new NameTable()
-  const publicNames = services.map((service, index) => table.add(service, index))
-  return { publicNames, targets: table.targets, collisions: table.collisions }
-}
-
-class NameTable {
-  readonly targets = new Map<string, NameTarget>()
-  readonly collisions: NameCollision[] = []
+export class PublicNames {
+  readonly #onCollision: (collision: NameCollision) => void
+  readonly #items = new Map<string, NamedItem>()
   /** The first of each name that differs from others by case only. */
-  readonly #byLowerCase = new Map<string, NameTarget>()
+  readonly #byLowerCase = new Map<string, NamedItem>()
 
-  add(offer: NamedService, index: number): ReadonlyMap<string, string> {
-    const names = new Map<string, string>()
-    for (const own of offer.names) {
-      if (!names.has(own)) names.set(own, this.#resolve(offer, { index, service: offer.service, own }))
-    }
-    return names
+  constructor(onCollision: (collision: NameCollision) => void) {
+    this.#onCollision = onCollision
   }
 
-  #resolve(offer: NamedService, target: NameTarget): string {
-    const shown = offer.rename.get(target.own) ?? target.own
-    const usual = offer.prefix ? publicName(offer.service, shown) : shown
-    const wanted = offer.wholeName?.(target.own) ?? usual
-    const earlier = this.targets.get(wanted)
-    if (earlier !== undefined) this.collisions.push({ kind: 'same', name: wanted, earlier, later: target })
-    const name = this.#free(wanted, target)
-    this.targets.set(name, target)
-    this.#noteCase(name, target)
+  /** The public name of an item that is to have this one. */
+  add(later: NamedItem, wanted: string): string {
+    const taken = this.#items.get(wanted)
+    if (taken !== undefined) this.#onCollision({ kind: 'same', name: wanted, earlier: taken, later })
+    const name = this.#free(wanted, later)
+    this.#items.set(name, later)
+    const lower = name.toLowerCase()
+    const earlier = this.#byLowerCase.get(lower)
+    if (earlier === undefined) this.#byLowerCase.set(lower, later)
+    else this.#onCollision({ kind: 'case', name, earlier, later })
     return name
   }
 
   /** A hashed name can be taken as well, by one that was made to look like it: then the next hash is tried. */
-  #free(wanted: string, { service, own }: NameTarget): string {
+  #free(wanted: string, { service, own }: NamedItem): string {
     let name = wanted
-    for (let round = 1; this.targets.has(name); round++) name = hashedName(wanted, service, own, round)
+    for (let round = 1; this.#items.has(name); round++) name = hashedName(wanted, service, own, round)
     return name
-  }
-
-  #noteCase(name: string, later: NameTarget): void {
-    const lower = name.toLowerCase()
-    const earlier = this.#byLowerCase.get(lower)
-    if (earlier === undefined) this.#byLowerCase.set(lower, later)
-    else this.collisions.push({ kind: 'case', name, earlier, later })
   }
 }
 

@@ -1,12 +1,38 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { type NamedService, publicName, resolveNames } from '../../src/mcp/names.js'
+import { type NameCollision, type NamedItem, PublicNames, publicName } from '../../src/mcp/names.js'
 
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
-function service(name: string, names: readonly string[], more: Partial<NamedService> = {}): NamedService {
-  return { service: name, prefix: true, rename: new Map(), names, ...more }
+interface Service {
+  readonly service: string
+  readonly prefix: boolean
+  readonly names: readonly string[]
+}
+
+function service(name: string, names: readonly string[], prefix = true): Service {
+  return { service: name, prefix, names }
+}
+
+/** The public names of the items of each service, and what they lead back to. */
+function resolveNames(services: readonly Service[]): {
+  readonly publicNames: readonly ReadonlyMap<string, string>[]
+  readonly targets: ReadonlyMap<string, NamedItem>
+  readonly collisions: readonly NameCollision[]
+} {
+  const collisions: NameCollision[] = []
+  const targets = new Map<string, NamedItem>()
+  const table = new PublicNames((collision) => collisions.push(collision))
+  const publicNames = services.map(({ service, prefix, names }) => {
+    const shown = names.map((own) => {
+      const name = table.add({ service, own }, prefix ? publicName(service, own) : own)
+      targets.set(name, { service, own })
+      return [own, name] as const
+    })
+    return new Map(shown)
+  })
+  return { publicNames, targets, collisions }
 }
 
 describe('publicName', () => {
@@ -43,7 +69,7 @@ describe('publicName', () => {
   })
 })
 
-describe('resolveNames', () => {
+describe('public names', () => {
   it('maps both ways', () => {
     const { publicNames, targets, collisions } = resolveNames([service('a', ['x', 'y']), service('b', ['x'])])
     assert.deepEqual(
@@ -53,7 +79,7 @@ describe('resolveNames', () => {
         ['y', 'a__y'],
       ],
     )
-    assert.deepEqual(targets.get('b__x'), { index: 1, service: 'b', own: 'x' })
+    assert.deepEqual(targets.get('b__x'), { service: 'b', own: 'x' })
     assert.deepEqual(collisions, [])
   })
 
@@ -68,8 +94,8 @@ describe('resolveNames', () => {
       {
         kind: 'same',
         name: 'a__b__c',
-        earlier: { index: 0, service: 'a', own: 'b__c' },
-        later: { index: 1, service: 'a__b', own: 'c' },
+        earlier: { service: 'a', own: 'b__c' },
+        later: { service: 'a__b', own: 'c' },
       },
     ])
   })
@@ -77,34 +103,21 @@ describe('resolveNames', () => {
   it('survives a name made to look like a hashed one', () => {
     const pair = [service('a', ['b__c']), service('a__b', ['c'])]
     const taken = resolveNames(pair).publicNames[1]?.get('c') ?? ''
-    const { targets } = resolveNames([service('z', [taken], { prefix: false }), ...pair])
+    const { targets } = resolveNames([service('z', [taken], false), ...pair])
     assert.equal(targets.size, 3)
     assert.equal(targets.get(taken)?.service, 'z')
   })
 
   it('passes names through untouched without a prefix, odd ones too', () => {
     const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
-    const { publicNames } = resolveNames([service('a', names, { prefix: false })])
+    const { publicNames } = resolveNames([service('a', names, false)])
     assert.deepEqual([...(publicNames[0]?.values() ?? [])], names)
   })
 
   it('resolves collisions without a prefix as well', () => {
-    const { publicNames } = resolveNames([
-      service('a', ['read'], { prefix: false }),
-      service('b', ['read'], { prefix: false }),
-    ])
+    const { publicNames } = resolveNames([service('a', ['read'], false), service('b', ['read'], false)])
     assert.equal(publicNames[0]?.get('read'), 'read')
     assert.match(publicNames[1]?.get('read') ?? '', /^read_[0-9a-z]{10}$/)
-  })
-
-  it('renames', () => {
-    const rename = new Map([['ls', 'list']])
-    const { publicNames } = resolveNames([
-      service('a', ['ls'], { rename }),
-      service('b', ['ls'], { rename, prefix: false }),
-    ])
-    assert.equal(publicNames[0]?.get('ls'), 'a__list')
-    assert.equal(publicNames[1]?.get('ls'), 'list')
   })
 
   it('tells of names that differ by case only, and leaves them', () => {
@@ -114,12 +127,6 @@ describe('resolveNames', () => {
       collisions.map(({ kind, name }) => [kind, name]),
       [['case', 'git__log']],
     )
-  })
-
-  it('gives a name that a server lists twice once', () => {
-    const { targets, collisions } = resolveNames([service('a', ['x', 'x'])])
-    assert.equal(targets.size, 1)
-    assert.deepEqual(collisions, [])
   })
 })
 
@@ -134,7 +141,9 @@ describe('properties of public names', () => {
     fc.record({ service: name, prefix: fc.boolean(), names: fc.uniqueArray(name, { maxLength: 6 }) }),
     { selector: (offer) => offer.service, maxLength: 6 },
   )
-  const services = offers.map((list) => list.map((offer) => service(offer.service, offer.names, offer)))
+  const services = offers.map((list) =>
+    list.map((offer) => service(offer.service, offer.names, offer.prefix)),
+  )
 
   it('every name leads back to its offer, and to no other', () => {
     fc.assert(
@@ -143,7 +152,7 @@ describe('properties of public names', () => {
         list.forEach((offer, index) => {
           for (const own of offer.names) {
             const target = targets.get(publicNames[index]?.get(own) ?? 'none')
-            assert.deepEqual(target, { index, service: offer.service, own })
+            assert.deepEqual(target, { service: offer.service, own })
           }
         })
         assert.equal(

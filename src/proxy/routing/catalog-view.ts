@@ -11,22 +11,6 @@ import type { ListKind } from '../../mcp/methods.js'
 import { publicName } from '../../mcp/names.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 
-/** How the tools and prompts of one server are shown. */
-export interface Naming {
-  /** Whether the public name begins with the name of the server. */
-  readonly prefix: boolean
-  /** Whether the description of a tool begins with the name of the server. */
-  readonly describe: boolean
-  /** From the server's own name of a tool to the one that is shown instead. */
-  readonly rename: ReadonlyMap<string, string>
-  /** Tools whose whole public names are others, if there are any. */
-  readonly whole?: {
-    /** Of the tool that the server calls so; undefined where the usual name stays. */
-    of(own: string): string | undefined
-    has(publicName: string): boolean
-  }
-}
-
 export interface CatalogView {
   /** Separates it from all other views of the proxy. */
   readonly name: string
@@ -34,7 +18,12 @@ export interface CatalogView {
   readonly isProfile: boolean
   /** Whether the client reaches this server at all; no process is started for a server that it does not reach. */
   hasServer(server: ServerConfig): boolean
-  naming(server: ServerConfig): Naming
+  /** The name of an item, unless another item has it; of a resource, its URI. */
+  nameOf(server: ServerConfig, kind: ListKind, own: string): string
+  /** Whether a name reads as one of this server's; undefined where every name does, as the names have no prefix. */
+  claims(server: ServerConfig, name: string): boolean | undefined
+  /** Whether the description of a tool begins with the name of the server. */
+  marks(server: ServerConfig): boolean
   /**
    * The item as the client sees it: undefined where it is hidden, else `item` itself or one that was read from other bytes.
    * Arguments are checked against the schema of what is returned. The same item gives the same object each time.
@@ -51,7 +40,9 @@ export const wholeCatalog: CatalogView = {
   name: '',
   isProfile: false,
   hasServer: () => true,
-  naming: ({ prefix, describe, tools: { rename } }) => ({ prefix, describe, rename }),
+  nameOf: (server, kind, own) => prefixedName(server, kind, own, server.prefix),
+  claims: ({ name: service, prefix }, name) => (prefix ? name.startsWith(`${service}__`) : undefined),
+  marks: ({ describe }) => describe,
   item: ({ tools: { allow, deny } }, kind, item) => {
     if (kind !== 'tools') return item
     return (allow?.includes(item.key) ?? true) && !deny.includes(item.key) ? item : undefined
@@ -73,21 +64,14 @@ export function soleServer<S extends { readonly config: ServerConfig }>(
   return allow === undefined && deny.length === 0 ? only : undefined
 }
 
-/** The name that clients without a view see; of a resource, its URI. */
-export function usualName(server: ServerConfig, kind: ListKind, own: string): string {
-  return shownName(server.name, wholeCatalog.naming(server), kind, own)
-}
-
-/** The name of an item of this server under this naming, unless another item has it; of a resource, its URI. */
-export function shownName(
-  service: string,
-  { prefix, rename, whole }: Naming,
+/** The name of an item of this server with or without the prefix; of a resource, its URI. */
+export function prefixedName(
+  { name: service, tools }: ServerConfig,
   kind: ListKind,
   own: string,
+  hasPrefix: boolean,
 ): string {
   if (kind === 'resources' || kind === 'templates') return own
-  const wholeName = kind === 'tools' ? whole?.of(own) : undefined
-  if (wholeName !== undefined) return wholeName
-  const short = kind === 'tools' ? (rename.get(own) ?? own) : own
-  return prefix ? publicName(service, short) : short
+  const short = kind === 'tools' ? (tools.rename.get(own) ?? own) : own
+  return hasPrefix ? publicName(service, short) : short
 }

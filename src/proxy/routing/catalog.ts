@@ -12,10 +12,10 @@ import { type ListItem, itemEdits, listResult } from '../../mcp/list-items.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Revision } from '../../mcp/revisions.js'
-import { type NameCollision, resolveNames } from '../../mcp/names.js'
+import { type NameCollision, PublicNames } from '../../mcp/names.js'
 import { UriTemplates, uriTemplateLimits } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
-import { type CatalogView, type Naming, shownName } from './catalog-view.js'
+import type { CatalogView } from './catalog-view.js'
 import type { CallTarget, Lane } from '../../upstream/contracts/upstream.js'
 
 /** One listed item and where it is. */
@@ -51,57 +51,54 @@ interface Index {
   readonly sources: readonly (readonly ListItem[])[]
   /** Those that are listed, in configuration order, then the server's own. */
   readonly targets: readonly Target[]
-  readonly byPublicName: ReadonlyMap<string, Target>
-  /** By the server's own name; undefined where several have it. */
-  readonly byOwnName: ReadonlyMap<string, Target | undefined>
+  /**
+   * By public names, and of tools and prompts by the servers' own names and older ones where no item has that public name;
+   * undefined where several servers have one.
+   */
+  readonly byName: ReadonlyMap<string, Target | undefined>
   /** Of resources: the addresses of a server that clients see otherwise, since an earlier server lists them too. */
   readonly apart: ReadonlyMap<CallTarget, ApartUris>
+  /** The number of this state of the list; a cursor names it. */
+  readonly generation: number
+}
+
+/** The part that the catalogs of all clients share. */
+interface CatalogContext {
+  readonly log: LogSink
+  /** Whether a warning about names was not logged yet: an index is made again for each change of a list and for many clients. */
+  readonly isNews: (warning: string) => boolean
+  /** Numbers the states of lists. */
+  readonly next: () => number
 }
 
 /** The lists and names of some lanes. */
 export class Catalog {
-  readonly #lanes: readonly CallTarget[]
-  readonly #view: CatalogView
-  readonly #log: LogSink
+  readonly lanes: readonly CallTarget[]
+  readonly view: CatalogView
+  /** Whether its clients can call tools as tasks. */
+  readonly hasTasks: boolean
+  readonly #context: CatalogContext
   readonly #indexes = new Map<ListKind, Index>()
-  readonly #next: () => number
-  readonly #hasTasks: boolean
-  /** The number of the current state of each list; a cursor names it. */
-  readonly #generations = new Map<ListKind, number>()
-  readonly #reported: ReportedNames
   /** Read when a URI is first matched with them. */
   #templates: UriTemplates<Target> | undefined
 
-  /** `next` numbers the states of its lists; `hasTasks` says whether clients can call tools as tasks. */
-  constructor(
-    lanes: readonly CallTarget[],
-    view: CatalogView,
-    log: LogSink,
-    next: () => number,
-    hasTasks: boolean,
-    reported: ReportedNames = new ReportedNames(),
-  ) {
-    this.#lanes = lanes
-    this.#view = view
-    this.#hasTasks = hasTasks
-    this.#log = log
-    this.#next = next
-    this.#reported = reported
+  constructor(lanes: readonly CallTarget[], view: CatalogView, hasTasks: boolean, context: CatalogContext) {
+    this.lanes = lanes
+    this.view = view
+    this.hasTasks = hasTasks
+    this.#context = context
   }
 
   /** The lists of some server have changed. */
   invalidate(kinds: readonly ListKind[]): void {
-    for (const kind of kinds) {
-      this.#generations.delete(kind)
-      this.#indexes.delete(kind)
-    }
+    for (const kind of kinds) this.#indexes.delete(kind)
     if (kinds.includes('templates')) this.#templates = undefined
   }
 
   /** Drops indexes of lists that changed while no client was attached. */
   catchUp(): void {
     for (const [kind, { sources }] of this.#indexes) {
-      const isFresh = this.#lanes.every((lane, at) => lane.view.items(kind) === sources[at])
+      const isFresh = this.lanes.every((lane, at) => lane.view.items(kind) === sources[at])
       if (!isFresh) this.invalidate([kind])
     }
   }
@@ -113,52 +110,49 @@ export class Catalog {
 
   /** The item with this public name, or with this own name where only one server has it; listed or not. */
   named(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    const index = this.#indexes.get(kind) ?? this.#build(kind)
-    return index.byPublicName.get(name) ?? index.byOwnName.get(name)
+    return this.#index(kind).byName.get(name)
   }
 
   /** The lane that lists this resource, else the one whose template fits it best. */
   resource(uri: string): CallTarget | undefined {
-    const { byPublicName } = this.#index('resources')
-    return byPublicName.get(uri)?.lane ?? this.#byTemplate(uri)
+    return this.#index('resources').byName.get(uri)?.lane ?? this.#byTemplate(uri)
   }
 
   /** The edit from the address of a resource, which stands at `span`, to the one that its server knows. */
   uriEdits(uri: string, span: Span | undefined): readonly Edit[] {
-    const target = this.#index('resources').byPublicName.get(uri)
+    const target = this.#index('resources').byName.get(uri)
     if (span === undefined || target === undefined || target.publicName === target.item.key) return NO_EDITS
     return [{ start: span.start, end: span.end, bytes: target.ownKey, why: 'uri' }]
   }
 
   /** The addresses of this server that clients see otherwise. */
   apartUris(lane: CallTarget): ApartUris | undefined {
-    return this.#lanes.length === 1 ? undefined : this.#index('resources').apart.get(lane)
+    return this.lanes.length === 1 ? undefined : this.#index('resources').apart.get(lane)
   }
 
   /** The lanes that may have a resource which none lists and no template fits. */
   unlisted(uri: string): CallTarget[] {
-    return this.#lanes.filter((lane) => hasResources(lane) && this.#view.hasUri(lane.config, uri))
+    return this.lanes.filter((lane) => hasResources(lane) && this.view.hasUri(lane.config, uri))
   }
 
   /** Whether a name reads as one of this server's, for servers whose names are not known. */
   mayHave({ config }: CallTarget, name: string): boolean {
-    const { prefix, whole } = this.#view.naming(config)
-    return !prefix || name.startsWith(`${config.name}__`) || whole?.has(name) === true
+    return this.view.claims(config, name) !== false
   }
 
   /** Whether a name begins with the name of a server that prefixes its names. */
   hasPrefix(name: string): boolean {
-    return this.#lanes.some((lane) => this.#view.naming(lane.config).prefix && this.mayHave(lane, name))
+    return this.lanes.some(({ config }) => this.view.claims(config, name) === true)
   }
 
   /** Edits of the arguments of a call of this tool. */
   callEdits(call: Call, { lane, item }: Target): readonly Edit[] {
-    return this.#view.callEdits(lane.config, item, call)
+    return this.view.callEdits(lane.config, item, call)
   }
 
   /** The lane that lists this template, or the resource of this URI. */
   reference(uri: string): CallTarget | undefined {
-    return this.#index('templates').byPublicName.get(uri)?.lane ?? this.resource(uri)
+    return this.#index('templates').byName.get(uri)?.lane ?? this.resource(uri)
   }
 
   /**
@@ -172,8 +166,8 @@ export class Catalog {
     pageBytesMax: number,
     reader: ListReader,
   ): Uint8Array | undefined {
-    const { targets } = this.#index(kind)
-    const from = cursor === undefined ? 0 : this.#offsetOf(kind, cursor, targets.length)
+    const { targets, generation } = this.#index(kind)
+    const from = cursor === undefined ? 0 : offsetIn(cursor, generation, targets.length)
     if (from === undefined) return undefined
     const items: Uint8Array[] = []
     let bytes = 0
@@ -190,36 +184,20 @@ export class Catalog {
       bytes += spliced.length
     }
     const next = from + items.length
-    return listResult(kind, items, next < targets.length ? `${this.#generationOf(kind)}.${next}` : undefined)
-  }
-
-  #generationOf(kind: ListKind): number {
-    const known = this.#generations.get(kind)
-    if (known !== undefined) return known
-    const generation = this.#next()
-    this.#generations.set(kind, generation)
-    return generation
-  }
-
-  #offsetOf(kind: ListKind, cursor: string, length: number): number | undefined {
-    const [generation, offset] = cursor.split('.')
-    const at = Number(offset)
-    const isOurs =
-      generation === String(this.#generations.get(kind)) && Number.isInteger(at) && at > 0 && at < length
-    return isOurs ? at : undefined
+    return listResult(kind, items, next < targets.length ? `${generation}.${next}` : undefined)
   }
 
   #byTemplate(uri: string): CallTarget | undefined {
     this.#templates ??= this.#readTemplates(this.#index('templates').targets)
     const lane = this.#templates.match(uri)?.lane
-    return lane !== undefined && this.#view.hasUri(lane.config, uri) ? lane : undefined
+    return lane !== undefined && this.view.hasUri(lane.config, uri) ? lane : undefined
   }
 
   #readTemplates(targets: readonly Target[]): UriTemplates<Target> {
     const templates = new UriTemplates(targets, ({ item }) => item.key)
     if (templates.isCut) {
       const message = `only the first ${uriTemplateLimits.listLengthMax} characters of resource templates are matched with URIs`
-      this.#log({ level: 'warn', message })
+      this.#context.log({ level: 'warn', message })
     }
     return templates
   }
@@ -231,70 +209,56 @@ export class Catalog {
   #build(kind: ListKind): Index {
     const all = isNamed(kind) ? this.#namedTargets(kind) : this.#plainTargets(kind)
     const isListed = ({ item, lane }: Target): boolean =>
-      item.withheld === undefined && (!item.needsTask || (this.#hasTasks && offersTasks(lane)))
+      item.withheld === undefined && (!item.needsTask || (this.hasTasks && offersTasks(lane)))
     const targets = all.filter(isListed)
-    const byPublicName = new Map<string, Target>()
-    const byOwnName = new Map<string, Target | undefined>()
     // An item that is not listed is found by its name, so that the error can say why; it takes no name from a listed one.
-    for (const target of [...targets, ...all.filter((each) => !isListed(each))]) {
-      const { publicName, item } = target
-      if (!byPublicName.has(publicName)) byPublicName.set(publicName, target)
-      // The first server in configuration order has a resource; a bare tool name must be the only one.
-      if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
-      else if (isNamed(kind) && isListed(target)) byOwnName.set(item.key, undefined)
+    const found = [...targets, ...all.filter((each) => !isListed(each))]
+    const byName = new Map<string, Target | undefined>()
+    for (const each of found) if (!byName.has(each.publicName)) byName.set(each.publicName, each)
+    if (isNamed(kind)) addOwnNames(byName, found, isListed)
+    if (kind === 'tools') addOlderNames(targets, byName)
+    const sources = this.lanes.map((lane) => lane.view.items(kind))
+    const index = {
+      sources,
+      targets,
+      byName,
+      apart: apartIn(targets, kind),
+      generation: this.#context.next(),
     }
-    if (kind === 'tools') addOlderNames(targets, byOwnName)
-    const sources = this.#lanes.map((lane) => lane.view.items(kind))
-    const index = { sources, targets, byPublicName, byOwnName, apart: apartIn(targets, kind) }
     this.#indexes.set(kind, index)
     return index
   }
 
   #namedTargets(kind: 'tools' | 'prompts'): Target[] {
-    const shown = this.#lanes.map((lane) => ({
-      lane,
-      naming: this.#view.naming(lane.config),
-      items: withoutRepeats(this.#items(lane, kind)),
-    }))
-    const resolved = resolveNames(
-      shown.map(({ lane, naming: { prefix, rename, whole }, items }) => ({
-        service: lane.config.name,
-        prefix,
-        rename: kind === 'tools' ? rename : new Map(),
-        wholeName: kind === 'tools' && whole !== undefined ? (own) => whole.of(own) : undefined,
+    const names = new PublicNames((collision) => this.#logCollision(collision))
+    return this.lanes.flatMap((lane) => {
+      const { config } = lane
+      const mark = kind === 'tools' && this.view.marks(config) ? `[${config.name}] ` : undefined
+      return withoutRepeats(this.#items(lane, kind)).map((item) => {
+        const wanted = this.view.nameOf(config, kind, item.key)
         // An item that no client gets takes no name from another one.
-        names: items.filter(({ withheld }) => withheld === undefined).map((item) => item.key),
-      })),
-    )
-    for (const collision of resolved.collisions) this.#logCollision(collision)
-    return shown.flatMap(({ lane, naming, items }, at) => {
-      const mark = kind === 'tools' ? markOf(lane, naming) : undefined
-      return items.map((item) =>
-        target(
-          lane,
-          item,
-          resolved.publicNames[at]?.get(item.key) ?? shownName(lane.config.name, naming, kind, item.key),
-          mark,
-        ),
-      )
+        const isNamed = item.withheld === undefined
+        const name = isNamed ? names.add({ service: config.name, own: item.key }, wanted) : wanted
+        return target(lane, item, name, mark)
+      })
     })
   }
 
   #items(lane: CallTarget, kind: ListKind): ListItem[] {
-    return lane.view.items(kind).flatMap((item) => this.#view.item(lane.config, kind, item) ?? [])
+    return lane.view.items(kind).flatMap((item) => this.view.item(lane.config, kind, item) ?? [])
   }
 
   #logCollision({ kind, name, earlier, later }: NameCollision): void {
     const what = kind === 'same' ? 'the name' : 'but for case, the name'
     const message = `'${later.own}' has ${what} of '${earlier.own}' of '${earlier.service}' (${name})`
-    if (this.#reported.isNew(`${later.service} ${message}`))
-      this.#log({ level: 'warn', service: later.service, message })
+    if (this.#context.isNews(`${later.service} ${message}`))
+      this.#context.log({ level: 'warn', service: later.service, message })
   }
 
   /** Resources keep their URIs; of two servers that list one, the first in configuration order has it, unless both are kept apart. */
   #plainTargets(kind: ListKind): Target[] {
     const targets = new Map<string, Target>()
-    for (const lane of this.#lanes) {
+    for (const lane of this.lanes) {
       const repeated: string[] = []
       for (const item of this.#items(lane, kind)) {
         const earlier = targets.get(item.key)
@@ -310,56 +274,47 @@ export class Catalog {
 
   /** One warning for all that a server lists again. */
   #logRepeated(service: string, kind: ListKind, [first, ...others]: readonly string[]): void {
-    if (first === undefined || !this.#reported.isNew(`${service} ${kind}`)) return
+    if (first === undefined || !this.#context.isNews(`${service} ${kind}`)) return
     const more = others.length === 0 ? '' : ` and ${others.length} more`
     const message = `${kind} are listed before, by this or another server: ${quote(first)}${more}`
-    this.#log({ level: 'warn', service, message })
+    this.#context.log({ level: 'warn', service, message })
   }
 }
 
-/** Most warnings about names that are remembered as logged. */
+/** Most warnings about names that are remembered as logged; beyond these nothing is new. */
 const REPORTED_MAX = 1024
-
-/** Which warnings about names were logged: an index is built again for each change of a list and for many clients. */
-class ReportedNames {
-  readonly #reported = new Set<string>()
-
-  /** Whether this was not logged yet; beyond `REPORTED_MAX` nothing is new. */
-  isNew(what: string): boolean {
-    if (this.#reported.has(what) || this.#reported.size >= REPORTED_MAX) return false
-    this.#reported.add(what)
-    return true
-  }
-}
 
 /**
  * The catalogs of a proxy's clients. Those that share all of their servers see the same names, so they share the tables of
  * them too: a session that only makes one call would spend more on these than on the call.
  */
 export class Catalogs {
-  readonly #log: LogSink
-  readonly #next = (): number => ++this.#last
-  /** Counts the states of all catalogs: a cursor of one is none of another. */
-  #last = 0
-  readonly #reported = new ReportedNames()
-  #shared: readonly SharedCatalog[] = []
+  readonly #context: CatalogContext
+  /** For each view and kind of client, those of the latest lanes. */
+  #shared: readonly Catalog[] = []
 
   constructor(log: LogSink) {
-    this.#log = log
+    const reported = new Set<string>()
+    const isNews = (warning: string): boolean => {
+      if (reported.has(warning) || reported.size >= REPORTED_MAX) return false
+      reported.add(warning)
+      return true
+    }
+    let last = 0
+    this.#context = { log, isNews, next: () => ++last }
   }
 
   /** The catalog of a client with these lanes and this view; `hasTasks` says whether it can call tools as tasks. */
   of(lanes: readonly Lane[], view: CatalogView, hasTasks: boolean): Catalog {
-    if (!lanes.every((lane) => lane.shared)) return this.#make(lanes, view, hasTasks)
-    const isLikeIt = (each: SharedCatalog): boolean => each.view === view && each.hasTasks === hasTasks
-    const known = this.#shared.find(isLikeIt)
+    const make = (): Catalog => new Catalog(lanes, view, hasTasks, this.#context)
+    if (!lanes.every((lane) => lane.shared)) return make()
+    const known = this.#shared.find((each) => each.view === view && each.hasTasks === hasTasks)
     if (known !== undefined && isSame(known.lanes, lanes)) {
-      known.catalog.catchUp()
-      return known.catalog
+      known.catchUp()
+      return known
     }
-    const catalog = this.#make(lanes, view, hasTasks)
-    const others = this.#shared.filter((each) => !isLikeIt(each))
-    this.#shared = [...others, { lanes, view, hasTasks, catalog }]
+    const catalog = make()
+    this.#shared = [...this.#shared.filter((each) => each !== known), catalog]
     return catalog
   }
 
@@ -367,22 +322,17 @@ export class Catalogs {
   renew(): void {
     this.#shared = []
   }
-
-  #make(lanes: readonly Lane[], view: CatalogView, hasTasks: boolean): Catalog {
-    return new Catalog(lanes, view, this.#log, this.#next, hasTasks, this.#reported)
-  }
 }
 
-/** The tables of all clients that have these lanes and this view. */
-interface SharedCatalog {
-  readonly lanes: readonly Lane[]
-  readonly view: CatalogView
-  readonly hasTasks: boolean
-  readonly catalog: Catalog
-}
-
-function isSame(lanes: readonly Lane[], others: readonly Lane[]): boolean {
+function isSame(lanes: readonly CallTarget[], others: readonly CallTarget[]): boolean {
   return lanes.length === others.length && lanes.every((lane, at) => lane === others[at])
+}
+
+/** The place that a cursor of this state of a list names. */
+function offsetIn(cursor: string, generation: number, length: number): number | undefined {
+  const [state, offset] = cursor.split('.')
+  const at = Number(offset)
+  return state === String(generation) && Number.isInteger(at) && at > 0 && at < length ? at : undefined
 }
 
 function target(lane: CallTarget, item: ListItem, publicName: string, mark?: string): Target {
@@ -410,11 +360,26 @@ function apartIn(targets: readonly Target[], kind: ListKind): ReadonlyMap<CallTa
   return apart
 }
 
+/** The servers' own names: a name that several listed items have is none of theirs. */
+function addOwnNames(
+  byName: Map<string, Target | undefined>,
+  targets: readonly Target[],
+  isListed: (target: Target) => boolean,
+): void {
+  const publicNames = new Set(byName.keys())
+  for (const target of targets) {
+    const { key } = target.item
+    if (publicNames.has(key)) continue
+    if (!byName.has(key)) byName.set(key, target)
+    else if (isListed(target)) byName.set(key, undefined)
+  }
+}
+
 /** A name that an item has today is not an older name of another item. */
-function addOlderNames(targets: readonly Target[], byOwnName: Map<string, Target | undefined>): void {
+function addOlderNames(targets: readonly Target[], byName: Map<string, Target | undefined>): void {
   for (const found of targets)
     for (const [older, own] of found.lane.config.olderNames ?? [])
-      if (own === found.item.key && !byOwnName.has(older)) byOwnName.set(older, found)
+      if (own === found.item.key && !byName.has(older)) byName.set(older, found)
 }
 
 /** Whether a server that has said what it has may be asked for a resource. */
@@ -430,8 +395,4 @@ function withoutRepeats(items: readonly ListItem[]): ListItem[] {
     met.add(key)
     return true
   })
-}
-
-function markOf({ config }: CallTarget, { describe }: Naming): string | undefined {
-  return describe ? `[${config.name}] ` : undefined
 }

@@ -11,7 +11,7 @@ import { argumentEdits, withoutParameters } from '../../mcp/set-arguments.js'
 import { matcherOf } from '../../text/name-patterns.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 import type { NamePatterns, ViewRules } from '../../upstream/contracts/view-rules.js'
-import { type CatalogView, type Naming, usualName, wholeCatalog } from './catalog-view.js'
+import { type CatalogView, prefixedName, wholeCatalog } from './catalog-view.js'
 
 /** The views of a proxy, by keys such as `profile:review` and `server:github`. */
 export class Views {
@@ -68,12 +68,13 @@ function doorTo(server: string): ViewRules {
 
 type Match = (name: string) => boolean
 
+/** The name that clients without a view see. */
+const usualName = wholeCatalog.nameOf
+
 /** Rules with their patterns compiled. */
 interface ReadRules extends ViewRules {
   readonly shows: Readonly<Record<ListKind, Match>>
   readonly hasUri: Match
-  /** The names of tools that are shown instead of the usual ones. */
-  readonly renamed: ReadonlySet<string>
 }
 
 /** A view by rules, which may change. */
@@ -102,15 +103,20 @@ class RuledView implements CatalogView {
     return this.#rules.servers?.includes(name) !== false
   }
 
-  naming(server: ServerConfig): Naming {
-    const usual = wholeCatalog.naming(server)
-    const { prefix = usual.prefix, describe = usual.describe, tools, renamed } = this.#rules
-    if (tools.rename.size === 0) return { ...usual, prefix, describe }
-    const whole = {
-      of: (own: string) => tools.rename.get(usualName(server, 'tools', own)),
-      has: (name: string) => renamed.has(name),
-    }
-    return { ...usual, prefix, describe, whole }
+  nameOf(server: ServerConfig, kind: ListKind, own: string): string {
+    const { prefix = server.prefix, tools } = this.#rules
+    const renamed = kind === 'tools' ? tools.rename.get(usualName(server, kind, own)) : undefined
+    return renamed ?? prefixedName(server, kind, own, prefix)
+  }
+
+  claims(server: ServerConfig, name: string): boolean | undefined {
+    const { prefix = server.prefix, tools } = this.#rules
+    if (!prefix) return undefined
+    return name.startsWith(`${server.name}__`) || [...tools.rename.values()].includes(name)
+  }
+
+  marks({ describe }: ServerConfig): boolean {
+    return this.#rules.describe ?? describe
   }
 
   item(server: ServerConfig, kind: ListKind, item: ListItem): ListItem | undefined {
@@ -147,7 +153,7 @@ function readRules(rules: ViewRules): ReadRules {
   const { tools, prompts, resources } = rules
   const isShown = matcher(resources)
   const shows = { tools: matcher(tools), prompts: matcher(prompts), resources: isShown, templates: isShown }
-  return { ...rules, shows, hasUri: uriMatcher(resources), renamed: new Set(tools.rename.values()) }
+  return { ...rules, shows, hasUri: uriMatcher(resources) }
 }
 
 /** Whether a name is allowed and not denied. */

@@ -58,6 +58,16 @@ describe('a name', () => {
     })
 })
 
+test('a name that a server lists twice stands once in the list', () => {
+  const { catalogs, warnings } = stage()
+  const catalog = catalogs.of([laneOf('a', { tools: ['x', 'x'] })], wholeCatalog, false)
+  assert.deepEqual(
+    catalog.shown('tools').map(({ publicName }) => publicName),
+    ['a__x'],
+  )
+  assert.deepEqual(warnings, [])
+})
+
 test('a change of one list leaves the cursors of the others as they are', () => {
   const { catalogs } = stage()
   const catalog = catalogs.of(
@@ -113,7 +123,9 @@ test('a view hides, renames and rewrites what its clients see, and others see th
   const view: CatalogView = {
     ...wholeCatalog,
     name: 'some',
-    naming: () => ({ prefix: false, describe: false, rename: new Map([['x', 'public']]) }),
+    nameOf: (_server, _kind, own) => (own === 'x' ? 'public' : own),
+    claims: () => undefined,
+    marks: () => false,
     item: (_server, kind, item) => {
       if (kind === 'resources' || item.key === 'y') return undefined
       return item.key === 'z' ? shortened : item
