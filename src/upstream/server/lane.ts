@@ -4,35 +4,39 @@ import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { parse } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { OpenedServer } from '../../mcp/eras/server-era.js'
-import { listKinds } from '../../mcp/list-items.js'
+import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-era.js'
+import { type ListItem, listKinds } from '../../mcp/list-items.js'
 import type { ListChange } from '../contracts/list-guard.js'
 import { GuardedLists } from './guarded-lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import type { Described } from './kept-lists.js'
 import { Inbox } from './inbox.js'
+import { within } from '../../runtime/deadline.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
+import { isAboutCredentials } from '../contracts/upstream-error.js'
+import { patienceMs } from '../../mcp/client-patience.js'
 import { ServerLists } from './server-lists.js'
 import type { Load } from './worker.js'
-import { LaneView } from './lane-view.js'
 import { Workers } from './workers.js'
 import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
 import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import type { Lane, ServerView } from '../contracts/upstream.js'
+import type { Before, Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
 /** A server that has not answered for this long has failed. */
 const LIVED_MS = 30_000
 
-/** The processes of one server for one set of clients. */
-export class ServerLane implements Lane {
+/** How often a server that ends before it has listed is started anew for a call that waits for what it has. */
+const RESTARTS_MAX = 3
+
+/** The processes of one server for one set of clients, and what is known of the server. */
+export class ServerLane implements Lane, ServerView {
   /** The current configuration: names and filters may change while the server runs. */
   config: ServerConfig
   /** Its server has left the configuration. */
   retired = false
-  /** The lists of its own processes. */
-  readonly ownView: LaneView
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #left: () => void
@@ -50,6 +54,18 @@ export class ServerLane implements Lane {
   #standIn: ServerLane | undefined
   /** Set while the lane of a principal has no client. */
   #ending: Timer | undefined
+  startedAt: number | undefined
+  isPending: boolean = false
+  /** Resolves when the first attempt to start a process has ended; undefined when it has, or has not begun. */
+  settled: Promise<void> | undefined
+  /** A call waits, or has waited, for what the server has. */
+  #isCalled = false
+  /** A start that is put off begins now. */
+  readonly #hurried = new Deferred<void>()
+  /** The first connection was refused. */
+  #isUnreachable = false
+  /** A call waits for what `isPending` is about. */
+  #isAwaited = false
   /** The lanes that this one stands in for. */
   readonly #deferred = new Set<ServerLane>()
 
@@ -61,7 +77,6 @@ export class ServerLane implements Lane {
     this.#left = left
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     const isKept = !scope.startsOnCall || context.isolation === 'session'
-    const onNews = (): void => this.#report([])
     this.#lists = new ServerLists(context, scope.sharing, isKept, {
       onChange: (kinds) => {
         this.#keepTools()
@@ -70,28 +85,78 @@ export class ServerLane implements Lane {
       onRead: () => this.#keep(),
       onNews: () => {
         this.#keepTools()
-        onNews()
+        this.#report([])
       },
     })
     this.known = this.#lists.known
     this.#inbox = new Inbox(context, scope, this.#lists)
     this.#guarded = new GuardedLists(context, this.#lists, this.#inbox, () => this.config)
     this.#workers = new Workers(context, scope, this.#inbox)
-    this.ownView = new LaneView(context, {
-      inbox: this.#inbox,
-      lists: this.#lists,
-      guarded: this.#guarded,
-      workers: this.#workers,
-      onSettled: () => this.#settle(),
-      onNews,
-    })
     // Requests that kept lists can answer are answered before a process is started.
     const isLater = !context.dialer.hasAdopted && this.#lists.keptFacts !== undefined
-    if (!scope.startsOnCall && !config.lazy) this.ownView.begin(isLater)
+    if (!scope.startsOnCall && !config.lazy) this.#begin(isLater)
   }
 
   get view(): ServerView {
-    return this.#standIn?.ownView ?? this.ownView
+    return this.#standIn ?? this
+  }
+
+  get state(): UpstreamState {
+    if (this.#guarded.blocked !== undefined) return 'error'
+    const state = this.startedAt === undefined ? 'disconnected' : this.#workers.state
+    // A server is connected once its tools and prompts have been listed.
+    if (state !== 'connected' || this.#lists.hasNames) return state
+    return this.#lists.failure === undefined ? 'starting' : 'error'
+  }
+
+  get failure(): ServerView['failure'] {
+    const why = this.#guarded.blocked
+    if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
+    return this.#workers.failure ?? this.#lists.failure
+  }
+
+  get facts(): ServerFacts | undefined {
+    return this.#guarded.facts
+  }
+
+  get before(): Before {
+    return this.#lists.before
+  }
+
+  get wasKept(): boolean {
+    return this.#lists.wasKept
+  }
+
+  get isStarting(): boolean {
+    return this.settled !== undefined
+  }
+
+  items(kind: ListKind): readonly ListItem[] {
+    return this.#guarded.items(kind)
+  }
+
+  isComing(kind: ListKind): boolean {
+    return this.isStarting ? !this.#isUnreachable : this.#lists.reading(kind) !== undefined
+  }
+
+  isShown(kind: ListKind): boolean {
+    return this.#lists.known.has(kind) || this.#lists.isKept(kind)
+  }
+
+  listedAt(kind: ListKind): number | undefined {
+    return this.#lists.listedAt(kind)
+  }
+
+  want(kinds: readonly ListKind[], how: 'list' | 'call'): void {
+    this.#lists.renew(kinds)
+    if (!kinds.every((kind) => this.#lists.isKept(kind))) this.#begin()
+    const isThere = (kind: ListKind): boolean =>
+      how === 'list' ? this.isShown(kind) : this.#lists.known.has(kind)
+    if (!kinds.every(isThere)) this.startNow()
+  }
+
+  giveUp(): void {
+    this.#context.keptLists.givenUp()
   }
 
   /**
@@ -112,30 +177,15 @@ export class ServerLane implements Lane {
     standIn.#deferred.delete(this)
     if (standIn.described !== undefined) this.#lists.borrow(standIn.described)
     // The kept lists of an earlier start show again where the other lane has failed since.
-    const differing = listKinds.filter((kind) => standIn.ownView.items(kind) !== this.ownView.items(kind))
+    const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
     for (const client of this.#inbox.clients) client.listsChanged(differing)
   }
 
   /** Its own process is wanted, also where the start was put off. */
   #use(): void {
     this.#endDeferral()
-    this.ownView.begin()
-    this.ownView.startNow()
-  }
-
-  /** Resolves when the first attempt to start a process has ended; undefined when it has, or has not begun. */
-  get settled(): Promise<void> | undefined {
-    return this.ownView.settled
-  }
-
-  /** A start that was put off begins now. */
-  startNow(): void {
-    this.ownView.startNow()
-  }
-
-  /** Lists do not wait for its server any longer. */
-  unreachable(): void {
-    this.ownView.unreachable()
+    this.#begin()
+    this.startNow()
   }
 
   /** The client uses the server: it stays here, or from then on when the era is known. */
@@ -152,10 +202,18 @@ export class ServerLane implements Lane {
     if (!this.isChosen) this.#choose()
     this.#endDeferral()
     if (this.#lists.hasNames) return
-    if (this.ownView.failure?.reason === 'login-required') this.#context.logins?.ask()
+    if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
-    const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.ownView.state !== 'starting'
-    this.ownView.hurry(isRefused)
+    const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.state !== 'starting'
+    this.#isCalled = true
+    this.startNow()
+    this.#begin()
+    if (!this.isPending) {
+      // The process is ready, and its lists are being read or could not be.
+      if (this.#workers.firstConnection !== undefined) this.#follow(this.#lists.opening)
+      else if (!isRefused) this.#follow(this.#startFirst().then(() => this.#lists.opening))
+    }
+    this.#isAwaited = this.isPending
   }
 
   /** The server's description of itself and its lists, from this start or an earlier one. */
@@ -304,8 +362,101 @@ export class ServerLane implements Lane {
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
     this.#lists.endKept()
     this.#lists.close()
-    this.ownView.startNow()
+    this.startNow()
     await this.#workers.close()
+  }
+
+  /** Starts the first process, unless that was done; with `isLater` after the first answers to clients. */
+  #begin(isLater: boolean = false): void {
+    if (this.startedAt !== undefined) return
+    this.startedAt = this.#context.runtime.now()
+    const started = isLater ? this.#turn().then(() => this.#launch()) : this.#launch()
+    this.#follow(started.then(() => this.#lists.opening))
+    this.settled = started.then(() => {
+      this.settled = undefined
+      this.#settle()
+      this.#report([])
+    })
+  }
+
+  /** A start that is put off begins now. At the end of the lane it fails with the workers. */
+  startNow(): void {
+    this.#hurried.resolve()
+  }
+
+  /** The first connection is refused, and tried again: no list waits for that. */
+  unreachable(): void {
+    this.#isUnreachable = true
+    this.#report([])
+  }
+
+  /** A call does not wait for this. */
+  async #turn(): Promise<void> {
+    const { turn, leave } = this.#context.gate.putOff()
+    await Promise.race([turn, this.#hurried.promise])
+    leave()
+  }
+
+  /** The first attempt. The server is opened again when the person has logged in, or could not. */
+  async #launch(): Promise<void> {
+    await this.#startFirst()
+    const { runtime } = this.#context
+    const client = this.#inbox.clients.only?.profile.info?.name
+    const endsAt = (this.startedAt ?? 0) + patienceMs(client, false)
+    for (let login = this.#login; login !== undefined; login = this.#login) {
+      const leftMs = endsAt - runtime.now()
+      if (leftMs <= 0 || this.#inbox.isClosed) return
+      const ended = login.then(() => true)
+      if ((await within(ended, leftMs, runtime)) === true) await this.#startFirst()
+    }
+  }
+
+  /** The login that is under way, without which the server cannot be opened. */
+  get #login(): Promise<void> | undefined {
+    return this.#workers.failure?.reason === 'login-required' ? this.#context.logins?.underWay : undefined
+  }
+
+  /** Resolves when that has succeeded or failed. */
+  async #startFirst(): Promise<void> {
+    // The server puts the lane into place before its first process starts.
+    await Promise.resolve()
+    try {
+      await this.#workers.first.ready(this.#isCalled)
+    } catch {
+      // The worker has logged it, and calls will say it.
+    }
+  }
+
+  /** A server that cannot list is asked again as long as a call waits for what it has. */
+  #follow(read: Promise<void>): void {
+    this.isPending = true
+    this.#isAwaited = false
+    void read
+      .then(() => this.#insist())
+      .then(() => {
+        this.isPending = false
+        this.#report([])
+      })
+  }
+
+  /**
+   * One that ended while it was asked has a successor, which has not said what it has; one that does not come up has
+   * none.
+   */
+  async #insist(): Promise<void> {
+    let restarts = 0
+    while (this.#isAwaited) {
+      await this.#lists.hurry()
+      const isOver = this.#lists.hasNames || this.#workers.firstConnection !== undefined || !this.#wasUp
+      if (isOver || restarts++ === RESTARTS_MAX) return
+      await this.#startFirst()
+      await this.#lists.opening
+    }
+  }
+
+  /** Whether the last process has been there, and may be there again with the same credentials. */
+  get #wasUp(): boolean {
+    return this.#inbox.server?.facts !== undefined && !isAboutCredentials(this.#workers.failure?.reason)
   }
 
   /** The first attempt to start a process has ended. */
@@ -316,7 +467,7 @@ export class ServerLane implements Lane {
     const { failure } = this.#workers
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
     if (this.#inbox.server?.facts !== undefined || isUnknown) return
-    const livedMs = this.#context.runtime.now() - (this.ownView.startedAt ?? 0)
+    const livedMs = this.#context.runtime.now() - (this.startedAt ?? 0)
     // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
     if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
     this.#lists.startFailed(failure?.message ?? 'it did not start')

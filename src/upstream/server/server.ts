@@ -100,7 +100,7 @@ export class Server implements Upstream {
 
   get view(): Upstream['view'] {
     const best = this.#best
-    if (best !== undefined) return best.ownView
+    if (best !== undefined) return best
     const { facts: keptFacts, kept } = this.#context.keptLists
     const facts = guardedFacts(this.#context.guard(), this.config, keptFacts)
     const before = beforeOf(kept, facts !== undefined)
@@ -188,13 +188,13 @@ export class Server implements Upstream {
       name: this.config.name,
       kind: this.config.kind,
       state,
-      error: state === 'error' || state === 'login-required' ? best?.ownView.failure?.message : undefined,
+      error: state === 'error' || state === 'login-required' ? best?.failure?.message : undefined,
       connectedAtMs: this.#context.reports.connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
       crossing: server && crossing(server.facts, this.#context),
-      tools: best?.ownView.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
+      tools: best?.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
       gauges: this.#gauges,
       ...(best !== undefined && best.changes.length > 0 && { changes: best.changes }),
       ...(about !== undefined && { about }),
@@ -230,14 +230,14 @@ export class Server implements Upstream {
   /** The lane that says most of the server: one that nothing runs for says least. */
   get #best(): ServerLane | undefined {
     const lanes = [...this.#lanes]
-    const connected = lanes.find(({ ownView }) => ownView.state === 'connected')
-    return connected ?? lanes.find(({ ownView }) => ownView.state !== 'disconnected') ?? lanes[0]
+    const connected = lanes.find(({ state }) => state === 'connected')
+    return connected ?? lanes.find(({ state }) => state !== 'disconnected') ?? lanes[0]
   }
 
   /** Nothing runs before a client wants something of it. */
   #stateOf(lane: ServerLane | undefined): ShownState {
     if (lane === undefined) return 'disconnected'
-    const { state, failure } = lane.ownView
+    const { state, failure } = lane
     return failure?.reason === 'login-required' && state !== 'starting' ? 'login-required' : state
   }
 
