@@ -48,9 +48,11 @@ export function missingOf(lanes: readonly CallTarget[], kind: ListKind): readonl
 export function answerAt(lanes: readonly CallTarget[], kind: ListKind, times: ListTimes): number {
   const missing = missingOf(lanes, kind)
   if (missing.length === 0) return -Infinity
-  const isSomeKept = lanes.some(({ view }) => view.isShown(kind) && view.wasKept)
-  if (isSomeKept && !times.isConfigured) return lastStartOf(missing) + Math.min(KEPT_WAIT_MS, times.ms)
   // A list of tools must not be empty. Many servers have no prompts and resources, so these lists follow the tools.
+  const isFilled = ({ view }: CallTarget): boolean =>
+    view.isShown(kind) && (kind !== 'tools' || view.items(kind).length > 0)
+  const isSomeKept = lanes.some((lane) => lane.view.wasKept && isFilled(lane))
+  if (isSomeKept && !times.isConfigured) return lastStartOf(missing) + Math.min(KEPT_WAIT_MS, times.ms)
   return quietAt(lanes, missing, kind === 'tools' ? ['tools'] : listKinds, times)
 }
 

@@ -3,11 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Call } from '../../../src/mcp/call.js'
+import { answerAt } from '../../../src/proxy/routing/first-list.js'
 import { ListWaits, type Wanted } from '../../../src/proxy/routing/list-waits.js'
-import type { Lane } from '../../../src/upstream/contracts/upstream.js'
+import type { CallTarget, Lane } from '../../../src/upstream/contracts/upstream.js'
 import { callOf } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
-import { FakeServer } from '../support/fake-server.js'
+import { FakeServer, type Lists } from '../support/fake-server.js'
 
 const GRACE_MS = 5000
 const BYTES_MAX = 1000
@@ -192,4 +193,16 @@ describe('a call that waits', () => {
       if (over > 0) stage.tool('third', [stage.a], stage.call(more))
       assert.deepEqual(stage.released, wanted)
     })
+})
+
+test('a kept list of a server without tools does not make an empty list of tools out of a first list', () => {
+  const kept = (lists: Lists): CallTarget => {
+    const { lane } = new FakeServer('kept', lists, [])
+    return { ...lane, view: { ...lane.view, wasKept: true } }
+  }
+  const { lane: coming } = new FakeServer('coming', {}, [], { starts: true })
+  const times = { isConfigured: false, ms: 8000 }
+  assert.equal(answerAt([kept({ tools: ['x'] }), coming], 'tools', times), 1500)
+  assert.equal(answerAt([kept({ prompts: ['p'] }), coming], 'tools', times), 8000)
+  assert.equal(answerAt([kept({ tools: ['x'] }), coming], 'prompts', times), 1500)
 })
