@@ -121,10 +121,6 @@ export class KeptStore implements KeptServers {
     this.#timer ??= this.#disk.runtime.setTimer(waitMs, () => this.flush())
   }
 
-  flushNews(): void {
-    if (this.#hasNews) this.flush()
-  }
-
   flush(): void {
     this.#timer?.cancel()
     this.#timer = undefined

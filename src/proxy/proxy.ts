@@ -125,9 +125,8 @@ class ConfiguredProxy implements McpProxy {
         }),
     })
     const marks = marksOf(config, this.#schema, common.runtime.env)
-    const isEager = options.eager ?? false
     const newContext = (): ProxyContext => this.#newContext(marks)
-    this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, newContext, isEager)
+    this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, newContext, options.eager ?? false)
     this.#changeViews(config)
   }
 
@@ -204,7 +203,7 @@ class ConfiguredProxy implements McpProxy {
       gate: this.#options.gate,
       runtime: this.#common.runtime,
       holdStarts: () => this.#common.gate.hold(),
-      keepNews: () => this.#common.kept.flushNews(),
+      keepLists: () => this.#common.kept.flush(),
       startupGraceMs: this.#config.startupGraceMs,
       // The one server of a client says by itself what it is.
       initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,

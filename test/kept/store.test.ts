@@ -160,18 +160,6 @@ describe('what servers said', () => {
     )
   })
 
-  test('is written before a list is answered where it is news', () => {
-    const machine = new Machine()
-    const store = machine.start()
-    store.of(a).keep(factsOf('mine'))
-    store.flushNews()
-    assert.equal(machine.files.writes.length, 1)
-    store.of(a).keep(factsOf('changed'))
-    store.flushNews()
-    assert.equal(machine.files.writes.length, 1)
-    store.close()
-  })
-
   test('is written before the end where it is flushed', async () => {
     const machine = new Machine()
     const store = machine.start()

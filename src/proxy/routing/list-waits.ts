@@ -45,7 +45,7 @@ export interface WaitOptions {
   /** Processes that no call waits for are not started until the result is called. */
   readonly holdStarts: () => () => void
   /** Writes what was learned of servers. */
-  readonly keepNews: () => void
+  readonly keepLists: () => void
   /** How long a list waits; of no request, the client in general. */
   readonly timesOf: (list?: Call) => ListTimes
 }
@@ -83,7 +83,7 @@ export class ListWaits {
     }
     // The client may kill the proxy as soon as it has the answer.
     const answer = (): void => {
-      this.#options.keepNews()
+      this.#options.keepLists()
       run()
     }
     this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)

@@ -45,7 +45,7 @@ export interface RoutingContext {
   /** Processes that no call waits for start after this promise. */
   readonly holdStarts: () => () => void
   /** Writes what was learned of servers. */
-  readonly keepNews: () => void
+  readonly keepLists: () => void
   /** How long the answer to `initialize` does, at most. */
   readonly initializeGraceMs: number
   /** How long lists wait for servers that start, where the configuration says so. */
@@ -93,12 +93,12 @@ export class Router {
     this.#catalog = catalog
     this.#onListed = onListed
     this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true, client.tasks)
-    const { limits, runtime, holdStarts, keepNews, startupGraceMs } = parts
+    const { limits, runtime, holdStarts, keepLists, startupGraceMs } = parts
     this.waits = new ListWaits(() => this.#lanes, {
       bytesMax: limits.waitingBytesMax,
       runtime,
       holdStarts,
-      keepNews,
+      keepLists,
       timesOf: (list) => {
         const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
         return listTimes((list?.client ?? client).profile.info?.name, hasToken, startupGraceMs)

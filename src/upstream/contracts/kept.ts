@@ -37,6 +37,4 @@ export interface KeptServers {
   of(config: ServerConfig): KeptServer
   /** Writes everything that was kept until now. */
   flush(): void
-  /** Does so if a server has listed something for the first time, or did not answer. */
-  flushNews(): void
 }

@@ -23,7 +23,7 @@ class Stage {
   readonly waits = new ListWaits(() => this.lanes, {
     bytesMax: BYTES_MAX,
     runtime: this.runtime,
-    keepNews: () => {},
+    keepLists: () => {},
     holdStarts: () => {
       this.events.push('held')
       return () => {}

@@ -74,7 +74,7 @@ export function routingOf(runtime: FakeRuntime): RoutingContext {
     gate: undefined,
     checks: new ArgumentChecks(ignore),
     runtime,
-    keepNews: ignore,
+    keepLists: ignore,
     holdStarts: () => ignore,
     startupGraceMs: 5000,
     initializeGraceMs: 0,
