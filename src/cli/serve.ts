@@ -132,6 +132,7 @@ async function talkOnStdio(
     const writes = screen.isShown ? () => screen.makeWay() : undefined
     const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }), {
       view: command.profile === undefined ? undefined : viewKey('profile', command.profile),
+      waitedMs: process.uptime() * 1000,
     })
     const facts = { name: config.server.name, version, config, schema }
     announce(run, stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }))

@@ -33,6 +33,8 @@ export interface ClientOrigin {
   readonly address?: string | undefined
   /** Undefined where its connection does not say. */
   readonly transport?: TransportName | undefined
+  /** How long the client had waited when it was attached: one on stdio counts from the start of the process. */
+  readonly waitedMs?: number
 }
 
 /** The properties of a client at the time of a call. */

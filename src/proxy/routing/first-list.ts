@@ -24,14 +24,18 @@ export interface ListTimes {
   readonly ms: number
 }
 
-/** `configuredMs` is `startupGraceMs`; `hasToken` says whether the request has a progress token. */
+/**
+ * `configuredMs` is `startupGraceMs`; `hasToken` says whether the request has a progress token, and `waitedMs` how long the
+ * client had waited before any server could start.
+ */
 export function listTimes(
   client: string | undefined,
   hasToken: boolean,
   configuredMs: number | undefined,
+  waitedMs: number = 0,
 ): ListTimes {
   if (configuredMs !== undefined) return { isConfigured: true, ms: configuredMs }
-  return { isConfigured: false, ms: patienceMs(client, hasToken) }
+  return { isConfigured: false, ms: Math.max(0, patienceMs(client, hasToken) - waitedMs) }
 }
 
 /** The servers that a list still lacks. */

@@ -101,7 +101,8 @@ export class Router {
       keepLists,
       timesOf: (list) => {
         const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
-        return listTimes((list?.client ?? client).profile.info?.name, hasToken, startupGraceMs)
+        const name = (list?.client ?? client).profile.info?.name
+        return listTimes(name, hasToken, startupGraceMs, list?.context.origin?.waitedMs)
       },
     })
   }

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Call } from '../../../src/mcp/call.js'
-import { answerAt } from '../../../src/proxy/routing/first-list.js'
+import { answerAt, listTimes } from '../../../src/proxy/routing/first-list.js'
 import { ListWaits, type Wanted } from '../../../src/proxy/routing/list-waits.js'
 import type { CallTarget, Lane } from '../../../src/upstream/contracts/upstream.js'
 import { callOf } from '../../upstream/support/calls.js'
@@ -195,14 +195,21 @@ describe('a call that waits', () => {
     })
 })
 
+function kept(lists: Lists): CallTarget {
+  const { lane } = new FakeServer('kept', lists, [])
+  return { ...lane, view: { ...lane.view, wasKept: true } }
+}
+
 test('a kept list of a server without tools does not make an empty list of tools out of a first list', () => {
-  const kept = (lists: Lists): CallTarget => {
-    const { lane } = new FakeServer('kept', lists, [])
-    return { ...lane, view: { ...lane.view, wasKept: true } }
-  }
   const { lane: coming } = new FakeServer('coming', {}, [], { starts: true })
   const times = { isConfigured: false, ms: 8000 }
   assert.equal(answerAt([kept({ tools: ['x'] }), coming], 'tools', times), 1500)
   assert.equal(answerAt([kept({ prompts: ['p'] }), coming], 'tools', times), 8000)
   assert.equal(answerAt([kept({ tools: ['x'] }), coming], 'prompts', times), 1500)
+})
+
+test('a client on stdio has waited while the process began', () => {
+  assert.equal(listTimes('codex-mcp-client', false, undefined, 3000).ms, 5000)
+  assert.equal(listTimes('mcp', false, undefined, 4000).ms, 0)
+  assert.equal(listTimes('mcp', false, 7000, 4000).ms, 7000)
 })
