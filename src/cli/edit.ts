@@ -1,6 +1,5 @@
 // `add`, `remove`, `enable` and `disable`: changes of the configuration file, which a running proxy reads again.
 
-import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import type { Configuration } from '../config/configuration.js'
@@ -15,7 +14,8 @@ import { escapeText } from '../text/escape.js'
 import { Redactor } from '../text/redactor.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
-import { replaceFile } from '../runtime/replace-file.js'
+import { realPlace } from '../runtime/places.js'
+import { rewriteFile } from '../config/rewrite-file.js'
 import { SecretStore } from '../secrets/store.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
 import { type Command, type CommandLine, UsageError, flag, list } from './command-line.js'
@@ -184,12 +184,17 @@ export async function changeFile(
   path: string,
   change: (text: string) => string,
 ): Promise<string | undefined> {
+  return alone(path, async () => changeAlone(path, change))
+}
+
+/** Runs while no other command changes the file. @throws EditMistake, WriteFailure, and what `run` throws */
+export async function alone<T>(path: string, run: () => Promise<T>): Promise<T> {
   const runtime = realRuntime()
-  const lock = new FileLock(`${targetOf(path)}.lock`, runtime)
+  const lock = new FileLock(`${realPlace(path)}.lock`, runtime)
   if (!(await taken(lock, path)))
     throw new EditMistake(`other commands hold ${lock.path}; remove it if none of them runs`)
   try {
-    return changeAlone(path, change)
+    return await run()
   } finally {
     lock.free()
     await runtime.close()
@@ -210,7 +215,7 @@ function changeAlone(path: string, change: (text: string) => string): string | u
   const redactor = new Redactor(secretsIn(resolved(after, path, stillRepeated(before, after))))
   if (after === before) return undefined
   try {
-    write(path, after)
+    rewriteFile(path, after)
   } catch (error) {
     throw new WriteFailure(path, error)
   }
@@ -255,19 +260,6 @@ function secretsBefore(text: string, path: string): string[] {
     if (!(error instanceof ConfigError)) throw error
     return [...text.matchAll(/:\s*"((?:[^"\\]|\\.)*)"/g)].map(([, value = '']) => value)
   }
-}
-
-/** A reader finds the old text or the new one; a link stays a link. */
-function write(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const target = targetOf(path)
-  const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
-  replaceFile(target, text, mode & 0o777, true)
-}
-
-function targetOf(path: string): string {
-  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-  return isLink && existsSync(path) ? realpathSync(path) : path
 }
 
 async function told(text: string): Promise<void> {

@@ -1,12 +1,10 @@
 // `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
 
-import { join } from 'node:path'
 import process from 'node:process'
 import { askLine } from '../ask/ask-line.js'
 import { configFileInForce, importsFolder, secretsFile } from '../config/file.js'
 import { changedLines } from '../text/changed-lines.js'
 import { realRuntime } from '../real-runtime.js'
-import { FileLock } from '../runtime/file-lock.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { escapeText, inShell } from '../text/escape.js'
@@ -25,16 +23,13 @@ import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.j
 import { clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from '../text/counted.js'
-import { reportingMistakes } from './edit.js'
+import { alone, reportingMistakes } from './edit.js'
 import { type Command, UsageError, flag } from './command-line.js'
 import { cannotBoth, config } from './common-options.js'
 import { type ClientName, clientNames } from './clients/names.js'
 import { namesHint } from '../text/nearest.js'
 import { failed, say } from './console.js'
 import { isAtTerminal, offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
-
-/** An import writes for a moment; a lock that is older belongs to a process that is gone. */
-const LOCK_MS = 60_000
 
 const DECLINED = 1
 /** A file of a client cannot be read, and nothing moves. */
@@ -115,12 +110,12 @@ nothing is changed, and the exit code is 2.`,
 /** @returns the exit code */
 async function runImport(command: ImportTask): Promise<number> {
   const folder = importsFolder(process.env)
-  if (command.undo) return undo(folder, command.dryRun)
   const path = configFileInForce(command.config, process.env)
   return reportingMistakes(path, async () => {
+    if (command.undo) return alone(path, () => undo(folder, command.dryRun))
     // Without a question the lock covers the plan too, so that two imports follow each other.
-    if (command.yes) return locked(folder, () => importNow(command, path, folder))
-    return importNow(command, path, folder)
+    const run = (): Promise<number> => importNow(command, path, folder)
+    return command.yes ? alone(path, run) : run()
   })
 }
 
@@ -157,7 +152,7 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
     case 'yes': {
       const written = command.yes
         ? await write(plan, folder, store)
-        : await locked(folder, () => write(plan, folder, store))
+        : await alone(path, () => write(plan, folder, store))
       if (written !== 0) return written
       await offerStart({ config: command.config, schema: 'default', name: undefined })
       await show(['Restart the clients. mcps-proxy import --undo gives everything back.'])
@@ -186,21 +181,12 @@ async function write({ changes, secrets }: ImportPlan, folder: string, store: Se
 }
 
 async function undo(folder: string, isDry: boolean): Promise<number> {
-  return locked(folder, async () => {
-    const undone = undoNewest(folder, isDry)
-    if (undone === undefined) return failed('there is no import to undo', 1)
-    const verb = isDry ? 'would be as it was' : 'as it was'
-    await show(undone.map(({ path, note }) => `${path}: ${note ?? verb}`))
-    const isDone = undone.every((each) => each.isDone)
-    return isDone ? 0 : failed('run mcps-proxy import --undo again for what is left', 1)
-  })
-}
-
-/** One import or undo writes at a time. */
-async function locked(folder: string, run: () => Promise<number>): Promise<number> {
-  const lock = new FileLock(join(folder, 'lock'), realRuntime())
-  if (await lock.take(LOCK_MS)) return run().finally(() => lock.free())
-  return failed(`another import is under way: it holds ${lock.path}`, 1)
+  const undone = undoNewest(folder, isDry)
+  if (undone === undefined) return failed('there is no import to undo', 1)
+  const verb = isDry ? 'would be as it was' : 'as it was'
+  await show(undone.map(({ path, note }) => `${path}: ${note ?? verb}`))
+  const isDone = undone.every((each) => each.isDone)
+  return isDone ? 0 : failed('run mcps-proxy import --undo again for what is left', 1)
 }
 
 /** Undefined without a terminal. */
@@ -243,11 +229,10 @@ function clientReport(plan: ClientPlan, own: string, added: ReadonlySet<string>)
     ...notes.map((note) => `  ${note}`),
     ...(rules.length === 0
       ? []
-      : ['  rules that name these servers; change them by hand, or keep the names with --doors:']),
-    ...rules.map(
-      ({ path: file, rule, becomes }) =>
-        `    ${rule} -> ${becomes ?? 'no rule says the same for one server of many'}  ${file}`,
-    ),
+      : [
+          '  rules that name these servers; give them the new names of the tools, or keep the names with --doors:',
+        ]),
+    ...rules.map(({ path: file, rule }) => `    ${rule}  ${file}`),
   ]
 }
 

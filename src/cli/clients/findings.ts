@@ -50,7 +50,7 @@ export function clientFindings(
         if (found === undefined) return []
         return [finding(`has the entry '${name}', which ${found.problem}`, found.mend ?? `write ${again}`)]
       }
-      const read = readEntry(value, client.dialect)
+      const read = readEntry(value, client)
       if (read.kind !== 'server') return []
       const entry = canonicalJson(read.entry)
       const other = copies.get(name)

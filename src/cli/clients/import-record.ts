@@ -4,19 +4,11 @@
 // is as it was. A process that is killed at any point leaves each file old or new, and an undo works then, too.
 
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { realPlace } from '../../runtime/places.js'
 import { replaceFile } from '../../runtime/replace-file.js'
+import { modeOf, rewriteFile } from '../../config/rewrite-file.js'
 import { isObject } from '../../text/json-object.js'
 import { errorCode, errorText } from '../../text/error-text.js'
 import { type Exchange, exchangeOf, takeBack } from './exchange.js'
@@ -79,7 +71,7 @@ export function applyChanges(
     for (const change of changes) {
       onStep()
       assertUnchanged([change])
-      write(change.path, change.after)
+      rewriteFile(change.path, change.after)
     }
   } catch (error) {
     undo(record, false)
@@ -159,17 +151,17 @@ function restore(change: RecordedChange, isDry: boolean): string | undefined {
   const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
   if (now === undefined) return `it has been removed since${copy}`
   if (hash === after && before === undefined) {
-    if (!isDry) rmSync(targetOf(path))
+    if (!isDry) rmSync(realPlace(path))
     return undefined
   }
   const bytes = hash === after && backup !== undefined ? bytesOf(backup) : undefined
   if (bytes !== undefined && hashOf(bytes) === before) {
-    if (!isDry) write(path, bytes)
+    if (!isDry) rewriteFile(path, bytes)
     return undefined
   }
   if (exchange === undefined) return `it has been changed since${copy}`
   const { text, kept } = takeBack(now.toString('utf8'), exchange)
-  if (!isDry && text !== now.toString('utf8')) write(path, text)
+  if (!isDry && text !== now.toString('utf8')) rewriteFile(path, text)
   const others = kept.length === 0 ? '' : `; ${kept.join(', ')}: another server has that name now`
   return `it has been changed since, so that only the servers are as they were${others}${copy}`
 }
@@ -226,23 +218,6 @@ export function assertUnchanged(changes: readonly FileChange[]): void {
       now === undefined ? before === undefined : before !== undefined && now.equals(Buffer.from(before))
     if (!isSame) throw new ChangedMeanwhile(path)
   }
-}
-
-function write(path: string, content: string | Uint8Array): void {
-  const target = targetOf(path)
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
-  replaceFile(target, content, modeOf(path), true)
-}
-
-/** A link stays a link, also one to a file that is not there. */
-function targetOf(path: string): string {
-  if (existsSync(path)) return realpathSync(path)
-  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-  return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path
-}
-
-function modeOf(path: string): number {
-  return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
 }
 
 function unused(path: string): string {

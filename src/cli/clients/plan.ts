@@ -142,11 +142,8 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Plan
     takeBack()
     return { plan: { ...nothing, refused: 'has a form that cannot be changed safely' }, entries }
   }
-  const names = new Map(moved.map(({ name, to }) => [name, to]))
-  const rules =
-    ownName === undefined
-      ? []
-      : rulesOf(client, options.machine, value, { own: ownName, names }, options.read)
+  const names = ownName === undefined ? [] : moved.map(({ name }) => name)
+  const rules = rulesOf(client, options.machine, value, names, options.read)
   const replaced = [...edits.removed, ...edits.set.keys()].filter((name) => servers.has(name))
   const exchange = {
     client: client.name,
@@ -181,7 +178,7 @@ function takeOver(
   const kept = new Map<string, Readonly<Record<string, unknown>>>()
   const theirs = [...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1]))
   for (const [name, theirEntry] of theirs) {
-    const read = readEntry(theirEntry, client.dialect)
+    const read = readEntry(theirEntry, client)
     if (read.kind === 'stays') {
       stays.push({ name, why: read.why })
       continue

@@ -1,5 +1,5 @@
 // The permission rules of clients that name servers. Behind one entry the tools of a server have longer names, so that a
-// person has to write these rules again.
+// person has to write these rules again, as docs/clients.md shows.
 
 import { readJson } from '../../config/json-syntax.js'
 import { isObject } from '../../text/json-object.js'
@@ -8,15 +8,6 @@ import { type Client, type UserMachine, fileBelow, setOr } from './table.js'
 export interface FoundRule {
   readonly path: string
   readonly rule: string
-  /** The rule with the present names; undefined where no rule says the same. */
-  readonly becomes: string | undefined
-}
-
-/** The names of one client's servers: in its file, and in ours. */
-export interface Moves {
-  readonly names: ReadonlyMap<string, string>
-  /** The name of our entry in the client's file. */
-  readonly own: string
 }
 
 interface RuleFile {
@@ -25,24 +16,22 @@ interface RuleFile {
   readonly places: readonly string[]
 }
 
-/** `value` is the file with the servers. */
+/** The rules that name one of these servers; `value` is the file with the servers. */
 export function rulesOf(
   client: Client,
   machine: UserMachine,
   value: unknown,
-  moves: Moves,
+  servers: readonly string[],
   read: (path: string) => string | undefined,
 ): FoundRule[] {
+  const patterns = servers.map((name) => syntaxOf(client, name))
   return ruleFilesOf(client, machine, value).flatMap(({ path, places }) => {
     const file = readJson(read(path) ?? '')
     const root = file.kind === 'value' && isObject(file.value) ? file.value : {}
-    const rules = places.flatMap((place) => textsIn(root[place]))
-    return rules.flatMap((rule) => {
-      const [move] = [...moves.names].filter(([name]) => syntaxOf(client, name).test(rule))
-      if (move === undefined) return []
-      const becomes = /^[A-Za-z0-9_-]+$/.test(move[1]) ? rewritten(client, rule, moves) : undefined
-      return [{ path, rule, becomes }]
-    })
+    return places
+      .flatMap((place) => textsIn(root[place]))
+      .filter((rule) => patterns.some((pattern) => pattern.test(rule)))
+      .map((rule) => ({ path, rule }))
   })
 }
 
@@ -81,18 +70,7 @@ function syntaxOf({ name: client }: Client, server: string): RegExp {
   if (client === 'claude-code')
     return new RegExp(
       `(?<![\\w-])mcp__${server.replaceAll(/[^\w-]/g, '_')}(?:__(?=.)|(?![A-Za-z0-9-])(?!_(?!_)))`,
-      'g',
     )
-  if (client === 'cursor') return new RegExp(`(?<=^|\\()${name}:`, 'g')
-  return new RegExp(`^${name}/|: ${name}$`, 'g')
-}
-
-function rewritten(client: Client, rule: string, { names, own }: Moves): string | undefined {
-  // The right of one server to ask a model must not become the right of all servers.
-  if (client.name === 'vscode' && !rule.includes('/')) return undefined
-  const start = client.name === 'vscode' ? `${own}/` : client.name === 'cursor' ? `${own}:` : `mcp__${own}__`
-  return [...names].reduce((text, [name, to]) => {
-    const whole = text.replaceAll(syntaxOf(client, name), `${start}${to}__`)
-    return whole.endsWith('__') ? `${whole}*` : whole
-  }, rule)
+  if (client === 'cursor') return new RegExp(`(?<=^|\\()${name}:`)
+  return new RegExp(`^${name}/|: ${name}$`)
 }

@@ -3,7 +3,10 @@
 import { isAbsolute, posix, win32 } from 'node:path'
 import { literal } from '../../config/expand.js'
 import { isObject } from '../../text/json-object.js'
-import type { Dialect, MemberUse, Transport } from './dialects.js'
+import type { Client, MemberUse, Transport } from './table.js'
+
+/** What the entries of a client mean. */
+type Dialect = Pick<Client, 'members' | 'variables'>
 
 /** An entry of our file. */
 export type OwnEntry = Readonly<Record<string, unknown>>

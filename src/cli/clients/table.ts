@@ -5,7 +5,6 @@
 
 import { posix, win32 } from 'node:path'
 import type { Environment } from '../../config/configuration.js'
-import { type Dialect, dialects } from './dialects.js'
 import type { ClientName } from './names.js'
 
 /** The machine, as far as paths depend on it. */
@@ -18,59 +17,260 @@ export interface UserMachine {
 export interface Client {
   readonly name: ClientName
   readonly title: string
+  /** The file with its servers, absolute. */
+  readonly path: (machine: UserMachine) => string
   readonly format: 'json' | 'toml' | 'yaml'
   /** The member of the file that has the servers. */
   readonly key: string
-  readonly dialect: Dialect
-  /** The members of an entry beside its command and its arguments. */
+  /** The members of a server. */
+  readonly members: Readonly<Record<string, MemberUse>>
+  /**
+   * How a text names a variable: not at all; `${NAME}` and `${NAME:-x}`; also `$NAME`; `${env:NAME}` and the forms that
+   * stand here. Undefined where that is not documented.
+   */
+  readonly variables: 'none' | 'shell' | 'dollar' | readonly string[] | undefined
+  /** The members of our entry beside its command and its arguments. */
   readonly entry: Readonly<Record<string, unknown>>
   /** The members of the file that name the servers that may start, and those that may not. */
   readonly lists?: { readonly allowed: readonly string[]; readonly excluded: readonly string[] }
   /** Whether it starts without the PATH of a shell on macOS. */
   readonly lacksPath: boolean
-  /** The file with its servers, absolute. */
-  readonly path: (machine: UserMachine) => string
 }
+
+/** The use of a member of a client's entry. */
+export type MemberUse =
+  /** It means the same in our file, under this name. */
+  | { readonly kind: 'text' | 'texts' | 'map' | 'path'; readonly to: string }
+  /** Names of variables that the program gets. */
+  | { readonly kind: 'names'; readonly to: string }
+  /** Of the transport, by what the client calls it. */
+  | { readonly kind: 'type'; readonly types: Readonly<Record<string, Transport>> }
+  | { readonly kind: 'url'; readonly transport: Transport | 'detected' | undefined }
+  | { readonly kind: 'flag'; readonly disabledIf: boolean }
+  /** A time, of which one is so many milliseconds. */
+  | { readonly kind: 'time'; readonly to: string; readonly unitMs: number }
+  /** Tools that are shown, or hidden. */
+  | { readonly kind: 'tools'; readonly to: 'allow' | 'deny' }
+  /** The variable with the token of a header `Authorization`, and headers whose values are names of variables. */
+  | { readonly kind: 'bearer' | 'env-headers' }
+  /** The login of a remote server, which has the same members in our file. */
+  | { readonly kind: 'login' }
+  /** It tells the client something, and stays with the client's entry. */
+  | { readonly kind: 'client' }
+  /** It is about the client's own process of the server, and left out. */
+  | { readonly kind: 'ignored' }
+  /** Members of a member. */
+  | { readonly kind: 'nested'; readonly members: Readonly<Record<string, MemberUse>> }
+
+export type Transport = 'stdio' | 'http' | 'sse'
+
+const text = (to: string): MemberUse => ({ kind: 'text', to })
+const map = (to: string): MemberUse => ({ kind: 'map', to })
+const path = (to: string): MemberUse => ({ kind: 'path', to })
+const time = (to: string, unitMs: number): MemberUse => ({ kind: 'time', to, unitMs })
+const tools = (to: 'allow' | 'deny'): MemberUse => ({ kind: 'tools', to })
+const client: MemberUse = { kind: 'client' }
+const disabled: MemberUse = { kind: 'flag', disabledIf: true }
+const enabled: MemberUse = { kind: 'flag', disabledIf: false }
+
+const url = (transport: Transport | 'detected' | undefined): MemberUse => ({ kind: 'url', transport })
+
+/** People write both switches by hand, also where the documentation of a client has one of them or none. */
+const program = {
+  command: text('command'),
+  args: { kind: 'texts', to: 'args' },
+  env: map('env'),
+  disabled,
+  enabled,
+} as const
+
+const usualTypes = { stdio: 'stdio', http: 'http', sse: 'sse', 'streamable-http': 'http' } as const
+const type: MemberUse = { kind: 'type', types: usualTypes }
+
+const headers = map('headers')
+const oauth: MemberUse = { kind: 'login' }
+const cwd = path('cwd')
+
+/** What most clients have. */
+const usual = {
+  format: 'json',
+  key: 'mcpServers',
+  variables: undefined,
+  entry: {},
+  lacksPath: false,
+} as const
 
 export const clients: readonly Client[] = [
-  row('claude', 'Claude Desktop', (m) => applicationFile(m, 'Claude', 'claude_desktop_config.json'), {
+  {
+    ...usual,
+    name: 'claude',
+    title: 'Claude Desktop',
+    path: (machine) => applicationFile(machine, 'Claude', 'claude_desktop_config.json'),
+    members: { ...program, type: { kind: 'type', types: { stdio: 'stdio' } } },
+    variables: 'none',
     lacksPath: true,
-  }),
-  row('claude-code', 'Claude Code', (m) => fileBelow(m, setOr(m, 'CLAUDE_CONFIG_DIR', ''), '.claude.json'), {
+  },
+  {
+    ...usual,
+    name: 'claude-code',
+    title: 'Claude Code',
+    path: (machine) => fileBelow(machine, setOr(machine, 'CLAUDE_CONFIG_DIR', ''), '.claude.json'),
+    members: { ...program, type, url: url(undefined), headers, oauth },
+    variables: 'shell',
     entry: { type: 'stdio' },
-  }),
-  row('cursor', 'Cursor', (m) => fileBelow(m, '.cursor', 'mcp.json')),
-  row('vscode', 'VS Code', (m) => applicationFile(m, 'Code', 'User', 'mcp.json'), {
+  },
+  {
+    ...usual,
+    name: 'cursor',
+    title: 'Cursor',
+    path: (machine) => fileBelow(machine, '.cursor', 'mcp.json'),
+    members: { ...program, type, url: url('detected'), headers, envFile: path('envFile') },
+    variables: ['userHome', 'pathSeparator', '/'],
+  },
+  {
+    ...usual,
+    name: 'vscode',
+    title: 'VS Code',
+    path: (machine) => applicationFile(machine, 'Code', 'User', 'mcp.json'),
     key: 'servers',
+    members: {
+      ...program,
+      type,
+      url: url('http'),
+      headers,
+      oauth,
+      envFile: path('envFile'),
+      cwd,
+      // Restarts and debugs the process that VS Code starts, which is the proxy afterwards.
+      dev: { kind: 'ignored' },
+      gallery: client,
+      version: client,
+    },
+    variables: ['userHome', 'pathSeparator', '/', 'input:'],
     entry: { type: 'stdio' },
-  }),
-  row('windsurf', 'Windsurf', (m) => fileBelow(m, '.codeium', 'windsurf', 'mcp_config.json')),
-  row('zed', 'Zed', zedFile, { key: 'context_servers' }),
-  row('gemini', 'Gemini CLI', (m) => fileBelow(m, '.gemini', 'settings.json'), {
+  },
+  {
+    ...usual,
+    name: 'windsurf',
+    title: 'Windsurf',
+    path: (machine) => fileBelow(machine, '.codeium', 'windsurf', 'mcp_config.json'),
+    members: {
+      ...program,
+      url: url('detected'),
+      serverUrl: url('detected'),
+      headers,
+      disabledTools: tools('deny'),
+      alwaysAllow: client,
+    },
+    variables: ['file:'],
+  },
+  {
+    ...usual,
+    name: 'zed',
+    title: 'Zed',
+    path: zedFile,
+    key: 'context_servers',
+    members: {
+      ...program,
+      source: { kind: 'type', types: { custom: 'stdio' } },
+      url: url('http'),
+      headers,
+    },
+  },
+  {
+    ...usual,
+    name: 'gemini',
+    title: 'Gemini CLI',
+    path: (machine) => fileBelow(machine, '.gemini', 'settings.json'),
+    members: {
+      ...program,
+      type,
+      cwd,
+      url: url('sse'),
+      httpUrl: url('http'),
+      headers,
+      timeout: time('timeout', 1),
+      includeTools: tools('allow'),
+      excludeTools: tools('deny'),
+      trust: client,
+      description: client,
+    },
+    variables: 'dollar',
     lists: { allowed: ['mcp', 'allowed'], excluded: ['mcp', 'excluded'] },
-  }),
-  row('codex', 'Codex', (m) => fileBelow(m, setOr(m, 'CODEX_HOME', '.codex'), 'config.toml'), {
+  },
+  {
+    ...usual,
+    name: 'codex',
+    title: 'Codex',
+    path: (machine) => fileBelow(machine, setOr(machine, 'CODEX_HOME', '.codex'), 'config.toml'),
     format: 'toml',
     key: 'mcp_servers',
+    members: {
+      ...program,
+      env_vars: { kind: 'names', to: 'inheritEnv' },
+      cwd,
+      url: url('http'),
+      bearer_token_env_var: { kind: 'bearer' },
+      http_headers: headers,
+      env_http_headers: { kind: 'env-headers' },
+      startup_timeout_sec: time('startTimeout', 1000),
+      startup_timeout_ms: time('startTimeout', 1),
+      tool_timeout_sec: time('timeout', 1000),
+      enabled_tools: tools('allow'),
+      disabled_tools: tools('deny'),
+    },
+    variables: 'none',
     // Its own limit of 10 s is shorter than the first start of servers that are installed.
     entry: { startup_timeout_sec: 60 },
-  }),
-  row('cline', 'Cline', clineFile),
-  row('continue', 'Continue', (m) => fileBelow(m, '.continue', 'config.yaml'), { format: 'yaml' }),
-  row('copilot', 'Copilot CLI', (m) => fileBelow(m, '.copilot', 'mcp-config.json'), {
+  },
+  {
+    ...usual,
+    name: 'cline',
+    title: 'Cline',
+    path: clineFile,
+    members: {
+      ...program,
+      type: { kind: 'type', types: { stdio: 'stdio', sse: 'sse', streamableHttp: 'http' } },
+      cwd,
+      url: url('sse'),
+      headers,
+      timeout: time('timeout', 1000),
+      alwaysAllow: client,
+      autoApprove: client,
+    },
+  },
+  {
+    ...usual,
+    name: 'continue',
+    title: 'Continue',
+    path: (machine) => fileBelow(machine, '.continue', 'config.yaml'),
+    format: 'yaml',
+    members: {
+      ...program,
+      type,
+      cwd,
+      url: url(undefined),
+      requestOptions: { kind: 'nested', members: { headers } },
+    },
+  },
+  {
+    ...usual,
+    name: 'copilot',
+    title: 'Copilot CLI',
+    path: (machine) => fileBelow(machine, '.copilot', 'mcp-config.json'),
+    members: {
+      ...program,
+      type: { kind: 'type', types: { local: 'stdio', stdio: 'stdio', http: 'http', sse: 'sse' } },
+      cwd,
+      url: url(undefined),
+      headers,
+      tools: tools('allow'),
+      timeout: time('timeout', 1),
+    },
+    variables: 'shell',
     entry: { type: 'local', tools: ['*'] },
-  }),
+  },
 ]
-
-function row(
-  name: ClientName,
-  title: string,
-  path: Client['path'],
-  more: Partial<Omit<Client, 'name' | 'title' | 'path' | 'dialect'>> = {},
-): Client {
-  const usual = { format: 'json', key: 'mcpServers', entry: {}, lacksPath: false } as const
-  return { ...usual, ...more, name, title, path, dialect: dialects[name] }
-}
 
 /** A path below the home folder, or absolute where its first part is. */
 export function fileBelow({ platform, home }: UserMachine, ...parts: readonly string[]): string {

@@ -330,7 +330,7 @@ test('files are where each system has them', () => {
   for (const [path, wanted] of cases) assert.equal(path, wanted)
 })
 
-test('permission rules that name servers are listed with what they become, and stay', (t) => {
+test('permission rules that name servers are listed, and stay', (t) => {
   const home = new Home(t)
   const project = join(home.machine.home, 'project')
   const server = '{ "type": "stdio", "command": "a" }'
@@ -340,49 +340,31 @@ test('permission rules that name servers are listed with what they become, and s
   )
   home.putClient('cursor', '{ "mcpServers": { "a": { "command": "b" } } }')
   home.putClient('vscode', '{ "servers": { "b": { "command": "c" } } }')
-  const files: [path: string, text: string, listed: [rule: string, becomes: string | undefined][]][] = [
+  const files: [path: string, text: string, listed: string[]][] = [
     [
       '.claude/settings.json',
       `{ "permissions": { "allow": ["Bash(ls)", "mcp__github__get_issue", "mcp__other"], "deny": ["mcp__github"] },
          "hooks": { "PreToolUse": [{ "matcher": "mcp__github__.*|Bash" }, { "matcher": "mcp__githubs__x" }] } }`,
-      [
-        ['mcp__github__get_issue', 'mcp__mcps__github__get_issue'],
-        ['mcp__github', 'mcp__mcps__github__*'],
-        ['mcp__github__.*|Bash', 'mcp__mcps__github__.*|Bash'],
-      ],
+      ['mcp__github__get_issue', 'mcp__github', 'mcp__github__.*|Bash'],
     ],
     [
       'project/.claude/settings.local.json',
       '{ "permissions": { "deny": ["mcp__my_server__delete_*"] } }',
       // Our file has a name with a blank, which public names do not have.
-      [['mcp__my_server__delete_*', undefined]],
+      ['mcp__my_server__delete_*'],
     ],
-    [
-      '.cursor/permissions.json',
-      '{ "mcpAllowlist": ["a:read", "a:*", "c:y"] }',
-      [
-        ['a:read', 'mcps:a__read'],
-        ['a:*', 'mcps:a__*'],
-      ],
-    ],
-    [
-      '.cursor/cli-config.json',
-      '{ "permissions": { "deny": ["Mcp(a:drop)"] } }',
-      [['Mcp(a:drop)', 'Mcp(mcps:a__drop)']],
-    ],
+    ['.cursor/permissions.json', '{ "mcpAllowlist": ["a:read", "a:*", "c:y"] }', ['a:read', 'a:*']],
+    ['.cursor/cli-config.json', '{ "permissions": { "deny": ["Mcp(a:drop)"] } }', ['Mcp(a:drop)']],
     [
       '.config/Code/User/settings.json',
       '{ "chat.tools.eligibleForAutoApproval": { "b/drop": false }, "chat.mcp.serverSampling": { "Global in Code: b": {} } }',
-      [
-        ['b/drop', 'mcps/b__drop'],
-        ['Global in Code: b', undefined],
-      ],
+      ['b/drop', 'Global in Code: b'],
     ],
   ]
   for (const [path, text] of files) home.put(path, text)
   const found = home.import().clients.flatMap(({ rules }) => rules)
   assert.deepEqual(
-    found.map(({ rule, becomes }) => [rule, becomes]),
+    found.map(({ rule }) => rule),
     files.flatMap(([, , listed]) => listed),
   )
   for (const [path, text] of files) assert.equal(readText(join(home.machine.home, path)), text)
