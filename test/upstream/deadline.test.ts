@@ -111,11 +111,11 @@ describe('the deadlines of one link', () => {
   })
 
   test('progress moves the one and never the other', () => {
-    const { clock, deadlines, start, expired } = run({ timeoutMs: 1000, totalTimeoutMs: 3500 })
+    const { clock, start, expired } = run({ timeoutMs: 1000, totalTimeoutMs: 3500 })
     const flight = start()
     for (let i = 0; i < 10; i++) {
       clock.advance(900)
-      deadlines.extend(flight)
+      flight.call.deadline.extend(clock.now())
     }
     assert.deepEqual(expired, ['1 totalTimeoutMs 3500'])
   })
@@ -192,7 +192,7 @@ describe('while the client is being asked', () => {
         clock.advance(300)
         const over = deadlines.pause([flight])
         clock.advance(5000)
-        deadlines.extend(flight)
+        flight.call.deadline.extend(clock.now())
         clock.advance(5000)
         over()
       },
@@ -214,7 +214,7 @@ describe('while the client is being asked', () => {
         const over = deadlines.pause([flight])
         clock.advance(3000)
         flight.ended = true
-        deadlines.end(flight)
+        flight.call.deadline.goOn(clock.now())
         over()
         deadlines.start(flight.call)
         flight.ended = false

@@ -238,8 +238,8 @@ export class MemoryWatch {
   #timer: Timer
   /** As it was measured last. */
   usedBytes: number | undefined
-  #stopped = false
-  #warned = false
+  #isStopped = false
+  #isWarned = false
 
   /** `onExceeded` is called once; the memory is not measured after that. */
   constructor(
@@ -256,7 +256,7 @@ export class MemoryWatch {
   }
 
   stop(): void {
-    this.#stopped = true
+    this.#isStopped = true
     this.#timer.cancel()
   }
 
@@ -265,42 +265,25 @@ export class MemoryWatch {
   }
 
   async #look(): Promise<void> {
-    const used = await this.#used()
-    if (this.#stopped) return
+    const { group, limitBytes } = this.#limit
+    const used = await this.#runtime.memoryOf(group).catch(() => undefined)
+    if (this.#isStopped) return
     this.usedBytes = used
-    if (used === undefined) return this.#unknown()
-    if (used > this.#limit.limitBytes) return this.#exceeded(used)
-    this.#compare(used / this.#limit.limitBytes, used)
-    this.#timer = this.#next()
-  }
-
-  async #used(): Promise<number | undefined> {
-    try {
-      return await this.#runtime.memoryOf(this.#limit.group)
-    } catch {
-      return undefined
+    if (used === undefined) {
+      this.stop()
+      return this.#warn(
+        'cannot be watched for memoryLimitMB: this system does not tell how much memory it uses',
+      )
     }
-  }
-
-  #compare(share: number, used: number): void {
-    if (share < CALM_SHARE) this.#warned = false
-    if (share < WARN_SHARE || this.#warned) return
-    this.#warned = true
-    this.#warn(`uses ${this.#ofLimit(used)}; above that it is ended`)
-  }
-
-  #exceeded(used: number): void {
-    this.stop()
-    this.#onExceeded(`used ${this.#ofLimit(used)} and was ended`)
-  }
-
-  #unknown(): void {
-    this.stop()
-    this.#warn('cannot be watched for memoryLimitMB: this system does not tell how much memory it uses')
-  }
-
-  #ofLimit(used: number): string {
-    return `${Math.ceil(used / MiB)} MB of the ${Math.floor(this.#limit.limitBytes / MiB)} MB of memoryLimitMB`
+    const share = used / limitBytes
+    const text = `${Math.ceil(used / MiB)} MB of the ${Math.floor(limitBytes / MiB)} MB of memoryLimitMB`
+    if (share > 1) {
+      this.stop()
+      return this.#onExceeded(`used ${text} and was ended`)
+    }
+    if (share >= WARN_SHARE && !this.#isWarned) this.#warn(`uses ${text}; above that it is ended`)
+    this.#isWarned = share >= (this.#isWarned ? CALM_SHARE : WARN_SHARE)
+    this.#timer = this.#next()
   }
 
   #warn(what: string): void {

@@ -30,6 +30,7 @@ const ALIVE_MS = 5000
 /** Sends calls and settles them. */
 export class Calls {
   readonly #service: string
+  readonly #runtime: Pick<Runtime, 'now'>
   readonly #peer: Peer<InflightCall>
   readonly #connection: ServerConnection
   readonly #worker: Worker
@@ -57,6 +58,7 @@ export class Calls {
   ) {
     const { service, limits, runtime } = context
     this.#service = service
+    this.#runtime = runtime
     this.#peer = peer
     this.#connection = connection
     this.#worker = worker
@@ -64,7 +66,7 @@ export class Calls {
     this.about = new Attribution(() => peer.waiting(), clients, limits.abandoned, runtime)
     const expired = (flight: InflightCall): void => this.#expired(flight)
     this.#deadlines = new Deadlines(runtime, () => peer.waiting(), expired)
-    this.tasks = new Tasks(context, peer, connection, this.#deadlines, this.#tokens)
+    this.tasks = new Tasks(context, peer, connection, this.#tokens)
   }
 
   send(call: Call, edits: readonly Edit[]): void {
@@ -79,7 +81,7 @@ export class Calls {
     const id = this.#peer.forward(call.frame, all, flight, lend, undefined, wasAnswered(call))
     if (id === undefined) return this.#refuse(flight, this.#connection.refusal.body)
     flight.id = id
-    if (call.deadline.isTimed) call.deadline.sentAt = this.#deadlines.now
+    if (call.deadline.isTimed) call.deadline.sentAt = this.#runtime.now()
     flight.sequence = this.#traffic?.given
     call.holder = flight
   }
@@ -141,7 +143,7 @@ export class Calls {
     if (flight instanceof ServerTask) return this.tasks.progressed(flight, frame)
     const own = flight?.call.frame.params.meta.span('progressToken')
     if (flight === undefined || own === undefined || span === undefined) return false
-    this.#deadlines.extend(flight)
+    flight.call.deadline.extend(this.#runtime.now())
     if (!isNewProgress(flight.call, frame)) return true
     const ownToken = rawAt(flight.call.frame.line, own)
     flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
@@ -247,7 +249,7 @@ export class Calls {
 
   /** A server that answers another request is alive: the call has its time anew, up to the total time. */
   #check(flight: InflightCall): void {
-    const { now } = this.#deadlines
+    const now = this.#runtime.now()
     flight.isChecked = true
     flight.call.deadline.check(now + ALIVE_MS)
     if (this.#isChecking) return
@@ -259,7 +261,7 @@ export class Calls {
   async #isAlive(): Promise<boolean> {
     const method = this.#connection.isStateless ? 'server/discover' : 'ping'
     try {
-      await this.#connection.ask(method, '{}', { of: 'timeoutMs', endsAt: this.#deadlines.now + ALIVE_MS })
+      await this.#connection.ask(method, '{}', { of: 'timeoutMs', endsAt: this.#runtime.now() + ALIVE_MS })
       return true
     } catch {
       return false
@@ -270,7 +272,7 @@ export class Calls {
     this.#isChecking = false
     if (!isAlive) return
     for (const flight of this.#peer.waiting()) {
-      if (flight.isChecked) this.#deadlines.extend(flight)
+      if (flight.isChecked) flight.call.deadline.extend(this.#runtime.now())
       flight.isChecked = false
     }
   }
@@ -306,7 +308,8 @@ export class Calls {
   #end(flight: InflightCall): void {
     if (flight.ended) return
     flight.ended = true
-    this.#deadlines.end(flight)
+    // Questions about it may still be open.
+    flight.call.deadline.goOn(this.#runtime.now())
     this.#tokens.release(flight.token)
     this.#worker.onCallEnded(flight.call)
     if (this.#onIdle !== undefined) this.#checkIdle()
@@ -423,19 +426,10 @@ export class Deadlines {
     this.#expire = expire
   }
 
-  get now(): number {
-    return this.#runtime.now()
-  }
-
   /** A call starts now, and its time has run since it came; false when that was over before. */
   start({ deadline: { endsAt } }: Call): boolean {
     this.#lookAt(endsAt)
     return endsAt >= this.looksAt
-  }
-
-  /** The server is at work. */
-  extend({ call }: InflightCall): void {
-    call.deadline.extend(this.#runtime.now())
   }
 
   /** The time of these calls stands still until the result is called. */
@@ -446,11 +440,6 @@ export class Deadlines {
     return () => {
       for (const flight of paused.splice(0)) this.#resume(flight)
     }
-  }
-
-  /** A call has ended; questions about it may still be open. */
-  end({ call }: InflightCall): void {
-    call.deadline.goOn(this.#runtime.now())
   }
 
   stop(): void {

@@ -24,7 +24,7 @@ import {
   type TaskState,
 } from '../../mcp/tasks.js'
 import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/upstream-error.js'
-import type { Deadlines, InflightCall } from './calls.js'
+import type { InflightCall } from './calls.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
@@ -38,7 +38,6 @@ export class Tasks implements TaskSource {
   readonly #context: ServerContext
   readonly #peer: Peer<InflightCall>
   readonly #connection: ServerConnection
-  readonly #deadlines: Deadlines
   /** The calls and tasks that wait for progress. */
   readonly #tokens: ProgressTokens<InflightCall | ServerTask>
   /** Made for the first one: most servers have none. */
@@ -48,14 +47,12 @@ export class Tasks implements TaskSource {
     context: ServerContext,
     peer: Peer<InflightCall>,
     connection: ServerConnection,
-    deadlines: Deadlines,
     tokens: ProgressTokens<InflightCall | ServerTask>,
   ) {
     this.service = context.service
     this.#context = context
     this.#peer = peer
     this.#connection = connection
-    this.#deadlines = deadlines
     this.#tokens = tokens
   }
 
@@ -92,7 +89,8 @@ export class Tasks implements TaskSource {
     if (twin?.isOver === false && !isAgain(twin, state, flight.call))
       return taskIdTaken(this.service, id, this.service)
     twin?.drop(taskNotFound(id))
-    const task = new ServerTask(state, flight.call, this, this.#context.runtime, this.#tokenOf(flight, state))
+    const { client } = flight.call
+    const task = new ServerTask(state, client, this, this.#context.runtime, tokenOf(flight, state))
     const error = flight.call.keeper?.keep(task)
     if (error !== undefined) {
       this.#cancel(task)
@@ -101,14 +99,8 @@ export class Tasks implements TaskSource {
     }
     this.#tasks ??= new Map()
     this.#tasks.set(id, task)
-    if (task.token !== undefined && this.#tokens.hand(flight.token, task)) flight.token = undefined
+    if (task.token !== undefined && this.#tokens.hand(task.token.sent, task)) flight.token = undefined
     return undefined
-  }
-
-  #tokenOf({ call, token }: InflightCall, { status, isDurable }: TaskState): TaskToken | undefined {
-    const own = call.frame.params.meta.span('progressToken')
-    if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
-    return { own: rawAt(call.frame.line, own), release: () => this.#tokens.retire(token) }
   }
 
   /** Sends a call about a task. */
@@ -139,14 +131,14 @@ export class Tasks implements TaskSource {
     const { token } = task
     const span = frame.params.members.span('progressToken')
     if (token === undefined || span === undefined) return false
-    task.client.tell(frame, writing(frame.line, span, token, 'progress-token'), this.#atWork(task))
+    task.client.tell(frame, writing(frame.line, span, token.own, 'progress-token'), this.#atWork(task))
     return true
   }
 
   /** Extends the time of the calls that wait for the result; returns the first of them. */
   #atWork({ id }: ServerTask): Call | undefined {
     const waiting = this.#waiting(id)
-    for (const flight of waiting) this.#deadlines.extend(flight)
+    for (const { call } of waiting) call.deadline.extend(this.#context.runtime.now())
     return waiting[0]?.call
   }
 
@@ -200,7 +192,14 @@ export class Tasks implements TaskSource {
     }
   }
 
+  /** MCP, Utilities: progress: the token of a task holds until it has ended. */
+  endProgress(task: ServerTask): void {
+    this.#tokens.retire(task.token?.sent)
+    task.token = undefined
+  }
+
   forget(task: ServerTask): void {
+    this.endProgress(task)
     if (this.#find(task.id) === task) this.#tasks?.delete(task.id)
   }
 
@@ -214,17 +213,21 @@ export class Tasks implements TaskSource {
   }
 }
 
+function tokenOf({ call, token }: InflightCall, { status, isDurable }: TaskState): TaskToken | undefined {
+  const own = call.frame.params.meta.span('progressToken')
+  if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
+  return { own: rawAt(call.frame.line, own), sent: token }
+}
+
 /** A server may answer calls of one principal with the same durable task. */
 function isAgain({ client, isDurable }: ServerTask, state: TaskState, { context }: Call): boolean {
   return isDurable && state.isDurable && client.profile.principal === context.principal
 }
 
-/** The progress token of a task, as the client named it in the call that began it. */
-export interface TaskToken {
-  /** Raw JSON of the client's own. */
+/** The progress token of a task, as raw JSON: the client's own, and the one that the server knows. */
+interface TaskToken {
   readonly own: string
-  /** No progress is passed on any more. */
-  release(): void
+  readonly sent: string
 }
 
 /** A task, until its server is gone or it may not be asked about any more. */
@@ -232,36 +235,31 @@ export class ServerTask implements HeldTask {
   readonly id: string
   readonly client: ClientPort
   readonly isDurable: boolean
-  readonly #owner: Tasks
+  readonly source: Tasks
   readonly #runtime: Pick<Runtime, 'now'>
   #endsAt: number
-  #token: TaskToken | undefined
-  #isDone = false
-  /** Its result was given, or there will be none. */
-  #isGiven = false
+  /** Undefined where no progress is passed on (any more). */
+  token: TaskToken | undefined
+  /** `done` has a result that was not given; of one that is `over`, nothing more will come. */
+  #state: 'running' | 'done' | 'over' = 'running'
   /** Why nothing can be asked about it any more. */
   #gone: ErrorBody | undefined
 
   constructor(
-    state: TaskState,
-    call: Call,
-    owner: Tasks,
+    { id, isDurable, status, ttlMs }: TaskState,
+    client: ClientPort,
+    source: Tasks,
     runtime: Pick<Runtime, 'now'>,
     token: TaskToken | undefined,
   ) {
-    const { id, isDurable, status, ttlMs } = state
     this.id = id
     this.isDurable = isDurable
-    this.client = call.client
-    this.#owner = owner
+    this.client = client
+    this.source = source
     this.#runtime = runtime
     this.#endsAt = runtime.now() + ttlMs
-    this.#token = token
+    this.token = token
     this.reported(status)
-  }
-
-  get source(): TaskSource {
-    return this.#owner
   }
 
   get isGone(): boolean {
@@ -269,48 +267,37 @@ export class ServerTask implements HeldTask {
   }
 
   get isOver(): boolean {
-    return this.isGone || this.#isGiven || this.#runtime.now() >= this.#endsAt
+    return this.isGone || this.#state === 'over' || this.#runtime.now() >= this.#endsAt
   }
 
   /** Whether its server may still be at work on it. */
   get isRunning(): boolean {
-    return !this.isOver && !this.#isDone
-  }
-
-  /** Raw JSON of the token by which its client knows its progress. */
-  get token(): string | undefined {
-    return this.#token?.own
+    return !this.isOver && this.#state === 'running'
   }
 
   request(call: Call): void {
-    if (this.#gone === undefined) this.#owner.send(call)
+    if (this.#gone === undefined) this.source.send(call)
     else call.fail(this.#gone)
   }
 
   /** Its server says how it is; a durable one has its result with it, and another time to live perhaps. */
   reported(status: string | undefined, ttlMs?: number): void {
-    if (this.isDurable && ttlMs !== undefined) this.#endsAt = this.#runtime.now() + ttlMs
+    const isAnswer = this.isDurable && ttlMs !== undefined
+    if (isAnswer) this.#endsAt = this.#runtime.now() + ttlMs
     if (!isTerminal(status)) return
-    this.#isDone = true
-    if (status === 'cancelled' || (this.isDurable && ttlMs !== undefined)) this.#isGiven = true
-    this.#endProgress()
+    if (status === 'cancelled' || isAnswer) this.#state = 'over'
+    else if (this.#state === 'running') this.#state = 'done'
+    this.source.endProgress(this)
   }
 
   /** Its client has the result. */
   resultDelivered(): void {
-    this.#isGiven = true
-    this.#endProgress()
+    this.#state = 'over'
+    this.source.endProgress(this)
   }
 
   drop(why: ErrorBody): void {
     this.#gone ??= why
-    this.#endProgress()
-    this.#owner.forget(this)
-  }
-
-  /** MCP, Utilities: progress: the token of a task holds until it has ended. */
-  #endProgress(): void {
-    this.#token?.release()
-    this.#token = undefined
+    this.source.forget(this)
   }
 }
