@@ -428,8 +428,9 @@ export class Deadlines {
 
   /** A call starts now, and its time has run since it came; false when that was over before. */
   start({ deadline: { endsAt } }: Call): boolean {
+    if (endsAt <= this.#runtime.now()) return false
     this.#lookAt(endsAt)
-    return endsAt >= this.looksAt
+    return true
   }
 
   /** The time of these calls stands still until the result is called. */
