@@ -261,7 +261,7 @@ const confined: readonly Confined[] = [
   },
   {
     what: 'bytes that may be sent are made by splice and build alone',
-    pattern: /\bwireBytes\b|\bis WireBytes\b|\bnew SplicedLine\b/,
+    pattern: /\bnew Message\b/,
     places: ['src/jsonrpc/'],
   },
   {

@@ -4,6 +4,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Configuration, McpProxy } from '../index.js'
+import type { Message } from '../jsonrpc/splice.js'
 import { buildNotification, buildRequest, buildResult, buildError } from '../jsonrpc/build.js'
 import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import {
@@ -16,7 +17,6 @@ import type { Line } from '../jsonrpc/line.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { numericId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
-import type { WireBytes } from '../jsonrpc/splice.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import { isMissing, methodNotFound } from '../mcp/error-codes.js'
 import { latestSession } from '../mcp/revisions.js'
@@ -164,7 +164,7 @@ export class LocalClient {
     return this.#lastId + 1
   }
 
-  #send(message: WireBytes): void {
+  #send(message: Message): void {
     this.#connection.send(message)
   }
 

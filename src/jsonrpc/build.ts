@@ -1,10 +1,9 @@
 // The few messages that the proxy says itself.
 
 import { Buffer } from 'node:buffer'
-import { WireParts } from './fast/splice-parts.js'
-import { joinLine, toLine, toOneLine } from './line.js'
+import { toLine, toOneLine } from './line.js'
 import type { RequestId } from './request-id.js'
-import { type WireBytes, wireBytes } from './splice.js'
+import { Message } from './splice.js'
 import { quote } from './text.js'
 
 const CLOSING = Buffer.from('}')
@@ -20,34 +19,27 @@ export interface ErrorBody {
 }
 
 /** `params` is raw JSON. */
-export function buildRequest(id: RequestId, method: string, params?: string): WireBytes {
+export function buildRequest(id: RequestId, method: string, params?: string): Message {
   return said(`{"jsonrpc":"2.0","id":${id},"method":${quote(method)}${paramsMember(params)}}`)
 }
 
 /** `params` is raw JSON. */
-export function buildNotification(method: string, params?: string): WireBytes {
+export function buildNotification(method: string, params?: string): Message {
   return said(`{"jsonrpc":"2.0","method":${quote(method)}${paramsMember(params)}}`)
 }
 
-/** `result` is raw JSON. */
-export function buildResult(id: RequestId, result: string | Uint8Array): WireBytes {
-  const head = resultHead(id)
+/** `result` is raw JSON, in one piece or in parts, which are not joined. */
+export function buildResult(id: RequestId, result: string | Uint8Array | readonly Uint8Array[]): Message {
+  const head = `{"jsonrpc":"2.0","id":${id},"result":`
   if (typeof result === 'string') return said(`${head}${result}}`)
-  const opening = Buffer.from(head)
-  return wireBytes(joinLine([opening, result, CLOSING], opening.length + result.length + CLOSING.length))
-}
-
-/** `result` is raw JSON in parts, which are not joined. */
-export function buildLongResult(id: RequestId, result: readonly Uint8Array[]): WireParts {
-  return new WireParts([Buffer.from(resultHead(id)), ...result, toLine(CLOSING)])
+  const parts = result instanceof Uint8Array ? [result] : result
+  return new Message([Buffer.from(head), ...parts, toLine(CLOSING)])
 }
 
 /** Several messages as one batch. */
-export function buildBatch(messages: readonly Uint8Array[]): WireBytes {
-  const parts: Uint8Array[] = []
-  for (const message of messages) parts.push(parts.length === 0 ? OPENING_BATCH : COMMA, message)
-  parts.push(CLOSING_BATCH)
-  return wireBytes(joinLine(parts))
+export function buildBatch(messages: readonly Message[]): Message {
+  const parts = messages.flatMap((message, at) => [at === 0 ? OPENING_BATCH : COMMA, ...message.parts])
+  return new Message([...parts, toLine(CLOSING_BATCH)])
 }
 
 /**
@@ -60,7 +52,7 @@ export function buildError(
   id: RequestId | undefined,
   error: ErrorBody,
   orphan: 'null' | 'omit' = 'null',
-): WireBytes {
+): Message {
   const written = id ?? (orphan === 'null' ? 'null' : undefined)
   const member = written === undefined ? '' : `"id":${written},`
   const data = error.data === undefined ? '' : `,"data":${error.data}`
@@ -69,15 +61,11 @@ export function buildError(
   )
 }
 
-function resultHead(id: RequestId): string {
-  return `{"jsonrpc":"2.0","id":${id},"result":`
-}
-
 function paramsMember(params: string | undefined): string {
   return params === undefined ? '' : `,"params":${params}`
 }
 
 /** A part that was taken out of another message may stand on several lines. */
-function said(text: string): WireBytes {
-  return wireBytes(toOneLine(text))
+function said(text: string): Message {
+  return new Message(toOneLine(text))
 }

@@ -4,7 +4,7 @@ import { FrameError, type TransportError } from './jsonrpc-errors.js'
 import type { Frame, FrameLimits } from './frame.js'
 import type { Line } from './line.js'
 import type { RequestId } from './request-id.js'
-import type { Outgoing } from './fast/splice-parts.js'
+import type { Message } from './splice.js'
 
 /** A message that a transport has read. */
 export type ReceivedMessage = Frame | UnreadableMessage
@@ -32,11 +32,11 @@ export type FieldReader = (name: string) => string | undefined
 /** The way back of one request of the other end: the response to its POST, or the connection that brought it. */
 export interface Reply {
   /** Sends the answer. Called once, unless `drop` is. */
-  answer(message: Outgoing, kind: AnswerKind): void
+  answer(message: Message, kind: AnswerKind): void
   /** The request was cancelled and gets no answer. */
   drop(): void
   /** Sends a notification or a question that is about the request. */
-  tell(message: Outgoing, head: MessageHead): void
+  tell(message: Message, head: MessageHead): void
   /** Reads a header field of the HTTP request. */
   readonly field?: FieldReader | undefined
   /** The client cancels the request by closing its response. Another request may have the same id. */
@@ -121,7 +121,7 @@ export interface Connection {
   readonly transport?: TransportName
   start(sink: Sink): void
   /** Queues a message, or drops it once closed. */
-  send(message: Outgoing, head: MessageHead): void
+  send(message: Message, head: MessageHead): void
   /** Whether the queue is longer than the peer has been taking; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */

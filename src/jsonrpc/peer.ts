@@ -13,14 +13,7 @@ import {
   type ResponseFrame,
   frameOrError,
 } from './frame.js'
-import {
-  type ErrorBody,
-  buildError,
-  buildLongResult,
-  buildNotification,
-  buildRequest,
-  buildResult,
-} from './build.js'
+import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
 import {
   type Connection,
   type MessageHead,
@@ -33,9 +26,8 @@ import {
   unrelated,
 } from './connection.js'
 import { type FrameError, TransportError } from './jsonrpc-errors.js'
-import { type Outgoing, spliceParts } from './fast/splice-parts.js'
 import { claimedIds } from './id-finder.js'
-import { type Edit, SplicedLine, inOrder, splice, withId, lineBreakEdits } from './splice.js'
+import { type Edit, Message, inOrder, splice, withId, lineBreakEdits } from './splice.js'
 import { Inflight } from './inflight.js'
 import { hasLineBreaks, toOneLine, type Line } from './line.js'
 import type { MintedId, RequestId } from './request-id.js'
@@ -117,9 +109,6 @@ class OwnRequest {
 
 const NUL = 0
 
-/** A longer message is not copied for an edit or two. */
-const COPIED_BYTES_MAX = 16 * 1024
-
 /** Reads, writes and matches the messages of one connection; `E` waits for the answer to a forwarded request. */
 export class Peer<E extends AnswerWaiter> {
   readonly #connection: Connection
@@ -198,7 +187,7 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** The bytes that `answer` sends, for an answer that leaves later. */
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing {
+  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Message {
     return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
@@ -211,7 +200,7 @@ export class Peer<E extends AnswerWaiter> {
   item(line: Line, edits: readonly Edit[]): Uint8Array {
     const hasBreaks = hasLineBreaks(line)
     if (this.#watch.forwarded !== undefined) this.#show(line, edits, hasBreaks)
-    return splice(hasBreaks ? toOneLine(line) : line, inOrder(edits))
+    return splice(hasBreaks ? toOneLine(line) : line, inOrder(edits)).joined
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
@@ -245,7 +234,7 @@ export class Peer<E extends AnswerWaiter> {
 
   /** `result` is raw JSON, in one piece or in parts. */
   reply(id: RequestId, result: string | readonly Uint8Array[]): void {
-    const message = typeof result === 'string' ? buildResult(id, result) : buildLongResult(id, result)
+    const message = buildResult(id, result)
     this.ownReply.answer(message, 'result')
   }
 
@@ -253,7 +242,7 @@ export class Peer<E extends AnswerWaiter> {
     this.ownReply.answer(buildError(id, error, orphan), 'error')
   }
 
-  send(message: Outgoing, head: MessageHead): void {
+  send(message: Message, head: MessageHead): void {
     if (!this.#closed) this.#connection.send(message, head)
   }
 
@@ -261,13 +250,13 @@ export class Peer<E extends AnswerWaiter> {
     return this.#connection.close(atOnce).finally(() => this.#close(undefined))
   }
 
-  #notify(message: Outgoing, method: string, { reply = this.ownReply, cancels }: Relation): void {
+  #notify(message: Message, method: string, { reply = this.ownReply, cancels }: Relation): void {
     if (this.#closed) return
     this.#hasNotified = true
     reply.tell(message, { kind: 'notification', method, cancels })
   }
 
-  #ask(method: string, message: (id: MintedId) => Outgoing): PendingAnswer | undefined {
+  #ask(method: string, message: (id: MintedId) => Message): PendingAnswer | undefined {
     if (this.#closed) return undefined
     const asked = new OwnRequest()
     const id = this.#inflight.mintOwn(asked)
@@ -277,14 +266,11 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** Every forwarded message is made here: shown to the tap, spliced, and kept on one line. */
-  #spliced(frame: Frame, edits: readonly Edit[]): Outgoing {
+  #spliced(frame: Frame, edits: readonly Edit[]): Message {
     if (this.#watch.forwarded !== undefined) this.#show(frame.line, edits, frame.multiline)
-    if (frame.multiline) return spliced(toOneLine(frame.line), edits)
-    if (frame.kind === 'result' && frame.long !== undefined) {
-      const { head, last } = frame.long
-      return spliceParts(head, last, inOrder(edits))
-    }
-    return spliced(frame.line, edits)
+    if (frame.multiline) return splice(toOneLine(frame.line), inOrder(edits))
+    const input = frame.kind === 'result' ? frame.long?.parts : undefined
+    return splice(input ?? frame.line, inOrder(edits))
   }
 
   #show(line: Line, edits: readonly Edit[], hasBreaks: boolean): void {
@@ -397,11 +383,4 @@ export class Peer<E extends AnswerWaiter> {
     this.#close(cause)
     void this.#connection.close()
   }
-}
-
-function spliced(line: Line, edits: readonly Edit[]): Outgoing {
-  if (edits.length === 0) return splice(line, edits)
-  return line.length > COPIED_BYTES_MAX
-    ? spliceParts([], line, inOrder(edits))
-    : new SplicedLine(line, inOrder(edits))
 }

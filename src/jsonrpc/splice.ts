@@ -6,7 +6,8 @@
 import { Buffer } from 'node:buffer'
 import { LF, OPEN_OBJECT } from './ascii.js'
 import { fault } from './jsonrpc-errors.js'
-import { type Line, breaksBetween, lineAt, toOneLine } from './line.js'
+import { PartReader } from './fast/long-line.js'
+import { type Line, breaksBetween, lengthOf, lineAt, toLine, toOneLine } from './line.js'
 import type { Span } from './scan.js'
 import type { RequestId } from './request-id.js'
 import { rawAt } from './text.js'
@@ -54,59 +55,73 @@ export function bothEdits(first: readonly Edit[], second: readonly Edit[]): read
   return areTwo ? [one, other] : [...first, ...second]
 }
 
-declare const wireBrand: unique symbol
-
-/** The bytes of a message that may be sent: made by `splice` or by `build`. */
-export type WireBytes = Line & { readonly [wireBrand]: true }
-
-function saysSomething(line: Line): line is WireBytes {
-  return line.length > 0
+/** The input, in one piece or in the parts in which it came, with each edit in its place. @throws Error as `checkOrder` does */
+export function splice<Why extends string>(
+  input: Line | readonly Uint8Array[],
+  edits: readonly Edit<Why>[],
+): Message {
+  return new Message(input, edits)
 }
 
-/** Marks a message that this process says itself; only `build` and `splice` may. */
-export function wireBytes(line: Line): WireBytes {
-  if (saysSomething(line)) return line
-  throw fault('a message is not empty')
-}
+/** A longer message is not copied for an edit or two. */
+const COPIED_BYTES_MAX = 16 * 1024
 
-/** The input with each edit in its place; edits are in order and do not overlap. */
-export function splice<Why extends string>(input: Line, edits: readonly Edit<Why>[]): WireBytes {
-  return edits.length === 0 ? wireBytes(input) : new SplicedLine(input, edits).joined
-}
-
-/** A message that may be sent, whose edits are made where it is written. */
-export class SplicedLine {
-  readonly #input: Line
-  readonly #edits: readonly Edit<string>[]
-  /** By how much the output is ahead of the input at most, behind any of the edits. */
-  readonly #ahead: number
+/** The bytes of a message that may be sent; `splice` and `build` alone make them. Edits are made where it is written. */
+export class Message {
   readonly length: number
+  /** A line feed lies behind the last; in order, and without the edits that are still to be made. */
+  #parts: readonly Uint8Array[]
+  #edits: readonly Edit<string>[]
+  /** By how much the output is ahead of the input at most, behind any of the edits. */
+  #ahead = 0
+  /** The message in one piece, where it is. */
+  #line: Line | undefined
 
-  /** The edits are in order and do not overlap. They are checked here, so that `writeTo` cannot fail halfway. */
-  constructor(input: Line, edits: readonly Edit<string>[]) {
-    checkOrder(edits, input.length)
+  constructor(input: Line | readonly Uint8Array[], edits: readonly Edit<string>[] = NO_EDITS) {
+    const isWhole = input instanceof Uint8Array
+    const parts = isWhole ? [input] : input
+    const size = lengthOf(parts)
+    checkOrder(edits, size)
     let growth = 0
-    let greatest = 0
     for (const { bytes, start, end } of edits) {
       growth += bytes.length - (end - start)
-      if (growth > greatest) greatest = growth
+      if (growth > this.#ahead) this.#ahead = growth
     }
-    this.#input = input
+    this.#parts = parts
     this.#edits = edits
-    this.#ahead = greatest
-    this.length = input.length + growth
+    this.length = size + growth
     if (this.length <= 0) throw fault('a message is not empty')
+    if (isWhole && edits.length === 0) this.#line = input
   }
 
   /** How many bytes `writeTo` needs. */
   get room(): number {
-    return this.#input.length + this.#ahead + 1
+    return lengthOf(this.#parts) + this.#ahead + 1
   }
 
-  /** A copy of the message with its edits. */
-  get joined(): WireBytes {
+  /** The message as it lies in memory, with a line feed behind the last part. What no edit touches stays where it lies. */
+  get parts(): readonly Uint8Array[] {
+    if (this.#edits.length === 0) return this.#parts
+    return this.length > COPIED_BYTES_MAX ? this.#become(between(this.#parts, this.#edits)) : [this.joined]
+  }
+
+  /** The message in one piece. */
+  get joined(): Line {
+    if (this.#line !== undefined) return this.#line
     const memory = Buffer.allocUnsafe(this.room)
-    return wireBytes(lineAt(memory, 0, this.writeTo(memory, 0)))
+    this.#line = lineAt(memory, 0, this.writeTo(memory, 0))
+    this.#become([this.#line])
+    return this.#line
+  }
+
+  toString(): string {
+    return this.joined.toString()
+  }
+
+  #become(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+    this.#edits = NO_EDITS
+    this.#ahead = 0
+    return (this.#parts = parts)
   }
 
   /**
@@ -116,9 +131,12 @@ export class SplicedLine {
    * much as to move it, since the engine makes a view for that.
    */
   writeTo(memory: Buffer, start: number): number {
-    const size = this.#input.length
     const input = start + this.#ahead
-    memory.set(this.#input, input)
+    let size = 0
+    for (const part of this.#parts) {
+      memory.set(part, input + size)
+      size += part.length
+    }
     let from = 0
     let to = start
     for (const edit of this.#edits) {
@@ -135,8 +153,25 @@ export class SplicedLine {
   }
 }
 
+/** What the edits leave of the parts, and their bytes. */
+function between(parts: readonly Uint8Array[], edits: readonly Edit<string>[]): Uint8Array[] {
+  const reader = new PartReader(parts)
+  const length = lengthOf(parts)
+  const all: Uint8Array[] = []
+  let from = 0
+  for (const edit of edits) {
+    reader.read(from, edit.start, all)
+    all.push(edit.bytes)
+    from = edit.end
+  }
+  reader.read(from, length, all)
+  // Behind the bytes of an edit there is no line feed.
+  if (from === length) all.push(toLine(''))
+  return all
+}
+
 /** @throws Error when the edits do not lie in the `length` bytes of the input, are out of order, or overlap */
-export function checkOrder(edits: readonly Span[], length: number): void {
+function checkOrder(edits: readonly Span[], length: number): void {
   let from = 0
   for (const { start, end } of edits) {
     const isInOrder = start >= from && end >= start && end <= length

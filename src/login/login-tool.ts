@@ -220,7 +220,8 @@ function questionOf(message: string, url: string): InputRequest {
 }
 
 function completeFrame(elicitationId: string): NotificationFrame {
-  const frame = readFrame(buildNotification('notifications/elicitation/complete', write({ elicitationId })))
+  const { joined } = buildNotification('notifications/elicitation/complete', write({ elicitationId }))
+  const frame = readFrame(joined)
   if (frame.kind === 'notification') return frame
   throw fault('a notification is a notification')
 }
@@ -256,9 +257,8 @@ function responsesIn(text: string): string | undefined {
 /** The result of a server that asks (MCP 2026-07-28, Multi Round-Trip Requests). */
 function questionFrame({ frame: { id } }: Call, params: string): ResultFrame {
   const request = `{"method":"elicitation/create","params":${params}}`
-  const frame = readFrame(
-    buildResult(id, `{"resultType":"input_required","inputRequests":{"login":${request}}}`),
-  )
+  const { joined } = buildResult(id, `{"resultType":"input_required","inputRequests":{"login":${request}}}`)
+  const frame = readFrame(joined)
   if (frame.kind === 'result') return frame
   throw fault('a result is a result')
 }

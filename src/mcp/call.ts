@@ -379,7 +379,7 @@ export class Call implements CallHolder {
 
   /** Splices one item of a list that the call gets. */
   splice(line: Line, edits: readonly Edit[]): Uint8Array {
-    return this.root.#owner.channel?.splice?.(line, edits) ?? splice(line, edits)
+    return this.root.#owner.channel?.splice?.(line, edits) ?? splice(line, edits).joined
   }
 
   /** Its server has questions before it goes on; the call has no holder until it is resumed. */

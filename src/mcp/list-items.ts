@@ -94,7 +94,7 @@ export function readPage(
     }
     const edits = repairs(line, kind)
     if (typeof edits === 'string') faults.push(`${edits} in '${read.key}' of its ${kind}`)
-    else items.push(edits.length === 0 ? read : (readItem(toLine(splice(line, edits)), shape.key) ?? read))
+    else items.push(edits.length === 0 ? read : (readItem(splice(line, edits).joined, shape.key) ?? read))
   }
   const cursor = cursorAt(frame.line, members.span('nextCursor'))
   return { items, faults, cursor, ttlMs: ttlOf(frame.line, members.span('ttlMs')) }

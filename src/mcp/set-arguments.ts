@@ -57,5 +57,5 @@ export function withoutParameters(tool: Line, schema: Span | undefined, set: Set
   const cuts = [properties, required].flatMap((list) =>
     cutMembers(list, ({ key }) => (set.has(stringAt(tool, key) ?? '') ? 'argument' : undefined)),
   )
-  return splice(tool, inOrder(cuts))
+  return splice(tool, inOrder(cuts)).joined
 }

@@ -95,7 +95,7 @@ function toolOf({ lane: { config }, item }: Target): string {
 /** Raw JSON of the arguments as the server will get them: a profile may set some. */
 function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
   const set = edits.filter(({ why }) => why === 'argument')
-  const sent = set.length === 0 ? frame : readFrame(splice(frame.line, inOrder(set)))
+  const sent = set.length === 0 ? frame : readFrame(splice(frame.line, inOrder(set)).joined)
   const span = sent.kind === 'request' ? sent.params.members.span('arguments') : undefined
   return span === undefined ? '{}' : rawAt(sent.line, span)
 }

@@ -224,7 +224,7 @@ export class Taps implements TapSwitch {
         wire: (direction, bytes, whole) => wire({ ...to, direction, at: this.#now(), bytes, whole }),
       }),
       ...(forward !== undefined && {
-        forwarded: (input, edits) => forward({ to, input, edits, output: splice(input, edits) }),
+        forwarded: (input, edits) => forward({ to, input, edits, output: splice(input, edits).joined }),
       }),
     }
   }

@@ -68,7 +68,7 @@ export function filled(
     const value = values.get(name)
     return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
   })
-  return edits.length === 0 ? bytes : splice(toLine(bytes), edits)
+  return edits.length === 0 ? bytes : splice(toLine(bytes), edits).joined
 }
 
 /**

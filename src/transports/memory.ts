@@ -1,9 +1,9 @@
 // Two connected ends inside one process, for embedders and tests.
 
+import type { Message } from '../jsonrpc/splice.js'
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import type { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import { type Outgoing, joinedWire } from '../jsonrpc/fast/splice-parts.js'
 import { passesTap } from './tap.js'
 
 /** Above this many bytes that the other end has not taken, an end is congested. */
@@ -11,7 +11,7 @@ const BACKLOG_BYTES_HIGH = 1024 * 1024
 
 /** A connection that needs no message head. */
 export interface MemoryConnection extends Connection {
-  send(message: Outgoing): void
+  send(message: Message): void
 }
 
 /** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
@@ -48,8 +48,8 @@ class MemoryEnd implements MemoryConnection {
     else this.#schedule()
   }
 
-  send(message: Outgoing): void {
-    const bytes = joinedWire(message)
+  send(message: Message): void {
+    const bytes = message.joined
     if (!this.#closed && this.#passes('out', bytes)) this.#other?.accept(toLine(bytes))
     if (!this.#closed && this.backlogBytes > BACKLOG_BYTES_HIGH) this.congested = true
   }

@@ -1,8 +1,8 @@
 // Stands for a connection while it is being made: while code is loaded, or values are fetched that a program needs.
 
+import type { Message } from '../jsonrpc/splice.js'
 import type { Connection, MessageHead, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
-import type { Outgoing } from '../jsonrpc/fast/splice-parts.js'
 import { errorText } from '../text/error-text.js'
 
 /** Stands for the connection that `made` resolves to; a rejection closes it. */
@@ -13,7 +13,7 @@ export class PendingConnection implements Connection {
   #current: Connection | undefined
   #sink: Sink | undefined
   /** Messages that were sent before the connection was made. */
-  #waiting: { readonly message: Outgoing; readonly head: MessageHead }[] = []
+  #waiting: { readonly message: Message; readonly head: MessageHead }[] = []
   #reading = true
   #closed = false
   /** Why it has closed. */
@@ -45,7 +45,7 @@ export class PendingConnection implements Connection {
     else this.#startCurrent()
   }
 
-  send(message: Outgoing, head: MessageHead): void {
+  send(message: Message, head: MessageHead): void {
     if (this.#current !== undefined) this.#current.send(message, head)
     else if (!this.#closed && this.#closing === undefined) this.#waiting.push({ message, head })
   }

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { Connection, Sink } from '../../src/jsonrpc/connection.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { type WireBytes, splice } from '../../src/jsonrpc/splice.js'
+import { type Message, splice } from '../../src/jsonrpc/splice.js'
 import { send } from '../transports/support/sending.js'
 
 /** Two connected ends; `cut` takes the channel away without a word, where that can happen. */
@@ -71,7 +71,7 @@ export class Recorder implements Sink {
   }
 }
 
-export function message(text: string): WireBytes {
+export function message(text: string): Message {
   return splice(toLine(text), [])
 }
 
@@ -111,7 +111,7 @@ export function holdsConnectionContract(
     taps = 'messages',
   }: ContractOptions = {},
 ): void {
-  const say = (value: string): WireBytes => message(carry(value))
+  const say = (value: string): Message => message(carry(value))
   // Larger than what the system takes of one message, where each has a socket of its own.
   const big = say(`"${'x'.repeat(buffers === 'system' ? 12_000_000 : 1_000_000)}"`)
   const heard = (value: string): string => `message ${carry(value)}`

@@ -270,7 +270,7 @@ describe('a frame', () => {
         if (length + growth === 0) return
         const scene = new Scene()
         scene.forward(server, input, ...changes)
-        scene.wire(server, 'out', splice(toLine(input), changes), { whole: true })
+        scene.wire(server, 'out', splice(toLine(input), changes).joined, { whole: true })
         const { base64 = '' } = viewOf(scene, 1).input ?? {}
         assert.equal(Buffer.from(base64, 'base64').toString(), input)
       }),

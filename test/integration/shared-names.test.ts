@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { memoryPair } from '../../src/index.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { wireBytes } from '../../src/jsonrpc/splice.js'
+import { splice } from '../../src/jsonrpc/splice.js'
 import { said } from './support/client.js'
 import { at, numberAt, parsed, textAt } from './support/json.js'
 import { type TestProxy, libraryProxy } from './support/library.js'
@@ -21,7 +21,7 @@ class Toolbox {
 
   constructor({ proxy }: TestProxy) {
     const [ours, theirs] = memoryPair()
-    this.#tell = (message) => ours.send(wireBytes(toLine(JSON.stringify({ jsonrpc: '2.0', ...message }))))
+    this.#tell = (message) => ours.send(splice(toLine(JSON.stringify({ jsonrpc: '2.0', ...message })), []))
     ours.start({
       message: (line) => this.#answer(parsed(line.toString())),
       oversize: nothing,

@@ -4,20 +4,20 @@ import { test } from 'node:test'
 import {
   buildBatch,
   buildError,
-  buildLongResult,
   buildNotification,
   buildRequest,
   buildResult,
 } from '../../src/jsonrpc/build.js'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
+import type { Message } from '../../src/jsonrpc/splice.js'
 import { numericId, readId } from '../../src/jsonrpc/request-id.js'
 
 const seven = numericId(7)
 const text = readId(toLine('"a\\u0062"'), 0, 9)
 const error = { code: -32601, message: 'no "such"\n\u2028method \ud800' }
 
-const cases: [title: string, message: Buffer, want: string][] = [
+const cases: [title: string, message: Message, want: string][] = [
   ['a request', buildRequest(seven, 'ping'), '{"jsonrpc":"2.0","id":7,"method":"ping"}'],
   [
     'a request with params',
@@ -34,7 +34,7 @@ const cases: [title: string, message: Buffer, want: string][] = [
   ],
   [
     'a result in parts',
-    buildLongResult(seven, [Buffer.from('[1'), Buffer.from('.0]')]).joined,
+    buildResult(seven, [Buffer.from('[1'), Buffer.from('.0]')]),
     '{"jsonrpc":"2.0","id":7,"result":[1.0]}',
   ],
   [
@@ -62,8 +62,9 @@ const cases: [title: string, message: Buffer, want: string][] = [
 test('what the proxy says is one readable message on one line', () => {
   for (const [title, message, want] of cases) {
     assert.equal(message.toString(), want, title)
-    assert.equal(readFrame(toLine(message)).line.toString(), want, title)
-    assert.equal(Buffer.from(message.buffer, message.byteOffset, message.length + 1).at(-1), 0x0a)
+    const { joined } = message
+    assert.equal(readFrame(joined).line.toString(), want, title)
+    assert.equal(Buffer.from(joined.buffer, joined.byteOffset, joined.length + 1).at(-1), 0x0a)
   }
 })
 

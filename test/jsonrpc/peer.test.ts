@@ -23,8 +23,7 @@ import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.
 import { deliverLong } from '../../src/transports/long-lines.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
-import { type Outgoing, WireParts, joinedWire } from '../../src/jsonrpc/fast/splice-parts.js'
-import { type Edit, splice } from '../../src/jsonrpc/splice.js'
+import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'
 import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
 import { memoryPair } from '../../src/transports/memory.js'
 import { headIn } from '../transports/support/sending.js'
@@ -120,10 +119,10 @@ class Script implements Connection {
     this.sink = sink
   }
 
-  send(message: Outgoing, head: MessageHead): void {
-    if (message instanceof WireParts)
-      this.parts.push(message.parts.map((part) => Buffer.from(part).toString()))
-    else this.sent.push(joinedWire(message).toString())
+  send(message: Message, head: MessageHead): void {
+    const { parts } = message
+    if (parts.length > 1) this.parts.push(parts.map((part) => Buffer.from(part).toString()))
+    else this.sent.push(message.toString())
     this.heads.push(head)
   }
 
@@ -359,7 +358,7 @@ test('no line break leaves, so nothing can hide behind one', () => {
 /** A result of some kilobytes that has come in two parts. */
 function longResult(idText: string, malformed = false): LongLine {
   return inTwoParts(
-    `{"jsonrpc":"2.0","id":${idText},"result":"${'x'.repeat(5000)}${malformed ? '\\x' : ''}"}`,
+    `{"jsonrpc":"2.0","id":${idText},"result":"${'x'.repeat(20_000)}${malformed ? '\\x' : ''}"}`,
   )
 }
 

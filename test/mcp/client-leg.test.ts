@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { joinedWire } from '../../src/jsonrpc/fast/splice-parts.js'
 import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice, withId } from '../../src/jsonrpc/splice.js'
@@ -59,7 +58,7 @@ const answers: readonly (readonly [title: string, outcome: Outcome, answer: stri
 for (const [title, outcome, want] of answers)
   test(`with a session, ${title}`, () => {
     const answer = answerOf(callOf('"a"', 0), outcome, writer)
-    const text = answer && joinedWire(answer.message).toString().trimEnd()
+    const text = answer && answer.message.toString().trimEnd()
     assert.equal(text, want)
     assert.equal(answer?.kind, text === undefined ? undefined : readFrame(toLine(text)).kind)
   })
@@ -120,5 +119,5 @@ test('a result by which a tool says that it needs what its client has not declar
     },
   )
   assert.equal(answer?.kind, 'error')
-  assert.match(String(answer && joinedWire(answer.message)), /"code":-32021/)
+  assert.match(String(answer && answer.message), /"code":-32021/)
 })

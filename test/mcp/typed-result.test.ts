@@ -6,7 +6,6 @@ import { defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
-import { joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
@@ -118,7 +117,7 @@ describe('a result of a server', () => {
       assert(frame?.kind === 'result')
       const edits = resultEdits(frame, 'session', rowOf('tools/call'))
       assert(edits !== undefined)
-      const said = joinedWire(spliceParts(long.head, long.last, inOrder(edits))).toString()
+      const said = splice(long.parts, inOrder(edits)).toString()
       const want = word.startsWith('"text"')
         ? text.replace('{"long"', `{${type},"long"`)
         : text.replace('"mine"', '"complete"')

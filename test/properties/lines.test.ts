@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
-import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
+import { type Edit, type Message, splice } from '../../src/jsonrpc/splice.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { Outbox } from '../../src/transports/stdio/outbox.js'
 import { numRuns } from './runs.js'
@@ -82,7 +82,7 @@ const messages = fc
     )
     const chunk = Buffer.from(texts.map((text) => `${text}\n`).join(''))
     let at = 0
-    return wanted.map(({ kind }, i): [string, WireBytes] => {
+    return wanted.map(({ kind }, i): [string, Message] => {
       const text = texts[i] ?? ''
       const end = at + Buffer.byteLength(text)
       const view = lineAt(chunk, at, end)
@@ -91,7 +91,7 @@ const messages = fc
     })
   })
 
-function lying(kind: string, text: string, view: ReturnType<typeof lineAt>): WireBytes {
+function lying(kind: string, text: string, view: ReturnType<typeof lineAt>): Message {
   const whole: Edit = { start: 0, end: view.length, bytes: Buffer.from(text), why: 'name' }
   switch (kind) {
     case 'pool':

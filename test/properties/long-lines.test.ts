@@ -9,7 +9,6 @@ import { type Frame, frameOrError } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
-import { joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
 import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
@@ -141,9 +140,9 @@ test('splicing parts gives what splicing the whole gives', () => {
         edits.reduce((length, edit) => length + edit.bytes.length - edit.end + edit.start, bytes.length) > 0,
       )
       const parts = cut(bytes, random)
-      const want = splice(toLine(bytes), edits)
-      const wire = spliceParts(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), edits)
-      assert.ok(joinedWire(wire).equals(want))
+      const want = splice(toLine(bytes), edits).joined
+      const wire = splice([...parts.slice(0, -1), toLine(parts.at(-1) ?? '')], edits)
+      assert.ok(wire.joined.equals(want))
       assert.equal(wire.length, want.length)
       const outbox = new Outbox()
       outbox.add(wire)

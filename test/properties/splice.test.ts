@@ -35,7 +35,7 @@ const spliced = fc
 test('splice does what its edits say, and no more', () => {
   fc.assert(
     fc.property(spliced, ([input, edits]) => {
-      const output = splice(toLine(input), edits)
+      const output = splice(toLine(input), edits).joined
       assert.equal(output.compare(naive(input, edits)), 0)
       assert.equal(Buffer.from(output.buffer, output.byteOffset + output.length, 1)[0], 0x0a)
     }),
@@ -53,7 +53,10 @@ test('edits may be made in any order', () => {
           .map((edit) => ({ edit, key: random.next().value }))
           .sort((a, b) => a.key - b.key)
         const line = toLine(input)
-        assert.equal(splice(line, inOrder(shuffled.map(({ edit }) => edit))).compare(naive(input, edits)), 0)
+        assert.equal(
+          splice(line, inOrder(shuffled.map(({ edit }) => edit))).joined.compare(naive(input, edits)),
+          0,
+        )
       },
     ),
     { numRuns: numRuns(500) },
@@ -74,7 +77,7 @@ test('no line break is left where no edit put one, and nothing else changes', ()
         bytes: Buffer.from('NEW'),
         why: 'name',
       }
-      const output = splice(line, lineBreakEdits(line, [edit]))
+      const output = splice(line, lineBreakEdits(line, [edit])).joined
       assert.equal(hasLineBreaks(output), false)
       assert.equal(output.toString(), naive(Buffer.from(input.replace(/[\r\n]/g, ' ')), [edit]).toString())
     }),

@@ -4,7 +4,7 @@ import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { wireBytes } from '../../src/jsonrpc/splice.js'
+import { splice } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { EventBudget, EventStore, readEventId } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
@@ -201,7 +201,7 @@ describe('a client that reads nothing', () => {
     const [session] = sessions
     assert.ok(session)
     while (!session.connection.congested) {
-      const bytes = wireBytes(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`))
+      const bytes = splice(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`), [])
       session.connection.send(bytes, { kind: 'notification', method: 'n' })
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -43,7 +43,7 @@ test('what arrives is a copy, made when it was sent', async () => {
   right.start(far)
   const memory = message('"first"')
   left.send(memory)
-  memory.fill('x')
+  memory.joined.fill('x')
   await far.seen('message')
   assert.deepEqual(far.events, ['message "first"'])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
-import { type Edit, SplicedLine, splice } from '../../src/jsonrpc/splice.js'
+import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { Outbox } from '../../src/transports/stdio/outbox.js'
 
 test('short messages leave as one buffer', () => {
@@ -53,7 +53,7 @@ test('messages are spliced where they leave from, over several blocks', () => {
       { start: at, end: text.length, bytes: Buffer.from('-'.repeat(n + 1)), why: 'meta' },
     ]
     wanted += `${splice(toLine(text), edits).toString()}\n`
-    outbox.add(new SplicedLine(toLine(text), edits))
+    outbox.add(splice(toLine(text), edits))
     outbox.add(splice(toLine('|'), []))
     wanted += '|\n'
     assert.equal(outbox.bytes, Buffer.byteLength(wanted))
@@ -76,7 +76,7 @@ test('a message that cannot be spliced leaves nothing behind for the one after i
     { start: 3, end: 6, bytes: Buffer.from('abc'), why: 'id' },
     { start: 4, end: 7, bytes: Buffer.from('defg'), why: 'name' },
   ]
-  assert.throws(() => outbox.add(new SplicedLine(toLine('{"jsonrpc":"2.0"}'), wrong)), /does not hold/)
+  assert.throws(() => outbox.add(splice(toLine('{"jsonrpc":"2.0"}'), wrong)), /does not hold/)
   outbox.add(splice(toLine('{"next":1}'), []))
   assert.equal(Buffer.concat(outbox.take()).toString(), '{"next":1}\n')
 })

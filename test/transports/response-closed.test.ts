@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Reply } from '../../src/jsonrpc/connection.js'
-import { wireBytes } from '../../src/jsonrpc/splice.js'
+import { splice } from '../../src/jsonrpc/splice.js'
 import { BodyReservation } from '../../src/transports/http-server/body.js'
 import { StreamableConnection } from '../../src/transports/http-server/streamable-connection.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
@@ -136,7 +136,7 @@ test('a server is not left waiting for a client without a session that has left'
   post(1, response)
   response.close()
   const question = toLine('{"jsonrpc":"2.0","id":7,"method":"roots/list"}')
-  replies[0]?.tell(wireBytes(question), headIn(question))
+  replies[0]?.tell(splice(question, []), headIn(question))
   await sink.seen('failed')
   assert.deepEqual(sink.events, ['failed 7 TRANSPORT_IO'])
 })
@@ -147,7 +147,7 @@ test('of clients that share a connection the one that does not read is cut, and 
   post(1, slow.response)
   post(2, fast.response)
   const progress = toLine('{"jsonrpc":"2.0","method":"notifications/progress"}')
-  for (const reply of replies) reply.tell(wireBytes(progress), headIn(progress))
+  for (const reply of replies) reply.tell(splice(progress, []), headIn(progress))
   assert.equal(connection.backlogBytes, 5020)
   assert.equal(connection.cutSlowest(), 5000)
   assert.deepEqual([slow.isCut, fast.isCut, gaveUp], [true, false, replies.slice(0, 1)])
@@ -159,7 +159,7 @@ test('the client of a session cannot be cut in part', () => {
   const slow = new Sending(5000)
   post(1, slow.response)
   const progress = toLine('{"jsonrpc":"2.0","method":"notifications/progress"}')
-  replies[0]?.tell(wireBytes(progress), headIn(progress))
+  replies[0]?.tell(splice(progress, []), headIn(progress))
   assert.equal(connection.cutSlowest(), 0)
   assert.equal(slow.isCut, false)
 })

@@ -61,12 +61,12 @@ export class LongLine {
 
 /** Reads ranges in order, each behind the one before, without a copy. */
 export class PartReader {
-  readonly #parts: readonly Buffer[]
+  readonly #parts: readonly Uint8Array[]
   #index = 0
   /** The offset of the part at `#index` in the message. */
   #offset = 0
 
-  constructor(parts: readonly Buffer[]) {
+  constructor(parts: readonly Uint8Array[]) {
     this.#parts = parts
   }
 

@@ -4,11 +4,11 @@
 // `_meta` is stateless; every other belongs to the session (MCP 2024-11-05 to 2025-11-25, Lifecycle). A client that never
 // initializes but simply calls is served too, as one that can be asked nothing.
 
+import type { Message } from '../../jsonrpc/splice.js'
 import { type ErrorBody, buildError } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { CallContext, Outcome, StatelessContext } from '../call.js'
 import {
@@ -135,7 +135,7 @@ export class ClientLeg {
   }
 
   /** An error in place of an answer; `id` is undefined if the request had no readable one. */
-  refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
+  refusal(id: RequestId | undefined, error: ErrorBody): Message {
     return buildError(id, error, this.profile.revision.orphanId)
   }
 

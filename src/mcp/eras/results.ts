@@ -4,11 +4,10 @@
 // caching). The revisions before know neither, nor the error numbers that it reserves.
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
-import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { type Edit, type EditReason, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
+import { type Edit, type EditReason, NO_EDITS, bothEdits, type Message } from '../../jsonrpc/splice.js'
 import { rawAt, stringAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { toolFailure } from '../call-failures.js'
@@ -31,13 +30,13 @@ import { wrapping } from '../structured-wrap.js'
 /** The answer to a request as it leaves. The answer of the server may have been of the other kind. */
 export interface Answer {
   readonly kind: ResponseFrame['kind']
-  readonly message: Outgoing
+  readonly message: Message
 }
 
 /** Forwards answers of servers. */
 export interface ClientWriter {
   /** The bytes of an answer, with these edits and the client's own id. */
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing
+  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Message
 }
 
 type Answered = Outcome & { readonly kind: 'answered' }

@@ -5,8 +5,7 @@ import { buildBatch, buildResult, type ErrorBody } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { joinedWire, type Outgoing } from '../../jsonrpc/fast/splice-parts.js'
-import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
+import type { Edit, Message } from '../../jsonrpc/splice.js'
 import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { namesRevision } from '../../mcp/meta-keys.js'
@@ -55,7 +54,7 @@ export class Replies implements ReplyChannel {
   }
 
   /** An answer of the proxy leaves after the answer to an earlier `initialize`. */
-  inTurn(to: Reply, kind: AnswerKind, answer: WireBytes, id?: RequestId): void {
+  inTurn(to: Reply, kind: AnswerKind, answer: Message, id?: RequestId): void {
     this.#opening.behind(answer.length, () => this.#send(to, kind, answer), id)
   }
 
@@ -83,7 +82,7 @@ export class Replies implements ReplyChannel {
   }
 
   /** The one place from which answers leave. */
-  #send(to: Reply, kind: AnswerKind, answer: Outgoing): void {
+  #send(to: Reply, kind: AnswerKind, answer: Message): void {
     to.answer(answer, kind)
     this.flow.sent()
   }
@@ -94,7 +93,7 @@ class BatchReply implements Reply {
   readonly isCancelledByClosing = false
   readonly #to: Reply
   readonly #replies: Replies
-  readonly #answers: WireBytes[] = []
+  readonly #answers: Message[] = []
   /** Requests without an answer, and one more until every member has been read. */
   #open = 1
 
@@ -109,8 +108,8 @@ class BatchReply implements Reply {
     return this
   }
 
-  answer(message: Outgoing): void {
-    this.#answers.push(joinedWire(message))
+  answer(message: Message): void {
+    this.#answers.push(message)
     this.drop()
   }
 
@@ -122,7 +121,7 @@ class BatchReply implements Reply {
     else this.#replies.inTurn(this.#to, 'batch', buildBatch(this.#answers))
   }
 
-  tell(message: Outgoing, head: MessageHead): void {
+  tell(message: Message, head: MessageHead): void {
     this.#to.tell(message, head)
   }
 }

@@ -13,7 +13,7 @@ import { quote } from '../../jsonrpc/text.js'
 
 /** A request as if another program had sent it; `params` is raw JSON. */
 export function requestFrame(id: RequestId, method: string, params: string): RequestFrame {
-  const frame = readFrame(buildRequest(id, method, params))
+  const frame = readFrame(buildRequest(id, method, params).joined)
   if (frame.kind === 'request') return frame
   throw fault('a request is a request')
 }
@@ -21,14 +21,14 @@ export function requestFrame(id: RequestId, method: string, params: string): Req
 /** Takes a question back (MCP, Utilities: cancellation). */
 export function withdrawalFrame(id: RequestId, reason: string): NotificationFrame {
   const params = `{"requestId":${id},"reason":${quote(reason)}}`
-  const frame = readFrame(buildNotification('notifications/cancelled', params))
+  const frame = readFrame(buildNotification('notifications/cancelled', params).joined)
   if (frame.kind === 'notification') return frame
   throw fault('a withdrawal is a notification')
 }
 
 /** A result as if its sender had written it so; `result` is raw JSON. */
 export function resultFrame(id: RequestId, result: string): ResultFrame {
-  const frame = readFrame(buildResult(id, result))
+  const frame = readFrame(buildResult(id, result).joined)
   if (frame.kind === 'result') return frame
   throw fault('a result is a result')
 }

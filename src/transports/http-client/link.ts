@@ -9,11 +9,11 @@
 // compatibility): if its POST is refused with 400, 404 or 405 and not in JSON-RPC, the address may be that of an older server. A
 // server that accepts no POST (405) may refuse it in JSON-RPC.
 
+import type { Message } from '../../jsonrpc/splice.js'
 import type { Connection, MessageHead, ReceivedMessage, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
-import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { messagePassesTap } from '../tap.js'
@@ -32,7 +32,7 @@ export interface LinkOptions {
 }
 
 interface Sent {
-  readonly message: Outgoing
+  readonly message: Message
   readonly head: MessageHead
 }
 
@@ -114,13 +114,13 @@ export class HttpLink implements Connection {
     else if (this.#stream instanceof OlderStream) this.#stream.open()
   }
 
-  send(message: Outgoing, head: MessageHead): void {
+  send(message: Message, head: MessageHead): void {
     if (this.#isClosed || this.#closing !== undefined) return
     // Without a session, closing the stream of a request cancels it, and no message is sent (MCP 2026-07-28).
     if (head.cancels !== undefined && this.#isSessionless) return this.#requests.get(head.cancels)?.cancel()
     if (this.#choice.kind === 'open' && head.method === 'initialize')
       this.#choice = { kind: 'open', first: { message, head } }
-    const post = new PostedMessage(head, joinedWire(message), this.#session, this, ++this.#number)
+    const post = new PostedMessage(head, message.joined, this.#session, this, ++this.#number)
     this.#add(post)
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined && !this.answersElsewhere) this.#isSessionless = true

@@ -12,7 +12,6 @@ import { LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
 import { type WholeBody, withoutMark } from '../http1/bytes.js'
 import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
@@ -55,7 +54,7 @@ const ACCEPT = 'application/json, text/event-stream'
 /** Sends one message and reads everything that belongs to it. */
 export class PostedMessage {
   readonly head: MessageHead
-  readonly bytes: WireBytes
+  readonly bytes: Line
   /** Its number among those of its connection. */
   readonly number: number
   /** The header fields that repeat what it says; undefined where it is of a session. */
@@ -92,7 +91,7 @@ export class PostedMessage {
   #isSent = false
   #ended = false
 
-  constructor(head: MessageHead, bytes: WireBytes, session: HttpSession, link: HttpLink, number: number) {
+  constructor(head: MessageHead, bytes: Line, session: HttpSession, link: HttpLink, number: number) {
     this.head = head
     this.bytes = bytes
     this.#session = session

@@ -1,12 +1,11 @@
 // How messages of an HTTP client reach its sink, the same for both transports.
 
+import type { Message } from '../../jsonrpc/splice.js'
 import type { Reply, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { type Outgoing, type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { SplicedLine } from '../../jsonrpc/splice.js'
 import { messagePassesTap } from '../tap.js'
 import type { HttpServerLimits } from './front-limits.js'
 
@@ -60,10 +59,9 @@ export class ClientInbox {
   }
 
   /** The message as it leaves, put together for a tap alone; undefined when it must not leave. */
-  passingOut(message: Outgoing): Wire | undefined {
-    const wire = message instanceof SplicedLine ? message.joined : message
-    const passes = this.#sink?.wire === undefined ? !this.#closed : this.#passes('out', joinedWire(wire))
-    return passes ? wire : undefined
+  passingOut(message: Message): Message | undefined {
+    const passes = this.#sink?.wire === undefined ? !this.#closed : this.#passes('out', message.joined)
+    return passes ? message : undefined
   }
 
   /** Sees whether these are too many bytes that the client has not taken. */

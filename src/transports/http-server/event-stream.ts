@@ -5,7 +5,7 @@
 // gets the later events of that stream, and of no other, on another response.
 
 import { Buffer } from 'node:buffer'
-import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
+import type { Message } from '../../jsonrpc/splice.js'
 import { lengthOf } from '../../jsonrpc/line.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { HttpEnvironment } from './endpoint.js'
@@ -54,7 +54,7 @@ export class EventStream {
   }
 
   /** Says whether the client reads the event, or can ask for it later. */
-  send(message: Wire): boolean {
+  send(message: Message): boolean {
     const number = ++this.#last
     const event = messageEvent(message, this.#store && this.#id(number))
     const isStored = this.#store?.add(this.number, number, event) === true
@@ -242,9 +242,9 @@ const COPY_BYTES_MAX = 64 * 1024
 export type SseEvent = readonly Uint8Array[]
 
 /** The event that carries a message; `id` is what a client resumes after. */
-export function messageEvent(message: Wire, id: string | undefined): SseEvent {
+export function messageEvent(message: Message, id: string | undefined): SseEvent {
   const head = `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: `
-  const parts = [Buffer.from(head), ...partsOf(message), END_OF_EVENT]
+  const parts = [Buffer.from(head), ...message.parts, END_OF_EVENT]
   return message.length > COPY_BYTES_MAX ? parts : [Buffer.concat(parts)]
 }
 

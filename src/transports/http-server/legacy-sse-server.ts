@@ -3,9 +3,9 @@
 // MCP 2024-11-05, Transports, HTTP with SSE. The first event names the path for
 // messages; the session lasts as long as the stream of events.
 
+import type { Message } from '../../jsonrpc/splice.js'
 import type { Connection, Reply, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Bodies, BodyReservation, PostedMessage } from './body.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
 import { ClientInbox } from './client-inbox.js'
@@ -64,7 +64,7 @@ class LegacySseConnection implements Connection, Kept {
     else this.#inbox.frame(frame, reply)
   }
 
-  send(message: Outgoing): void {
+  send(message: Message): void {
     const wire = this.#inbox.passingOut(message)
     if (wire !== undefined) this.#writer.write(messageEvent(wire, undefined))
     this.#inbox.measure(this.backlogBytes)
@@ -90,7 +90,7 @@ class LegacySseConnection implements Connection, Kept {
       hold.end()
       this.#holds.delete(hold)
     }
-    const answer = (message: Outgoing): void => {
+    const answer = (message: Message): void => {
       drop()
       this.send(message)
     }

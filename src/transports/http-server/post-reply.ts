@@ -6,9 +6,9 @@
 // that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): events that it can resume are kept,
 // and all others are dropped.
 
+import type { Message } from '../../jsonrpc/splice.js'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
-import { type Outgoing, type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Wait, Waiting } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
@@ -42,7 +42,7 @@ export class PostReply implements Reply, Waiting {
   readonly #accepts: Accepts
   /** Requests that have no answer yet. */
   #pending: number
-  readonly #answers: Wire[] = []
+  readonly #answers: Message[] = []
   readonly #wait: Wait | undefined
   #stream: EventStream | undefined
   #hasAnswer = false
@@ -79,7 +79,7 @@ export class PostReply implements Reply, Waiting {
     return this.#pending > 0 && this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
   }
 
-  answer(message: Outgoing, kind: AnswerKind): void {
+  answer(message: Message, kind: AnswerKind): void {
     const wire = this.#pending === 0 ? undefined : this.#connection.passing(message)
     if (wire === undefined) return
     this.#hasAnswer = true
@@ -97,12 +97,12 @@ export class PostReply implements Reply, Waiting {
     if (this.#pending === 0) this.#finish()
   }
 
-  tell(message: Outgoing, head: MessageHead): void {
+  tell(message: Message, head: MessageHead): void {
     this.#connection.tell(message, head, this)
   }
 
   /** Says something before the answers; false when that reaches no client. */
-  during(wire: Wire): boolean {
+  during(wire: Message): boolean {
     // Without a session a client that has left cannot resume the stream of its response.
     const isReached = this.isHeard || (this.#connection.isResumable && this.#pending > 0)
     if (!isReached || !this.#accepts.stream) return false
@@ -153,7 +153,7 @@ export class PostReply implements Reply, Waiting {
     if (first === undefined) return response.send(this.#statusOfNothing, streams.fields)
     // A stream has no status but 200.
     if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
-    const body = this.#isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
+    const body = this.#isBatch ? buildBatch(this.#answers) : first
     const { status, fields } = this.#status
     response.sendJson(status, body, [...streams.fields, ...fields])
     if (response.unsentBytes > LARGE_BYTES) streams.sending(response)

@@ -2,8 +2,8 @@
 //
 // MCP 2025-03-26 to 2025-11-25 and 2026-07-28, Transports, Streamable HTTP.
 
+import type { Message } from '../../jsonrpc/splice.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import { type RequestFrame, readFrame } from '../../jsonrpc/frame.js'
 import {
   headerMismatch,
@@ -35,8 +35,8 @@ export type Judgement = Refusal | 'opening' | 'session' | 'alone'
 export type StatelessJudgement = Refusal | 'ignored' | 'served'
 
 /** How an error that is the whole response answers a message without a session. */
-export function statusOf(error: Wire): AnswerStatus {
-  const frame = readFrame(joinedWire(error))
+export function statusOf(error: Message): AnswerStatus {
+  const frame = readFrame(error.joined)
   if (frame.kind !== 'error') return { status: 200, fields: [] }
   const seconds = retryAfterIn(frame)
   if (seconds !== undefined) return { status: 429, fields: ['retry-after', String(seconds)] }

@@ -1,8 +1,8 @@
 // One response, as bytes on its connection (RFC 9112, sections 4 to 7).
 
+import type { Message } from '../../jsonrpc/splice.js'
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
-import { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import { fieldLine } from '../http1/grammar.js'
 import { behind } from '../http1/bytes.js'
 import type { RequestHead } from './request-head.js'
@@ -75,22 +75,20 @@ export class HttpResponse {
   }
 
   /** Sends it whole. @throws TypeError when a field cannot be sent */
-  send(status: number, fields: Fields, body?: Uint8Array | WireParts): void {
-    const length = body?.length ?? 0
+  send(status: number, fields: Fields, ...body: readonly Uint8Array[]): void {
     // RFC 9110, section 8.6.
-    const about = status === 204 || status === 304 ? '' : `content-length: ${length}\r\n`
+    const about = status === 204 || status === 304 ? '' : `content-length: ${lengthOf(body)}\r\n`
     const head = this.#head(status, fields, about)
     this.#state = 'ended'
     if (this.#isClosed) return
-    const pieces = body === undefined || this.#asked.method === 'HEAD' ? [] : partsIn(body)
-    this.#wire.write(behind(head, pieces))
+    this.#wire.write(behind(head, this.#asked.method === 'HEAD' ? [] : body))
     this.#wire.ended()
   }
 
   /** Sends JSON, which is whole too. */
-  sendJson(status: number, body: string | Uint8Array | WireParts, fields?: Fields): void {
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body
-    this.send(status, fields === undefined ? jsonFields : [...jsonFields, ...fields], bytes)
+  sendJson(status: number, body: string | Message, fields?: Fields): void {
+    const parts = typeof body === 'string' ? [Buffer.from(body)] : body.parts
+    this.send(status, fields === undefined ? jsonFields : [...jsonFields, ...fields], ...parts)
   }
 
   /** Begins a stream and sends its head; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
@@ -158,10 +156,6 @@ export class HttpResponse {
 }
 
 function nothing(): void {}
-
-function partsIn(body: Uint8Array | WireParts): readonly Uint8Array[] {
-  return body instanceof WireParts ? body.parts : [body]
-}
 
 const reasons: ReadonlyMap<number, string> = new Map([
   [200, 'OK'],

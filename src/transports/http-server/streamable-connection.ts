@@ -4,10 +4,10 @@
 // Multiple connections): what belongs to a request on the response to its POST,
 // all else on the client's standalone stream, where it waits until there is one.
 
+import type { Message } from '../../jsonrpc/splice.js'
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Connection, MessageHead, Reply, Sink } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
-import type { Outgoing, Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
@@ -97,7 +97,7 @@ export class StreamableConnection implements Connection, Kept {
   }
 
   /** Sends what belongs to no request that is known. */
-  send(message: Outgoing, head: MessageHead): void {
+  send(message: Message, head: MessageHead): void {
     this.tell(message, head, head.kind === 'request' ? this.#latestHeard() : undefined)
   }
 
@@ -140,12 +140,12 @@ export class StreamableConnection implements Connection, Kept {
   // For its replies to call.
 
   /** The message as it leaves; undefined when it must not. */
-  passing(message: Outgoing): Wire | undefined {
+  passing(message: Message): Message | undefined {
     return this.#inbox.passingOut(message)
   }
 
   /** Sends a message before the answer of `reply`, or on the standalone stream. */
-  tell(message: Outgoing, { kind, id }: MessageHead, reply: PostReply | undefined): void {
+  tell(message: Message, { kind, id }: MessageHead, reply: PostReply | undefined): void {
     const wire = this.passing(message)
     if (wire === undefined) return
     const isSent = reply?.during(wire) === true || this.streams.aside(wire)
@@ -161,7 +161,7 @@ export class StreamableConnection implements Connection, Kept {
   }
 
   /** The status of an error that is the whole response; undefined in a session. */
-  statusOf(error: Wire): AnswerStatus | undefined {
+  statusOf(error: Message): AnswerStatus | undefined {
     return this.isShared ? statusOf(error) : undefined
   }
 

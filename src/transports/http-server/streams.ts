@@ -1,6 +1,6 @@
 // The event streams of one client: those of its POSTs, and the standalone one.
 
-import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Message } from '../../jsonrpc/splice.js'
 import type { HttpEnvironment } from './endpoint.js'
 import { type EventStore, EventStream, readEventId, SseWriter } from './event-stream.js'
 import type { Fields, HttpResponse } from './response.js'
@@ -95,7 +95,7 @@ export class HttpStreams {
    * Says what belongs to no request; false when it cannot reach the client, such as one without a session, which has no
    * standalone stream.
    */
-  aside(message: Wire): boolean {
+  aside(message: Message): boolean {
     return this.#store !== undefined && this.#standalone.send(message)
   }
 

@@ -3,9 +3,9 @@
 // MCP, Transports, stdio: UTF-8, delimited by line feeds, no embedded newline.
 
 import type { Readable, Writable } from 'node:stream'
+import type { Message } from '../../jsonrpc/splice.js'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
@@ -133,7 +133,7 @@ export class NdjsonConnection implements Connection {
     }
   }
 
-  send(message: Outgoing): void {
+  send(message: Message): void {
     if (this.#closed || this.#closing !== undefined) return
     this.#traffic.given++
     if (this.#outputGone) return

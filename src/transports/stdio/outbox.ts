@@ -4,9 +4,7 @@
 // has its line feed directly behind it in memory.
 
 import { Buffer } from 'node:buffer'
-import { LF } from '../../jsonrpc/ascii.js'
-import { type Outgoing, partsOf } from '../../jsonrpc/fast/splice-parts.js'
-import { SplicedLine } from '../../jsonrpc/splice.js'
+import type { Message } from '../../jsonrpc/splice.js'
 
 /** Above this a piece is not copied. */
 const COPIED_BYTES_MAX = 4 * 1024
@@ -23,19 +21,9 @@ export class Outbox {
   #from = 0
   #to = 0
 
-  add(message: Outgoing): void {
-    if (message instanceof SplicedLine) this.#addSpliced(message)
-    else if (message.length < COPIED_BYTES_MAX && message instanceof Uint8Array) {
-      const at = this.#room(message.length + 1)
-      this.#block.set(message, at)
-      this.#block[at + message.length] = LF
-    } else this.#addParts(partsOf(message))
-  }
-
-  /** Its edits are made where it leaves from. */
-  #addSpliced(message: SplicedLine): void {
+  add(message: Message): void {
     const { length, room } = message
-    if (room > COPIED_BYTES_MAX) return this.add(message.joined)
+    if (room > COPIED_BYTES_MAX) return this.#addParts(message.parts)
     const at = this.#room(room)
     message.writeTo(this.#block, at)
     this.#to = at + length + 1

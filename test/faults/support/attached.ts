@@ -2,7 +2,7 @@
 
 import { type McpProxy, memoryPair } from '../../../src/index.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { wireBytes } from '../../../src/jsonrpc/splice.js'
+import { splice } from '../../../src/jsonrpc/splice.js'
 import { Caller } from './caller.js'
 
 /** A client of a proxy in this process. */
@@ -15,7 +15,7 @@ export interface AttachedCaller {
 export async function attachCaller(proxy: McpProxy): Promise<AttachedCaller> {
   const [ours, theirs] = memoryPair()
   const session = await proxy.attach(theirs)
-  const caller = new Caller((line) => ours.send(wireBytes(toLine(line))))
+  const caller = new Caller((line) => ours.send(splice(toLine(line), [])))
   ours.start({
     message: (line) => caller.take(line.toString()),
     oversize: () => caller.misses.invalid++,

@@ -11,7 +11,7 @@ import {
   memoryPair,
 } from '../../../src/index.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { wireBytes } from '../../../src/jsonrpc/splice.js'
+import { splice } from '../../../src/jsonrpc/splice.js'
 import type { ClientOrigin } from '../../../src/mcp/call.js'
 import { RawClient } from './client.js'
 import { type ServerEntry, asRead } from './programs.js'
@@ -34,7 +34,7 @@ export interface TestProxy {
 
 /** A client at one end of a pair of connections. */
 export function clientOf(connection: MemoryConnection): RawClient {
-  const client = new RawClient((line) => connection.send(wireBytes(toLine(line))))
+  const client = new RawClient((line) => connection.send(splice(toLine(line), [])))
   connection.start({
     message: (line) => client.take(line.toString()),
     oversize: () => client.invalid.push('a line over the limit'),

@@ -325,7 +325,7 @@ test('too many rounds, too many questions, what is no question, and a client tha
 })
 
 test('a call of which nobody can ask anybody fails with the reason', () => {
-  const frame = readFrame(buildRequest(numericId(1), 'tools/call', '{"name":"t"}'))
+  const frame = readFrame(buildRequest(numericId(1), 'tools/call', '{"name":"t"}').joined)
   const row = requests.get('tools/call')
   assert(frame.kind === 'request' && row !== undefined)
   let outcome: Outcome | undefined

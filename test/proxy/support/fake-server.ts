@@ -98,7 +98,7 @@ export class FakeServer {
       hurry: ignore,
       call: (call, edits) => {
         this.last = call
-        calls.push(`${name} ${paramsIn(splice(call.frame.line, edits))}`)
+        calls.push(`${name} ${paramsIn(splice(call.frame.line, edits).joined)}`)
         if (missing !== '' && paramsIn(call.frame.line).includes(missing)) call.settle(notFound(call))
       },
       follow: ignore,

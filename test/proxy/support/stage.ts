@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { Emitter } from '../../../src/events/emitter.js'
 import type { ProxyEvents } from '../../../src/events/proxy-events.js'
 import type { Connection, Sink } from '../../../src/jsonrpc/connection.js'
-import { joinedWire, type Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
+import type { Message } from '../../../src/jsonrpc/splice.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { limits as defaults } from '../../../src/limits.js'
 import { ClientLeg } from '../../../src/mcp/eras/client-leg.js'
@@ -33,8 +33,8 @@ export class FakeConnection implements Connection {
     this.#sink = sink
   }
 
-  send(message: Outgoing): void {
-    this.#sent.push(joinedWire(message).toString().replace('"jsonrpc":"2.0",', ''))
+  send(message: Message): void {
+    this.#sent.push(message.toString().replace('"jsonrpc":"2.0",', ''))
   }
 
   read(): void {}

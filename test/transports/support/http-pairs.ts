@@ -4,7 +4,7 @@ import type { Connection, MessageHead, Reply, Sink } from '../../../src/jsonrpc/
 import { buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Line } from '../../../src/jsonrpc/line.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
-import type { Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
+import type { Message } from '../../../src/jsonrpc/splice.js'
 import { latestSession } from '../../../src/mcp/revisions.js'
 import { HttpLink } from '../../../src/transports/http-client/link.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
@@ -61,7 +61,7 @@ class End implements Connection {
     })
   }
 
-  send(message: Outgoing, head: MessageHead): void {
+  send(message: Message, head: MessageHead): void {
     this.inner.send(message, head)
   }
 

@@ -10,8 +10,7 @@ import type { Connection, MessageHead, Reply } from '../../../src/jsonrpc/connec
 import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
-import { type Outgoing, WireParts } from '../../../src/jsonrpc/fast/splice-parts.js'
-import { wireBytes } from '../../../src/jsonrpc/splice.js'
+import { type Message, splice } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import { invalidRequest, transportRefused } from '../../../src/mcp/error-codes.js'
 import {
@@ -76,23 +75,23 @@ export class ScriptedSession {
   }
 
   answer(id: RequestId, result: string): void {
-    this.say(buildResult(id, result), id)
+    this.say(buildResult(id, result).joined, id)
   }
 
   notify(method: string, about?: RequestId): void {
-    this.say(buildNotification(method), about)
+    this.say(buildNotification(method).joined, about)
   }
 
   /** Sends these bytes as they are. */
   say(bytes: string | Uint8Array, about?: RequestId): void {
-    this.#send(wireBytes(toLine(bytes)), headIn(bytes), about)
+    this.#send(splice(toLine(bytes), []), headIn(bytes), about)
   }
 
   /** The same, cut into parts. */
   sayInParts(text: string, about?: RequestId): void {
     const bytes = Buffer.from(text)
     const parts = cuts.map((cut, i) => bytes.subarray(cuts[i - 1] ?? 0, cut))
-    const message = new WireParts([...parts, toLine(bytes.subarray(cuts.at(-1)))])
+    const message = splice([...parts, toLine(bytes.subarray(cuts.at(-1)))], [])
     this.#send(message, headIn(bytes), about)
   }
 
@@ -100,7 +99,7 @@ export class ScriptedSession {
     if (id !== undefined) this.#replies.get(id)?.drop()
   }
 
-  #send(message: Outgoing, head: MessageHead, about: RequestId | undefined): void {
+  #send(message: Message, head: MessageHead, about: RequestId | undefined): void {
     const reply = about === undefined ? undefined : this.#replies.get(about)
     if (reply === undefined) this.connection.send(message, head)
     else if (head.kind === 'request' || head.kind === 'notification') reply.tell(message, head)
@@ -123,13 +122,14 @@ export const usual: Play = (frame, session) => {
     session.notify('notifications/two', frame.id)
     session.answer(frame.id, '{}')
   }
-  if (frame.method === 'refuse') session.say(buildError(frame.id, invalidRequest('no')), frame.id)
+  if (frame.method === 'refuse') session.say(buildError(frame.id, invalidRequest('no')).joined, frame.id)
 }
 
 function initialize(frame: RequestFrame, session: ScriptedSession): void {
   const version = frame.params.members.string('protocolVersion')
   const revision = sessionRevision(version)
-  if (revision === undefined) return session.say(buildError(frame.id, invalidRequest('no version')), frame.id)
+  if (revision === undefined)
+    return session.say(buildError(frame.id, invalidRequest('no version')).joined, frame.id)
   session.revision = revision
   session.answer(frame.id, `{"protocolVersion":${quote(revision.version)}}`)
 }

@@ -13,7 +13,7 @@ import type { TlsOptions } from 'node:tls'
 import type { Sink } from '../../../src/jsonrpc/connection.js'
 import type { TransportError } from '../../../src/jsonrpc/jsonrpc-errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
+import { type Message, splice } from '../../../src/jsonrpc/splice.js'
 import { refusesRequest } from '../../../src/mcp/error-codes.js'
 import { Redactor } from '../../../src/text/redactor.js'
 import { HttpLink } from '../../../src/transports/http-client/link.js'
@@ -231,8 +231,8 @@ export function connect(
   return { heard, connection, send, request }
 }
 
-export function bytesOf(text: string): WireBytes {
-  return wireBytes(toLine(text))
+export function bytesOf(text: string): Message {
+  return splice(toLine(text), [])
 }
 
 export function json(

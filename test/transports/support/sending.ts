@@ -4,7 +4,7 @@ import type { Connection, MessageHead } from '../../../src/jsonrpc/connection.js
 import { FrameError } from '../../../src/jsonrpc/jsonrpc-errors.js'
 import { frameOrError } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import type { WireBytes } from '../../../src/jsonrpc/splice.js'
+import type { Message } from '../../../src/jsonrpc/splice.js'
 import { headOf } from '../../../src/replay/replay-remote.js'
 
 /** What a peer says of these bytes; what is no message is a batch to it. */
@@ -13,6 +13,6 @@ export function headIn(bytes: Uint8Array | string): MessageHead {
   return frame instanceof FrameError ? { kind: 'batch' as const } : headOf(frame)
 }
 
-export function send(connection: Connection, bytes: WireBytes): void {
-  connection.send(bytes, headIn(bytes))
+export function send(connection: Connection, bytes: Message): void {
+  connection.send(bytes, headIn(bytes.joined))
 }
