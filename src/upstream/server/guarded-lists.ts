@@ -16,15 +16,6 @@ import type { ServerLists } from './server-lists.js'
 
 const NOTHING: readonly ListItem[] = []
 
-/** Everything that a verdict depends on. */
-interface Inputs {
-  readonly guard: ListGuard
-  readonly config: ServerConfig
-  readonly facts: ServerFacts | undefined
-  readonly tools: readonly ListItem[] | undefined
-  readonly prompts: readonly ListItem[] | undefined
-}
-
 type GuardedSource = Pick<
   ServerLists,
   'items' | 'ownTool' | 'failures' | 'hasNames' | 'known' | 'keptFacts' | 'isKept'
@@ -36,7 +27,8 @@ export class GuardedLists {
   readonly #lists: GuardedSource
   readonly #inbox: Pick<Inbox, 'server'>
   readonly #config: () => ServerConfig
-  #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
+  /** The last verdict, and everything that it depends on. */
+  #latest: { readonly inputs: readonly unknown[]; readonly verdict: Verdict | undefined } | undefined
   /** The last list with a tool of the proxy's own. */
   #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
   #wasBlocked: string | undefined
@@ -82,10 +74,11 @@ export class GuardedLists {
       this.isKnown(kind) ? this.#lists.items(kind) : undefined
     const config = this.#config()
     const { said: facts } = this
-    const inputs = { guard, config, facts, tools: items('tools'), prompts: items('prompts') }
-    if (this.#latest === undefined || !isSame(this.#latest.inputs, inputs))
-      this.#latest = { inputs, verdict: guard.judge(config, listedOf(inputs)) }
-    return this.#latest.verdict
+    const [tools, prompts] = [items('tools'), items('prompts')]
+    const inputs = [guard, config, facts, tools, prompts]
+    if (!inputs.every((input, at) => input === this.#latest?.inputs[at]))
+      this.#latest = { inputs, verdict: guard.judge(config, listedOf(facts, tools, prompts)) }
+    return this.#latest?.verdict
   }
 
   /** The items of a list, some of them withheld. */
@@ -107,7 +100,7 @@ export class GuardedLists {
       known.has(kind) && !failures.has(kind) ? this.#lists.items(kind) : undefined
     const config = this.#config()
     const [tools, prompts] = [items('tools'), items('prompts')]
-    guard.complete(config, listedOf({ facts, tools, prompts }), tools !== undefined && prompts !== undefined)
+    guard.complete(config, listedOf(facts, tools, prompts), tools !== undefined && prompts !== undefined)
   }
 
   /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
@@ -139,7 +132,11 @@ export class GuardedLists {
   }
 }
 
-function listedOf({ facts, tools, prompts }: Pick<Inputs, 'facts' | 'tools' | 'prompts'>): Listed {
+function listedOf(
+  facts: ServerFacts | undefined,
+  tools?: readonly ListItem[],
+  prompts?: readonly ListItem[],
+): Listed {
   const lists = new Map<'tools' | 'prompts', readonly ListItem[]>()
   if (tools !== undefined) lists.set('tools', tools)
   if (prompts !== undefined) lists.set('prompts', prompts)
@@ -153,20 +150,9 @@ export function guardedFacts(
   facts: ServerFacts | undefined,
 ): ServerFacts | undefined {
   if (guard === undefined || facts === undefined) return facts
-  const listed = listedOf({ facts, tools: undefined, prompts: undefined })
-  return shownFacts(facts, guard.judge(config, listed))
+  return shownFacts(facts, guard.judge(config, listedOf(facts)))
 }
 
 function shownFacts(facts: ServerFacts, verdict: Verdict | undefined): ServerFacts {
   return verdict?.showsInstructions === false ? { ...facts, instructions: undefined } : facts
-}
-
-function isSame(one: Inputs, other: Inputs): boolean {
-  return (
-    one.guard === other.guard &&
-    one.config === other.config &&
-    one.facts === other.facts &&
-    one.tools === other.tools &&
-    one.prompts === other.prompts
-  )
 }

@@ -20,12 +20,13 @@ export interface Described {
   readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
 }
 
-/** The kept facts of one server; each description is read once for all lanes that show it. */
+/** The kept facts of one server; a description is read once for all lanes that show it. */
 export class KeptLists {
   readonly #kept: KeptServer
   readonly #era: Pick<EraMemory, 'shyness'>
   readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
-  readonly #known = new WeakMap<SelfDescription, Described>()
+  /** The latest description, as lanes show it. */
+  #latest: { readonly of: SelfDescription; readonly described: Described | undefined } | undefined
   /** The server has listed in this run. */
   #isConfirmed = false
 
@@ -52,14 +53,22 @@ export class KeptLists {
 
   /** Undefined where nothing is kept, or the handshake is none that this proxy speaks. */
   get described(): Described | undefined {
-    const description = this.kept?.description
-    return description && this.#read(description)
+    const of = this.kept?.description
+    if (of !== undefined && this.#latest?.of !== of) this.#latest = { of, described: this.#read(of) }
+    return of && this.#latest?.described
   }
 
   /** The server has said what it is and has. */
-  confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
+  confirmed({ facts, lists }: Pick<Described, 'facts' | 'lists'>): void {
+    const { handshake } = facts
+    const before = this.kept?.description?.handshake
+    // A server that says something else of itself is another version, and may have learned to answer.
+    const isSame = before === undefined || Buffer.compare(before, handshake) === 0
+    const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
+    const of = { handshake, lists: lines, probeFailed: isSame && this.#era.shyness !== undefined }
     this.#isConfirmed = true
-    this.#kept.keep({ failure: undefined, description: this.#write(said) })
+    this.#latest = { of, described: { isCurrent: true, facts, lists } }
+    this.#kept.keep({ failure: undefined, description: of })
   }
 
   /** A list has gone without it. */
@@ -75,37 +84,12 @@ export class KeptLists {
     this.#kept.keep({ failure: why, description: failure === undefined ? description : undefined })
   }
 
-  #read(description: SelfDescription): Described | undefined {
-    const known = this.#known.get(description)
-    if (known !== undefined) return known
-    const facts = this.#recall(description.handshake)
-    if (facts === undefined) return undefined
-    const lists = new Map(
-      [...description.lists].map(([kind, items]) => [
-        kind,
-        items.flatMap((item) => readListItem(item, kind) ?? []),
-      ]),
+  #read({ handshake, lists }: SelfDescription): Described | undefined {
+    const facts = this.#recall(handshake)
+    const read = [...lists].map(
+      ([kind, items]) => [kind, items.flatMap((item) => readListItem(item, kind) ?? [])] as const,
     )
-    return this.#remember(description, { isCurrent: false, facts, lists })
-  }
-
-  #write({ facts, lists }: Pick<Described, 'facts' | 'lists'>): SelfDescription {
-    const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
-    const before = this.kept?.description?.handshake
-    // A server that says something else of itself is another version, and may have learned to answer.
-    const isSame = before === undefined || Buffer.compare(before, facts.handshake) === 0
-    const description = {
-      handshake: facts.handshake,
-      lists: lines,
-      probeFailed: isSame && this.#era.shyness !== undefined,
-    }
-    this.#remember(description, { isCurrent: true, facts, lists })
-    return description
-  }
-
-  #remember(description: SelfDescription, described: Described): Described {
-    this.#known.set(description, described)
-    return described
+    return facts && { isCurrent: false, facts, lists: new Map(read) }
   }
 }
 

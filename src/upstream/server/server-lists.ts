@@ -51,24 +51,24 @@ export interface ListFailure {
 }
 
 /** One list, and its reads. */
-interface ListState {
+class ListState {
   /** The facts about the server, of now or of an earlier start. Items that did not change stay the same objects. */
-  items: readonly ListItem[]
+  items: readonly ListItem[] = NOTHING
   /** When it was first read in this start, in monotonic milliseconds. */
   listedAt: number | undefined
   /** When it is out of date, where the server has given a time. */
-  expiresAt: number
+  expiresAt = Infinity
   /** It had something before the server came back. */
-  isDoubted: boolean
+  isDoubted = false
   /** The read that is under way. */
   reading: Promise<void> | undefined
   /** The connection that has reported a change while it was read. */
   stale: ServerConnection | undefined
   /** It is read because a process says that it has changed. */
-  isReported: boolean
+  isReported = false
   /** The pause after a read that changed nothing. */
-  pauseMs: number
-  pauseEndsAt: number
+  pauseMs = 0
+  pauseEndsAt = -Infinity
   /** A read that waits for the end of the pause. */
   paused: Timer | undefined
 }
@@ -127,7 +127,7 @@ export class ServerLists {
     this.#context = context
     this.#sharing = sharing
     this.#events = events
-    this.#states = new Map(listKinds.map((kind) => [kind, newState()]))
+    this.#states = new Map(listKinds.map((kind) => [kind, new ListState()]))
     this.#keeps = isKept
     const { kept, described } = context.keptLists
     this.#before = kept
@@ -496,21 +496,6 @@ export class ServerLists {
 
   #log(level: LogRecord['level'], message: string): void {
     this.#context.log({ level, service: this.#context.service, message })
-  }
-}
-
-function newState(): ListState {
-  return {
-    items: NOTHING,
-    listedAt: undefined,
-    expiresAt: Infinity,
-    isDoubted: false,
-    reading: undefined,
-    stale: undefined,
-    isReported: false,
-    pauseMs: 0,
-    pauseEndsAt: -Infinity,
-    paused: undefined,
   }
 }
 
