@@ -89,23 +89,18 @@ export class ListWaits {
     this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)
   }
 
-  /** The same, for a call that must not rely on what was kept of an earlier start; of these servers. */
+  /** The same, for a call that must not rely on what was kept of an earlier start; of the servers that it concerns. */
   whenListed(
     call: Call,
     kinds: readonly ListKind[],
     run: () => void,
-    lanes?: readonly CallTarget[],
-    isNeedless: () => boolean = () => false,
+    concerned: () => readonly CallTarget[] = this.#lanes,
   ): void {
-    const concerned = (): readonly CallTarget[] => lanes ?? this.#lanes()
     for (const { view } of concerned()) view.want(kinds, 'call')
     const times = this.#options.timesOf()
     const isMissing = ({ view, known }: CallTarget): boolean =>
       view.before.kind !== 'silent' && kinds.some((kind) => !known.has(kind) && view.isComing(kind))
-    const dueAt = (): number => {
-      const missing = isNeedless() ? [] : concerned().filter(isMissing)
-      return Math.max(-Infinity, ...missing.map(({ view }) => (view.startedAt ?? -Infinity) + times.ms))
-    }
+    const dueAt = (): number => lastStartOf(concerned().filter(isMissing)) + times.ms
     this.#untilDue(call, { dueAt, run }, () => {})
   }
 
@@ -117,7 +112,7 @@ export class ListWaits {
     if (pending.length === 0) {
       // Any server may have the name, until a reload brings the one whose prefix it has.
       if (wanted.isOfOne()) return run()
-      return this.whenListed(call, [wanted.kind], run, undefined, wanted.isOfOne)
+      return this.whenListed(call, [wanted.kind], run, () => (wanted.isOfOne() ? [] : this.#lanes()))
     }
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const { deadline } = call

@@ -350,7 +350,7 @@ export class Router {
       if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
       else complete(call, lane, NO_EDITS)
     }
-    this.waits.whenListed(call, ['resources', 'templates'], then, known && [known])
+    this.waits.whenListed(call, ['resources', 'templates'], then, known && (() => [known]))
   }
 
   #list(call: Call, kind: ListKind): void {

@@ -47,7 +47,7 @@ class Stage {
   }
 
   resource(name: string, lanes?: readonly Lane[]): void {
-    this.waits.whenListed(this.call(), ['resources'], () => this.events.push(name), lanes)
+    this.waits.whenListed(this.call(), ['resources'], () => this.events.push(name), lanes && (() => lanes))
   }
 
   /** A call of a tool that one of these servers may have. */
