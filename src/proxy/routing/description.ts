@@ -103,43 +103,31 @@ function problemIn(name: string, message: string): string {
   return problem.slice(0, PROBLEM_LENGTH_MAX)
 }
 
-function lastFailureOf({ before }: DescribedServer['view']): string | undefined {
-  return before.kind === 'silent' ? before.failure : undefined
+const statusTitles = {
+  down: 'Servers that are not available now',
+  failed: 'Servers that failed at their last start, and are started again',
+  starting: 'Servers that are still starting, whose lists follow',
+} as const
+
+/** What the last lines of the instructions say of a server; undefined of one that can be used. */
+function statusOf(
+  server: DescribedServer,
+): { readonly title: keyof typeof statusTitles; readonly words: string } | undefined {
+  const { config, view } = server
+  const { before, facts, state } = view
+  if (state === 'error') return { title: 'down', words: `${config.name}: ${problemOf(server)}` }
+  if (before.kind === 'silent' && before.failure !== undefined)
+    return { title: 'failed', words: `${config.name}: ${problemIn(config.name, before.failure)}` }
+  return state === 'starting' && facts === undefined ? { title: 'starting', words: config.name } : undefined
 }
 
 /** Names the servers that cannot be used, and those that are starting and show nothing yet; undefined when there are none. */
-function statusLines(lanes: readonly DescribedServer[]): string | undefined {
-  const down = lanes.filter(({ view }) => view.state === 'error')
-  const failed = lanes.filter(({ view }) => view.state !== 'error' && lastFailureOf(view) !== undefined)
-  const starting = lanes.filter(
-    ({ view }) => view.state === 'starting' && view.facts === undefined && lastFailureOf(view) === undefined,
-  )
-  const lines = [
-    lineOf(
-      'Servers that are not available now',
-      '; ',
-      down,
-      (lane) => `${lane.config.name}: ${problemOf(lane)}`,
-    ),
-    lineOf('Servers that failed at their last start, and are started again', '; ', failed, (lane) => {
-      const { name } = lane.config
-      return `${name}: ${problemIn(name, lastFailureOf(lane.view) ?? '')}`
-    }),
-    lineOf(
-      'Servers that are still starting, whose lists follow',
-      ', ',
-      starting,
-      ({ config }) => config.name,
-    ),
-  ].filter((line) => line !== undefined)
+function statusLines(servers: readonly DescribedServer[]): string | undefined {
+  const all = servers.flatMap((server) => statusOf(server) ?? [])
+  const lines = (['down', 'failed', 'starting'] as const).flatMap((title) => {
+    const words = all.filter((each) => each.title === title).map((each) => each.words)
+    const separator = title === 'starting' ? ', ' : '; '
+    return words.length === 0 ? [] : `${statusTitles[title]}: ${words.join(separator)}`
+  })
   return lines.length === 0 ? undefined : lines.join('\n')
-}
-
-function lineOf(
-  title: string,
-  separator: string,
-  lanes: readonly DescribedServer[],
-  inWords: (lane: DescribedServer) => string,
-): string | undefined {
-  return lanes.length === 0 ? undefined : `${title}: ${lanes.map(inWords).join(separator)}`
 }
