@@ -5,7 +5,7 @@ import { quote } from '../jsonrpc/text.js'
 /** The faults of the arguments, in words. */
 export class ArgumentMistake extends Error {}
 
-/** JSON that may be meant where the tool does not say what it takes. */
+/** Texts that are read as JSON if the schema of the tool names no type. */
 const literal = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|[[{].*)$/s
 
 /**

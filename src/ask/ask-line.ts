@@ -7,7 +7,7 @@ import { escapeText } from '../text/escape.js'
 /** The line that the person types, or nothing at the end of the input; stdout is left to results. */
 export async function askLine(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  // While a line is edited, Ctrl-C is a key and no signal.
+  // While a person edits a line, Ctrl-C is a key and sends no signal.
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
   try {

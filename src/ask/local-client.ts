@@ -1,6 +1,6 @@
 // An MCP client inside this process: what `tools`, `call`, `read` and `prompt` talk to the servers with.
 //
-// It speaks through a proxy of its own, so that a person sees what a client would see.
+// It uses a separate proxy, so that a person sees what a client would see.
 
 import { Buffer } from 'node:buffer'
 import type { Configuration, McpProxy } from '../index.js'

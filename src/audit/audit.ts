@@ -15,7 +15,7 @@ import { TOKEN_BYTES } from '../text/tokens.js'
 
 /** Bytes of arguments or of a result that a line repeats. */
 const PAYLOAD_BYTES_MAX = 64 * 1024
-/** Of a name or URI, in UTF-16 units. */
+/** The longest name or URI, in UTF-16 units. */
 const NAME_LENGTH_MAX = 2048
 
 const PROFILE = 'profile:'
@@ -26,7 +26,7 @@ export interface AuditSink {
   write(line: string): void
   /** Whether the next line will be kept; absent where it always is. */
   readonly isWritable?: boolean
-  /** How many lines are lost for good; absent where none can be. */
+  /** How many lines are lost; absent if none can be lost. */
   readonly lost?: number
   /** Resolves when all lines are written, or after a bounded time. */
   close(): Promise<void>
@@ -57,7 +57,7 @@ export class Audit implements CallGate {
   readonly #hasPayloads: boolean
   readonly #isAudited: (method: string) => boolean
 
-  /** Of the last line of this process. */
+  /** The number of the last line of this process. */
   #seq = 0
 
   constructor(sink: AuditSink, { payloads, methods, onError }: AuditOptions, context: AuditContext) {
@@ -125,7 +125,7 @@ export class Audit implements CallGate {
     return name === undefined ? undefined : this.#context.clean(name, NAME_LENGTH_MAX)
   }
 
-  /** As a text, since JSON that is cut or redacted may be none. */
+  /** A text, because JSON that is cut or redacted may be invalid. */
   #payload(bytes: Uint8Array | undefined): string | undefined {
     if (bytes === undefined) return undefined
     const isCut = bytes.length > PAYLOAD_BYTES_MAX
@@ -136,7 +136,7 @@ export class Audit implements CallGate {
   }
 }
 
-/** The line that stands in the audit for lines that were lost. */
+/** The line of the audit that counts lost lines. */
 export function gapLine(context: Pick<AuditContext, 'wallNow'>, lost: number): string {
   return lineOf(context, 'audit-gap', { lost })
 }

@@ -59,7 +59,7 @@ function fileSink(
   }
 }
 
-/** Lines between those of the log. */
+/** Writes lines to stderr, between those of the log. */
 class StreamSink implements AuditSink {
   readonly #stream: LogStream
   readonly #context: AuditContext

@@ -1,4 +1,4 @@
-// The front as an OAuth resource server: whose an access token is, and what it opens.
+// The front as an OAuth resource server: the owner of an access token, and the paths that it opens.
 //
 // Loaded only when `server.auth` is configured.
 
@@ -29,7 +29,7 @@ const EXAMINED_MAX = 256
 /** How long a request waits for the examination of its token. */
 const EXAMINATION_MS = 10_000
 
-/** For so long an answer of an introspection endpoint holds. */
+/** How long an answer of an introspection endpoint is valid. */
 const INTROSPECTED_MS = 60_000
 
 export interface FrontAuthOptions {
@@ -58,14 +58,14 @@ export class FrontAuth {
   readonly #rules: AccessRules
   readonly #resources: Resources
   readonly #issuers: ReadonlyMap<string, Issuer>
-  /** By the hashes of tokens, as the next two. */
+  /** The keys of this map, and of the next two, are hashes of tokens. */
   readonly #known = new Map<string, KnownToken>()
   /** The hashes of tokens that were found valid before the configuration was read again. */
   readonly #formerlyKnown: ReadonlySet<string>
-  /** Tokens of which issuers were asked in vain. */
+  /** Tokens that no issuer has accepted. */
   readonly #refused = new Map<string, RefusedToken>()
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
-  /** By principals: what their latest tokens have. */
+  /** The rights of the latest token of each principal. */
   readonly #grants: Map<string, Grants> = new Map()
   readonly #strangers: StrangerLimit
 
@@ -160,7 +160,7 @@ export class FrontAuth {
   #examine(token: string, hash: string, from: string): Promise<KnownToken | TokenRefusal> {
     const running = this.#examined.get(hash)
     if (running !== undefined) return running
-    // Strangers can send any number of tokens. They keep no token out that was found valid.
+    // Anyone can send any number of tokens. A token that was found valid is admitted all the same.
     if (this.#examined.size >= EXAMINED_MAX && !this.#wasValid(hash)) return Promise.resolve(crowded)
     const examined = within(this.#find(token, hash, from), EXAMINATION_MS, this.#options.runtime)
       .then((found) => found ?? late)
@@ -319,7 +319,7 @@ const late = refusalOf(
   new TokenProblem('unavailable', `its token could not be examined within ${EXAMINATION_MS / 1000} s`),
 )
 
-// How often strangers make the front ask an authorization server: each unknown token is one request to it.
+// How often unknown tokens make the front ask an authorization server: each of them is one request.
 
 /** Tokens of one network that no issuer has accepted, within a minute. Clients renew their tokens a few times an hour. */
 export const REFUSED_MAX = 300

@@ -13,7 +13,7 @@ import { TokenProblem } from './claims.js'
 /** By how much the clocks of two machines may differ. */
 export const SKEW_S = 30
 
-/** A token without `kid` is tried with at most so many keys that fit. */
+/** How many keys are tried for a token without `kid`. */
 const KEYS_MAX = 8
 
 /** A JWT whose signature has not been verified. */
@@ -156,10 +156,10 @@ function typeOf({ typ }: JsonObject): string | undefined {
 
 // The keys of an issuer: found by its metadata, kept for ten minutes, asked for again when a token names another one.
 
-/** For so long the keys are taken to be those of the issuer. */
+/** How long fetched keys are used. */
 const KEYS_MS = 600_000
 
-/** How often unknown keys can make the front ask again: everybody can name one. */
+/** The shortest time between two requests that unknown keys cause: any token can name an unknown key. */
 const UNKNOWN_MS = 30_000
 
 /** After a failure the issuer is not asked again for this time. */
@@ -197,7 +197,7 @@ class IssuerKeys {
     return set !== undefined && this.#now() - set.fetchedMs < KEYS_MS ? set : this.#fetch()
   }
 
-  /** The keys of now, since a token names none of these; undefined when it is too early to ask. @throws TokenProblem */
+  /** Fetches the keys again for a token that names an unknown one; undefined when it is too early to ask. @throws TokenProblem */
   async newerThan(set: KeySet): Promise<KeySet | undefined> {
     if (this.#set !== undefined && this.#set !== set) return this.#set
     return this.#now() - set.fetchedMs < UNKNOWN_MS ? undefined : this.#fetch()
@@ -241,7 +241,7 @@ class IssuerKeys {
 async function jwksUriOf({ issuer }: FrontAuthIssuer, http: IssuerHttp): Promise<string> {
   let problem: unknown = new Error('it has no metadata; set jwksUri')
   for (const place of placesOf(new URL(issuer))) {
-    // Some servers fail at places where others have their metadata.
+    // Some servers answer with an error at addresses where other servers have their metadata.
     const metadata = await membersAt(new URL(place), http.configured).catch((error: unknown) => {
       problem = error
       return undefined

@@ -53,7 +53,7 @@ export class Resources {
     return found
   }
 
-  /** The metadata at this path; undefined where that is no place of any. */
+  /** The metadata at this path; undefined if the path has none. */
   metadata(path: string): string | undefined {
     if (!path.startsWith(WELL_KNOWN)) return undefined
     const prefix = new URL(this.#publicUrl).pathname.replace(/\/$/, '')
@@ -81,7 +81,7 @@ export class Resources {
     return `Bearer ${shown.join(', ')}`
   }
 
-  /** Those that open it, or all where no rule says which. */
+  /** The scopes that open it, or all scopes if no rule names any. */
   #scopesOf({ profile }: Resource): readonly string[] {
     const own = this.#rules.scopesFor(profile)
     return own.length > 0 ? own : this.#rules.allScopes

@@ -34,13 +34,13 @@ interface Visit {
 interface PendingLogin {
   readonly user: string
   readonly path: string
-  /** By the states of the logins at the front; the oldest first. */
+  /** The keys are the states of the logins at the front; the oldest comes first. */
   readonly visits: Map<string, Visit>
   /** The hash of the cookie of the browser at which the user was last identified. */
   provenBrowser: string | undefined
-  /** Of the login at the server. */
+  /** The state of the login at the server. */
   state: string | undefined
-  /** Of the authorization server, to which the browser is sent. */
+  /** The address of the authorization server, to which the browser is sent. */
   address: string
   readonly received: (parameters: URLSearchParams) => void
 }
@@ -157,7 +157,7 @@ export class StartPages {
 const OVER = 'This login is over, or was begun in another browser. Ask for it again in your client.'
 const OTHER_PERSON =
   'You are somebody else than the user of this login. Ask for a login in a client of your own.'
-/** By their paths. */
+/** The keys are the paths of the pages. */
 const ENDS: ReadonlyMap<string, string> = new Map([
   ['/login/done', 'mcps-proxy has the answer. You can close this window.'],
   ['/login/refused', 'The login was refused. You can close this window.'],

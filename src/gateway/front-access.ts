@@ -1,4 +1,4 @@
-// Whom the front lets in: by its own tokens, and by access tokens of authorization servers.
+// Admits clients to the front by its own tokens, and by access tokens of authorization servers.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FrontToken } from '../config/configuration.js'
@@ -13,7 +13,7 @@ import {
   isSender,
 } from '../transports/http-server/access.js'
 
-/** Such a token is ours, and no authorization server is asked about it. */
+/** Tokens of the front begin with this text. No authorization server is asked about them. */
 const OWN = /^mcps_/
 
 export class FrontAccess {
@@ -86,17 +86,17 @@ interface Digest {
   readonly text: string
 }
 
-// The tokens of the front: whose each is, until when, and why one is refused.
+// The tokens of the front: the owner of each, its end, and the reason of a refusal.
 
 /** The tokens of the front itself that clients may present. */
 export interface TokenRules {
   /** One for everything. */
   readonly token: string | undefined
-  /** Of single clients, by their hashes. */
+  /** Tokens of single clients; the keys are their hashes. */
   readonly tokens: readonly FrontToken[] | undefined
 }
 
-/** Tokens of before that a refusal names. */
+/** The most removed tokens that are remembered, so that a refusal can name them. */
 const FORMER_MAX = 1000
 
 interface Credential extends Pick<FrontToken, 'expiresAtMs'> {

@@ -1,4 +1,4 @@
-// Every schema of a configuration behind one HTTP front: one proxy for each.
+// All groups of servers of a configuration behind one HTTP front: one proxy for each group.
 //
 // Loaded only when something is served over HTTP.
 
@@ -50,7 +50,7 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
    * @throws ConfigError when a schema would be a server of itself; nothing has changed then
    */
   reload(config: Configuration): Promise<void>
-  /** Of the enabled schemas, by their names. */
+  /** The proxies of the enabled schemas, by name. */
   readonly proxies: ReadonlyMap<string, McpProxy>
   /** Takes no new request, lets calls finish for up to `graceMs`, answers the others with an error, and stops every server. */
   close(graceMs?: number): Promise<void>
@@ -96,7 +96,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   const proxies = new SchemaProxies({ ...options, ...(isFar && { person: 'elsewhere' }) }, common)
   let serving: SchemasServing | undefined
   try {
-    // No server is started for a front that cannot be had. No request arrives before the proxies exist, since they are
+    // No server starts for a front that cannot listen. No request arrives before the proxies exist, since they are
     // made in the same turn of the event loop.
     refuseGateway(config, options)
     await common.policies.change(config)
@@ -217,9 +217,9 @@ class SchemaProxies {
   readonly #options: GatewayOptions
   readonly #common: Common
   readonly #proxies = new Map<string, McpProxy>()
-  /** By their schemas. */
+  /** The keys are names of schemas. */
   readonly all: ReadonlyMap<string, McpProxy> = this.#proxies
-  /** Of schemas that are gone; their calls may still run. */
+  /** Proxies of removed schemas, whose calls may still run. */
   readonly #going = new Set<McpProxy>()
 
   constructor(options: GatewayOptions, common: Common) {
@@ -308,7 +308,7 @@ function listen(
 
 export interface FrontAddress {
   readonly host: string
-  /** 0 is any free one, which no configuration can name. */
+  /** Port 0 is any free port, which no configuration can name. */
   readonly port: number
 }
 

@@ -1,4 +1,4 @@
-// The HTTP front with everything it must not make by itself: randomness, secrets, words.
+// The HTTP front with what it gets from its caller: randomness, secrets and texts.
 //
 // Loaded only when something is served over HTTP.
 
@@ -36,7 +36,7 @@ export interface FrontOptions extends FrontRules {
   readonly limits: HttpServerLimits
   readonly log: LogSink
   readonly runtime: Runtime
-  /** Absent serves none. */
+  /** Without it the front serves no metrics. */
   readonly metrics?: MetricsPage | undefined
   /** The name of the configuration in messages, and the remedy that they propose. */
   readonly source: string
@@ -206,7 +206,7 @@ function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): 
   return Object.assign(new Error(message, { cause: error }), { code })
 }
 
-/** With the remedy of each. */
+/** The remedy of each error. */
 const listenProblems: ReadonlyMap<string, readonly [string, 'port' | 'host']> = new Map([
   ['EADDRINUSE', ['the port is taken', 'port']],
   ['EACCES', ['this user may not listen there', 'port']],

@@ -1,4 +1,4 @@
-// The paths of the HTTP front, and what stands at each.
+// The paths of the HTTP front, and the handler of each.
 
 import type { Configuration } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
@@ -69,9 +69,9 @@ function shown(page: SchemaPage | GatewayStatus): string {
 /** The pages that a gateway may serve in addition to its schemas. */
 export interface MorePaths {
   readonly metrics?: MetricsPage | undefined
-  /** Comes before all else, and asks for no token of the front. */
+  /** Runs before every other handler, and needs no token of the front. */
   readonly handler?: PathHandler | undefined
-  /** The same of pages to which others may lead a browser. */
+  /** The same for pages that a page of another site may link to. */
   readonly visited?: PathHandler | undefined
 }
 
@@ -159,7 +159,7 @@ export class Routes implements HttpRoutes {
     }
   }
 
-  /** To a client of some profiles there is nothing else. One profile alone is at the short paths too. */
+  /** For a client of some profiles no other path exists. A single profile is at the short paths too. */
   #within(path: string, sender: Sender, profiles: readonly string[]): HttpRoute {
     if (path === '/health') return { kind: 'page', open: true, body: () => this.#health() }
     if (LOGIN.test(path)) return this.#login(path)
@@ -249,7 +249,7 @@ export class Routes implements HttpRoutes {
 function schemaEndpoint(name: string, proxy: ServedProxy): HttpEndpoint {
   return {
     name,
-    // Everybody who shows the token is one principal, and so is everybody where no token is asked for.
+    // All clients with the token are one principal, and so are all clients of a front without a token.
     attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
     status: () => shown({ schema: name, ...schemaStatus(proxy), ...sandboxStatus(proxy, version) }),
   }
@@ -281,10 +281,10 @@ export function pathOfView(kind: 'p' | 'servers', name: string): string {
   return `/${kind}/${encodeURIComponent(name)}`
 }
 
-/** A path at which a schema or a view stands, if there is one of that name. */
+/** A path of a schema or a view, if one of that name exists. */
 interface McpPath {
   readonly path: string
-  /** Of the schema, or what a view is of; undefined where its escapes are none. */
+  /** The name of the schema, or of the profile or server of a view; undefined if its escapes are invalid. */
   readonly name: string | undefined
   /** The beginning of the path of a view; undefined for a schema. */
   readonly view: string | undefined

@@ -5,7 +5,7 @@ import type { SessionProcess, SessionStatus } from '../proxy/routing/session-sta
 import type { ListChange } from '../upstream/contracts/list-guard.js'
 import { type ShownState, type UpstreamStatus, evidenceInWords } from '../upstream/contracts/upstream.js'
 
-/** More would make the page long; their number is shown in any case. */
+/** The most sessions that the page shows. It always shows their number. */
 const SESSIONS_SHOWN_MAX = 100
 
 /** One server of a schema. */
@@ -21,7 +21,7 @@ export interface ServerStatus {
   /** The protocol version that it speaks, and how that was found out. */
   readonly revision?: string
   readonly evidence?: string
-  /** The same for people. */
+  /** The same as a sentence. */
   readonly evidenceText?: string
   readonly pid?: number
   /** Calls that it works on, calls that wait, and starts after a crash. */
@@ -30,7 +30,7 @@ export interface ServerStatus {
   /** Calls that it may work on at the same time. */
   readonly slots: number
   readonly restarts: number
-  /** Of its processes, where `memoryLimitMB` is set. */
+  /** The memory of its processes, if `memoryLimitMB` is set. */
   readonly memoryBytes?: number
   /** The differences from `mcps.lock`. */
   readonly changes?: readonly ListChange[]
@@ -44,13 +44,13 @@ export interface ServerStatus {
 
 /** One client of a schema; its session id is a secret and not shown. */
 export interface ShownSession {
-  /** As the client says of itself. */
+  /** The name and version that the client gives itself. */
   readonly client?: { readonly name?: string; readonly version?: string }
   /** The protocol version. */
   readonly revision: string
   /** As in RFC 3339. */
   readonly connectedAt: string
-  /** Those that run for this client alone. */
+  /** The processes that run for this client alone. */
   readonly processes: readonly SessionProcess[]
 }
 
@@ -60,7 +60,7 @@ export interface SchemaStatus {
   readonly totalTools: number
   readonly connectedServers: number
   readonly totalSessions: number
-  /** Those with private processes first, then the oldest; at most 100. */
+  /** Sessions with private processes come first, then the oldest; at most 100. */
   readonly sessions: readonly ShownSession[]
 }
 
@@ -187,7 +187,7 @@ export function schemaStatus(proxy: Pick<ServedProxy, 'status' | 'sessions'> | u
   }
 }
 
-/** A schema whose every server has failed serves nothing. */
+/** A schema serves nothing if all its servers have failed. */
 function stateOf(servers: readonly ServerStatus[]): 'active' | 'error' {
   const failed = servers.filter(({ status }) => status === 'error').length
   return failed > 0 && failed === servers.length ? 'error' : 'active'

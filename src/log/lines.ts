@@ -1,7 +1,7 @@
 // A log record -> one line: for a person, or as JSON for a program.
 //
-// Details of a record come from errors and from strangers: they can be cyclic, huge, or throw when they are looked at. What is
-// written is bounded in depth, in members and in text, has no secret in it, and is only data.
+// Details of a record come from errors and from other programs: they can be cyclic or huge, and their getters can throw. A line
+// has only data, with limits on depth, members and text, and no secret.
 
 import type { LogLevel, LogRecord } from '../runtime/runtime.js'
 import { escapeJson, escapeText } from '../text/escape.js'

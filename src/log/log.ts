@@ -1,9 +1,8 @@
 // The log: one record in, one line out on stderr and one in the file.
 //
-// Log records come from children, clients and errors, so nothing of it
-// reaches a terminal raw and no secret reaches either place. Logging never
-// throws and never waits: a reader of stderr that is too slow loses lines, not
-// the proxy its memory.
+// Log records come from children, clients and errors, so control characters are escaped
+// and secrets are redacted. Logging never throws and never waits: when the reader of stderr
+// is too slow, lines are dropped, so that the memory of the proxy stays bounded.
 
 import { jsonLine, plainRecord, readableLine, noPaint, type Paint } from './lines.js'
 import { Redactor } from '../text/redactor.js'
@@ -25,7 +24,7 @@ export interface LogStream {
 export interface ConsoleOptions {
   readonly stream: LogStream
   readonly format: 'readable' | 'json'
-  /** Absent, the console shows as much as the file. */
+  /** Without it the console shows the same levels as the file. */
   readonly level?: LogLevel
 }
 
@@ -53,7 +52,7 @@ export class Logger {
   readonly sink: LogSink
   /** The least severe level that is logged from now on. */
   level: LogLevel
-  /** Is given the values that are added from now on. */
+  /** Receives each value that is added later. */
   onSecrets: (values: readonly string[]) => void = () => {}
   readonly #options: LoggerOptions
   readonly #redactor = new Redactor()
@@ -117,7 +116,7 @@ export class Logger {
     this.#safely(() => this.#file?.write(jsonLine(this.#plain(record))))
   }
 
-  /** A record that cannot be written is lost; what was being logged goes on. */
+  /** Drops a record that cannot be written; the caller does not notice. */
   #safely(write: () => void): void {
     try {
       write()

@@ -59,10 +59,10 @@ export class RotatingFile {
   #pendingLength = 0
   /** Lines that were lost since the last message about them. */
   #dropped = 0
-  /** All lines that the file will never have. */
+  /** The number of lines that were lost since the start. */
   lost = 0
   #isFailing = false
-  /** The file ends inside of a line. */
+  /** Whether the file ends within a line. */
   #isTorn = false
   #writing: Promise<void> | undefined
 

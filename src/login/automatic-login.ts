@@ -13,10 +13,10 @@ import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
 import type { LoginStore } from './login-store.js'
 
-/** After a login that came to nothing. */
+/** How long no tab opens after a login that has failed. */
 const ASK_AGAIN_MS = 600_000
 
-/** The process of a login ends after this, also where it only waited for the tab of another one. */
+/** The process of a login ends after this time, even if it only waited for the tab of another process. */
 export const LOGIN_JOB_MS = 620_000
 
 /** How often a process looks whether the tab of another one is closed. */
@@ -27,7 +27,7 @@ export interface LoginJob {
   readonly folder: string
   readonly target: LoginTarget
   readonly moreScopes: readonly string[]
-  /** Of the login that does not suffice. */
+  /** The version of the login that does not suffice. */
   readonly version: string
 }
 
@@ -42,15 +42,15 @@ export class AutomaticLogin {
   readonly #elsewhere: LogInElsewhere | undefined
   readonly #closing = new AbortController()
   #running: Promise<void> | undefined
-  /** To ask for, beyond those of the login before. */
+  /** The scopes to request in addition to those of the previous login. */
   #moreScopes: readonly string[] = []
-  /** When a call has needed the login last, in milliseconds since 1970. */
+  /** When a call last needed the login, in milliseconds since 1970. */
   #calledAtMs = 0
   #startPage: string | undefined
   #onPage: (startPage: string) => void = () => {}
   #look: Timer | undefined
 
-  /** `tell` logs. The login is made in this process, unless `elsewhere` makes it. */
+  /** `tell` logs. This process makes the login, unless `elsewhere` does. */
   constructor(
     target: LoginTarget,
     store: LoginStore,

@@ -83,7 +83,7 @@ export class CallbackServer implements LoginPages {
     if (pathname !== '/callback' || state === null || state !== this.#state)
       return page(response, 404, 'This login is over, or was not started here.')
     this.#state = undefined
-    // The words of the authorization server are shown by the log, once its identity was checked, and not by this page.
+    // The log shows the words of the authorization server after its identity was checked; this page does not.
     const words = searchParams.has('error')
       ? 'The login was refused; the log of mcps-proxy has the reason.'
       : 'mcps-proxy has the answer.'

@@ -35,9 +35,9 @@ export function scopesIn(...texts: readonly (string | undefined)[]): string[] {
 
 /** The answers of a server to requests without a login. */
 export interface WantedLogin {
-  /** Undefined where it does not say which login it wants. */
+  /** Undefined if the server does not name the login that it wants. */
   readonly challenge: BearerChallenge | undefined
-  /** It refused none of these requests, so only its metadata says whether it wants a login for others. */
+  /** The server refused none of these requests, so only its metadata tells whether other requests need a login. */
   readonly isOpen: boolean
 }
 
@@ -95,7 +95,7 @@ function ask(
 // More rights for single requests: the scopes that a server names when it refuses one (MCP, Authorization: step-up
 // authorization flow).
 
-/** So often is one server's wish for more rights followed in a row, and then not for this long. */
+/** How many requests for more rights of one server are followed in a row, and how long further ones are not. */
 const TIMES_MAX = 3
 const PAUSE_MS = 600_000
 

@@ -21,7 +21,7 @@ import { type LoginHttp, type LoginRuntime, loginHttp } from './login-http.js'
 import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
 import { type HeldToken, TokenRequests, type Tokens, clientElsewhere, heldToken } from './token-requests.js'
 
-/** A grant that was refused is not asked for again for so long: the same answer would come. */
+/** How long a refused grant is not requested again, because the answer would be the same. */
 const REFUSED_MS = 30_000
 
 const ASSERTION_LENGTH_MAX = 64 * 1024
@@ -42,7 +42,7 @@ export class GrantCredentials implements HttpCredentials {
   #asked: readonly string[] = []
   #held: HeldToken | undefined
   #fetching: Promise<Credential> | undefined
-  /** The authorization server that was shown the secret; the client is none of another. */
+  /** The authorization server that got the secret. No other one gets it. */
   #issuer: string | undefined
   #refusal: { readonly error: TransportError; readonly until: number } | undefined
 

@@ -21,16 +21,16 @@ import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { type HeldToken, TokenRequests, heldToken } from './token-requests.js'
 
-/** A renewal that failed is not tried again for so long, while the token is good. */
+/** How long a failed renewal is not repeated, while the token is valid. */
 const RENEW_AGAIN_MS = 30_000
 
-/** A login that is in use is looked at again after so long: it may have ended, or be another one. */
+/** How often the file of a login that is in use is read again: the login may have ended or changed. */
 const LOOK_AGAIN_MS = 1000
 
-/** A request waits so long for the person, who may log in or grant more rights later too. */
+/** How long a request waits for the person, who may also log in or grant more rights later. */
 const PERSON_MS = 20_000
 
-/** Requests that wait for a person. The handshake and lists do not: other servers have some too. */
+/** Requests that wait for a person. The handshake and lists do not, because they would delay other servers. */
 const calls: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** A person may copy the command that names it into a shell, and the server has chosen it. */
@@ -44,7 +44,7 @@ interface Held extends HeldToken {
 
 /** Leads a person to a login. */
 export interface LoginHelp {
-  /** The address with which a login begins that is under way. */
+  /** The address at which the pending login begins. */
   readonly startPage: string | undefined
   /**
    * The server wants a login, with these scopes too, and that of this version does not suffice; `isCalled` says that a call needs
@@ -64,7 +64,7 @@ export class LoginCredentials implements HttpCredentials {
   readonly #watch: LoginWatch
   readonly #stepUps: StepUps
   #held: Held | undefined
-  /** Of the login that was looked at last; empty where there was none. */
+  /** The version of the login that was read last; empty if there was none. */
   #version = ''
   #lookedAt = Number.NEGATIVE_INFINITY
   /** Whether the server wants a login and there is none. */
@@ -189,7 +189,7 @@ export class LoginCredentials implements HttpCredentials {
     return this.#store.versionOf(this.#url) !== this.#version
   }
 
-  /** A server that wants no login is not looked for again. */
+  /** The proxy does not look again for a login of a server that wants none. */
   #lookIfChanged(): void {
     const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
     const isOld = this.#held !== undefined && this.#runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
@@ -198,7 +198,7 @@ export class LoginCredentials implements HttpCredentials {
     else this.#lookedAt = this.#runtime.now()
   }
 
-  /** @throws LoginError, and then it is looked at again */
+  /** @throws LoginError, after which the file is read again */
   #look(): void {
     this.#lookedAt = Number.NEGATIVE_INFINITY
     const version = this.#store.versionOf(this.#url)
@@ -209,7 +209,7 @@ export class LoginCredentials implements HttpCredentials {
     if (login !== undefined) this.#isNeeded = false
   }
 
-  /** Undefined where only a new login helps. Rejects with TransportError. */
+  /** Undefined if only a new login helps. Rejects with TransportError. */
   #renew(held: Held): Promise<Credential | undefined> {
     this.#renewing ??= this.#store
       .alone(this.#url, () => this.#renewAlone(held))
@@ -254,7 +254,7 @@ export class LoginCredentials implements HttpCredentials {
     }
   }
 
-  /** The login is over. Nothing else removes one. */
+  /** Removes the login, which is over. No other code does. */
   #ended(login: Login, why: string): undefined {
     this.#store.remove(login.url)
     this.#look()
@@ -278,11 +278,11 @@ function authError(why: string): TransportError {
 /** A person who has just logged in does not notice this delay. */
 const WATCH_MS = 500
 
-/** Looks as long as something waits, and no longer. */
+/** Runs while something waits. */
 export class LoginWatch {
   readonly #version: () => string
   readonly #runtime: Pick<Runtime, 'setTimer'>
-  /** The version that each knows: others may have seen a later one before this looks. */
+  /** The version that each waiter knows: some may have read a later one already. */
   readonly #waiting = new Map<() => void, string>()
   #look: Timer | undefined
 

@@ -31,7 +31,7 @@ export interface LoginRequest {
 
 export interface LoginResponse {
   readonly status: number
-  /** Every field of this name, which is in lower case. */
+  /** The values of all fields with this name, which is in lower case. */
   all(name: string): readonly string[]
   readonly text: string
 }
@@ -152,7 +152,7 @@ export async function reachOf(server: URL): Promise<Reach> {
 
 const refusal = 'its address is one of this network or machine, and that of the server is not'
 
-/** Public unless all its addresses are of another kind; one that cannot be resolved here is public. */
+/** A name is public unless all its addresses are of another kind. A name that cannot be resolved here is public. */
 async function ownKind({ hostname }: URL): Promise<AddressKind> {
   const host = hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) return addressKind(host)

@@ -43,7 +43,7 @@ const FORMAT = 1
 /** A login has some tokens. */
 const LOGIN_BYTES_MAX = 1024 * 1024
 
-/** Of the reason why a login came to nothing. */
+/** The longest reason of a failed login, in UTF-16 units. */
 const WORDS_LENGTH_MAX = 1000
 
 /** Several refreshes, one after the other. */

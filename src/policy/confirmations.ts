@@ -2,7 +2,7 @@
 //
 // A client with a session is asked during its call (MCP, Elicitation). A client without one gets the question as the result,
 // and sends the call again with the answer and our `requestState` (MCP 2026-07-28, Multi Round-Trip Requests). The state is
-// random and means nothing by itself: what it was made for is kept here, so it is used once, by one principal, for
+// random. This class keeps what each state was made for, so that it is used once, by one principal, for
 // one tool and the same arguments.
 
 import { createHash } from 'node:crypto'
@@ -27,7 +27,7 @@ const LIFE_MS = 300_000
 
 /** Questions that clients without sessions have, and answers of servers that they still have to bring. */
 const WAITING_MAX = 1024
-/** Of one principal. */
+/** The most questions of one principal. */
 const WAITING_OF_ONE_MAX = 128
 
 const METHOD = 'elicitation/create'
@@ -54,7 +54,7 @@ export class Confirmations implements OwnQuestions {
   readonly #redactor: Redactor
   readonly #secret: (bytes: number) => Buffer
   readonly #instance: string
-  /** By the states with which clients come back; the oldest first. */
+  /** The keys are the states that clients send again; the oldest comes first. */
   readonly #asked = new Map<string, Waiting>()
   /** Calls that were confirmed and whose servers want them again, by what they are about; the oldest first. */
   readonly #continuing = new Map<string, Waiting>()

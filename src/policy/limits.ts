@@ -19,7 +19,7 @@ export interface LimitRule {
 
 /** A call as the limits see it. */
 export interface LimitedCall {
-  /** Empty for clients that no front has let in. */
+  /** Empty for clients that came through no front. */
   readonly principal: string
   /** The server and the name that it has for the tool, as JSON. */
   readonly tool: string
@@ -34,12 +34,12 @@ const BUCKETS_MAX = 10_000
 
 interface Bucket {
   tokens: number
-  /** When `tokens` was right. */
+  /** The time at which `tokens` was computed. */
   atMs: number
 }
 
 interface Limit extends LimitRule {
-  /** Stays the same when a reload changes the numbers alone. */
+  /** Identifies the rule; a reload that changes only its numbers keeps it. */
   readonly id: string
   readonly isFor: (principal: string) => boolean
   readonly covers: (name: string) => boolean

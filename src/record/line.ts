@@ -1,4 +1,4 @@
-// A frame as a line of a recording: its own bytes where they leave that a line of JSON.
+// A frame as a line of a recording: the bytes of the frame, where the line is then valid JSON.
 //
 // A message that came whole and has line breaks between its tokens stands there as
 // text, which is as exact: it is JSON, so it is UTF-8. Other bytes stand there in base64.
@@ -20,7 +20,7 @@ const LF = 0x0a
 const CR = 0x0d
 const END = Buffer.from('}\n')
 
-/** The members that say who said it, and when; `at` is in milliseconds. */
+/** The members that name the sender and the time; `at` is in milliseconds. */
 export function recordHead(
   { hop, service, schema, connection, direction }: Omit<WireEvent, 'at' | 'bytes'>,
   at: number,

@@ -1,8 +1,8 @@
 // `--record`: every frame of every hop, as the operating system saw it, one JSON line each.
 //
 // A line embeds the frame's own bytes, so it can be read, replayed, and turned back
-// into what crossed the wire. Bytes that cannot be embedded, because they are no JSON or hold
-// line breaks, stand there as text or in base64; nothing is left out.
+// into the bytes on the wire. Bytes that cannot be embedded, because they are no JSON or hold
+// line breaks, are written as text or in base64; nothing is left out.
 
 import { Buffer } from 'node:buffer'
 import type { FileHandle } from 'node:fs/promises'
@@ -116,7 +116,7 @@ const LF = 0x0a
 export class RecordStream {
   readonly #write: (line: RecordLine) => void
   readonly #lineBytesMax: number
-  /** Says whose lines these are. */
+  /** Names the connection of the lines. */
   readonly #event: Omit<WireEvent, 'at' | 'bytes'>
   #parts: Buffer[] = []
   #bytes = 0

@@ -90,7 +90,7 @@ export class RecordWriter {
     }
   }
 
-  /** The process ends without having closed us. */
+  /** Writes what is left when the process ends without `close`. */
   #writeNow(): void {
     if (this.#failure !== undefined) return
     try {

@@ -1,4 +1,4 @@
-// `mcps-proxy replay`: transcripts in, a verdict out.
+// `mcps-proxy replay`: replays transcripts, and reports which of them failed.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { constants } from 'node:os'

@@ -1,9 +1,8 @@
-// The messages that are still expected, and which of them a frame is.
+// The messages that are still expected, and the match of a frame with one of them.
 //
-// An answer belongs to the expected answer with its id, also when other frames came between. The
-// other end's own messages are expected in their order. In a recording only
-// messages of one method keep their order: with several servers behind a proxy
-// nothing else is certain.
+// An answer matches the expected answer with its id, also when other frames came between. Requests and
+// notifications of the server are expected in their order. In a recording only messages of one method
+// keep their order, because several servers behind a proxy answer in any order.
 
 import { compareBytes, compareFrames } from './compare.js'
 import { type Address, type JsonNode, addressOf, jsonTreeOf } from './json-tree.js'
@@ -44,7 +43,7 @@ export class Expectations {
     return this.#pending.find((pending) => pending.at < at && !pending.step.optional)?.step
   }
 
-  /** Finds out which expected frame a frame is; that one is expected no more. */
+  /** Matches a frame with an expected frame, and removes that one. */
   take(bytes: Buffer, values: Values): ReceivedEvent {
     const came = { bytes, tree: jsonTreeOf(bytes) }
     const address = addressOf(came.tree)
@@ -54,7 +53,7 @@ export class Expectations {
     return pending === undefined ? { kind: 'unexpected', bytes } : eventOf(pending, came, values, false)
   }
 
-  /** The expected answer to this id, which will not come and is expected no more. */
+  /** Removes the expected answer to this id, which will not come. */
   drop(id: string): Expected | undefined {
     const pending = this.#first({ kind: 'answer', key: id })
     this.#remove(pending)

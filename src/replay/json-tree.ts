@@ -119,7 +119,7 @@ export function pathAt(node: JsonNode, offset: number, path = '$'): string {
   return part === undefined ? path : pathAt(part.value, offset, `${path}${part.path}`)
 }
 
-/** By what an expected frame and a received one find each other. */
+/** The key by which a received frame is matched with an expected one. */
 export interface Address {
   /** A value is JSON, but no message of JSON-RPC; bytes are no JSON at all. */
   readonly kind: 'answer' | 'message' | 'batch' | 'value' | 'bytes'

@@ -19,18 +19,18 @@ export interface OwnProgram {
 
 /** The choices of the command line, and the program itself. */
 interface LaunchOptions extends OwnProgram {
-  /** Empty leaves the choice to the transcript. */
+  /** If it is empty, the transcript names the command. */
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 export interface Launch {
   readonly spec: SpawnSpec
-  /** Of a server that listens. */
+  /** The address of a server over HTTP. */
   readonly url: URL | undefined
 }
 
-/** A replay does not read the lists that an earlier run has kept, and leaves the port of metrics to the proxy that runs. */
+/** A replay does not read cached lists of an earlier run, and does not take the port of metrics from a running proxy. */
 const ofReplays = ['--no-kept-lists', '--no-metrics']
 
 type Expand = (text: string) => string

@@ -18,7 +18,7 @@ export type Hole =
   | { readonly kind: 'match'; readonly expression: RegExp }
   /** Any value, which has that name from then on. */
   | { readonly kind: 'bind'; readonly name: string }
-  /** The value that has that name; what is written here, while none has it. */
+  /** The value of that name; the value in the frame, if the name has none yet. */
   | { readonly kind: 'same'; readonly name: string }
   /** Exactly this text. */
   | { readonly kind: 'literal'; readonly text: string }
@@ -26,7 +26,7 @@ export type Hole =
 export interface Pattern {
   readonly bytes: Buffer
   readonly tree: JsonNode
-  /** By where the value begins. */
+  /** The keys are the offsets at which the values begin. */
   readonly holes: ReadonlyMap<number, Hole>
   /** The offsets of the objects that may have further members. */
   readonly open: ReadonlySet<number>

@@ -1,4 +1,4 @@
-// Each transcript against its server: what is started for it, reached for it, and ended after it.
+// Replays each transcript against its server, which is started before it and ended after it.
 
 import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
@@ -24,7 +24,7 @@ export interface ReplayRequest {
   readonly portable: boolean
   /** Whether what the transcripts name may be started without a question. */
   readonly trust: boolean
-  /** Of every request over HTTP. */
+  /** Header fields of every request over HTTP. */
   readonly headers: Readonly<Record<string, string>>
   /** Show every frame. */
   readonly verbose: boolean
@@ -163,10 +163,10 @@ function servesHttp({ command, args }: Header): boolean {
   return args[0] !== 'stdio' && !args.some((arg) => /^--(?:stdio$|url(?:=|$))/.test(arg))
 }
 
-/** How long the exit may take that the end of the output announces. */
+/** How long a process may take to exit after the end of its output. */
 const EXIT_WAIT_MS = 2000
 
-/** How long a server whose input has ended may still say something. */
+/** How long a server may still write after the end of its input. */
 const END_WAIT_MS = 5000
 
 /**
@@ -203,7 +203,7 @@ class Replay {
     return this.#events
   }
 
-  /** Says and awaits everything; false when something did not come. */
+  /** Sends and awaits all frames; false when an expected frame did not come. */
   async #talk(): Promise<boolean> {
     for (const [at, step] of this.#transcript.steps.entries()) {
       if (step.kind === 'expect') continue
@@ -225,7 +225,7 @@ class Replay {
     }
   }
 
-  /** Takes the next frame; the reason when there is none, and which one it is that will not come. */
+  /** Takes the next frame. If none comes, gives the reason and the expected frame that is missing. */
   async #receive(timeoutMs: number): Promise<{ why: string; step?: Expected } | undefined> {
     const next = await this.#server.next(this.#runtime.now() + timeoutMs)
     switch (next.kind) {

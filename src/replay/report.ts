@@ -38,9 +38,9 @@ export type Event =
       readonly difference: Difference
     }
   | { readonly kind: 'unexpected'; readonly bytes: Buffer }
-  /** A message of ours did not get through. */
+  /** A message of the replay could not be sent. */
   | { readonly kind: 'failed'; readonly why: string }
-  /** `step` did not come. */
+  /** The message that `step` expects did not come. */
   | { readonly kind: 'missing'; readonly step: TranscriptLine; readonly why: string }
   | {
       readonly kind: 'exit'

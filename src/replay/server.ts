@@ -25,14 +25,14 @@ export interface ReplayedServer {
   next(deadline: number): Promise<Mail<ServerOutput>>
   /** How its process ended by itself; undefined when it has none, or not within `ms`. */
   exit(ms: number): Promise<ChildExit | undefined>
-  /** Why nothing more comes. */
+  /** The reason why no further message comes. */
   endedWhy(): Promise<string>
 }
 
 /** A transcript is far shorter; a server that sends more than that before it is read is not read any further. */
 const ITEMS_MAX = 100_000
 
-/** An item, or why there is none. */
+/** An item, or the reason why none comes. */
 export type Mail<T> = T | { readonly kind: 'ended' } | { readonly kind: 'too-late' }
 
 /** Holds the items that were not taken yet. */
@@ -53,7 +53,7 @@ export class Mailbox<T> {
     this.#arrival.resolve()
   }
 
-  /** Nothing more will come; what is here can still be taken. */
+  /** No further item will come; the present ones can still be taken. */
   end(): void {
     this.#hasEnded = true
     this.#arrival.resolve()
@@ -139,7 +139,7 @@ export class ReplayProcess implements ReplayedServer {
     if ((await this.exit(STOP_WAIT_MS)) === undefined) await this.terminate(SIGNAL_WAIT_MS)
   }
 
-  /** Ends a server that does not look at its input. */
+  /** Ends a server that ignores the end of its input. */
   async terminate(waitMs: number = STOP_WAIT_MS): Promise<void> {
     this.#child.signal('SIGTERM')
     if ((await this.exit(waitMs)) !== undefined) return

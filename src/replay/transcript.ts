@@ -21,7 +21,7 @@ export interface Transcript {
   readonly name: string
   readonly header: Header
   readonly steps: readonly Step[]
-  /** Undefined when it replays over both transports. */
+  /** Undefined if the transcript replays over both transports. */
   readonly need: Need | undefined
   /** The schema whose client it was, in a recording over HTTP that has more than one. */
   readonly schema: string | undefined
@@ -79,12 +79,12 @@ export interface Expected {
   readonly kind: 'expect'
   readonly line: number
   readonly bytes: Buffer
-  /** Undefined for what is no JSON, which is compared as bytes. */
+  /** Undefined if the line is no JSON; such a line is compared as bytes. */
   readonly pattern: Pattern | undefined
   readonly mode: Mode
-  /** It need not come. */
+  /** Whether the message may be missing. */
   readonly optional: boolean
-  /** Its place among the messages of the other end is free. */
+  /** Whether it may be anywhere among the messages of the server. */
   readonly unordered: boolean
 }
 

@@ -15,10 +15,10 @@ import type { Runtime } from '../runtime/runtime.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { SecretStore, SecretStoreError } from './store.js'
 
-/** A token or a certificate is shorter; in bytes of a file, and in UTF-16 units of what a program prints. */
+/** The longest secret, in bytes of a file or UTF-16 units of an output. Tokens and certificates are shorter. */
 const LENGTH_MAX = 64 * 1024
 
-/** Programs that ask a service, or a person for a finger, answer within this. */
+/** How long a program may take, which may ask a service or a fingerprint reader. */
 const PROGRAM_MS = 10_000
 
 /** How secrets are fetched. */
@@ -145,7 +145,7 @@ async function outputOf(reference: SecretReference, { runtime, about }: Sources)
   const timer = runtime.setTimer(PROGRAM_MS, () => {
     isLate = true
     child.signal('SIGKILL')
-    // A daemon that it left behind may keep these open.
+    // A daemon that the program has started may keep these open.
     child.stdout.destroy()
     child.stderr.destroy()
   })

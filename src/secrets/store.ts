@@ -64,7 +64,7 @@ export class SecretStore {
     return [...this.#read()].map(([name, value]) => ({ name, place: value === null ? 'keyring' : 'file' }))
   }
 
-  /** Tells where it was put: in the keyring where there is one that takes it. @throws SecretStoreError */
+  /** Resolves with the place of the secret: the keyring if it takes the secret, otherwise the file. @throws SecretStoreError */
   async set(name: string, value: string): Promise<SecretPlace> {
     const isInKeyring = await this.#putInKeyring(name, value)
     await this.#change((secrets) => secrets.set(name, isInKeyring ? null : value))
@@ -133,12 +133,12 @@ export class SecretStore {
   }
 }
 
-// The keyring comes through a package that people install who want it: it has native code, and is no part of this one.
+// The package of the keyring has native code, so users install it separately.
 
 /** The name under which the keyring has the secrets. */
 const SERVICE = 'mcps-proxy'
 
-/** One that lives in the memory of the kernel would be empty after a restart of the machine. */
+/** The keyring of the kernel is not used: a restart of the machine empties it. */
 const LASTING = { linux: { store: 'secret-service' } }
 
 export interface Keyring {
@@ -157,7 +157,7 @@ interface Entry {
 /** Undefined where the package is not installed, or the system has no keyring. */
 async function openKeyring(): Promise<Keyring | undefined> {
   try {
-    // The compiler would want a package of this name, which is not among ours.
+    // The type `string` hides the package from the compiler, which would require it otherwise.
     const specifier: string = '@napi-rs/keyring'
     const module: unknown = await import(specifier)
     const entryOf = (name: string): Entry => newEntry(module, name)
