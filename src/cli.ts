@@ -42,5 +42,5 @@ async function main(): Promise<number> {
 }
 
 // Everything that was to be written is written; what still keeps the
-// process alive (an open stdin) has nobody to serve.
+// process alive (an open stdin) has no client to serve.
 process.exit(await main())

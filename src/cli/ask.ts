@@ -187,7 +187,7 @@ function isMissing({ state, revision }: UpstreamStatus): boolean {
   return state === 'starting' ? revision === undefined : state === 'error' || state === 'login-required'
 }
 
-/** What is asked, with the servers of its schema that are disabled. */
+/** The subject of the command, with the disabled servers of its schema. */
 interface Question extends AskTask {
   readonly disabled: readonly string[]
 }
@@ -206,7 +206,7 @@ async function ask(command: Question, client: LocalClient, clean: (text: string)
   }
 }
 
-/** What is asked for names a server that is disabled, alone or with its tool or prompt. */
+/** The hint if the name is that of a disabled server, alone or with its tool or prompt. */
 function disabledIn({ words: [name = ''], disabled, schema }: Question): string | undefined {
   const server = disabled.find((each) => name === each || name.startsWith(`${each}__`))
   return server && `the server "${server}" is ${disabledHint(server, schema)}`

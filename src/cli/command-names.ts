@@ -82,7 +82,7 @@ function withoutMode(command: CommandName, words: readonly string[]): readonly s
   return command === 'check' ? words : words.filter((word) => word !== '--stdio')
 }
 
-/** What may be meant by a word that is no command. */
+/** The command that may be meant by an unknown word. */
 export function commandHint(word: string): string {
   const [near] = word === 'resources' ? (['read'] as const) : nearest(word, commandNames)
   return near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`

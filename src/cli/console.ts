@@ -1,4 +1,4 @@
-// What a person reads of the command: results on stdout; the banner, the log and a status line on stderr.
+// The output of the command for a person: results on stdout; the banner, the log and a status line on stderr.
 //
 // Nothing writes to stdout here while stdio is served, when stdout belongs to the protocol.
 
@@ -23,7 +23,7 @@ export function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   return write(stream, escapeOutput(text))
 }
 
-/** Writes a result of a server to stdout as it came, for another program. */
+/** Writes the bytes of a result to stdout unchanged, for another program. */
 export function pass(text: string): Promise<void> {
   return write('stdout', text)
 }

@@ -3,10 +3,10 @@
 import { join } from 'node:path'
 import { readTextFile } from '../runtime/read-file.js'
 
-/** What one process of a server takes, measured with servers on Node.js: its threads, and its own memory. */
+/** The cost of one process of a server, measured with servers on Node.js: its threads, and its own memory. */
 const tasksPerProcess = 11
 const bytesPerProcess = 23_000_000
-/** What the proxy takes itself. */
+/** The cost of the proxy itself. */
 const ownTasks = 40
 const ownBytes = 200_000_000
 

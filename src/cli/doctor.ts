@@ -361,7 +361,7 @@ function inWords(server: ServerConfig, trial: Trial): string[] {
   return [`ready in ${ms} ms: ${toolCount(trial)}, revision ${revision ?? 'unknown'}${found}`]
 }
 
-/** What the user can change, one sentence each. */
+/** The changes that the user can make, one sentence each. */
 function remediesOf(
   server: ServerConfig,
   { failure, warnings }: Pick<Trial, 'failure' | 'warnings'>,
@@ -394,7 +394,7 @@ function remoteRemedies(name: string, failure: string): string[] {
 }
 
 /**
- * What keeps a server from a start in its sandbox: a path that does not exist, or a registry that it cannot reach. Which hosts a
+ * The reason why a server cannot start in its sandbox: a path that does not exist, or a registry that it cannot reach. Which hosts a
  * registry has is not known here, so a list of hosts is doubted only when the start has failed.
  */
 export function sandboxTrouble(

@@ -16,7 +16,7 @@ import { isLoopback } from '../text/loopback.js'
 import type { Run } from './serve.js'
 import { keepAddress } from './ui-addresses.js'
 
-/** Nobody guesses it, and each start has another. */
+/** Length of the random key, which is new at each start. */
 const KEY_BYTES = 32
 
 /** Sets up the inspector of one process, and serves its pages. */

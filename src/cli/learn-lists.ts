@@ -1,4 +1,4 @@
-// What the detached process of a warm-up does; `warm-up.ts` says why there is one.
+// The detached process of a warm-up; `warm-up.ts` gives the reason for it.
 
 import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'

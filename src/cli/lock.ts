@@ -90,7 +90,7 @@ interface Found extends Candidate {
   readonly failure: string | undefined
   /** Undefined where the server could not be listed. */
   readonly listed: ListedServer | undefined
-  /** What is left of them behind what the command did. */
+  /** The changes that remain after the command. */
   readonly changes: readonly Change[]
   /** In words. */
   readonly done: string | undefined

@@ -194,7 +194,7 @@ async function runLogin(command: LoginTask): Promise<number> {
 class UnknownServer extends Error {}
 
 interface Target {
-  /** As it is called in messages. */
+  /** Its name in messages. */
   readonly name: string
   readonly url: string
   readonly settings: Partial<LoginSettings> | undefined
@@ -227,7 +227,7 @@ async function targetOf({ what, server, user, config: path, schema, client }: Lo
   return { name: server, url: found.url, settings: found.login }
 }
 
-/** A login that no client would use helps nobody. @throws UnknownServer */
+/** Refuses a login that no client would use. @throws UnknownServer */
 async function checkUser(
   user: string | undefined,
   name: string,

@@ -1,4 +1,4 @@
-// What `import` and `add` offer for new servers: the store for their secrets, and one start, so that the first list of a client has
+// The offers of `import` and `add` for new servers: the store for their secrets, and one start, so that the first list of a client has
 // their tools.
 
 import process from 'node:process'

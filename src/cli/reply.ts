@@ -1,4 +1,4 @@
-// What a person reads where a command line is wrong, or a run failed.
+// The message for a person when a command line is wrong, or a run has failed.
 
 import { ConfigError, type ConfigErrorCode } from '../config/problems.js'
 import { escapeText } from '../text/escape.js'

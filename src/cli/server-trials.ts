@@ -123,7 +123,7 @@ const WARNINGS_MAX = 20
 /** The margin of a list on top of the times of the server. */
 const MARGIN_MS = 1000
 
-/** What a server is tried with. */
+/** The settings of a trial. */
 interface TrialOptions {
   readonly runtime: Runtime
   /** The profile whose clients see the tools that are counted; undefined is all that the server has. */

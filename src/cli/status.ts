@@ -91,7 +91,7 @@ interface Place {
   readonly headers: Readonly<Record<string, string>>
   /** How the token can be given. */
   readonly remedy: string
-  /** What may be wrong where nothing answers. */
+  /** The likely cause if nothing answers. */
   readonly absent: string
 }
 

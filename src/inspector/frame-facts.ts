@@ -13,7 +13,7 @@ import type { CapturedFrame } from './ring.js'
 
 export type FrameFacts = Pick<FrameRow, 'kind' | 'id' | 'method' | 'name' | 'failed'>
 
-/** A message as its row tells of it. */
+/** A message as its row shows it. */
 export interface FrameSummary {
   readonly facts: FrameFacts
   /** The arguments or params, the result or the error; undefined where the message cannot be read as a whole. */

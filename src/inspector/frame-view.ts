@@ -139,7 +139,7 @@ function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
   return undefined
 }
 
-/** The message as it came in; one that left without edits is unchanged. */
+/** The message before the edits; a message without edits left unchanged. */
 function cameAs(frame: CapturedFrame, ring: Ring): Buffer {
   const message = messageOf(frame)
   const edits = ring.editsOf(frame, message)

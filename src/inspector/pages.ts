@@ -234,7 +234,7 @@ class LateStream {
   }
 }
 
-/** Whether a page of another origin asks; a browser says so in these fields (Fetch Metadata). */
+/** Whether a page of another origin asks, by the fields of the browser (Fetch Metadata). */
 function isForeign(head: RequestHead): boolean {
   const origin = head.get('origin')
   const host = head.get('host')

@@ -27,7 +27,7 @@ export interface LoginWish {
   readonly assumesPkce?: boolean | undefined
   /** The address of its metadata. */
   readonly metadataUrl?: string | undefined
-  /** The server has answered a request without a login: it wants one only where its metadata says so. */
+  /** The server has answered a request without a login: it wants one only if its metadata names one. */
   readonly isOpen?: boolean
   /** Absent: the endpoints of a login in a browser. */
   readonly endpoints?: readonly Endpoint[] | undefined

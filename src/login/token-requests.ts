@@ -348,7 +348,7 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 /**
- * The answer as the library accepts it. A busy or failing server has refused nothing, also where its body says so.
+ * The answer as the library accepts it. A busy or failing server has refused nothing, whatever its body claims.
  *
  * @throws LoginError for an outage, and for what is no answer of a token endpoint
  */
@@ -360,7 +360,7 @@ function mended(response: LoginResponse, host: string): Response {
     const words = typeof code === 'string' ? `: ${code.slice(0, SHOWN_LENGTH_MAX)}` : ''
     throw new LoginError(`HTTP ${status} of the token endpoint${words} (${host})`)
   }
-  // Of a user's token Slack has the members in one of their own.
+  // Slack has the members of a user's token in a separate object.
   const user = members['authed_user']
   const hasToken = typeof members['access_token'] === 'string'
   const named = hasToken || !isObject(user) ? members : { ...members, ...user }

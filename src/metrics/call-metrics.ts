@@ -11,7 +11,7 @@ export interface ServerLabels {
   readonly transport: string
 }
 
-/** Tools of all servers that have series of their own. */
+/** The most tools of all servers with separate series. */
 export const TOOLS_MAX = 500
 
 /** Error numbers are chosen by servers. */

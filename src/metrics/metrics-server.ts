@@ -61,7 +61,7 @@ export class MetricsServer {
     response.end(method === 'HEAD' ? undefined : this.#page())
   }
 
-  /** A page in a browser must not read the port of this machine under a name of its own (DNS rebinding). */
+  /** A page in a browser must not read the port of this machine under another name (DNS rebinding). */
   #isForUs(named: string | undefined): boolean {
     if (!isLoopback(this.#place.host) || named === undefined) return true
     return isLoopback(readAuthority(named)?.host ?? '')

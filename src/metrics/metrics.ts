@@ -38,7 +38,7 @@ export class Metrics {
   readonly #lists = new Map<string, ListsEvent['bytes']>()
   #proxies: () => WatchedProxies = () => new Map()
 
-  /** With `hasTools` each tool has series of its own; `nowMs` is in milliseconds since 1970; `lostLines` counts those of the audit. */
+  /** With `hasTools` each tool has separate series; `nowMs` is in milliseconds since 1970; `lostLines` counts those of the audit. */
   constructor(hasTools: boolean, nowMs: number, lostLines: () => number = () => 0) {
     this.#startedAtSeconds = nowMs / 1000 - process.uptime()
     this.#lostLines = lostLines

@@ -81,7 +81,7 @@ export class CallLimits {
   /** The bucket, refilled up to now; it becomes the one that was used last. */
   #bucket({ id, burst, perMinute, each }: Limit, { principal, tool }: LimitedCall): Bucket {
     const now = this.#clock.now()
-    // The id and the tool are JSON, which has no line end of its own.
+    // The id and the tool are JSON, which contains no line end.
     const key = `${id}\n${each ? tool : ''}\n${principal}`
     const known = this.#buckets.get(key)
     const bucket = known ?? { tokens: burst, atMs: now }

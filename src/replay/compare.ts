@@ -189,7 +189,7 @@ class Comparison {
   }
 }
 
-/** The text of a value as it is written. */
+/** The spelling of a value. */
 function textAt({ bytes }: { readonly bytes: Buffer }, { start, end }: Span): string {
   return bytes.toString('utf8', start, end)
 }

@@ -2,7 +2,7 @@
 //
 // They carry no byte of a program. Its streams are named pipes in a folder that only the service can change: `1.0`, `1.1` and
 // `1.2` are the input, the output and the errors of the program 1. The agent runs beside foreign code, which can write its
-// memory. The service therefore accepts only the reports that a program of its own can have.
+// memory. The service therefore accepts only the reports that a program of the session can have.
 
 import { Buffer } from 'node:buffer'
 

@@ -46,7 +46,7 @@ export interface ConfinePolicy {
   readonly home?: string
   /** Folders that other confined programs may write; a path behind a link there is refused. */
   readonly untrusted?: readonly string[]
-  /** Folders of programs, besides those of the system. */
+  /** Folders of programs, in addition to those of the system. */
   readonly programs?: readonly string[]
   /** The preferred working folder; the program starts in its home when it may not read this folder. */
   readonly cwd?: string

@@ -41,7 +41,7 @@ export class StateFolder {
   readonly #programs: readonly string[]
   #made: Promise<Child> | undefined
 
-  /** `programs` are folders of programs, besides those of the system. */
+  /** `programs` are folders of programs, in addition to those of the system. */
   constructor(root: string, runtime: Runtime, programs: readonly string[] = []) {
     this.#root = root
     this.#runtime = runtime

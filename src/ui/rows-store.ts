@@ -154,7 +154,7 @@ export class RowsStore {
   }
 }
 
-/** The index of this frame among rows in order, or of the next one that is there. */
+/** The index of this frame among rows in order, or of the next row. */
 export function indexOfFrame(rows: readonly Row[], n: number): number {
   let [from, until] = [0, rows.length - 1]
   while (from < until) {

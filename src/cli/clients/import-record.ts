@@ -29,7 +29,7 @@ interface RecordedChange {
   /** SHA-256 of the file before and after. */
   readonly before: string | undefined
   readonly after: string
-  /** What an undo changes where others have written the file since. */
+  /** The changes of an undo if another program has written the file since. */
   readonly exchange: Exchange | undefined
 }
 
@@ -105,7 +105,7 @@ export interface Undone {
 }
 
 /**
- * Takes back the newest import: a file that is unchanged since gets the bytes of its copy, and another one gets its servers.
+ * Undoes the newest import: a file that is unchanged since gets the bytes of its copy, and another one gets its servers.
  *
  * Our file and the record stay until the files of all clients are done.
  *

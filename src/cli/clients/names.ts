@@ -1,4 +1,4 @@
-// The names of the clients, which a command line is read with; the rest is loaded only where it is needed.
+// The names of the clients, with which a command line is read; the other files are loaded when they are needed.
 
 export const clientNames = [
   'claude',

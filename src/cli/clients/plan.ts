@@ -76,7 +76,7 @@ export interface ImportOptions {
   readonly doors: boolean
   /** Whether each client gets a profile that shows its own servers. */
   readonly profiles: boolean
-  /** What the store of secrets has; undefined leaves secrets in the file. */
+  /** The content of the store of secrets; undefined leaves secrets in the file. */
   readonly stored: StoredSecrets | undefined
   readonly launch: Launch
   readonly machine: UserMachine
@@ -299,7 +299,7 @@ class OwnFile {
       stored === undefined ? [] : [...this.#servers].flatMap(([name, entry]) => plainSecretsOf(name, entry))
   }
 
-  /** Gives a function that takes back what is placed from now on. */
+  /** Gives a function that undoes what is placed after this call. */
   mark(): () => void {
     const { text, secrets } = this
     const servers = new Map(this.#servers)
@@ -312,7 +312,7 @@ class OwnFile {
     }
   }
 
-  /** What this import adds. */
+  /** The additions of this import. */
   get exchange(): FileChange['exchange'] {
     const entries = this.text.trim() === '' ? {} : serversIn(this.text, 'default')
     const added = Object.entries(entries).filter(([name]) => this.#from.has(name))

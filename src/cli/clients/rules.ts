@@ -64,7 +64,7 @@ function textsIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([name, each]) => [name, ...textsIn(each)])
 }
 
-/** What stands in front of the name of a tool of this server. */
+/** The text in front of the name of a tool of this server. */
 function syntaxOf({ name: client }: Client, server: string): RegExp {
   const name = server.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   if (client === 'claude-code')

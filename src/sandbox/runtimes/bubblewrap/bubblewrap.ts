@@ -23,7 +23,7 @@ export class BubblewrapDriver implements MachineDriver {
   readonly #programs: readonly string[]
   #findings: Promise<BubblewrapFindings> | undefined
 
-  /** `agentFile` is the bundle of the agent, and `programs` are folders of programs besides those of the system. */
+  /** `agentFile` is the bundle of the agent, and `programs` are folders of programs in addition to those of the system. */
   constructor(runtime: Runtime, log: LogSink, agentFile: string, programs: readonly string[]) {
     this.#runtime = runtime
     this.#log = log

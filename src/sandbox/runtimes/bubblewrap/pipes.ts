@@ -124,7 +124,7 @@ export class ProgramPipes {
     stream.pipe(this.#input)
   }
 
-  /** Reads the rest of the outputs, ends their streams, and closes the pipes. */
+  /** Reads the remaining outputs, ends their streams, and closes the pipes. */
   end(): void {
     if (typeof this.#input === 'number') closeSync(this.#input)
     else this.#input.destroy()

@@ -24,7 +24,7 @@ export class ContainerDriver implements MachineDriver {
   #engine: Promise<ContainerEngine | string> | undefined
   #starts = 0
 
-  /** `programs` are folders of programs besides those of the system. */
+  /** `programs` are folders of programs in addition to those of the system. */
   constructor(runtime: Runtime, templates: readonly TemplateImage[], programs: readonly string[]) {
     this.#runtime = runtime
     this.#templates = templates
