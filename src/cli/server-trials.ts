@@ -149,7 +149,7 @@ export async function tryServer(
   const lastWords = new LastWords()
   const warnings = new Set<string>()
   const log: LogSink = ({ level, message, details }) => {
-    // The walls of a sandboxed server say on stderr what they have refused.
+    // The sandbox of a server writes its refusals to stderr.
     const isRefusal = message.startsWith('sandbox: ')
     if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)

@@ -278,7 +278,7 @@ export const stdioFields = {
   ),
   sandbox: optional(
     processSandbox,
-    'Runs the program behind walls (Linux, bubblewrap): it reads the system and what is named here, and nothing else.',
+    'Runs the program in a sandbox (Linux, bubblewrap): it reads the system and what is named here, and nothing else.',
   ),
   onTimeout: field(
     choice('cancel', 'restart'),

@@ -119,9 +119,9 @@ function folderOf(name: string, { source, schema }: ServerOrigin, folder: string
   return `${encodeURIComponent(name).replaceAll('.', '%2E')}-${digest}`
 }
 
-/** The kernel of another system has no such walls. */
+/** The kernel of another system has no such sandbox. */
 function withoutWalls(sandbox: ProcessSandbox | undefined): string | undefined {
   return sandbox === undefined || process.platform === 'linux'
     ? undefined
-    : `its "sandbox" needs Linux with bubblewrap, and this is ${process.platform}; take it out to run the program without walls`
+    : `its "sandbox" needs Linux with bubblewrap, and this is ${process.platform}; take it out to run the program without a sandbox`
 }

@@ -69,7 +69,7 @@ export interface ServerCommon extends ServerTimes {
 /** Which clients share a process; see `sharing.ts`. */
 export type Isolation = 'auto' | 'shared' | 'session'
 
-/** The walls around a program: it reads the system and these paths, and reaches these hosts. */
+/** The sandbox of a program: it reads the system and these paths, and reaches these hosts. */
 export interface ProcessSandbox {
   /** Hosts as `example.com`, `*.example.com` or `api.example.com:8443`. */
   readonly network: 'none' | 'host' | readonly string[]
@@ -110,7 +110,7 @@ export interface StdioServerConfig extends ServerCommon {
   /** Between SIGTERM and SIGKILL. */
   readonly stopTimeoutMs: number
   readonly memoryLimitBytes: number | undefined
-  /** Undefined for a program without walls. */
+  /** Undefined for a program without a sandbox. */
   readonly sandbox: ProcessSandbox | undefined
   readonly onTimeout: 'cancel' | 'restart'
 }

@@ -46,7 +46,7 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
   return new Server(config, behaviour, { ...around, limits: { ...limits, restart } })
 }
 
-/** A program with walls is started by `sandbox.js exec`, which confines it. */
+/** A program in a sandbox is started by `sandbox.js exec`, which confines it. */
 function confined(config: StdioServerConfig): StdioServerConfig {
   const { sandbox, command, args, cwd, env } = config
   if (sandbox === undefined) return config
