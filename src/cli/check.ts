@@ -4,7 +4,7 @@
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
-import { loopProblems } from '../config/chain.js'
+import { loopProblems } from '../config/proxy-chain.js'
 import { enabledSchemas, selectSchema } from '../config/config.js'
 import { warningLine, ConfigError } from '../config/problems.js'
 import type { StdioServerConfig } from '../upstream/contracts/server-config.js'

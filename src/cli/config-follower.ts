@@ -6,7 +6,7 @@
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
-import { refuseLoop } from '../config/chain.js'
+import { refuseLoop } from '../config/proxy-chain.js'
 import { secretsIn } from '../config/config.js'
 import { usualConfigFile, secretsFile } from '../config/file.js'
 import type { Configuration } from '../config/configuration.js'

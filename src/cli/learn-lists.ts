@@ -1,7 +1,7 @@
 // The detached process of a warm-up; `warm-up.ts` gives the reason for it.
 
 import process from 'node:process'
-import { refuseLoop } from '../config/chain.js'
+import { refuseLoop } from '../config/proxy-chain.js'
 import { selectSchema } from '../config/config.js'
 import { keptLock, unlistedServers } from './kept-report.js'
 import { realRuntime } from '../real-runtime.js'

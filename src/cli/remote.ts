@@ -55,7 +55,7 @@ export function remoteConfig(
       source: 'the command line',
       folder: process.cwd(),
       env: process.env,
-      nameDefault: name,
+      defaults: { 'server.name': name },
       timeoutMs: ownTimeoutMs,
     },
   )

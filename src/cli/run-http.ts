@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { refuseLoop } from '../config/chain.js'
+import { refuseLoop } from '../config/proxy-chain.js'
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import { type Command, type CommandLine, type Invocation, type Options, flag } from './command-line.js'
@@ -79,8 +79,9 @@ export function httpTaskOf(line: CommandLine): HttpTask {
 async function runHttp(command: HttpTask, invocation: Invocation): Promise<number> {
   const { config: path, timeoutMs, record } = command
   const files = record === undefined ? [] : [resolve(record)]
+  const defaults = { 'server.name': invocation.program }
   const read = (from: string | undefined, asks = false): Promise<Configuration> =>
-    loadWithSecrets({ path: from, timeoutMs, files, nameDefault: invocation.program }, { asks })
+    loadWithSecrets({ path: from, timeoutMs, files, defaults }, { asks })
   const config = await read(path, true)
   refuseLoop(config, enabledSchemas(config), process.env)
   const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }

@@ -177,7 +177,7 @@ function inLines(text: string): string {
 }
 
 /** As in the service that it takes the place of. */
-const frontDefaults = { port: 8775, cors: false }
+const frontDefaults = { 'server.port': 8775, 'server.cors.enabled': false }
 
 /** Calls that run may take so long to finish, unless the file says otherwise: code takes longer than most tools. */
 const CALLS_MS = 30_000
@@ -192,7 +192,7 @@ interface SandboxPlan {
 async function sandboxPlan(command: SandboxTask, program: string): Promise<SandboxPlan> {
   const { config: path, timeoutMs } = command.serve
   const servesHttp = command.serve.kind === 'http'
-  const overrides = { frontDefaults, nameDefault: program, timeoutMs, servesHttp }
+  const overrides = { defaults: { ...frontDefaults, 'server.name': program }, timeoutMs, servesHttp }
   const read = path === undefined ? ownConfig(overrides) : await loadWithSecrets({ path, ...overrides })
   const found = onlySandbox(read)
   const { runtime = found.sandbox.runtime } = command

@@ -4,7 +4,7 @@
 
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { refuseLoop } from '../config/chain.js'
+import { refuseLoop } from '../config/proxy-chain.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import type { RemoteServer } from './remote.js'
@@ -184,9 +184,9 @@ async function fileConfig(
   asks = false,
 ): Promise<Configuration> {
   const files = record === undefined ? [] : [resolve(record)]
-  const door = server === undefined ? undefined : { schema, server }
+  const only = server === undefined ? undefined : { schema, server }
   const config = await loadWithSecrets(
-    { path, timeoutMs, files, nameDefault: program, servesHttp: false, door },
+    { path, timeoutMs, files, defaults: { 'server.name': program }, servesHttp: false, only },
     { schema: profile === undefined ? schema : undefined, asks },
   )
   // Also of a file that is read again: without its profile a client has nothing.

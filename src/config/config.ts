@@ -23,10 +23,10 @@ import type {
   ProfileConfig,
   SchemaConfig,
 } from './configuration.js'
-import { type Door, throughDoor } from './door.js'
+import { type SingleServer, onlyServer } from './single-server.js'
 import { literal } from './expand.js'
 import { findConfigFile, homeOf } from './file.js'
-import { type FrontDefaults, hasUsers, needsToken, readFront } from './front.js'
+import { hasUsers, needsToken, readFront } from './front.js'
 import { type Repeated, lineFinder } from './json-syntax.js'
 import { lockFileName, profileType, rootFields, rootType } from './keys.js'
 import { absoluteFile, editorVariables, projectOf } from './paths.js'
@@ -45,19 +45,17 @@ export interface LoadOptions extends ConfigOverrides {
   /** The folder in which a relative path begins. */
   readonly cwd?: string
   /** The one server that is wanted; undefined is all. */
-  readonly door?: Door | undefined
+  readonly only?: SingleServer | undefined
 }
 
 /** Values that override the file, or replace what it lacks. */
 export interface ConfigOverrides {
-  /** `server.name` when the file has none. */
-  readonly nameDefault?: string | undefined
+  /** Defaults by the paths of their keys, such as `server.port`, in place of the usual ones. */
+  readonly defaults?: Readonly<Record<string, unknown>>
   /** Whether the HTTP front is served; without it, nothing that only the front needs stops a start. Absent: true. */
   readonly servesHttp?: boolean
   /** A client of the HTTP front reads the file: `server.token` gets its value although no front is served. */
   readonly asksFront?: boolean
-  /** Defaults of the front, below file and environment. */
-  readonly frontDefaults?: Omit<FrontDefaults, 'name' | 'isServed' | 'isAsked'>
   /** The time-out of every call, above the file. */
   readonly timeoutMs?: number | undefined
   /** Further files that the proxy obeys, which no confined program may write. */
@@ -89,10 +87,10 @@ export interface ResolveContext extends ConfigOverrides {
  * @throws ConfigError with every problem of the file.
  */
 export function loadConfig(options: LoadOptions = {}): Configuration {
-  const { path, env = process.env, cwd = process.cwd(), home = homeOf(env), door } = options
+  const { path, env = process.env, cwd = process.cwd(), home = homeOf(env), only } = options
   const file = findConfigFile({ path, env, home, cwd })
   const wanted = (value: unknown, source: string): unknown =>
-    door === undefined ? value : throughDoor(value, door, source)
+    only === undefined ? value : onlyServer(value, only, source)
   if (file === undefined) {
     const embedded = wanted(embeddedConfig(), 'the built-in configuration')
     return resolveConfig(embedded, { ...options, source: 'embedded', folder: cwd, env, home })
@@ -115,11 +113,11 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
  * @throws ConfigError with every problem of it.
  */
 export function resolveConfig(value: unknown, context: ResolveContext): Configuration {
-  const { source, folder, lineOf, files = [] } = context
+  const { source, folder, lineOf, files = [], defaults = {} } = context
   const problems = new ProblemList(lineOf)
   const home = context.home ?? homeOf(context.env)
   const obeyed = new Set([...files, ...(isAbsolute(source) ? [source] : [])])
-  const root = new Location(value, '', { problems, folder, home, files: obeyed })
+  const root = new Location(value, '', { problems, folder, home, files: obeyed, defaults })
   const config = readRoot(root, context, obeyed)
   if (config === undefined || problems.problems.length > 0)
     throw new ConfigError('CONFIG_INVALID', source, problems.problems, problems.warnings)
@@ -198,8 +196,6 @@ function readRoot(
   references.declare({ inputs: values.inputs, folder })
   const sources = { ...root.reading, env, references }
   const server = readFront(values.server, sources, {
-    ...context.frontDefaults,
-    name: context.nameDefault,
     isServed: context.servesHttp ?? true,
     isAsked: context.asksFront ?? false,
   })

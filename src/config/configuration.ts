@@ -37,16 +37,7 @@ export type CorsConfig = FrontValues['cors'] & {
 }
 
 /** A token of one client, or of several that are one principal. */
-export interface FrontToken {
-  /** The principal. */
-  readonly name: string
-  /** In hexadecimal. */
-  readonly sha256: string
-  /** The profiles that its clients may use; undefined is everything. */
-  readonly profiles: readonly string[] | undefined
-  /** In milliseconds since 1970; undefined never ends. */
-  readonly expiresAtMs: number | undefined
-}
+export type FrontToken = NonNullable<FrontValues['tokens']>[number]
 
 /** An authorization server whose tokens the front accepts. */
 export type FrontAuthIssuer = FrontAuthValues['issuers'][number]
@@ -55,24 +46,17 @@ export type FrontAuthIssuer = FrontAuthValues['issuers'][number]
 export type FrontAuthRule = FrontAuthValues['rules'][number]
 
 /** The client of the front at an authorization server, by which users show who they are before a login to a server. */
-export interface FrontLogin {
+export type FrontLogin = NonNullable<FrontAuthValues['login']> & {
   /** One of the issuers. */
   readonly issuer: string
-  readonly clientId: string
-  readonly clientSecret: string
 }
 
 /** Access tokens of authorization servers; without `login`, users cannot log in to servers by the pages of the front. */
 export type FrontAuthConfig = Omit<FrontAuthValues, 'login'> & { readonly login: FrontLogin | undefined }
 
 /** The block `server`, with what the environment says. Secrets in it are never logged. */
-export interface FrontConfig extends Omit<
-  FrontValues,
-  'cors' | 'tokens' | 'auth' | 'stateKey' | 'previousStateKey'
-> {
+export interface FrontConfig extends Omit<FrontValues, 'cors' | 'auth' | 'stateKey' | 'previousStateKey'> {
   readonly cors: CorsConfig
-  /** Further tokens, of which only the hashes are known; an empty list refuses every client, and undefined asks for none. */
-  readonly tokens: readonly FrontToken[] | undefined
   readonly auth: FrontAuthConfig | undefined
   /** The key with which states are signed, and the key before it. */
   readonly stateKeys: readonly string[]

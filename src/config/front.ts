@@ -6,12 +6,8 @@ import { frontType } from './keys.js'
 import { ProblemList } from './problems.js'
 import type { Location, Reading } from './values.js'
 
-/** Defaults of one front, in place of the usual ones. */
-export interface FrontDefaults {
-  readonly name?: string | undefined
-  readonly port?: number
-  /** Whether cross-origin requests are answered. */
-  readonly cors?: boolean
+/** What the front is read for. */
+interface FrontUse {
   /** Without it, the environment is not checked for what only the front needs. */
   readonly isServed: boolean
   /** Whether the token is needed all the same, to be sent to the front. */
@@ -21,34 +17,21 @@ export interface FrontDefaults {
 type Values = NonNullable<ReturnType<typeof frontType.read>>
 
 /** Reads `server`; undefined after it was reported as no object. */
-export function readFront(
-  at: Location,
-  sources: ExpansionSources,
-  defaults: FrontDefaults,
-): FrontConfig | undefined {
-  const values = frontType.read(at.with(frontReading(at, sources, defaults)))
+export function readFront(at: Location, sources: ExpansionSources, use: FrontUse): FrontConfig | undefined {
+  const values = frontType.read(at.with(frontReading(at, sources, use)))
   if (values === undefined) return undefined
-  const { stateKey, previousStateKey, cors, tokens, auth, ...plain } = values
-  const isInEnv = (name: string): boolean => (sources.env[name] ?? '') !== ''
-  const isCorsSet = at.at('cors').has('enabled') || isInEnv('MCP_ENABLE_CORS')
-  const localPages = isInEnv('MCP_ENABLE_CORS') && cors.enabled && cors.origins.includes('*')
+  const { stateKey, previousStateKey, cors, auth, ...plain } = values
+  const isInEnv = (sources.env['MCP_ENABLE_CORS'] ?? '') !== ''
+  const localPages = isInEnv && cors.enabled && cors.origins.includes('*')
   const front = {
     ...plain,
-    name: at.has('name') ? plain.name : (defaults.name ?? plain.name),
-    port: at.has('port') || isInEnv('MCP_SERVER_PORT') ? plain.port : (defaults.port ?? plain.port),
-    cors: {
-      ...cors,
-      enabled: isCorsSet ? cors.enabled : (defaults.cors ?? cors.enabled),
-      ...(localPages && { localPages }),
-    },
-    tokens: tokens?.map((token, index) =>
-      readToken(token, tokens.slice(0, index), at.at('tokens').at(index)),
-    ),
+    cors: { ...cors, ...(localPages && { localPages }) },
     auth: auth && readAuth(auth, at.at('auth')),
     stateKeys: [stateKey, previousStateKey].filter((key) => key !== undefined),
   }
+  checkTokens(plain.tokens ?? [], at.at('tokens'))
   // The last token was revoked, which must not open the front.
-  if (refusesEveryClient(front) && defaults.isServed)
+  if (refusesEveryClient(front) && use.isServed)
     at.at('tokens').warn(
       'is empty, so the HTTP front refuses every client; make a token with mcps-proxy token create, or take this key out and restart to serve without one',
     )
@@ -56,14 +39,14 @@ export function readFront(
 }
 
 /** A secret without a value stops a start where it is needed: it must not become one that is easy to guess. */
-function frontReading(at: Location, sources: ExpansionSources, defaults: FrontDefaults): Partial<Reading> {
+function frontReading(at: Location, sources: ExpansionSources, use: FrontUse): Partial<Reading> {
   const silent = new ProblemList()
   const { problems } = at.reading
   return {
-    variables: { env: sources.env, areAbove: true, problems: defaults.isServed ? problems : silent },
+    variables: { env: sources.env, areAbove: true, problems: use.isServed ? problems : silent },
     expand: (text, place, { expected, isRight }) => {
       const isToken = place.path === at.at('token').path
-      const isNeeded = defaults.isServed || (defaults.isAsked && isToken)
+      const isNeeded = use.isServed || (use.isAsked && isToken)
       const expansion = new Expansion(isNeeded ? sources : { ...sources, references: undefined })
       const value = expansion.text(text)
       const { missing, isPartial } = expansion
@@ -102,24 +85,22 @@ export function hasUsers({ tokens = [], auth }: FrontConfig): boolean {
   return auth !== undefined || tokens.length > 0
 }
 
-type TokenValues = NonNullable<Values['tokens']>[number]
-
-function readToken(
-  { name, sha256, profiles, expires }: TokenValues,
-  before: readonly TokenValues[],
-  at: Location,
-): FrontToken {
-  if (before.some((each) => each.name === name))
-    at.at('name').problem(`is "${name}" again`, 'each token has a name of its own')
-  if (name === 'anybody')
-    at.at('name').problem('is "anybody", which means the clients without a token', 'take another name')
-  const twin = before.find((each) => each.sha256 === sha256)
-  if (twin !== undefined && twin.name !== name)
-    at.at('sha256').problem(
-      `is that of "${twin.name}"`,
-      'a token is one client; make another with mcps-proxy token create',
-    )
-  return { name, sha256, profiles, expiresAtMs: expires === undefined ? undefined : Date.parse(expires) }
+/** A token is one client, and its name one principal. */
+function checkTokens(tokens: readonly FrontToken[], list: Location): void {
+  for (const [index, { name, sha256 }] of tokens.entries()) {
+    const at = list.at(index)
+    const before = tokens.slice(0, index)
+    if (before.some((each) => each.name === name))
+      at.at('name').problem(`is "${name}" again`, 'each token has a name of its own')
+    if (name === 'anybody')
+      at.at('name').problem('is "anybody", which means the clients without a token', 'take another name')
+    const twin = before.find((each) => each.sha256 === sha256)
+    if (twin !== undefined && twin.name !== name)
+      at.at('sha256').problem(
+        `is that of "${twin.name}"`,
+        'a token is one client; make another with mcps-proxy token create',
+      )
+  }
 }
 
 /** The block `server.auth`. */

@@ -9,6 +9,8 @@ import {
   httpFields,
   remoteRules,
   serverFields,
+  sharedFields,
+  template,
   typeNames,
   urlKeys,
 } from './server-keys.js'
@@ -21,7 +23,7 @@ export function configJsonSchema(): JsonSchema {
     title: 'Configuration of mcps-proxy',
     description:
       'Either named groups of servers under "schemas", or one group under "mcpServers" or "servers".',
-    ...objectSchema(rootFields),
+    ...shared(objectSchema(rootFields)),
     oneOf: [{ required: ['schemas'] }, { required: ['mcpServers'] }, { required: ['servers'] }],
     $defs: {
       servers: {
@@ -35,9 +37,16 @@ export function configJsonSchema(): JsonSchema {
       stdioServer: kindSchema('stdio', 'A program that is started and spoken to on its stdin and stdout.'),
       httpServer: kindSchema('http', 'A server reached over Streamable HTTP.'),
       sseServer: kindSchema('sse', 'A server reached over the older HTTP+SSE transport.'),
+      template: { description: 'One template.', ...template.schema },
       sandbox: kindSchema('sandbox', 'Code of clients, run where it can do no harm.'),
     },
   }
+}
+
+/** The keys that servers share stand in the schema of every server. */
+function shared(schema: JsonSchema): JsonSchema {
+  const refs = Object.keys(sharedFields).map((key) => [key, { $ref: `#/$defs/anyServer/properties/${key}` }])
+  return { ...schema, properties: { ...Object(schema['properties']), ...Object.fromEntries(refs) } }
 }
 
 /** Selects the schema of a server by its `type`; without one, by the key `command` or a key for an address. */

@@ -193,6 +193,22 @@ const metricsFields = {
 /** Names stand in log lines, and are principals. */
 export const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
 
+const dateText = text({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?$',
+  accepts: (written) => !Number.isNaN(Date.parse(written)),
+  expected: 'a date of the calendar as YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ',
+})
+
+/** In milliseconds since 1970. */
+const date: ValueType<number, string, 'AtMs'> = {
+  ...dateText,
+  unit: 'AtMs',
+  read: (at) => {
+    const written = dateText.read(at)
+    return written === undefined ? undefined : Date.parse(written)
+  },
+}
+
 const tokenFields = {
   name: required(
     text({ pattern: tokenNamePattern, expected: 'a name of letters, digits, "_", "-" and "."' }),
@@ -209,14 +225,7 @@ const tokenFields = {
     'The SHA-256 of the token, as mcps-proxy token create writes it.',
   ),
   profiles: optional(names, 'The profiles that its clients may use. Absent: everything.'),
-  expires: optional(
-    text({
-      pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?$',
-      accepts: (date) => !Number.isNaN(Date.parse(date)),
-      expected: 'a date of the calendar as YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ',
-    }),
-    'The time, in UTC, from which the token is refused. Absent: never.',
-  ),
+  expires: optional(date, 'The time, in UTC, from which the token is refused. Absent: never.'),
 }
 
 const uiFields = {

@@ -129,7 +129,7 @@ export function orSwitch<T, W>(type: ValueType<T, W>): ValueType<T | boolean, W 
 }
 
 /** The key `lock` of one server. */
-export const serverLock: ValueType<
+const serverLock: ValueType<
   boolean | ValuesOf<{ onChange: typeof onChange }>,
   boolean | WrittenOf<{ onChange: typeof onChange }>
 > = orSwitch(object({ onChange }, { expected: 'an object like { "onChange": "fail" }', isClosed: true }))
@@ -525,16 +525,16 @@ const templateFields = {
   ),
 }
 
-const template = object(templateFields)
-const templateSchema = { description: 'One template.', ...template.schema }
+export const template = object(templateFields)
+const templateRef = { $ref: '#/$defs/template' }
 const anyTemplates = map(plainNames, template, 'an object')
 
 const templates: typeof anyTemplates = {
   ...anyTemplates,
   schema: {
     ...anyTemplates.schema,
-    properties: Object.fromEntries(ownTemplates.map((name) => [name, templateSchema])),
-    additionalProperties: { ...templateSchema, required: ['language'] },
+    properties: Object.fromEntries(ownTemplates.map((name) => [name, templateRef])),
+    additionalProperties: { type: 'object', ...templateRef, required: ['language'] },
   },
   read: (at) => {
     for (const [name] of at.members)

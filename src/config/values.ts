@@ -19,6 +19,8 @@ export interface Reading extends PathBase {
   readonly problems: ProblemReport
   /** Puts variables into a text that `isRight` accepts afterwards; undefined after a problem. Absent: texts stay as they are. */
   readonly expand?: (text: string, at: Location, rule: ExpandedRule) => string | undefined
+  /** Defaults by the paths of their keys, in place of those of the tables. */
+  readonly defaults?: Readonly<Record<string, unknown>>
   /** Variables of the environment, above the file or in place of what it lacks, and where their problems are reported. */
   readonly variables?: {
     readonly env: Readonly<Record<string, string | undefined>>
@@ -237,7 +239,7 @@ function hasAll<F extends Fields>(values: object, fields: F): values is ValuesOf
 }
 
 /** The value that file or environment give; undefined where it is absent or was reported as wrong. */
-export function readField<T>(one: Field<T, unknown, string>, at: Location): T | undefined {
+function readField<T>(one: Field<T, unknown, string>, at: Location): T | undefined {
   const place = placeOf(one, at)
   if (place.value !== undefined) return one.type.read(place) ?? one.standIn
   if ('standIn' in one) at.problem('is missing', `must be ${one.type.expected}`)
@@ -245,11 +247,12 @@ export function readField<T>(one: Field<T, unknown, string>, at: Location): T | 
 }
 
 /** A default is read as if it stood in the file. */
-export function defaultOf<T>(
+function defaultOf<T>(
   { type, fallback }: Field<T, unknown, string>,
   { path, reading }: Location,
 ): T | undefined {
-  return fallback === undefined ? undefined : type.read(new Location(fallback, path, reading))
+  const value = reading.defaults?.[path] ?? fallback
+  return value === undefined ? undefined : type.read(new Location(value, path, reading))
 }
 
 /** The place of the value in force: in the file, or in a variable. */
@@ -433,7 +436,7 @@ export function path(kind: 'file' | 'any', expected?: string): ValueType<string>
     ...written,
     read: (at, must) => {
       const read = written.read(at, must)
-      return read && (kind === 'file' ? absoluteFile : absolute)(read, at.reading)
+      return read === undefined ? undefined : (kind === 'file' ? absoluteFile : absolute)(read, at.reading)
     },
   }
 }

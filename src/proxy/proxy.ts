@@ -7,7 +7,7 @@ import type { Configuration } from '../config/configuration.js'
 import type { ConfiguredPolicy } from './configured-policy.js'
 import type { SchemaPolicy } from '../policy/policy.js'
 import type { ConfigurationJson } from '../config/keys.js'
-import { marksOf } from '../config/chain.js'
+import { selfStartVariables } from '../config/proxy-chain.js'
 import { secretsFile } from '../config/file.js'
 import { resolveConfig, selectSchema } from '../config/config.js'
 import { hasSeveralPrincipals, hasUsers } from '../config/front.js'
@@ -124,7 +124,7 @@ class ConfiguredProxy implements McpProxy {
           isStateless: true,
         }),
     })
-    const marks = marksOf(config, this.#schema, common.runtime.env)
+    const marks = selfStartVariables(config, this.#schema, common.runtime.env)
     const newContext = (): ProxyContext => this.#newContext(marks)
     this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, newContext, options.eager ?? false)
     this.#changeViews(config)

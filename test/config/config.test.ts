@@ -274,7 +274,13 @@ describe('a configuration', () => {
   })
 
   test('takes the name of the program and the time-out of the command line', () => {
-    const options = { source: 'm', folder: '/', env: {}, nameDefault: 'mcp-all-in-one', timeoutMs: 7 }
+    const options = {
+      source: 'm',
+      folder: '/',
+      env: {},
+      defaults: { 'server.name': 'mcp-all-in-one' },
+      timeoutMs: 7,
+    }
     const config = resolveConfig({ mcpServers: { s: { ...one, timeout: 9 } } }, options)
     assert.equal(config.server.name, 'mcp-all-in-one')
     assert.equal(config.stdio.timeoutMs, 7)
@@ -526,6 +532,7 @@ describe('a server', () => {
     ['~/x', '/home/me/x'],
     ['../up', '/up'],
     ['~other', '/work/~other'],
+    ['${NONE:-}', '/work'],
   ]
   for (const [cwd, want] of cwds)
     test(`with cwd ${String(cwd)} runs in ${want}`, () =>

@@ -1,4 +1,4 @@
-// Views of the catalog for some clients: a profile, or one server under its own names (a door).
+// Views of the catalog for some clients: a profile, or one server under its own names.
 //
 // The names and patterns of a profile are those that clients without one see. A view stays the same object when a reload
 // changes its rules, so that its clients keep their sessions and get a notification of each list that differs.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { loopProblems, marksOf, refuseLoop } from '../../src/config/chain.js'
+import { loopProblems, selfStartVariables, refuseLoop } from '../../src/config/proxy-chain.js'
 import { resolveConfig } from '../../src/config/config.js'
 import type { Configuration } from '../../src/config/configuration.js'
 
@@ -52,7 +52,7 @@ describe('a start below other proxies', () => {
 
   test('gives its servers the chain with its own schema at the end', () => {
     const above = link('/a.json')
-    const marks = marksOf(of(alias), 'b', { MCPS_PROXY_CHAIN: above })
+    const marks = selfStartVariables(of(alias), 'b', { MCPS_PROXY_CHAIN: above })
     assert.deepEqual(marks, { MCPS_PROXY_CHAIN: `${above} ${link(file, 'b')}` })
   })
 })

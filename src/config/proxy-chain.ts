@@ -17,7 +17,7 @@ const chainVariable = 'MCPS_PROXY_CHAIN'
 const chainLengthMax = 8
 
 /** The variables by which the servers of a schema, and what they start, know what is above them. */
-export function marksOf(
+export function selfStartVariables(
   { source }: Configuration,
   schema: string,
   env: Environment,

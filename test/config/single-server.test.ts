@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ConfigError } from '../../src/config/problems.js'
-import { throughDoor } from '../../src/config/door.js'
+import { onlyServer } from '../../src/config/single-server.js'
 
 const github = { command: 'github', describe: true }
 const own = { command: 'github', prefix: false, describe: false }
@@ -11,7 +11,7 @@ const files = { command: 'files', disabled: true }
 const off = { command: 'off', enabled: false }
 const servers = { github, files, off }
 
-describe('a door', () => {
+describe('one server alone', () => {
   const shapes: [string, unknown, string, unknown][] = [
     [
       'mcpServers',
@@ -37,7 +37,7 @@ describe('a door', () => {
   ]
   for (const [title, value, schema, wanted] of shapes)
     test(`leads to one server: ${title}`, () =>
-      assert.deepEqual(throughDoor(value, { schema, server: 'github' }, 'file'), wanted))
+      assert.deepEqual(onlyServer(value, { schema, server: 'github' }, 'file'), wanted))
 
   const refused: [string, string, RegExp][] = [
     ['githup', 'a server that is nearly there', /has no server "githup"; did you mean "github"\?/],
@@ -49,7 +49,7 @@ describe('a door', () => {
   for (const [server, title, wanted] of refused)
     test(`is refused for ${title}`, () =>
       assert.throws(
-        () => throughDoor({ mcpServers: servers }, { schema: 'default', server }, 'file'),
+        () => onlyServer({ mcpServers: servers }, { schema: 'default', server }, 'file'),
         (error) =>
           error instanceof ConfigError && error.code === 'CONFIG_SERVER' && wanted.test(error.message),
       ))
