@@ -5,9 +5,6 @@ import { literal } from '../../config/expand.js'
 import { isObject } from '../../text/json-object.js'
 import type { Client, MemberUse, Transport } from './table.js'
 
-/** What the entries of a client mean. */
-type Dialect = Pick<Client, 'members' | 'variables'>
-
 /** An entry of our file. */
 export type OwnEntry = Readonly<Record<string, unknown>>
 
@@ -25,10 +22,9 @@ export type EntryReading =
 /** Why a server stays where it is. */
 class Stays extends Error {}
 
-export function readEntry(value: unknown, dialect: Dialect): EntryReading {
+export function readEntry(value: unknown, client: Pick<Client, 'members' | 'variables'>): EntryReading {
   try {
-    if (!isObject(value)) throw new Stays('its entry is no object')
-    return new Reading(dialect).read(value)
+    return new Reading(client.variables).read(membersOf('its entry', value), client.members)
   } catch (error) {
     if (error instanceof Stays) return { kind: 'stays', why: error.message }
     throw error
@@ -36,16 +32,10 @@ export function readEntry(value: unknown, dialect: Dialect): EntryReading {
 }
 
 /** Of `oauth` in our file. */
-const loginMembers: ReadonlySet<string> = new Set([
-  'clientId',
-  'clientSecret',
-  'callbackPort',
-  'scopes',
-  'authServerMetadataUrl',
-])
+const loginMembers = ['clientId', 'clientSecret', 'callbackPort', 'scopes', 'authServerMetadataUrl']
 
 class Reading {
-  readonly #dialect: Dialect
+  readonly #variables: Client['variables']
   readonly #entry: Record<string, unknown> = {}
   readonly #client: Record<string, unknown> = {}
   readonly #ignored: string[] = []
@@ -54,12 +44,12 @@ class Reading {
   #type: Transport | undefined
   #urlTransport: Transport | 'detected' | undefined
 
-  constructor(dialect: Dialect) {
-    this.#dialect = dialect
+  constructor(variables: Client['variables']) {
+    this.#variables = variables
   }
 
-  read(value: Readonly<Record<string, unknown>>): EntryReading {
-    this.#members(value, this.#dialect.members, '')
+  read(value: Readonly<Record<string, unknown>>, uses: Client['members']): EntryReading {
+    this.#members(value, uses, '')
     const { command, url } = this.#entry
     if ((command === undefined) === (url === undefined))
       throw new Stays(
@@ -67,8 +57,8 @@ class Reading {
           ? 'it has neither a command nor an address'
           : 'it has both a command and an address',
       )
-    if (command === undefined) this.#remote(String(url))
-    else this.#program()
+    if (command === undefined) this.#checkRemote(String(url))
+    else this.#checkProgram(String(command))
     const tools = Object.keys(this.#tools).length === 0 ? {} : { tools: this.#tools }
     return {
       kind: 'server',
@@ -78,14 +68,13 @@ class Reading {
     }
   }
 
-  #members(value: Readonly<Record<string, unknown>>, uses: Dialect['members'], above: string): void {
-    for (const [key, member] of Object.entries(value)) {
-      const use = Object.hasOwn(uses, key) ? uses[key] : undefined
-      if (use === undefined) throw new Stays(`"${above}${key}" is not understood`)
-      if (use.kind === 'nested') {
-        if (!isObject(member)) throw new Stays(`"${above}${key}" is no object`)
-        this.#members(member, use.members, `${above}${key}.`)
-      } else this.#member(`${above}${key}`, member, use)
+  #members(value: Readonly<Record<string, unknown>>, uses: Client['members'], above: string): void {
+    for (const [name, member] of Object.entries(value)) {
+      const key = above + name
+      const use = Object.hasOwn(uses, name) ? uses[name] : undefined
+      if (use === undefined) throw new Stays(`"${key}" is not understood`)
+      if (use.kind === 'nested') this.#members(membersOf(`"${key}"`, member), use.members, `${key}.`)
+      else this.#member(key, member, use)
     }
   }
 
@@ -93,20 +82,30 @@ class Reading {
     switch (use.kind) {
       case 'text':
         return this.#set(key, use.to, this.#text(key, value))
-      case 'path':
-        return this.#set(key, use.to, this.#path(key, value))
+      case 'path': {
+        const path = this.#text(key, value)
+        if (!isWhole(path)) throw new Stays(`"${key}" is relative`)
+        return this.#set(key, use.to, path)
+      }
+      // An empty list or map says what none says.
       case 'texts':
-        return this.#texts(
-          key,
-          use.to,
-          textsOf(key, value).map((each) => this.#text(key, each)),
+      case 'names': {
+        const texts = textsOf(key, value).map((each) => (use.kind === 'names' ? each : this.#text(key, each)))
+        return texts.length > 0 ? this.#set(key, use.to, texts) : undefined
+      }
+      case 'map': {
+        const texts = Object.entries(membersOf(`"${key}"`, value)).map(
+          ([name, each]) => [name, this.#text(key, each)] as const,
         )
-      case 'names':
-        return this.#texts(key, use.to, textsOf(key, value))
-      case 'map':
-        return this.#map(key, value, use.to)
+        if (use.to === 'headers') for (const [name, each] of texts) this.#header(key, name, each)
+        else if (texts.length > 0) this.#set(key, use.to, Object.fromEntries(texts))
+        return undefined
+      }
       case 'type':
-        return this.#readType(key, value, use.types)
+        this.#type =
+          typeof value === 'string' && Object.hasOwn(use.types, value) ? use.types[value] : undefined
+        if (this.#type === undefined) throw new Stays(`"${key}": ${JSON.stringify(value)} is not understood`)
+        return undefined
       case 'url':
         this.#urlTransport = use.transport
         return this.#set(key, 'url', this.#text(key, value))
@@ -122,7 +121,7 @@ class Reading {
       case 'bearer':
         return this.#header(key, 'Authorization', `Bearer \${${variableOf(key, value)}}`)
       case 'env-headers':
-        for (const [name, variable] of Object.entries(mapOf(key, value)))
+        for (const [name, variable] of Object.entries(membersOf(`"${key}"`, value)))
           this.#header(key, name, `\${${variableOf(key, variable)}}`)
         return undefined
       case 'login':
@@ -142,36 +141,16 @@ class Reading {
   }
 
   #login(key: string, value: unknown): void {
-    if (!isObject(value)) throw new Stays(`"${key}" is no object`)
-    const members = Object.entries(value).map(([name, each]) => {
-      if (!loginMembers.has(name)) throw new Stays(`"${key}.${name}" is not understood`)
+    const members = Object.entries(membersOf(`"${key}"`, value)).map(([name, each]) => {
+      if (!loginMembers.includes(name)) throw new Stays(`"${key}.${name}" is not understood`)
       return [name, typeof each === 'string' ? this.#text(`${key}.${name}`, each) : each] as const
     })
     this.#set(key, 'oauth', Object.fromEntries(members))
   }
 
-  /** An empty list says what no list says. */
-  #texts(key: string, to: string, texts: readonly string[]): void {
-    if (texts.length > 0) this.#set(key, to, texts)
-  }
-
-  #map(key: string, value: unknown, to: string): void {
-    const texts = Object.entries(mapOf(key, value)).map(
-      ([name, each]) => [name, this.#text(key, each)] as const,
-    )
-    if (to === 'headers') for (const [name, each] of texts) this.#header(key, name, each)
-    else if (texts.length > 0) this.#set(key, to, Object.fromEntries(texts))
-  }
-
   #header(key: string, name: string, value: string): void {
     if (Object.hasOwn(this.#headers, name)) throw new Stays(`"${key}" has the header ${name} again`)
     this.#headers[name] = value
-  }
-
-  #readType(key: string, value: unknown, types: Readonly<Record<string, Transport>>): void {
-    const found = typeof value === 'string' && Object.hasOwn(types, value) ? types[value] : undefined
-    if (found === undefined) throw new Stays(`"${key}": ${JSON.stringify(value)} is not understood`)
-    this.#type = found
   }
 
   /** `*` is every tool. */
@@ -182,20 +161,21 @@ class Reading {
     else if (names.length > 0 || to === 'allow') this.#tools[to] = names
   }
 
-  #program(): void {
+  #checkProgram(command: string): void {
     if (this.#type !== undefined && this.#type !== 'stdio')
       throw new Stays('its type and its command do not fit')
     if (Object.keys(this.#headers).length > 0) throw new Stays('it has headers and a command')
-    if (this.#entry['cwd'] !== undefined) return
-    const command = String(this.#entry['command'])
+    const { cwd, args = [] } = this.#entry
+    if (cwd !== undefined) return
     if (/[/\\]/.test(command) && !isWhole(command)) throw new Stays(`its command "${command}" is relative`)
-    const args = Array.isArray(this.#entry['args']) ? this.#entry['args'].map(String) : []
-    const relative = args.find((arg) => /^\.{1,2}(?:[/\\]|$)/.test(arg))
+    const relative = [args].flat().find((arg) => /^\.{1,2}(?:[/\\]|$)/.test(String(arg)))
     if (relative !== undefined)
-      throw new Stays(`its argument "${relative}" depends on the folder in which the client starts it`)
+      throw new Stays(
+        `its argument "${String(relative)}" depends on the folder in which the client starts it`,
+      )
   }
 
-  #remote(url: string): void {
+  #checkRemote(url: string): void {
     const transport = this.#type ?? this.#urlTransport
     if (transport === undefined) throw new Stays('it has an address without a "type"')
     if (transport === 'stdio') throw new Stays('its type and its address do not fit')
@@ -205,47 +185,36 @@ class Reading {
     if (transport === 'sse') this.#entry['type'] = 'sse'
   }
 
-  #path(key: string, value: unknown): string {
-    const text = this.#text(key, value)
-    if (!isWhole(text)) throw new Stays(`"${key}" is relative`)
-    return text
-  }
-
   /** The text as our file writes it. */
   #text(key: string, value: unknown): string {
     if (typeof value !== 'string') throw new Stays(`"${key}" is no text`)
-    const { variables } = this.#dialect
+    const variables = this.#variables
     if (variables === 'none') return literal(value)
     if (!value.includes('$')) return value
-    const strange = (found: string): Stays => {
-      const why = /workspaceFolder/.test(found)
-        ? 'which depends on the folder of a project'
-        : 'which is not understood'
-      return new Stays(`"${key}" has ${found}, ${why}`)
-    }
-    if (variables === 'dollar') {
-      const ours = value.replaceAll(/\$([A-Za-z_]\w*)/g, '$${$1}')
-      return checked(ours, /^\$\{[A-Za-z_]\w*(?::-[^}]*)?\}/, strange)
-    }
-    if (variables === 'shell') {
-      if (/^\$[A-Za-z_]\w*$/.test(value)) throw strange(value)
-      return checked(value, /^\$\{[A-Za-z_]\w*(?::-[^}]*)?\}/, strange)
-    }
-    if (variables === undefined) throw strange('a variable')
-    const isKnown = (form: string): boolean =>
-      /^env:[A-Za-z_]\w*$/.test(form) ||
-      variables.some((known) => (known.endsWith(':') ? form.startsWith(known) : form === known))
-    return checked(value, { test: (from) => isKnown(/^\$\{([^}]*)\}/.exec(from)?.[1] ?? '') }, strange)
+    const isShell = variables === 'shell' || variables === 'dollar'
+    const ours = variables === 'dollar' ? value.replaceAll(/\$([A-Za-z_]\w*)/g, '$${$1}') : value
+    const strange = isShell && /^\$[A-Za-z_]\w*$/.test(ours) ? ours : strangeForm(ours, variables)
+    if (strange === undefined) return ours
+    const why = /workspaceFolder/.test(strange) ? 'depends on the folder of a project' : 'is not understood'
+    throw new Stays(`"${key}" has ${strange}, which ${why}`)
   }
 }
 
-/** The text, once every `${` in it begins a form that is known. */
-function checked(value: string, known: Pick<RegExp, 'test'>, strange: (found: string) => Stays): string {
-  for (let at = value.indexOf('${'); at >= 0; at = value.indexOf('${', at + 1)) {
-    const from = value.slice(at)
-    if (!known.test(from) || value[at - 1] === '$') throw strange(/^\$\{[^}]*\}?/.exec(from)?.[0] ?? '${')
+/** The first `${…}` of a text that is none of the forms of the client; undefined where all are. */
+function strangeForm(text: string, variables: Client['variables']): string | undefined {
+  if (variables === undefined) return 'a variable'
+  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', at + 1)) {
+    const [found = '${', form, end] = /^\$\{([^}]*)(\}?)/.exec(text.slice(at)) ?? []
+    const isKnown = end === '}' && text[at - 1] !== '$' && isForm(form ?? '', variables)
+    if (!isKnown) return found
   }
-  return value
+  return undefined
+}
+
+function isForm(form: string, variables: string | readonly string[]): boolean {
+  if (typeof variables === 'string') return /^[A-Za-z_]\w*(?::-.*)?$/s.test(form)
+  const isOne = (known: string): boolean => (known.endsWith(':') ? form.startsWith(known) : form === known)
+  return /^env:[A-Za-z_]\w*$/.test(form) || variables.some(isOne)
 }
 
 function textsOf(key: string, value: unknown): string[] {
@@ -254,8 +223,8 @@ function textsOf(key: string, value: unknown): string[] {
   return texts
 }
 
-function mapOf(key: string, value: unknown): Readonly<Record<string, unknown>> {
-  if (!isObject(value)) throw new Stays(`"${key}" is no object`)
+function membersOf(what: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (!isObject(value)) throw new Stays(`${what} is no object`)
   return value
 }
 
