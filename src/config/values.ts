@@ -424,7 +424,11 @@ export function text(rules: TextRules = {}): ValueType<string> {
     read: (at, must) => {
       const written = type.read(at, must)
       const { expand } = at.reading
-      return written === undefined || expand === undefined ? written : expand(written, at, rule)
+      if (written !== undefined && expand !== undefined) return expand(written, at, rule)
+      // A variable of the environment is not expanded again.
+      if (written === undefined || rule.isRight(written)) return written
+      at.problem(whyWrong(written, isSecret), `must be ${expected}`)
+      return undefined
     },
   }
 }

@@ -399,8 +399,10 @@ describe('a configuration', () => {
       const wanted = [`server.token|has a value that cannot be used${when}|${must}`]
       assert.deepEqual(problemsOf(value, { T: 'two words' }), wanted, token)
     }
-    const named = problemsOf({ mcpServers: { s: one } }, { MCPS_PROXY_TOKEN: ' ' })
-    assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|has a value that cannot be used|${must}`])
+    for (const MCPS_PROXY_TOKEN of [' ', '${T} x']) {
+      const named = problemsOf({ mcpServers: { s: one } }, { MCPS_PROXY_TOKEN })
+      assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|has a value that cannot be used|${must}`])
+    }
   })
 
   test('has keys for states that nobody guesses', () => {

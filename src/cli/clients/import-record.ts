@@ -166,20 +166,16 @@ function restore(change: RecordedChange, isDry: boolean): string | undefined {
   return `it has been changed since, so that only the servers are as they were${others}${copy}`
 }
 
+/** The oldest first. */
 function recordsIn(folder: string): ImportRecord[] {
   if (!existsSync(folder)) return []
-  const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
-  return names.sort(byDate).flatMap((name) => {
-    const path = join(folder, name)
+  // `…-2.json` is later than `….json`, although `-` sorts before `.`.
+  const stems = readdirSync(folder).flatMap((name) => /^(.*)\.json$/.exec(name)?.[1] ?? [])
+  return stems.sort().flatMap((stem) => {
+    const path = join(folder, `${stem}.json`)
     const changes = changesIn(readFileSync(path, 'utf8'))
     return changes === undefined ? [] : [{ path, changes }]
   })
-}
-
-/** `…-2.json` is later than `….json`, although `-` sorts before `.`. */
-function byDate(one: string, other: string): number {
-  const [a, b] = [one.replace('.json', ''), other.replace('.json', '')]
-  return a < b ? -1 : 1
 }
 
 /** Undefined for everything that is no such record. */
