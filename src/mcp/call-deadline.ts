@@ -5,6 +5,10 @@
 // to answer. The total time never stands still, so that a client which does
 // not answer at all cannot hold a server for ever (MCP, Lifecycle: timeouts).
 
+import type { ErrorBody } from '../jsonrpc/build.js'
+import type { Call } from './call.js'
+import { upstreamFailed } from './error-codes.js'
+
 /** How long a call may take, in milliseconds. */
 export interface CallTimes {
   /** Begins anew with progress, and stands still while the client is being asked. */
@@ -92,4 +96,27 @@ export class CallDeadline {
   get #quietEndsAt(): number {
     return this.#questions > 0 ? Infinity : this.#quietSince + this.times.timeoutMs
   }
+}
+
+/** The names of the times in a configuration. */
+const budgets = { timeoutMs: 'timeout', totalTimeoutMs: 'totalTimeout' } as const
+
+/** The error of a call whose time is over; `what` did not happen in it. */
+export function callTimeout(service: string, call: Call, what: string): ErrorBody {
+  const { method } = call.frame
+  const { budget: of, times } = call.deadline
+  const budget = budgets[of]
+  const ms = times[of]
+  const named = call.row.route.to === 'name' ? call.frame.params.members.string('name') : undefined
+  const kind = method === 'tools/call' ? 'tool' : 'prompt'
+  const whose = named === undefined ? method : `${kind} '${named}'`
+  const details = { ...(named !== undefined && { [kind]: named }), budget, ms }
+  const message = `'${service}': ${what} for ${whose} within ${ms} ms (${budget})`
+  return upstreamFailed(service, 'timeout', `${message}${remedy(budget, times)}`, details)
+}
+
+/** Names the place of the limit in the configuration, if the configuration has no such limit. */
+function remedy(budget: string, { settableIn }: CallTimes): string {
+  if (settableIn === undefined) return ''
+  return settableIn.startsWith('--') ? `; ${settableIn} sets it` : `; "${budget}" of ${settableIn} sets it`
 }

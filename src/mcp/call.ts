@@ -9,6 +9,7 @@ import type { FieldReader, Reply, TransportName } from '../jsonrpc/connection.js
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
+import { quote } from '../jsonrpc/text.js'
 import { type Edit, bothEdits, splice } from '../jsonrpc/splice.js'
 import { type ApartUris, apartUriEdits } from './apart-uris.js'
 import type { CallDeadline } from './call-deadline.js'
@@ -395,6 +396,13 @@ export class Call implements CallHolder {
     this.settle({ kind: 'failed', error })
   }
 
+  /** Ends a call of a tool with a result that says why (MCP, Tools: error handling); any other request with the error. */
+  failTool(error: ErrorBody): void {
+    const { route } = this.row
+    if (route.to !== 'name' || route.list !== 'tools') return this.fail(error)
+    this.settle({ kind: 'result', result: toolFailure(error.message), refusal: error.message })
+  }
+
   /** The proxy gives up for the client, and tells both sides. */
   abandon(error: ErrorBody): void {
     const holder = this.holder
@@ -424,4 +432,9 @@ function copied(frame: RequestFrame): RequestFrame {
   const members = params.members.movedTo(line)
   const meta = members.inner('_meta') ?? params.meta
   return { ...frame, line, params: { ...params, members, meta } }
+}
+
+/** The raw JSON of a tool's result that says why it has failed. */
+export function toolFailure(message: string): string {
+  return `{"content":[{"type":"text","text":${quote(message)}}],"isError":true}`
 }

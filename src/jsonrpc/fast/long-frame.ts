@@ -16,7 +16,7 @@ import { COLON, isSpace } from '../ascii.js'
 /** The frame that `readFrame` would read in the whole message; undefined when that has to be asked. */
 export function readLongFrame(long: LongLine, limits?: FrameLimits): Frame | undefined {
   if (long.strings === undefined) return undefined
-  const result = long.head.length === 0 ? undefined : resultInParts(long, limits)
+  const result = long.parts.length === 1 ? undefined : resultInParts(long, limits)
   if (result !== undefined) return result
   const frame = frameOrError(long.line, limits, long.strings)
   return frame instanceof FrameError ? undefined : frame

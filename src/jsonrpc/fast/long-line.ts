@@ -18,24 +18,17 @@ export function joinedLine(message: Line | LongLine): Line {
 
 /** One message in memory of several pieces; a line feed lies behind the last. */
 export class LongLine {
-  /** The parts before `last`. */
-  readonly head: readonly Buffer[]
-  readonly last: Line
+  readonly parts: readonly Buffer[]
   readonly length: number
   /** The offsets at which its long strings begin and end, quotes included, in turn; undefined when unknown. */
   readonly strings: readonly number[] | undefined
   #line: Line | undefined
 
   constructor(head: readonly Buffer[], last: Line, strings: readonly number[] | undefined) {
-    this.head = head
-    this.last = last
-    this.length = lengthOf(head) + last.length
+    this.parts = [...head, last]
+    this.length = lengthOf(this.parts)
     this.strings = strings
     if (head.length === 0) this.#line = last
-  }
-
-  get parts(): readonly Buffer[] {
-    return [...this.head, this.last]
   }
 
   /** A few of its bytes; the parts are not joined for them. */
@@ -48,8 +41,10 @@ export class LongLine {
 
   /** Its beginning, where that shows that it is no JSON at all; undefined when it may be. */
   get noise(): Line | undefined {
-    const [first = this.last] = this.head
-    return BEGINNINGS.has(first[0] ?? 0) ? undefined : toLine(first.subarray(0, NOISE_BYTES))
+    const [first] = this.parts
+    return first === undefined || BEGINNINGS.has(first[0] ?? 0)
+      ? undefined
+      : toLine(first.subarray(0, NOISE_BYTES))
   }
 
   /** The whole message in one piece, joined when it is first asked for. */

@@ -9,8 +9,7 @@ import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Edit, type EditReason, NO_EDITS, bothEdits, type Message } from '../../jsonrpc/splice.js'
 import { rawAt, stringAt, write } from '../../jsonrpc/text.js'
-import type { Call, Outcome } from '../call.js'
-import { toolFailure } from '../call-failures.js'
+import { type Call, type Outcome, toolFailure } from '../call.js'
 import {
   inputRefused,
   internalError,
@@ -47,7 +46,7 @@ export function answerOf(call: Call, outcome: Outcome, writer: ClientWriter): An
   const isStateless = context.revision.era === 'stateless'
   switch (outcome.kind) {
     case 'answered':
-      return isStateless ? statelessAnswer(call, outcome, writer) : sessionAnswer(call, outcome, writer)
+      return serverAnswer(call, outcome, writer)
     case 'result':
       return resultAnswer(
         frame.id,
@@ -73,35 +72,51 @@ function errorAnswer(id: RequestId, error: ErrorBody): Answer {
   return { kind: 'error', message: buildError(id, error) }
 }
 
-function sessionAnswer(call: Call, { frame, edits, era }: Answered, writer: ClientWriter): Answer {
+/** The answer of a server for a client of either era. */
+function serverAnswer(call: Call, { frame, edits, era, isTask }: Answered, writer: ClientWriter): Answer {
   const { id } = call.frame
-  if (era === 'session') return { kind: frame.kind, message: writer.answerBytes(frame, edits, id) }
-  const bare = bareAnswer(call, frame)
-  switch (bare.kind) {
+  const isStateless = call.context.revision.era === 'stateless'
+  const passed = isStateless
+    ? typedAnswer(call, frame, era, isTask)
+    : era === 'session'
+      ? unedited
+      : bareAnswer(call, frame)
+  switch (passed.kind) {
     case 'edited':
-      return { kind: frame.kind, message: writer.answerBytes(frame, bothEdits(edits, bare.edits), id) }
+      return { kind: frame.kind, message: writer.answerBytes(frame, bothEdits(edits, passed.edits), id) }
     case 'result':
-      return resultAnswer(id, bare.result)
+      return resultAnswer(id, passed.result)
     case 'error':
-      return errorAnswer(id, bare.error)
+      return errorAnswer(id, passed.error)
   }
 }
 
-function statelessAnswer(
-  { frame: { id }, row, service, missingCapabilities: missing }: Call,
-  { frame, edits, era, isTask }: Answered,
-  writer: ClientWriter,
-): Answer {
+/** How the answer of a server passes. */
+type PassedAnswer =
+  /** The answer, with these edits. */
+  | { readonly kind: 'edited'; readonly edits: readonly Edit[] }
+  /** A result for the model in its place, as raw JSON. */
+  | { readonly kind: 'result'; readonly result: string }
+  | { readonly kind: 'error'; readonly error: ErrorBody }
+
+const unedited: PassedAnswer = { kind: 'edited', edits: NO_EDITS }
+
+/** The answer of any server for a stateless client. */
+function typedAnswer(
+  { row, service, missingCapabilities: missing }: Call,
+  frame: ResponseFrame,
+  era: Revision['era'],
+  isTask?: boolean,
+): PassedAnswer {
   // The call has failed, and its server was refused what the client has not declared (2026-07-28, Overview: capabilities).
   if (missing !== undefined && (frame.kind === 'error' || saysError(frame))) {
     const cause = rawAt(frame.line, frame.kind === 'error' ? frame.error : frame.result)
-    return errorAnswer(id, missingCapability(missing, cause))
+    return { kind: 'error', error: missingCapability(missing, cause) }
   }
-  const own = frame.kind === 'error' ? errorEdits(frame, era) : resultEdits(frame, era, row, isTask)
-  if (own !== undefined)
-    return { kind: frame.kind, message: writer.answerBytes(frame, bothEdits(edits, own), id) }
+  const edits = frame.kind === 'error' ? errorEdits(frame, era) : resultEdits(frame, era, row, isTask)
+  if (edits !== undefined) return { kind: 'edited', edits }
   const what = `'${service ?? ''}' has given a result of a type that does not pass this proxy`
-  return errorAnswer(id, internalError(what))
+  return { kind: 'error', error: internalError(what) }
 }
 
 function statelessError({ missingCapabilities: missing, row }: Call, error: ErrorBody): ErrorBody {
@@ -191,18 +206,11 @@ export function errorEdits({ line, error }: ErrorFrame, era: Revision['era']): r
 }
 
 /** The answer of a stateless server for a client of a session. */
-export type BareAnswer =
-  /** The answer, with these edits. */
-  | { readonly kind: 'edited'; readonly edits: readonly Edit[] }
-  /** A result for the model in its place, as raw JSON. */
-  | { readonly kind: 'result'; readonly result: string }
-  | { readonly kind: 'error'; readonly error: ErrorBody }
-
-export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
+export function bareAnswer(call: Call, frame: ResponseFrame): PassedAnswer {
   return frame.kind === 'error' ? bareError(call, frame) : bareResult(call, frame)
 }
 
-function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): BareAnswer {
+function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): PassedAnswer {
   const type = typeNamed(frame)
   if (type !== undefined && type !== 'complete') {
     const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
@@ -235,10 +243,10 @@ function untyped(members: Members, isRead: boolean): readonly Edit[] {
   return [...cuts, ...cutMembers(inner, (_member, index) => (isOfServer(index) ? 'meta' : undefined))]
 }
 
-function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAnswer {
+function bareError({ row, service }: Call, { line, error }: ErrorFrame): PassedAnswer {
   const members = membersAt(line, error)
   const span = members?.span('code')
-  if (span === undefined) return { kind: 'edited', edits: NO_EDITS }
+  if (span === undefined) return unedited
   const code = numberIn(line, span)
   if (statelessRefusal(code) !== undefined) {
     const message = `'${service ?? ''}' has refused the request: ${members?.string('message') ?? ''}`

@@ -16,7 +16,7 @@ import {
   paramsFor,
   whyUnaskable,
 } from '../../mcp/input-requests.js'
-import { failToolCall, callTimeout } from '../../mcp/call-failures.js'
+import { callTimeout } from '../../mcp/call-deadline.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { requestFrame, withdrawalFrame } from './own-frames.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -184,7 +184,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   #fail(why: string): void {
     this.#timer?.cancel()
     this.#withdraw(why)
-    failToolCall(this.#call, inputRefused(this.service, why))
+    this.#call.failTool(inputRefused(this.service, why))
   }
 
   /** Withdraws the questions that have no answer yet (MCP, Utilities: cancellation). */

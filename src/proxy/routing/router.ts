@@ -14,7 +14,6 @@ import { stringAt } from '../../jsonrpc/text.js'
 import { nearest } from '../../text/nearest.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call, CallGate, ClientPort, Outcome, ReturnedInput } from '../../mcp/call.js'
-import { failToolCall } from '../../mcp/call-failures.js'
 import {
   inputRefused,
   invalidParams,
@@ -464,7 +463,7 @@ function refusalOf({ item, lane }: Target): ErrorBody | undefined {
 
 /** Fails a call that goes on with the answers for a server which has gone. */
 function failPinned(call: Call, service: string): void {
-  failToolCall(call, inputRefused(service, 'another server has taken its place since'))
+  call.failTool(inputRefused(service, 'another server has taken its place since'))
 }
 
 /** Whether the server has no such resource. */

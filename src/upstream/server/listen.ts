@@ -20,7 +20,7 @@ import type { ServerContext } from './context.js'
 import type { LaneClients } from './server-subscriptions.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
-import { callTimeout } from '../../mcp/call-failures.js'
+import { callTimeout } from '../../mcp/call-deadline.js'
 
 /** Something that is followed, by the member of the filter that it stands in. */
 interface Topic {

@@ -16,7 +16,7 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import { setDeadline, within } from '../../runtime/deadline.js'
-import { callTimeout } from '../../mcp/call-failures.js'
+import { callTimeout } from '../../mcp/call-deadline.js'
 import {
   asUpstreamError,
   thatServer,
