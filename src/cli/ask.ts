@@ -7,7 +7,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { selectProfile, selectSchema } from '../config/config.js'
 import type { ServerEvent } from '../index.js'
 import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors } from '../log/lines.js'
@@ -25,8 +24,8 @@ import {
   viewOf as viewIn,
 } from './common-options.js'
 import { counted } from '../text/counted.js'
-import { loadWithSecrets } from './load.js'
-import { failed, pass, readerOfStdout, say } from './console.js'
+import { type ViewTask, loadView } from './load.js'
+import { failed, note, pass, readerOfStdout, say } from './console.js'
 import { disabledHint, lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
@@ -36,14 +35,10 @@ import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
 /** The requests to the servers of one schema. */
-interface AskTask {
+interface AskTask extends ViewTask {
   readonly what: 'tools' | 'call' | 'read' | 'prompt'
   /** The words behind the command: a pattern, or a name and arguments; none lists what there is. */
   readonly words: readonly string[]
-  readonly config: string | undefined
-  readonly schema: string
-  /** The profile that is shown, in place of a schema. */
-  readonly profile: string | undefined
   readonly timeoutMs: number | undefined
   readonly json: boolean
 }
@@ -133,27 +128,24 @@ const LATE_TOOLS_MS = 1000
 
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
 async function runAsk(command: AskTask): Promise<number> {
-  const { config: path, timeoutMs, profile } = command
-  const config = await loadWithSecrets(
-    { path, servesHttp: false, timeoutMs },
-    { schema: profile === undefined ? command.schema : undefined, asks: true },
-  )
-  const view = profile === undefined ? undefined : selectProfile(config, profile)
-  const schema = view?.schema ?? command.schema
-  const { servers } = selectSchema(config, schema)
+  const { profile } = command
+  const { config, schema } = await loadView(command, command.timeoutMs)
+  const { servers } = schema
   const disabled = servers.filter((server) => server.disabled).map(({ name }) => name)
-  return withChildren(config, [schema], async ({ runtime, logger, shutdown }) => {
+  return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
     const on = { server: sayLate(servers) }
-    const options = { schema, log: logger.sink, on, runtime, keep: true, ownStart: 'with-client' } as const
-    const proxy = await createProxy(onDemand(config), options)
+    const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
+    const proxy = await createProxy(onDemand(config), { ...own, log: logger.sink, on, runtime })
     try {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
       const clean = (text: string): string => logger.clean(text)
-      const asked = ask({ ...command, schema, disabled }, client, clean).then(async (exitCode) => {
-        const seen = proxy.status().filter(({ name }) => view?.servers?.includes(name) ?? true)
-        const isBare = command.what === 'tools' && (await nameFailed(seen))
-        return isBare ? 1 : exitCode
-      })
+      const asked = ask({ ...command, schema: schema.name, disabled }, client, clean).then(
+        async (exitCode) => {
+          const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))
+          const isBare = command.what === 'tools' && (await nameFailed(seen))
+          return isBare ? 1 : exitCode
+        },
+      )
       return await Promise.race([
         asked,
         shutdown.ended.then((exitCode) => shutdown.verdict(exitCode || INTERRUPTED)),
@@ -168,8 +160,7 @@ async function runAsk(command: AskTask): Promise<number> {
 function sayLate(servers: readonly ServerConfig[]): (event: ServerEvent) => void {
   return (event) => {
     const late = servers.find(({ name }) => name === event.server)
-    if (event.state === 'late' && late !== undefined)
-      void say('stderr', `mcps-proxy: ${escapeText(lateWords(event.server, late, event.ms))}\n`)
+    if (event.state === 'late' && late !== undefined) void note(lateWords(event.server, late, event.ms))
   }
 }
 
@@ -178,7 +169,7 @@ async function nameFailed(servers: readonly UpstreamStatus[]): Promise<boolean> 
   const failed = servers.filter((server) => server.tools === 0 && isMissing(server))
   if (failed.length === 0) return false
   const names = failed.map(({ name }) => name).join(', ')
-  await say('stderr', `mcps-proxy: ${escapeText(`no tools of ${names}; mcps-proxy doctor says why`)}\n`)
+  await note(`no tools of ${names}; mcps-proxy doctor says why`)
   return failed.length === servers.length
 }
 
@@ -193,23 +184,31 @@ interface Question extends AskTask {
 }
 
 async function ask(command: Question, client: LocalClient, clean: (text: string) => string): Promise<number> {
+  const exitCode = await answered(command, client, clean)
+  if (exitCode !== 0) await nameDisabled(command)
+  return exitCode
+}
+
+async function answered(
+  command: Question,
+  client: LocalClient,
+  clean: (text: string) => string,
+): Promise<number> {
   try {
     await client.open()
     return await asks[command.what](client, command)
   } catch (error) {
     if (error instanceof ArgumentMistake) return failed(error.message, 2)
-    if (error instanceof AnswerError) {
-      const off = command.what === 'call' ? undefined : disabledIn(command)
-      return failed(withCode(clean(error.message), error.code) + (off === undefined ? '' : `: ${off}`), 1)
-    }
+    if (error instanceof AnswerError) return failed(withCode(clean(error.message), error.code), 1)
     throw error
   }
 }
 
-/** The hint if the name is that of a disabled server, alone or with its tool or prompt. */
-function disabledIn({ words: [name = ''], disabled, schema }: Question): string | undefined {
-  const server = disabled.find((each) => name === each || name.startsWith(`${each}__`))
-  return server && `the server "${server}" is ${disabledHint(server, schema)}`
+/** Names the servers that are disabled and that the command may be about: all of them for a list. */
+async function nameDisabled({ words: [name], disabled, schema }: Question): Promise<void> {
+  for (const server of disabled)
+    if (name === undefined || name === server || name.startsWith(`${server}__`))
+      await note(`"${server}" is ${disabledHint(server, schema)}`)
 }
 
 /** The SDK of many servers writes the code into the message. */
@@ -245,53 +244,46 @@ const asks: Readonly<Record<AskTask['what'], (client: LocalClient, command: Ques
   },
 }
 
-async function showTools(
-  client: LocalClient,
-  { words: [pattern = ''], json, profile, disabled, schema }: Question,
-): Promise<number> {
+async function showTools(client: LocalClient, command: Question): Promise<number> {
+  const {
+    words: [pattern = ''],
+    json,
+  } = command
   const all = await client.list('tools/list', 'tools')
   // `*` stands for any characters; a pattern without one fits where it stands in the name.
   const fits = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
   const tools = all.filter((tool) => fits(nameOf(tool)))
   await printList(tools, toolRow, json)
-  if (all.length === 0 && profile !== undefined)
-    await say(
-      'stderr',
-      `mcps-proxy: the profile "${profile}" shows no tool; mcps-proxy tools prints the names that its patterns are to fit\n`,
-    )
-  else if (all.length === 0) await sayDisabled(disabled, schema)
+  if (all.length === 0) await nothing(command, 'tool')
   if (tools.length > 0 || pattern === '') return 0
   return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
 }
 
-async function sayDisabled(servers: readonly string[], schema: string): Promise<void> {
-  const lines = servers.map((name) => `mcps-proxy: "${escapeText(name)}" is ${disabledHint(name, schema)}\n`)
-  if (lines.length > 0) await say('stderr', lines.join(''))
-}
-
-async function showPrompts(client: LocalClient, { json, profile }: AskTask): Promise<number> {
+async function showPrompts(client: LocalClient, command: Question): Promise<number> {
   const prompts = await client.list('prompts/list', 'prompts')
-  await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), json)
-  if (prompts.length === 0)
-    await say('stderr', `mcps-proxy: ${nothingOf(profile, 'prompt', 'no server has a prompt')}\n`)
+  await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), command.json)
+  if (prompts.length === 0) await nothing(command, 'prompt')
   return 0
 }
 
-/** In a profile the servers may have what it hides. */
-function nothingOf(profile: string | undefined, item: string, words: string): string {
-  return profile === undefined ? words : `the profile "${profile}" shows no ${item}`
-}
-
 /** Resources first, then templates. */
-async function showResources(client: LocalClient, { json, profile }: AskTask): Promise<number> {
+async function showResources(client: LocalClient, command: Question): Promise<number> {
   const all = [
     ...(await client.list('resources/list', 'resources')),
     ...(await client.list('resources/templates/list', 'resourceTemplates')),
   ]
-  await printList(all, resourceRow, json)
-  if (all.length === 0)
-    await say('stderr', `mcps-proxy: ${nothingOf(profile, 'resource', 'no server lists a resource')}\n`)
+  await printList(all, resourceRow, command.json)
+  if (all.length === 0) await nothing(command, 'resource')
   return 0
+}
+
+/** A list is empty. In a profile the servers may have what it hides. */
+async function nothing(command: Question, item: string): Promise<void> {
+  const { profile } = command
+  await note(
+    profile === undefined ? `no server lists a ${item}` : `the profile "${profile}" shows no ${item}`,
+  )
+  await nameDisabled(command)
 }
 
 function nameOf(item: RawValue): string {
@@ -363,8 +355,6 @@ async function callTool(client: LocalClient, command: Question): Promise<number>
     })
     .finally(() => progress.end())
   if (result === undefined) {
-    const off = disabledIn(command)
-    if (off !== undefined) return failed(`no tool is called "${name}": ${off}`, 1)
     const [near] = nearest(name, tools.map(nameOf))
     const where = command.profile === undefined ? '' : ` --profile ${command.profile}`
     const hint = near === undefined ? `mcps-proxy tools${where} names them all` : `did you mean ${near}?`

@@ -1,15 +1,12 @@
 // `check`: reads a configuration as a start would, and prints every problem and warning. With `--start` it also tries every
 // server and every issuer.
 
-import { isAbsolute } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { loopProblems } from '../config/proxy-chain.js'
 import { enabledSchemas, selectSchema } from '../config/config.js'
 import { warningLine, ConfigError } from '../config/problems.js'
-import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { fileProblem } from '../log/rotating-file.js'
-import { keptReport } from './kept-report.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
 import { type Command, flag } from './command-line.js'
@@ -25,7 +22,6 @@ import { type CheckedConfig, sandboxTrouble, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
 import { programTrouble } from './programs.js'
 import { say } from './console.js'
-import { startsItself } from './starts-itself.js'
 
 export interface CheckTask {
   readonly config: string | undefined
@@ -132,7 +128,7 @@ export async function checkConfig(command: CheckTask, env: Environment): Promise
       ...(await lockWarnings(config)),
       ...(await auditWarnings(config)),
     ]
-    return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
+    return { text: validText(config, warnings), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return { text: `${error.message}\n${counted(error.problems.length, 'problem')}\n`, exitCode: 1 }
@@ -168,7 +164,8 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment): reado
       .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
       .map((server) => ({
         path: `server "${server.name}" of group "${schema}"`,
-        message: server.kind === 'stdio' ? startTrouble(server, config, schema, env) : undefined,
+        message:
+          server.kind === 'stdio' ? (programTrouble(server, env) ?? sandboxTrouble(server)) : undefined,
       })),
   )
   return [
@@ -178,25 +175,9 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment): reado
   ]
 }
 
-function startTrouble(
-  server: StdioServerConfig,
-  { source }: Configuration,
-  schema: string,
-  env: Environment,
-): string | undefined {
-  const isItself = isAbsolute(source) && startsItself(server, { cwd: server.cwd, env }, source, schema)
-  return isItself
-    ? 'starts mcps-proxy with this group of this file, and so itself, without end; name another file or group for it'
-    : (programTrouble(server, env) ?? sandboxTrouble(server))
-}
-
-function validText(
-  config: Configuration,
-  warnings: readonly ConfigWarning[],
-  kept: readonly string[],
-): string {
+function validText(config: Configuration, warnings: readonly ConfigWarning[]): string {
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
   const lines = warnings.map(warningLine)
   const summary = `valid: ${counted(config.schemas.size, 'group')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
-  return `${[`${escapeText(config.source)}:`, ...lines, ...kept.map((line) => `  ${escapeText(line)}`), `  ${summary}`].join('\n')}\n`
+  return `${[`${escapeText(config.source)}:`, ...lines, `  ${summary}`].join('\n')}\n`
 }

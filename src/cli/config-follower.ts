@@ -29,15 +29,12 @@ const SETTLE_MS = 100
 /** Larger files are not compared; reading them reports that they are too large. */
 const CONTENTS_BYTES_MAX = 2 * 1024 * 1024
 
-const startOnly = [
-  ['file', 'logging.file'],
-  ['maxSizeBytes', 'logging.maxSize'],
-  ['maxFiles', 'logging.maxFiles'],
-  ['console', 'logging.console'],
-] as const
-
-/** Opened at the start, for every call from then on. */
+/** Opened at the start, and as they were then until the end. */
 const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configuration) => unknown])[] = [
+  ['logging.file', ({ logging }) => logging.file],
+  ['logging.maxSize', ({ logging }) => logging.maxSizeBytes],
+  ['logging.maxFiles', ({ logging }) => logging.maxFiles],
+  ['logging.console', ({ logging }) => logging.console],
   ['server.metrics', ({ server }) => server.metrics],
   ['server.ui', ({ server }) => server.ui],
 ]
@@ -134,16 +131,13 @@ export class ConfigFollower {
   }
 
   async #use(config: Configuration): Promise<void> {
-    const { audit, command, config: started, logger, eventLog, schemasOf } = this.#run
+    const { audit, command, config: started, logger, eventLog, patterns, schemasOf } = this.#run
     const known = new Set(this.#config.warnings.map(({ path, message }) => `${path} ${message}`))
     const fresh = config.warnings.filter(({ path, message }) => !known.has(`${path} ${message}`))
     this.#config = config
     logger.level = command.logLevel ?? config.logging.level
     eventLog.levelChanged()
-    // A log goes on where it began.
-    for (const [key, name] of startOnly)
-      if (config.logging[key] !== started.logging[key])
-        logger.sink({ level: 'warn', message: `${name} has changed, which needs a restart` })
+    patterns.use(config)
     for (const [name, valueOf] of openedAtStart)
       if (JSON.stringify(valueOf(config)) !== JSON.stringify(valueOf(started)))
         logger.sink({ level: 'warn', message: `${name} has changed, which needs a restart` })

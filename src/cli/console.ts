@@ -1,14 +1,15 @@
-// The output of the command for a person: results on stdout; the banner, the log and a status line on stderr.
+// The output of the command for a person: results on stdout; the banner and notes on stderr.
 //
 // Nothing writes to stdout here while stdio is served, when stdout belongs to the protocol.
 
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import { needsToken } from '../config/front.js'
 import type { Paint } from '../log/lines.js'
-import type { LogStream } from '../log/log.js'
 import type { LogRecord } from '../runtime/runtime.js'
 import { counted } from '../text/counted.js'
 import { escapeOutput, escapeText } from '../text/escape.js'
+import { version } from '../version.js'
 
 const ignore = (): void => {}
 
@@ -39,91 +40,15 @@ async function write(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   if (!failed) target.off('error', ignore)
 }
 
+/** Says something beside the result. */
+export function note(text: string): Promise<void> {
+  return say('stderr', `mcps-proxy: ${escapeText(text)}\n`)
+}
+
 /** Says what is wrong, and gives the exit code. */
 export async function failed(problem: string, exitCode: number): Promise<number> {
-  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
+  await note(problem)
   return exitCode
-}
-
-/** The members of stderr that the screen uses. */
-export interface Terminal extends LogStream {
-  readonly columns?: number
-}
-
-/** The width when the terminal does not report one. */
-const columnsDefault = 80
-
-const erase = '\r\u001b[2K'
-
-/** Whether a line may change: on a terminal that can erase one. */
-export function canErase(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
-  return isTerminal && env['TERM'] !== 'dumb'
-}
-
-/** Passes what is written to stderr, and keeps the line of what is awaited below it. */
-export class Screen implements LogStream {
-  readonly #terminal: Terminal
-  /** Whether there is ever a line. */
-  readonly isShown: boolean
-  readonly #awaited = new Set<string>()
-  #line = ''
-
-  /** Unless `isShown`, nothing but what is written goes out. */
-  constructor(terminal: Terminal, isShown: boolean) {
-    this.#terminal = terminal
-    this.isShown = isShown
-  }
-
-  get writableLength(): number {
-    return this.#terminal.writableLength
-  }
-
-  write(text: string, written?: () => void): boolean {
-    if (text === '') return this.#terminal.write(text, written)
-    const above = this.#line === '' ? '' : erase
-    this.#line = this.#text()
-    return this.#terminal.write(`${above}${text}${this.#line}`, written)
-  }
-
-  /** Another writer is about to write whole lines to the same terminal: the line is gone until the next write. */
-  makeWay(): void {
-    if (this.#line === '') return
-    this.#line = ''
-    this.#terminal.write(erase)
-  }
-
-  await(name: string): void {
-    this.#awaited.add(name)
-    this.#draw()
-  }
-
-  /** The item has come, or is not awaited any more. */
-  settle(name: string): void {
-    if (this.#awaited.delete(name)) this.#draw()
-  }
-
-  close(): void {
-    this.#awaited.clear()
-    this.#draw()
-  }
-
-  #draw(): void {
-    const line = this.#text()
-    if (line === this.#line) return
-    this.#line = line
-    this.#terminal.write(`${erase}${line}`)
-  }
-
-  /** One line that is not wrapped, since only one line is erased; empty when nothing is shown. */
-  #text(): string {
-    if (!this.isShown || this.#awaited.size === 0) return ''
-    const names = [...this.#awaited].map((name) => escapeText(name)).join(', ')
-    const text = `waiting for ${names}`
-    // A terminal that does not know its width says 0.
-    const { columns = 0 } = this.#terminal
-    const room = (columns > 0 ? columns : columnsDefault) - 1
-    return text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`
-  }
 }
 
 export interface Banner {
@@ -135,20 +60,12 @@ export interface Banner {
   readonly howToEnd: string
 }
 
-export interface StdioBannerFacts {
-  readonly name: string
-  readonly version: string
-  readonly config: Configuration
-  readonly schema: SchemaConfig
-  /** Whether a person types the messages. */
-  readonly isInteractive: boolean
-}
-
-export function stdioBanner({ name, version, config, schema, isInteractive }: StdioBannerFacts): Banner {
+/** `isTyped` says that a person types the messages. */
+export function stdioBanner(config: Configuration, schema: SchemaConfig, isTyped: boolean): Banner {
   return {
-    program: `${name} ${version}`,
+    program: `${config.server.name} ${version}`,
     ready: 'JSON-RPC 2.0 ready: one message per line on stdin, answers on stdout',
-    howToEnd: isInteractive ? ', Ctrl-D ends' : '',
+    howToEnd: isTyped ? ', Ctrl-D ends' : '',
     facts: [
       ['mode', 'stdio'],
       ['group', schemaLine(schema)],
@@ -158,25 +75,19 @@ export function stdioBanner({ name, version, config, schema, isInteractive }: St
   }
 }
 
-export interface HttpBannerFacts {
-  readonly name: string
-  readonly version: string
-  readonly config: Configuration
-  /** The address that is bound, and one that a client on this machine can use. */
-  readonly host: string
-  readonly origin: string
-  readonly needsToken: boolean
-}
-
-export function httpBanner({ name, version, config, host, origin, needsToken }: HttpBannerFacts): Banner {
+/** `host` is the address that is bound, and `origin` one that a client on this machine can use. */
+export function httpBanner(
+  config: Configuration,
+  { host, origin }: { readonly host: string; readonly origin: string },
+): Banner {
   const enabled = [...config.schemas.values()].filter((schema) => schema.enabled)
-  const where = everyAddress.includes(host) ? ' on every address of this machine' : ''
+  const where = ['0.0.0.0', '::'].includes(host) ? ' on every address of this machine' : ''
   return {
-    program: `${name} ${version}`,
+    program: `${config.server.name} ${version}`,
     ready: `JSON-RPC 2.0 ready: POST to ${origin}${pathOf(enabled[0])}`,
     howToEnd: ', Ctrl-C ends',
     facts: [
-      ['mode', `http${where}${needsToken ? ', with a bearer token' : ''}`],
+      ['mode', `http${where}${needsToken(config.server) ? ', with a bearer token' : ''}`],
       ...enabled.map((schema) => ['group', `${schemaLine(schema)} at ${pathOf(schema)}`] as const),
       ['config', config.source],
       ['status', `${origin}/api/status`],
@@ -203,8 +114,6 @@ export function bannerRecord({ program, ready, facts }: Banner): LogRecord {
   return { level: 'info', message: ready, details: { program, ...details, schemas } }
 }
 
-const everyAddress: readonly string[] = ['0.0.0.0', '::']
-
 function pathOf(schema: SchemaConfig | undefined): string {
   if (schema === undefined) return ''
   return schema.name === 'default' ? '/mcp' : `/api/${encodeURIComponent(schema.name)}/mcp`
@@ -212,12 +121,5 @@ function pathOf(schema: SchemaConfig | undefined): string {
 
 function schemaLine({ name, servers }: SchemaConfig): string {
   const enabled = servers.filter(({ disabled }) => !disabled).map((server) => server.name)
-  return `${name} (${counted(enabled.length, 'server')}${enabled.length === 0 ? '' : `: ${namesShown(enabled)}`})`
-}
-
-const namesShownMax = 8
-
-function namesShown(names: readonly string[]): string {
-  const more = names.length - namesShownMax
-  return `${names.slice(0, namesShownMax).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
+  return `${name} (${counted(enabled.length, 'server')}${enabled.length === 0 ? '' : `: ${enabled.join(', ')}`})`
 }

@@ -7,7 +7,6 @@ import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
-import { selectProfile, selectSchema } from '../config/config.js'
 import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
@@ -25,12 +24,14 @@ import {
 } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { isInPath, programTrouble } from './programs.js'
-import { loadWithSecrets } from './load.js'
+import { type ViewTask, loadView } from './load.js'
 import { isInstaller } from '../upstream/process/installers.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
-import { Screen, canErase, failed, say } from './console.js'
+import { failed, say } from './console.js'
+import { UnmatchedPatterns } from './unmatched-patterns.js'
 import {
   TRIALS_AT_ONCE_MAX,
+  candidatesOf,
   disabledHint,
   eachAtOnce,
   lateWords,
@@ -40,11 +41,7 @@ import {
 } from './server-trials.js'
 
 /** Start servers once, and say what they have, or what is wrong with them. */
-export interface DoctorTask {
-  readonly config: string | undefined
-  readonly schema: string
-  /** The profile whose part of the servers is meant, in place of a schema. */
-  readonly profile: string | undefined
+export interface DoctorTask extends ViewTask {
   /** The one server that is meant. */
   readonly name: string | undefined
   /** Whether one line a server is enough. */
@@ -99,14 +96,6 @@ export interface CheckedConfig {
   readonly schemas: readonly SchemaConfig[]
 }
 
-/** One server that is to be tried. */
-interface Candidate {
-  readonly schema: SchemaConfig
-  readonly server: ServerConfig
-  /** Its name in the result. */
-  readonly label: string
-}
-
 /** A lock that cannot be used compares nothing, or blocks servers. */
 async function tryLock({ lock }: Configuration, json: boolean): Promise<number> {
   const problem = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
@@ -120,56 +109,28 @@ async function tryLock({ lock }: Configuration, json: boolean): Promise<number> 
  *
  * @returns the exit code: 1 when a server failed
  */
-export async function runDoctor({
-  config: path,
-  schema,
-  profile: profileName,
-  name,
-  isBrief,
-  json,
-}: DoctorTask): Promise<number> {
-  const asks = { schema: profileName === undefined ? schema : undefined, asks: true }
-  const config = await loadWithSecrets({ path, servesHttp: false }, asks)
-  const profile = profileName === undefined ? undefined : selectProfile(config, profileName)
-  const { servers: all, ...rest } = selectSchema(config, profile?.schema ?? schema)
-  const servers = all.filter((server) => profile?.servers?.includes(server.name) ?? true)
+export async function runDoctor(task: DoctorTask): Promise<number> {
+  const { name, isBrief, json, profile } = task
+  const { config, schema } = await loadView(task)
+  const { servers } = schema
   const chosen = servers.filter((server) => name === undefined || server.name === name)
   if (chosen.length === 0 && name !== undefined) {
     const names = servers.map((server) => server.name)
     return failed(unknownName('server', name, names), 2)
   }
   const [only] = chosen
-  if (name !== undefined && only?.disabled === true) return sayDisabled(only.name, rest.name, json)
-  const checked = { config, schemas: [{ ...rest, servers: chosen }], profile: profileName }
+  if (name !== undefined && only?.disabled === true) return sayDisabled(only.name, schema.name, json)
+  const checked = { config, schemas: [{ ...schema, servers: chosen }], profile }
   const form = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
   const isWhole = name === undefined && profile === undefined
-  const report = { ...form, namesPatterns: isWhole && !isBrief }
+  const report = { ...form, namesPatterns: !isBrief }
   const ofServers = await tryAll(checked, report, Math.max(1, chosen.length))
   if (!json) await nameDisabled(chosen)
   const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
   if (!isWhole || isBrief) return exitCode
   // The clients start the usual configuration; another one has nothing to do with their files.
-  if (path === undefined) await lookAtClients(servers, json)
+  if (task.config === undefined) await lookAtClients(servers, json)
   return exitCode
-}
-
-/** Names the patterns that fit no tool, where the tools of all servers are known. */
-async function tryPatterns(
-  config: Configuration,
-  schema: SchemaConfig,
-  trials: ReadonlyMap<ServerConfig, Trial>,
-  json: boolean,
-): Promise<void> {
-  const listed = new Map(
-    schema.servers.flatMap((server) => {
-      const names = trials.get(server)?.toolNames
-      return names === undefined ? [] : [[server.name, names] as const]
-    }),
-  )
-  if (listed.size < schema.servers.length) return
-  const { unmatchedPatterns } = await import('./unmatched-patterns.js')
-  for (const problem of unmatchedPatterns(config, schema, listed))
-    await say('stdout', json ? `${JSON.stringify({ problem })}\n` : `  ${escapeText(problem)}\n`)
 }
 
 /** A server that was disabled on purpose is no failure. */
@@ -215,7 +176,7 @@ type Lines = (server: ServerConfig, trial: Trial, env: Environment) => string[]
 interface Report {
   readonly lines: Lines
   readonly isJson?: boolean
-  /** Whether patterns that fit no tool are named, where the tools of all servers are known. */
+  /** Whether patterns that fit no tool are named. */
   readonly namesPatterns: boolean
 }
 
@@ -231,8 +192,7 @@ const inOneLine: Lines = (server, trial) => {
 }
 
 /** The configuration may hide tools from clients. */
-function toolCount({ tools, toolNames }: Trial): string {
-  const shown = toolNames?.length ?? tools
+function toolCount({ tools, shown = tools }: Trial): string {
   return `${counted(tools, 'tool')}${shown < tools ? `, ${shown} shown` : ''}`
 }
 
@@ -262,8 +222,7 @@ const CHANGES_MAX = 5
 
 /** One JSON object a line. */
 const inJson: Lines = (server, trial, env) => {
-  const { failure, needsLogin, revision, ms, tools, toolNames, toolBytes, lastWords, warnings, changes } =
-    trial
+  const { failure, needsLogin, revision, ms, tools, shown, toolBytes, lastWords, warnings, changes } = trial
   const facts = {
     ok: failure === undefined,
     failure,
@@ -271,7 +230,7 @@ const inJson: Lines = (server, trial, env) => {
     revision,
     ms,
     tools,
-    shown: toolNames?.length,
+    shown,
     toolBytes,
     lastWords,
     warnings,
@@ -288,27 +247,33 @@ export async function tryAll(
   atOnce: number = TRIALS_AT_ONCE_MAX,
 ): Promise<number> {
   const candidates = candidatesOf(schemas)
-  const progress = new Progress(candidates.length)
+  const results: TrialResult[] = []
+  let isCut = false
   const width = Math.max(0, ...candidates.map(({ label }) => label.length))
   const names = schemas.map(({ name }) => name)
-  const trials = new Map<ServerConfig, Trial>()
+  const problems: string[] = []
+  const { listeners: on } = new UnmatchedPatterns(config, ({ message }) => problems.push(message))
   return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
     const all = eachAtOnce(candidates, atOnce, async ({ schema, server, label }) => {
-      progress.begin(label)
       const onLate = (ms: number, warning?: string): void =>
-        progress.late(logger.clean(lateWords(label, server, ms, warning)))
-      const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile, onLate })
-      trials.set(server, trial)
+        void say('stderr', `  ${escapeText(logger.clean(lateWords(label, server, ms, warning)))}\n`)
+      const options = { runtime, profile, on, onLate }
+      const trial = await tryServer(config, schema, atOnceRefused(server), options)
       const lines = linesOf(server, trial, runtime.env).map((line) => escapeText(logger.clean(line)))
       const text = isJson
         ? `${lines.join('')}\n`
         : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
-      await progress.end(label, resultOf(config, server, trial), text)
+      // The end of the command ends the servers too, which says nothing of them.
+      if (isCut) return
+      results.push(resultOf(config, server, trial))
+      await say('stdout', text)
     })
-    const cut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
-    if (!isJson || cut) await progress.finish(cut)
-    if (namesPatterns && !cut) for (const schema of schemas) await tryPatterns(config, schema, trials, isJson)
-    return cut || progress.failed > 0 ? 1 : 0
+    isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
+    if (!isJson || isCut) await say('stdout', sumOf(results, isCut ? candidates.length : 0))
+    if (namesPatterns && !isCut)
+      for (const problem of problems)
+        await say('stdout', isJson ? `${JSON.stringify({ problem })}\n` : `  ${escapeText(problem)}\n`)
+    return isCut || results.includes('failed') ? 1 : 0
   })
 }
 
@@ -317,19 +282,15 @@ function atOnceRefused(server: ServerConfig): ServerConfig {
   return isRemote(server) ? { ...server, retries: 0 } : server
 }
 
-function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
-  return schemas.flatMap((schema) =>
-    schema.servers
-      .filter(({ disabled }) => !disabled)
-      .map((server) => ({
-        schema,
-        server,
-        label: schemas.length === 1 ? server.name : `${schema.name}/${server.name}`,
-      })),
-  )
-}
-
 type TrialResult = 'ready' | 'failed' | 'of users'
+
+/** `all` is how many servers there are where the command was cut short, else 0. */
+function sumOf(results: readonly TrialResult[], all: number): string {
+  const count = (result: TrialResult): number => results.filter((each) => each === result).length
+  const ofUsers = count('of users') === 0 ? '' : `, ${count('of users')} at which users log in`
+  const left = all === 0 ? '' : `, ${all - results.length} not tried to the end`
+  return `  started: ${count('ready')} ready, ${count('failed')} failed${ofUsers}${left}\n`
+}
 
 function resultOf(config: Configuration, server: ServerConfig, trial: Trial): TrialResult {
   if (trial.failure === undefined) return 'ready'
@@ -362,35 +323,17 @@ function inWords(server: ServerConfig, trial: Trial): string[] {
 }
 
 /** The changes that the user can make, one sentence each. */
-function remediesOf(
-  server: ServerConfig,
-  { failure, warnings }: Pick<Trial, 'failure' | 'warnings'>,
-  env: Environment,
-): string[] {
+function remediesOf(server: ServerConfig, { failure }: Pick<Trial, 'failure'>, env: Environment): string[] {
   const [, variable] = /^variable (\S+) is not set$/.exec(server.unavailable ?? '') ?? []
   if (variable !== undefined)
     return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
-  const hasPrinted = warnings.some((warning) => warning.startsWith('stdout has a line'))
-  if (failure === undefined)
-    return hasPrinted
-      ? ['a server writes its log to stderr: look for its option for quiet output; the line is skipped']
-      : []
-  if (server.kind !== 'stdio') return remoteRemedies(server.name, failure)
-  const { name, inheritEnv } = server
+  if (failure === undefined || server.kind !== 'stdio') return []
+  const { inheritEnv } = server
   const absent = inheritEnv === true ? [] : inheritEnv.filter((each) => env[each] === undefined)
   return [
-    ...(hasPrinted ? [`its stdout has more than messages: check "command" and "args" of '${name}'`] : []),
     ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
     programTrouble(server, env) ?? sandboxTrouble(server, true) ?? hiddenArgument(server) ?? [],
   ].flat()
-}
-
-function remoteRemedies(name: string, failure: string): string[] {
-  if (/\b401\b/.test(failure))
-    return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]
-  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
-    return [`nothing answers there: check "url" of '${name}', and that the server runs`]
-  return []
 }
 
 /**
@@ -436,46 +379,4 @@ function packagesOf(path: string): string | undefined {
   if (folder === path) return undefined
   const isPackage = ['package.json', 'node_modules'].every((name) => existsSync(join(folder, name)))
   return isPackage ? folder : packagesOf(folder)
-}
-
-/** The servers that were tried, and on a terminal also those that are still starting. */
-class Progress {
-  failed = 0
-  #ofUsers = 0
-  readonly #all: number
-  readonly #screen = new Screen(process.stderr, canErase(process.stderr.isTTY, process.env))
-  #done = 0
-  #isCut = false
-
-  constructor(all: number) {
-    this.#all = all
-  }
-
-  begin(label: string): void {
-    this.#screen.await(label)
-  }
-
-  late(text: string): void {
-    this.#screen.write(`  ${escapeText(text)}\n`)
-  }
-
-  async end(label: string, result: TrialResult, text: string): Promise<void> {
-    // The end of the command ends the servers too, which says nothing of them.
-    if (this.#isCut) return
-    this.#done++
-    if (result === 'failed') this.failed++
-    if (result === 'of users') this.#ofUsers++
-    this.#screen.makeWay()
-    await say('stdout', text)
-    this.#screen.settle(label)
-  }
-
-  async finish(isCut: boolean): Promise<void> {
-    this.#isCut = isCut
-    this.#screen.close()
-    const left = isCut ? `, ${this.#all - this.#done} not tried to the end` : ''
-    const ofUsers = this.#ofUsers === 0 ? '' : `, ${this.#ofUsers} at which users log in`
-    const ready = this.#done - this.failed - this.#ofUsers
-    await say('stdout', `  started: ${ready} ready, ${this.failed} failed${ofUsers}${left}\n`)
-  }
 }

@@ -22,7 +22,6 @@ import { type Command, type CommandLine, UsageError, flag, list } from './comman
 import { config, header, schema } from './common-options.js'
 import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 import { failed, say } from './console.js'
-import { startsItself } from './starts-itself.js'
 
 interface EditTask {
   readonly edit: ServerEdit
@@ -138,7 +137,6 @@ class WriteFailure extends Error {
 async function runEdit({ edit, config: named, schema: group, secrets }: EditTask): Promise<number> {
   const path = configFileInForce(named, process.env)
   return reportingMistakes(path, async () => {
-    refuseItself(path, group, edit)
     const changed = secrets ? await addWithSecrets(path, group, edit) : await change(path, group, edit)
     await told(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
     if (edit.kind !== 'add') return 0
@@ -160,15 +158,6 @@ async function addWithSecrets(path: string, group: string, edit: ServerEdit): Pr
   const store = new SecretStore(secretsFile(process.env), realRuntime())
   const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
   return withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))
-}
-
-/** @throws EditMistake for a server that would start this program with the file that is changed */
-function refuseItself(path: string, group: string, edit: ServerEdit): void {
-  const here = { cwd: dirname(path), env: process.env }
-  if (edit.kind !== 'add' || !startsItself(edit.entry, here, path, group)) return
-  throw new EditMistake(
-    'that command starts mcps-proxy with this file, which it serves already; name another file, for example: mcps-proxy add NAME -- mcps-proxy stdio --config OTHER.json',
-  )
 }
 
 /** Other commands change the file in less time. */

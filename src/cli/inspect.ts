@@ -62,7 +62,7 @@ export class Inspection {
     origin: string | undefined,
     port = 0,
   ): Promise<void> {
-    const { options, screen } = this.#run
+    const { options } = this.#run
     const { runtime, log = () => {} } = options
     this.#inspector.show(proxies, events)
     if (origin === undefined) {
@@ -73,7 +73,7 @@ export class Inspection {
     this.#forget = keepAddress(uiFolder(homeOf(process.env)), address)
     // The address holds a key, and the stderr of a program may end in a file that others read.
     const shown = process.stderr.isTTY ? address : 'mcps-proxy status --ui prints its address'
-    screen.write(`inspector: ${shown}\n`)
+    process.stderr.write(`inspector: ${shown}\n`)
   }
 
   /** Shows the addresses of this configuration, for the files of clients. */

@@ -3,7 +3,6 @@
 import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { selectSchema } from '../config/config.js'
-import { keptLock, unlistedServers } from './kept-report.js'
 import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
 import { FileLock } from '../runtime/file-lock.js'
@@ -12,6 +11,7 @@ import { isGroupEmpty } from '../upstream/process/spawn.js'
 import { Children } from './shutdown.js'
 import { loadWithSecrets } from './load.js'
 import { listServers } from './server-trials.js'
+import { keptLock, unlistedServers } from './warm-up.js'
 
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000

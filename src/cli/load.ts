@@ -1,9 +1,9 @@
 // Reads the configuration of a command, with the secrets that it refers to.
 
 import process from 'node:process'
-import type { Configuration } from '../config/configuration.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { secretsFile } from '../config/file.js'
-import { type LoadOptions, loadConfig } from '../config/config.js'
+import { type LoadOptions, loadConfig, selectProfile, selectSchema } from '../config/config.js'
 import { type AskInput, withSecrets } from '../secrets/load.js'
 
 /** The secrets that a command needs. */
@@ -27,6 +27,27 @@ export function loadWithSecrets(options: LoadOptions, use: SecretNeeds = {}): Pr
     runsPrograms,
     ask: asks && isTerminal ? askOnTerminal : undefined,
   })
+}
+
+/** A schema, or the part of one that a profile shows. */
+export interface ViewTask {
+  readonly config: string | undefined
+  readonly schema: string
+  /** In place of a schema. */
+  readonly profile: string | undefined
+}
+
+/** The configuration of a command about one view, and the servers of that view. @throws ConfigError */
+export async function loadView(
+  { config: path, schema: named, profile: shown }: ViewTask,
+  timeoutMs?: number,
+): Promise<{ readonly config: Configuration; readonly schema: SchemaConfig }> {
+  const use = { schema: shown === undefined ? named : undefined, asks: true }
+  const config = await loadWithSecrets({ path, servesHttp: false, timeoutMs }, use)
+  const profile = shown === undefined ? undefined : selectProfile(config, shown)
+  const schema = selectSchema(config, profile?.schema ?? named)
+  const servers = schema.servers.filter(({ name }) => profile?.servers?.includes(name) ?? true)
+  return { config, schema: { ...schema, servers } }
 }
 
 const askOnTerminal: AskInput = async (input) => (await import('./ask-secret.js')).askInput(input)

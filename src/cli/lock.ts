@@ -32,7 +32,15 @@ import { loadWithSecrets } from './load.js'
 import { type Command, flag, list } from './command-line.js'
 import { cannotBoth, config, json, schema } from './common-options.js'
 import { failed, say } from './console.js'
-import { TRIALS_AT_ONCE_MAX, eachAtOnce, withChildren, listAsAskable, tryServer } from './server-trials.js'
+import {
+  type Candidate,
+  TRIALS_AT_ONCE_MAX,
+  candidatesOf,
+  eachAtOnce,
+  refusesAll,
+  tryServer,
+  withChildren,
+} from './server-trials.js'
 
 interface LockTask {
   /** `write` records what is not locked yet, and `check` writes nothing. */
@@ -77,16 +85,13 @@ listed. Invisible characters are always named.`,
 }
 
 /** A server, and the changes of it that are meant. */
-interface Candidate {
-  readonly schema: SchemaConfig
-  readonly server: ServerConfig
-  readonly label: string
+interface Meant extends Candidate {
   /** Names of tools and prompts; empty is all. */
   readonly items: readonly string[]
 }
 
 /** The result for one server. */
-interface Found extends Candidate {
+interface Found extends Meant {
   readonly failure: string | undefined
   /** Undefined where the server could not be listed. */
   readonly listed: ListedServer | undefined
@@ -106,7 +111,7 @@ async function runLock(command: LockTask): Promise<number> {
     return failed('there is no configuration file whose servers could be locked', 2)
   const names = command.schema === undefined ? enabledSchemas(config) : [command.schema]
   const schemas = names.map((name) => selectSchema(config, name))
-  const candidates = candidatesOf(schemas, command.names)
+  const candidates = meantBy(schemas, command.names)
   if (typeof candidates === 'string') return failed(candidates, 2)
   return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
     const store = new LockStore(config.lock.path, runtime, () => {})
@@ -132,16 +137,8 @@ async function runLock(command: LockTask): Promise<number> {
 }
 
 /** The servers that are meant, or why a name means none. */
-function candidatesOf(schemas: readonly SchemaConfig[], names: readonly string[]): Candidate[] | string {
-  const all = schemas.flatMap((schema) =>
-    schema.servers
-      .filter(({ disabled, lock }) => !disabled && lock !== false)
-      .map((server) => ({
-        schema,
-        server,
-        label: schemas.length === 1 ? server.name : `${schema.name}: ${server.name}`,
-      })),
-  )
+function meantBy(schemas: readonly SchemaConfig[], names: readonly string[]): Meant[] | string {
+  const all = candidatesOf(schemas).filter(({ server }) => server.lock !== false)
   if (names.length === 0) return all.map((each) => ({ ...each, items: [] }))
   const meant = names.map((name) => ({
     name,
@@ -175,24 +172,24 @@ type Tried = Omit<Found, 'changes' | 'done'>
 
 async function listAll(
   config: Configuration,
-  candidates: readonly Candidate[],
+  candidates: readonly Meant[],
   runtime: Runtime,
 ): Promise<Tried[]> {
-  const tried = new Map<Candidate, Tried>()
+  const tried = new Map<Meant, Tried>()
   await eachAtOnce(candidates, TRIALS_AT_ONCE_MAX, async (each) => {
     tried.set(each, await listOnce(config, each, runtime))
   })
   return candidates.flatMap((each) => tried.get(each) ?? [])
 }
 
-async function listOnce(config: Configuration, each: Candidate, runtime: Runtime): Promise<Tried> {
+async function listOnce(config: Configuration, each: Meant, runtime: Runtime): Promise<Tried> {
   const recorder = new Recorder()
   const options = { runtime, profile: undefined, guard: recorder }
   const trial = await tryServer(config, each.schema, each.server, options)
   const isListed = recorder.listed !== undefined
   const failure = trial.failure ?? (isListed ? undefined : (trial.warnings[0] ?? 'not every list came'))
   if (failure !== undefined) return { ...each, failure, listed: undefined }
-  await listAsAskable(config, each.schema, each.server, runtime, recorder)
+  await tryServer(config, each.schema, each.server, { ...options, person: refusesAll })
   return { ...each, failure, listed: recorder.listed }
 }
 

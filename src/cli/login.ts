@@ -24,7 +24,7 @@ import { loadWithSecrets } from './load.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
 import { type Command, type CommandLine, UsageError, flag, text } from './command-line.js'
 import { config, json, schema } from './common-options.js'
-import { failed, say } from './console.js'
+import { failed, note, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
 
@@ -235,12 +235,10 @@ async function checkUser(
   front: FrontConfig,
 ): Promise<void> {
   const { tokens = [], auth } = front
-  const shown = inShell(name)
   if (user === undefined) {
     if (isPerUser && hasUsers(front))
-      await say(
-        'stderr',
-        `mcps-proxy: this login is for clients without a name; mcps-proxy login ${shown} --user NAME makes that of a user\n`,
+      await note(
+        `this login is for clients without a name; mcps-proxy login ${inShell(name)} --user NAME makes that of a user`,
       )
     return
   }
@@ -354,13 +352,13 @@ async function list(
     return escapeText(`${each.url}${whose}  at ${new URL(each.issuer).host}, ${state}`)
   })
   await say('stdout', lines.map((line) => `${line}\n`).join(''))
-  if (lines.length === 0 && !json) await say('stderr', `mcps-proxy: ${noLogin(only)}\n`)
+  if (lines.length === 0 && !json) await note(noLogin(only))
   return 0
 }
 
 function noLogin(user: string | undefined): string {
   if (user === undefined) return 'there is no login; mcps-proxy login NAME makes one'
-  return `there is no login of '${escapeText(user)}'; mcps-proxy login NAME --user ${escapeText(inShell(user))} makes one`
+  return `there is no login of '${user}'; mcps-proxy login NAME --user ${inShell(user)} makes one`
 }
 
 /** A login whose tokens may still be valid is kept, since it is their only copy, unless the person gives that up. */

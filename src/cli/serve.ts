@@ -4,7 +4,6 @@ import process from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
-import { needsToken } from '../config/front.js'
 import {
   type EventSource,
   type ProxyEvents,
@@ -21,19 +20,10 @@ import { viewKey } from '../proxy/routing/profile-view.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogLevel, LogSink } from '../runtime/runtime.js'
 import { counted } from '../text/counted.js'
-import { version } from '../version.js'
 import type { Invocation } from './command-line.js'
 import { commandIn } from './command-names.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
-import {
-  type Banner,
-  Screen,
-  bannerRecord,
-  bannerText,
-  canErase,
-  httpBanner,
-  stdioBanner,
-} from './console.js'
+import { type Banner, bannerRecord, bannerText, httpBanner, stdioBanner } from './console.js'
 import { tightLimits } from './control-group.js'
 import type { Inspection } from './inspect.js'
 import { RunAudit } from './run-audit.js'
@@ -41,6 +31,7 @@ import type { HttpTask } from './run-http.js'
 import type { StdioTask } from './run-stdio.js'
 import { ServerEventLog } from './server-event-log.js'
 import { Children, Shutdown, closeMsMax, faultGraceMs } from './shutdown.js'
+import { UnmatchedPatterns } from './unmatched-patterns.js'
 import { WarmUp } from './warm-up.js'
 
 /** The options of every serving mode. */
@@ -75,11 +66,11 @@ interface Plan<C extends ServeOptions = ServeOptions> extends Invocation {
 export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
   readonly paint: Paint
   readonly logger: Logger
-  readonly screen: Screen
   readonly eventLog: ServerEventLog
   readonly shutdown: Shutdown
   /** Gets the calls. */
   readonly audit: RunAudit
+  readonly patterns: UnmatchedPatterns
   /** The servers that run. */
   readonly children: Children
   /** Undefined where nothing asks for metrics or traces. */
@@ -111,7 +102,7 @@ async function talkOnStdio(
   schema: SchemaConfig,
   beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
-  const { command, config, screen, shutdown, children, options } = run
+  const { command, config, shutdown, children, options } = run
   const inspection =
     command.uiPort === undefined ? undefined : new (await import('./inspect.js')).Inspection(run)
   const proxy = await createProxy(config, {
@@ -129,13 +120,11 @@ async function talkOnStdio(
   const session = await serveUntil(run, proxy, async () => {
     await beforeServing?.(proxy)
     await inspection?.open(new Map([[schema.name, proxy]]), proxy, undefined, command.uiPort)
-    const writes = screen.isShown ? () => screen.makeWay() : undefined
-    const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }), {
+    const attached = await proxy.attach(stdio(limits.session.ndjson), {
       view: command.profile === undefined ? undefined : viewKey('profile', command.profile),
       waitedMs: process.uptime() * 1000,
     })
-    const facts = { name: config.server.name, version, config, schema }
-    announce(run, stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }))
+    announce(run, stdioBanner(config, schema, process.stdin.isTTY))
     await Promise.race([attached.leaving, shutdown.ended])
     if (!shutdown.isFaulty) warmUp?.begin(proxy)
     return attached
@@ -182,10 +171,8 @@ async function listenOnHttp(
   })
   telemetry?.watch(() => gateway.proxies)
   const talk = async (): Promise<void> => {
-    const { name } = config.server
-    const { host, origin, proxies } = gateway
-    announce(run, httpBanner({ name, version, config, host, origin, needsToken: needsToken(config.server) }))
-    await inspection?.open(proxies, gateway, origin)
+    announce(run, httpBanner(config, gateway))
+    await inspection?.open(gateway.proxies, gateway, gateway.origin)
     await shutdown.ended
     await inspection?.close()
   }
@@ -265,8 +252,8 @@ function longestStopMs(schemas: readonly SchemaConfig[]): number {
 
 /** Says that clients may come. */
 function announce(run: Run, banner: Banner): void {
-  const { command, config, schemasOf, screen, logger, paint } = run
-  if (process.stderr.isTTY && !command.silent) screen.write(bannerText(banner, paint))
+  const { command, config, schemasOf, logger, paint } = run
+  if (process.stderr.isTTY && !command.silent) process.stderr.write(bannerText(banner, paint))
   else if (!process.stderr.isTTY) logger.announce(bannerRecord(banner))
   tellWarnings(logger, config.warnings, schemasOf(config))
 }
@@ -290,13 +277,7 @@ async function withResources<C extends ServeOptions>(
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
   // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
   const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
-  // The status line would mix with what a person types.
-  const isTyped = command.kind === 'stdio' && process.stdin.isTTY
-  const screen = new Screen(
-    process.stderr,
-    !command.silent && !isTyped && canErase(process.stderr.isTTY, process.env),
-  )
-  const logger = openLogger(plan, paint, screen)
+  const logger = openLogger(plan, paint)
   await prepare?.()
   logger.sink({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
   const children = new Children()
@@ -305,19 +286,20 @@ async function withResources<C extends ServeOptions>(
   const resources: { close(): unknown }[] = [logger, own]
   try {
     const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
-    const audit = new RunAudit({ log: logger.sink, stderr: screen, clean, runtime: own })
+    const audit = new RunAudit({ log: logger.sink, stderr: process.stderr, clean, runtime: own })
     const telemetry = await openTelemetryIfAsked(plan, logger.sink, own, audit)
     if (telemetry !== undefined) resources.push(telemetry)
-    const eventLog = new ServerEventLog(logger, screen, own)
+    const eventLog = new ServerEventLog(logger, own)
     resources.push(audit, { close: () => children.kill() }, eventLog)
     await audit.use(config.audit)
     // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
     if (record !== undefined) resources.push(record)
+    const patterns = new UnmatchedPatterns(config, logger.sink)
     const options = {
       log: eventLog.sink,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
-      on: [eventLog.listeners, ...(telemetry?.listeners ?? [])],
+      on: [eventLog.listeners, patterns.listeners, ...(telemetry?.listeners ?? [])],
       tracer: telemetry?.tracer,
       gate: audit,
       verbose: logger.isVerbose,
@@ -326,7 +308,17 @@ async function withResources<C extends ServeOptions>(
       keep: command.keepsLists && record === undefined,
       ...(record && { tap: record.tap }),
     }
-    const opened = { paint, logger, screen, eventLog, shutdown, audit, children, telemetry, options }
+    const opened = {
+      paint,
+      logger,
+      eventLog,
+      shutdown,
+      audit,
+      patterns,
+      children,
+      telemetry,
+      options,
+    }
     return shutdown.verdict(await work({ ...plan, ...opened }))
   } finally {
     for (const resource of resources.toReversed()) await resource.close()
@@ -369,14 +361,16 @@ async function openRecordIfAsked(
 }
 
 /** Nothing secret of the schemas that are served, or of the front, is ever logged. */
-function openLogger({ config, command, schemasOf }: Plan, paint: Paint, stream: Screen): Logger {
+function openLogger({ config, command, schemasOf }: Plan, paint: Paint): Logger {
   const { logging } = config
   const format = process.stderr.isTTY ? 'readable' : 'json'
   // A client that stops reading our stderr must not stop us.
   process.stderr.on('error', () => undefined)
   const logger = createLogger({
     level: command.logLevel ?? logging.level,
-    console: logging.console ? { stream, format, level: command.silent ? 'error' : 'debug' } : undefined,
+    console: logging.console
+      ? { stream: process.stderr, format, level: command.silent ? 'error' : 'debug' }
+      : undefined,
     paint,
     file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
   })

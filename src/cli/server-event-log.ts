@@ -13,7 +13,6 @@ import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
 import { counted } from '../text/counted.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
-import type { Screen } from './console.js'
 
 type StopCause = Extract<ServerEvent, { state: 'stopped' }>['cause']
 
@@ -44,20 +43,18 @@ export class ServerEventLog {
   /** The log of the proxies: without the lines of servers that fail again and again. */
   readonly sink: LogSink
   readonly #logger: Logger
-  readonly #screen: Screen
   readonly #limited: LimitedLog
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #failures = new Map<string, Failures>()
   #source: EventSource<ProxyEvents> | undefined
   #endCalls: (() => void) | undefined
 
-  constructor(logger: Logger, screen: Screen, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
+  constructor(logger: Logger, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
     this.#logger = logger
     this.#runtime = runtime
     this.sink = (record) => {
       if (!this.#keepsFailing(record.service)) logger.sink(record)
     }
-    this.#screen = screen
     this.#limited = new LimitedLog(logger.sink, runtime)
     this.listeners = {
       server: (event) => this.#server(event),
@@ -81,13 +78,10 @@ export class ServerEventLog {
   }
 
   close(): void {
-    this.#screen.close()
     this.#limited.close()
   }
 
   #server(event: ServerEvent): void {
-    if (event.state === 'starting') this.#screen.await(event.server)
-    else if (event.state !== 'late') this.#screen.settle(event.server)
     this.#countFailures(event)
     const message = wordsOf(event)
     if (message === undefined) return

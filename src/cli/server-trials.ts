@@ -57,6 +57,25 @@ export async function withChildren(
   }
 }
 
+/** One server that is to be tried. */
+export interface Candidate {
+  readonly schema: SchemaConfig
+  readonly server: ServerConfig
+  /** Its name in the result. */
+  readonly label: string
+}
+
+/** The servers of these schemas that are enabled. */
+export function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
+  return schemas.flatMap((schema) =>
+    schema.servers
+      .filter(({ disabled }) => !disabled)
+      .map((server) => {
+        return { schema, server, label: schemas.length === 1 ? server.name : `${schema.name}/${server.name}` }
+      }),
+  )
+}
+
 /** Servers that are tried at the same time, unless a command says otherwise. */
 export const TRIALS_AT_ONCE_MAX = 4
 
@@ -103,8 +122,8 @@ export interface Trial {
   readonly tools: number
   /** Of its tools as a client lists them. */
   readonly toolBytes: number
-  /** As a client sees them; undefined where the list has more pages than the first. */
-  readonly toolNames: readonly string[] | undefined
+  /** Those that a client sees; undefined where the list has more pages than the first. */
+  readonly shown: number | undefined
   readonly ms: number
   /** The warnings of the log meanwhile, each text once. */
   readonly warnings: readonly string[]
@@ -130,16 +149,19 @@ interface TrialOptions {
   readonly profile: string | undefined
   /** In the place of the lock. */
   readonly guard?: ListGuard
+  /** Whom the server may ask; undefined is a client without capabilities. */
+  readonly person?: Person
+  readonly on?: ProxyListeners
   /** Called when a start takes long, with the milliseconds so far and the last warning of the log. */
   readonly onLate?: (ms: number, warning: string | undefined) => void
 }
 
-/** Starts a server of a schema as a client without capabilities would, reads its lists, and stops it. */
+/** Starts a server of a schema as a client would, reads its lists, and stops it. */
 export async function tryServer(
   config: Configuration,
   schema: SchemaConfig,
   server: ServerConfig,
-  { runtime, profile, guard, onLate }: TrialOptions,
+  { runtime, profile, guard, person, on: listeners = {}, onLate }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
   const waitMs = longestStartMs(server) + server.listTimeoutMs + MARGIN_MS
@@ -158,7 +180,7 @@ export async function tryServer(
   const settled = new Deferred<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
-  const on: ProxyListeners = {
+  const own: ProxyListeners = {
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
       if (news.state === 'late') onLate?.(news.ms, [...warnings].at(-1))
@@ -166,17 +188,20 @@ export async function tryServer(
     },
   }
   // Of a server without shared processes none is opened before a client comes.
-  const isIsolated = server.kind === 'stdio' && server.isolation === 'session'
-  const ownStart = isIsolated ? 'with-client' : 'with-call'
-  const options = { schema: schema.name, runtime, log, on, keep: true, eager: true, ownStart } as const
+  const isOfClient = person !== undefined || (server.kind === 'stdio' && server.isolation === 'session')
+  const ownStart = isOfClient ? 'with-client' : 'with-call'
+  const [keep, eager] = [person === undefined, person === undefined]
+  const on = [own, listeners]
+  const options = { schema: schema.name, runtime, log, on, keep, eager, ownStart } as const
   const proxy = guard === undefined ? await createProxy(alone, options) : openGuarded(guard, alone, options)
   const view = profile === undefined ? undefined : viewKey('profile', profile)
   const tried = async (): Promise<void> => {
-    if (isIsolated) void listed(proxy)
+    const first = isOfClient ? listed(proxy, view, person) : undefined
     // Lists that are kept would be answered before the server has started.
     await settled.promise
     const { state } = proxy.status()[0] ?? {}
-    if (state !== 'error' && state !== 'login-required') list = await listed(proxy, view)
+    if (state !== 'error' && state !== 'login-required')
+      list = await ((person && first) ?? listed(proxy, view))
   }
   try {
     await within(tried(), waitMs, runtime)
@@ -187,8 +212,7 @@ export async function tryServer(
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    const toolNames = list.isWhole ? list.names : undefined
-    const facts = { revision, evidence, crossing, tools, toolBytes: list.bytes, toolNames, changes }
+    const facts = { revision, evidence, crossing, tools, toolBytes: list.bytes, shown: list.count, changes }
     return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
     await proxy.close(0)
@@ -229,22 +253,21 @@ function openGuarded(guard: ListGuard, config: Configuration, options: ProxyOpti
 /** The first page of a list of tools, as a client gets it. */
 interface FirstPage {
   readonly bytes: number
-  readonly names: readonly string[]
-  readonly isWhole: boolean
+  /** Undefined where there are more pages. */
+  readonly count: number | undefined
 }
 
-const NO_TOOLS: FirstPage = { bytes: 0, names: [], isWhole: false }
+const NO_TOOLS: FirstPage = { bytes: 0, count: undefined }
 
 /** Resolves when a client has the first page of its list of tools, or an error in its place. */
-async function listed(proxy: McpProxy, view?: string): Promise<FirstPage> {
+async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<FirstPage> {
   try {
-    const page = await new LocalClient(proxy, undefined, view).request('tools/list', '{}')
-    const tools = page.member('tools')?.items ?? []
-    return {
-      bytes: Buffer.byteLength(page.text),
-      names: tools.flatMap((tool) => tool.string('name') ?? []),
-      isWhole: page.string('nextCursor') === undefined,
-    }
+    const client = new LocalClient(proxy, person, view)
+    if (person !== undefined) await client.open()
+    const page = await client.request('tools/list', '{}')
+    const isWhole = page.string('nextCursor') === undefined
+    const count = isWhole ? (page.member('tools')?.items.length ?? 0) : undefined
+    return { bytes: Buffer.byteLength(page.text), count }
   } catch {
     return NO_TOOLS
   }
@@ -276,43 +299,8 @@ export async function listServers(
   }
 }
 
-/**
- * Starts a server, shows `guard` what it lists to a client that answers every kind of question, and stops the server; also
- * where it fails, or does not answer in time. Many servers have more tools for such a client.
- */
-export async function listAsAskable(
-  config: Configuration,
-  schema: SchemaConfig,
-  server: ServerConfig,
-  runtime: Runtime,
-  guard: ListGuard,
-): Promise<void> {
-  const waitMs = server.startTimeoutMs + server.listTimeoutMs
-  const alone = withServers(config, schema, [server], waitMs)
-  const settled = new Deferred<void>()
-  const on: ProxyListeners = {
-    server: (news) => {
-      if (isSettled(news)) settled.resolve()
-    },
-  }
-  const options = { schema: schema.name, runtime, on, ownStart: 'with-client' } as const
-  const proxy = openGuarded(guard, alone, options)
-  try {
-    const client = new LocalClient(proxy, refusesAll)
-    const list = async (): Promise<unknown> => {
-      await client.open()
-      return client.request('tools/list', '{}')
-    }
-    // The guard gets the lists; the proxy closes the client when the time is over.
-    void list().catch(() => undefined)
-    await within(settled.promise, waitMs, runtime)
-  } finally {
-    await proxy.close(0)
-  }
-}
-
-/** A client that a server may ask everything, and that refuses every question. */
-const refusesAll: Person = {
+/** A client that a server may ask everything, and that refuses every question. Many servers have more tools for it. */
+export const refusesAll: Person = {
   capabilities: JSON.stringify(Object.fromEntries(everyAskable.map((name) => [name, {}]))),
   answer: () => undefined,
 }

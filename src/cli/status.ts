@@ -139,10 +139,6 @@ async function statusAt({ origin, headers, remedy, absent }: Place, timeoutMs: n
     )
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? statusIn(body) : undefined
-  if (status === undefined && response.status === 404 && isOfProfile(body))
-    throw new StatusFailure(
-      `this token opens profiles only at ${origin}, and the status needs one without; mcps-proxy token create NAME makes it`,
-    )
   if (status === undefined)
     throw new StatusFailure(
       `what answers at ${origin} is no mcps-proxy gateway (status ${response.status} for /api/status)`,
@@ -158,12 +154,6 @@ function statusIn(body: Buffer): RawValue | undefined {
   }
   const status = new RawValue(body, { start: 0, end: body.length })
   return status.member('schemas') === undefined ? undefined : status
-}
-
-/** A gateway names its paths to a token of profiles, for which it has no status. */
-function isOfProfile(body: Buffer): boolean {
-  const paths = new RawValue(body, { start: 0, end: body.length }).member('availableEndpoints')?.items ?? []
-  return paths.some((path) => path.text.startsWith('"POST /p/'))
 }
 
 /** `fetch` keeps the reason of the system below its own error. */

@@ -18,11 +18,6 @@ import { tokenNamePattern } from '../config/keys.js'
 
 const TOKEN_BYTES = 32
 
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-/** Of 256 bits in base 62. */
-const TOKEN_LENGTH = 43
-
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
 
 interface TokenTask {
@@ -103,7 +98,7 @@ type Action = (command: TokenTask, path: string) => Promise<number>
 
 const actions: Readonly<Record<TokenTask['what'], Action>> = {
   create: async ({ name, expires, profiles, config }, path) => {
-    const token = newToken()
+    const token = `mcps_${randomBytes(TOKEN_BYTES).toString('base64url')}`
     const sha256 = createHash('sha256').update(token).digest('hex')
     const end = expires === undefined ? {} : { expires: endOf(expires) }
     const scope = profiles.length === 0 ? {} : { profiles }
@@ -165,16 +160,6 @@ function untilWords(expiresAtMs: number | undefined): string {
   if (expiresAtMs === undefined) return 'does not expire'
   const date = secondsOf(expiresAtMs)
   return expiresAtMs <= Date.now() ? `expired ${date}` : `expires ${date}`
-}
-
-function newToken(): string {
-  let rest = BigInt(`0x${randomBytes(TOKEN_BYTES).toString('hex')}`)
-  let digits = ''
-  while (digits.length < TOKEN_LENGTH) {
-    digits = `${DIGITS[Number(rest % 62n)]}${digits}`
-    rest /= 62n
-  }
-  return `mcps_${digits}`
 }
 
 /** As the configuration has it: a date as it was written, or the end of a span. */

@@ -12,9 +12,12 @@
 
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
-import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
+import { keptFolder } from '../config/file.js'
 import type { McpProxy, ServerEvent } from '../index.js'
-import { keptLock, unlistedServers } from './kept-report.js'
+import { FolderFiles } from '../kept/folder-files.js'
+import { KeptStore, keptFileName } from '../kept/store.js'
+import { limits } from '../limits.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { spawnDetached, spawnSuccessor, SUCCESSOR, type Successor } from '../upstream/process/detached.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -116,4 +119,28 @@ export class WarmUp {
       installs.flatMap(({ streams }) => streams),
     )
   }
+}
+
+/** The path of the lock that a process holds while it learns what this configuration's servers list. */
+export function keptLock({ source }: Configuration, env: Environment): string {
+  return `${keptFolder(env)}/${keptFileName(source).replace(/json$/, 'lock')}`
+}
+
+/** A clock that stands still at 0: no entry is old then, so a look does not mark entries as used. */
+const stillClock = { wallNow: () => 0, setTimer: () => ({ cancel: () => {} }) }
+
+/** The servers of a schema that are started without being asked for, and that have neither listed nor failed yet. */
+export function unlistedServers(
+  { source }: Configuration,
+  schema: SchemaConfig,
+  env: Environment,
+): ServerConfig[] {
+  const files = new FolderFiles(keptFolder(env))
+  const store = new KeptStore(limits.kept, { files, runtime: stillClock, log: () => {}, source })
+  return schema.servers.filter((server) => {
+    const { disabled, lazy, keep, unavailable } = server
+    if (disabled || lazy || !keep || unavailable !== undefined) return false
+    const facts = store.of(server).facts
+    return facts?.description === undefined && facts?.failure === undefined
+  })
 }

@@ -368,12 +368,12 @@ describe('the completion', () => {
 describe('the banner', () => {
   const value = { mcpServers: { Time: { command: 'x' }, off: { command: 'y', disabled: true } } }
   const config = resolveConfig(value, { source: '/a\u001b/c.json', folder: '/', env: {} })
-  const facts = { name: 'mcps-proxy', version: '1.2.3', config, schema: selectSchema(config, 'default') }
+  const schema = selectSchema(config, 'default')
 
   test('says mode, schema, servers, readiness and how to talk', () => {
-    const text = bannerText(stdioBanner({ ...facts, isInteractive: false }), noPaint)
+    const text = bannerText(stdioBanner(config, schema, false), noPaint)
     for (const part of [
-      'mcps-proxy 1.2.3',
+      `mcps-proxy ${version}`,
       'stdio',
       'default (1 server: Time)',
       'JSON-RPC 2.0 ready',
@@ -385,7 +385,7 @@ describe('the banner', () => {
   })
 
   test('tells a person how to end', () =>
-    assert.ok(stdioBanner({ ...facts, isInteractive: true }).howToEnd.includes('Ctrl-D')))
+    assert.ok(stdioBanner(config, schema, true).howToEnd.includes('Ctrl-D')))
 })
 
 const withCode = (code: string): Error => Object.assign(new Error('m'), { code })

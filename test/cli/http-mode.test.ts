@@ -6,26 +6,21 @@ import { describe, test } from 'node:test'
 import { bannerRecord, bannerText, httpBanner } from '../../src/cli/console.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
+import { version } from '../../src/version.js'
 import { cli, root, time } from '../integration/support/programs.js'
 import { type Scope, configFile } from '../integration/support/spawned.js'
 import { message, send } from '../transports/support/http.js'
 
 test('the banner says where everything is', () => {
   const value = {
+    server: { name: 'me', token: 'a-token-that-is-long' },
     schemas: { default: { mcpServers: { Time: { command: 'x' } } }, 'a.b': { mcpServers: {} } },
   }
   const config = resolveConfig(value, { source: 'f.json', folder: '/', env: {} })
-  const facts = {
-    name: 'me',
-    version: '1',
-    config,
-    host: '127.0.0.1',
-    origin: 'http://127.0.0.1:1',
-    needsToken: true,
-  }
+  const place = { host: '127.0.0.1', origin: 'http://127.0.0.1:1' }
   assert.equal(
-    bannerText(httpBanner(facts), noPaint),
-    `me 1
+    bannerText(httpBanner(config, place), noPaint),
+    `me ${version}
   mode     http, with a bearer token
   group    default (1 server: Time) at /mcp
   group    a.b (0 servers) at /api/a.b/mcp
@@ -34,11 +29,11 @@ test('the banner says where everything is', () => {
 JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
 `,
   )
-  assert.deepEqual(bannerRecord(httpBanner(facts)), {
+  assert.deepEqual(bannerRecord(httpBanner(config, place)), {
     level: 'info',
     message: 'JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp',
     details: {
-      program: 'me 1',
+      program: `me ${version}`,
       mode: 'http, with a bearer token',
       config: 'f.json',
       status: 'http://127.0.0.1:1/api/status',
@@ -46,7 +41,7 @@ JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
     },
   })
   assert.match(
-    bannerText(httpBanner({ ...facts, host: '::' }), noPaint),
+    bannerText(httpBanner(config, { ...place, host: '::' }), noPaint),
     /mode {5}http on every address of this machine, with/,
   )
 })

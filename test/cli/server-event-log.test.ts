@@ -3,7 +3,6 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { ServerEventLog } from '../../src/cli/server-event-log.js'
-import { Screen } from '../../src/cli/console.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
@@ -31,7 +30,7 @@ function eventLogAt(
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line))
       .map(({ level: said, message }) => `${said} ${message}`)
-  return { eventLog: new ServerEventLog(logger, new Screen(stream, false), runtime), lines }
+  return { eventLog: new ServerEventLog(logger, runtime), lines }
 }
 
 const answered = callEvent()

@@ -152,14 +152,6 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     assert.match(err, /does not accept this token; mcps-proxy token list names/)
   })
 
-  test('says that a token of a profile does not open the status', async (t) => {
-    const body = '{"error":"Not Found","availableEndpoints":["POST /p/a/mcp","GET /p/a/sse"]}'
-    const { url } = await gateway(t, { status: 404, body })
-    const { code, err } = await status(t, url, ...token)
-    assert.equal(code, 1)
-    assert.match(err, /this token opens profiles only at http:\S+, and the status needs one without/)
-  })
-
   test('says that no gateway answers, and what starts one', async (t) => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -39,7 +39,7 @@ describe('token', () => {
     const folder = home(t)
     const { code, out, err } = run(folder, 'create', 'ci', '--expires', '2999-01-31')
     assert.equal(code, 0)
-    assert.match(out, /^mcps_[0-9A-Za-z]{43}\n$/)
+    assert.match(out, /^mcps_[\w-]{43}\n$/)
     assert.match(err, /'ci' is in .*config\.json as its hash, until 2999-01-31.* with the address \/mcp\.$/m)
     const sha256 = createHash('sha256').update(out.trim()).digest('hex')
     const { text, tokens } = fileOf(folder)

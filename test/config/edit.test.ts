@@ -198,29 +198,6 @@ describe('the commands', () => {
     assert.equal(readFileSync(path, 'utf8'), '{"mcpServers":{}}')
   })
 
-  for (const [title, words, itself] of [
-    ['with the file of the home folder', ['mcps-proxy', 'stdio'], true],
-    ['by npx over HTTP', ['npx', '-y', 'mcps-proxy@latest'], true],
-    ['with a file that is named', ['mcps-proxy', '--stdio', '--config', '~/.mcps-proxy/config.json'], true],
-    ['with another file', ['mcps-proxy', 'stdio', '-c', '~/other.json'], false],
-    ['with another schema', ['mcps-proxy', 'stdio', '--schema', 'x'], false],
-    ['with one remote server', ['mcps-proxy', 'connect', 'https://h/mcp'], false],
-    ['only in name', ['node', 'x.js', 'mcps', 'mcps-proxy'], false],
-  ] as const)
-    test(`a server that starts mcps-proxy ${title} is ${itself ? 'refused, and check warns of it' : 'added'}`, (t) => {
-      const { code, err, home } = run(t, 'add', 'me', '--', ...words)
-      assert.deepEqual(
-        [code, /which it serves already; .* --config OTHER\.json/.test(err)],
-        [itself ? 2 : 0, itself],
-      )
-      const [command, ...args] = words
-      const path = join(home, '.mcps-proxy', 'config.json')
-      mkdirSync(join(home, '.mcps-proxy'), { recursive: true })
-      writeFileSync(path, JSON.stringify({ mcpServers: { me: { command, args } } }))
-      const without = /server "me" of group "default" starts mcps-proxy with this group of this file/
-      assert.equal(without.test(inHome(home, 'check').out), itself)
-    })
-
   test('a file with a byte order mark is changed, and one in UTF-16 is not', (t) => {
     const home = scratch(t)
     const [marked, wide] = [join(home, 'marked.json'), join(home, 'wide.json')]

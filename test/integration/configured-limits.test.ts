@@ -39,6 +39,10 @@ describe('server.drainTimeout', () => {
   })
 })
 
+/** The calls of `a` have no answer. */
+const stuckA: Act = (method, child) =>
+  method === 'tools/call' && child.command === 'a' ? undefined : simple(method, child)
+
 describe('processesMax', () => {
   test('holds for the first start of all servers', async (t) => {
     const runtime = new FakeRuntime()
@@ -77,6 +81,18 @@ describe('processesMax', () => {
     assert.equal(failure(heard)[2], 'overloaded')
     assert.match(heard.text, /'b' cannot be started: 1 processes run already, which is processesMax/)
     assert.ok(ms >= 5000 && ms < 6000, `${ms}`)
+  })
+
+  test('a first call of a server of which nothing is kept waits too, and gets the place that becomes free', async (t) => {
+    const own = { lazy: true, timeout: 5000 }
+    const it = await scripted(t, { a: own, b: own }, stuckA, {}, { processesMax: 1 })
+    const party = await it.attach()
+    await timed(it, opening(party))
+    void party.client.call('a__t').catch(() => {})
+    await it.runtime.pass(3000)
+    const { heard, ms } = await timed(it, party.client.call('b__t'))
+    assert.match(heard.text, /"text":"b"/)
+    assert.ok(ms >= 1900 && ms < 4000, `${ms}`)
   })
 })
 

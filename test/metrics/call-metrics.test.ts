@@ -116,6 +116,7 @@ describe('a call', () => {
       client: undefined,
       ms: 1,
       state: 'ready',
+      toolNames: ['t'],
     } as const
     const more = { evidence: 'configured', tools: 1, restarts: 0 } as const
     count()

@@ -5,7 +5,6 @@ import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { callEvent } from '../proxy/support/call-event.js'
 import { ServerEventLog } from '../../src/cli/server-event-log.js'
-import { Screen } from '../../src/cli/console.js'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { createLogger } from '../../src/log/log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
@@ -34,11 +33,7 @@ function loggedRecord(record: LogRecord): string {
 /** The log line of a call that failed with this message of its server. */
 function loggedFailure(message: string): string {
   const lines: string[] = []
-  const eventLog = new ServerEventLog(
-    loggerTo(lines),
-    new Screen({ writableLength: 0, write: () => true }, false),
-    runtime,
-  )
+  const eventLog = new ServerEventLog(loggerTo(lines), runtime)
   eventLog.listeners.failure?.(callEvent({ outcome: 'error', code: -32000, message }))
   eventLog.close()
   return lines.join('')

@@ -24,7 +24,6 @@ async function full(idle: readonly (number | undefined)[]): Promise<World> {
       ...common,
       isShared,
       isCalled: () => false,
-      mayWait: () => false,
       idleSince,
     })
     await runtime.pass(1, 1)
@@ -35,12 +34,10 @@ async function full(idle: readonly (number | undefined)[]): Promise<World> {
     })
   }
   const apply = async (isCalled = true): Promise<string> => {
-    const entering = gate
-      .enter({ ...common, isCalled: () => isCalled, mayWait: () => false, idleSince: () => undefined })
-      .then(
-        () => 'admitted',
-        (error: Error) => error.message,
-      )
+    const entering = gate.enter({ ...common, isCalled: () => isCalled, idleSince: () => undefined }).then(
+      () => 'admitted',
+      (error: Error) => error.message,
+    )
     await runtime.pass(1, 1)
     return await entering
   }
@@ -63,7 +60,7 @@ const cases: readonly (readonly [
   ['the one that has been idle for longest', [undefined, 9, 8], true, 'admitted', [2]],
   ['one client before that of several', [SHARED, 9], true, 'admitted', [1]],
   ['several clients', [SHARED, undefined], true, 'admitted', [0]],
-  ['none, while all are at work and no call waits', [undefined], true, REFUSED(1), []],
+  ['none, while all are at work and no call waits', [undefined], false, REFUSED(1), []],
   ['none for a start that no call waits for', [9, 8], false, REFUSED(2), []],
 ]
 
@@ -87,7 +84,6 @@ describe('a process that finds no place', () => {
           install: undefined,
           isShared: true,
           isCalled: () => isCalled,
-          mayWait: () => isCalled,
           idleSince: () => idle,
         })
         .then(

@@ -40,18 +40,12 @@ const programs = ['mcps-proxy', 'mcp-all-in-one']
 
 /** Whether an entry starts this program, wherever it is installed; `script` is the file of the running program. */
 export function isOwnEntry(entry: unknown, script?: string): boolean {
-  return ownArguments(entry, script) !== undefined
-}
-
-/** The arguments that an entry gives this program; undefined for an entry that starts another one. */
-export function ownArguments(entry: unknown, script?: string): string[] | undefined {
   const words = wordsOf(entry) ?? []
   // The program itself, or the one that `node`, `npx -y` or `cmd /c npx -y` starts.
   const start = words[0] === 'cmd' ? words.slice(2, 5) : words.slice(0, 3)
-  const at = start.findIndex((word) => {
+  return start.some((word) => {
     const path = word.replaceAll('\\', '/')
     if (word === script || path.endsWith('/mcps-proxy/dist/cli.js')) return true
     return programs.includes(basename(path).replace(/\.(?:cmd|exe)$|@.*$/, ''))
   })
-  return at < 0 ? undefined : words.slice(words.indexOf(start[at] ?? '') + 1)
 }

@@ -264,8 +264,11 @@ function isListed({ view, known }: CallTarget, kind: ListKind): boolean {
   return !view.isPending || (known.has(kind) && !view.isComing(kind))
 }
 
+/** Why a name is not known in time: there is no place for a process of its server, or the server is slow. */
 function stillStarting([lane]: readonly CallTarget[], name: string, ms: number): ErrorBody {
   const service = lane?.config.name ?? ''
+  const { reason, body } = lane?.view.failure ?? {}
+  if (reason === 'overloaded' && body !== undefined) return body
   const message = `'${service}': it is still starting, and '${name}' had to be there within ${ms} ms (timeout)`
   return upstreamFailed(service, 'timeout', message, { name, budget: 'timeout', ms })
 }

@@ -20,8 +20,6 @@ export interface NdjsonOptions {
   readonly backlogBytesHigh: number
   /** How long `close` waits for the other end to take what is queued. */
   readonly closeWaitMs: number
-  /** Called before something is written to the output. */
-  readonly writes?: (() => void) | undefined
   /** The output is left open: it may be a socket that other processes write to, which an end would end for them too. */
   readonly leavesOutputOpen?: boolean
 }
@@ -199,7 +197,6 @@ export class NdjsonConnection implements Connection {
     this.#traffic.departed = this.#traffic.given
     this.#isWriting = true
     if (buffers.length > 1) this.#output.cork()
-    this.#options.writes?.()
     const last = buffers.at(-1)
     for (const buffer of buffers) {
       if (this.#sink?.wire !== undefined && !this.#passes('out', buffer)) return

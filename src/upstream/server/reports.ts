@@ -107,10 +107,13 @@ export class ProcessReport {
     void connection.dialed.ended.then(() => this.#ended())
   }
 
-  ready({ facts, evidence }: OpenedServer, tools: number): void {
+  ready({ facts, evidence }: OpenedServer, lists: ServerLists): void {
     this.#late.cancel()
     const revision = facts.revision.version
-    this.#tell({ state: 'ready', revision, evidence, tools, restarts: this.#about.restarts })
+    const names = lists.items('tools').map(({ key }) => key)
+    const toolNames = lists.known.has('tools') ? names : undefined
+    const tools = names.length
+    this.#tell({ state: 'ready', revision, evidence, tools, toolNames, restarts: this.#about.restarts })
   }
 
   /** It could not be made ready; being stopped meanwhile is no failure. */
@@ -189,6 +192,8 @@ export type ServerNews = ServerProcessNews &
         /** How that was found out. */
         readonly evidence: EraEvidence
         readonly tools: number
+        /** The names that the server uses; undefined where it could not list its tools. */
+        readonly toolNames: readonly string[] | undefined
         /** How many went before it for the same clients. */
         readonly restarts: number
       }

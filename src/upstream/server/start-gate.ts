@@ -38,8 +38,6 @@ export interface Applicant {
   readonly install: 'next' | 'last' | undefined
   /** Whether a call waits for the process, or for the lists of its server; only then may an idle process end for it. */
   readonly isCalled: () => boolean
-  /** Whether a call waits for the process, and so for its place. */
-  readonly mayWait: () => boolean
   /** Whether several clients use the process; one of a single client ends sooner for another process. */
   readonly isShared: boolean
   /** In monotonic milliseconds; undefined while the process must not end for another one. */
@@ -152,18 +150,18 @@ export class StartGate {
 
   /**
    * Resolves when the process may start: when it may install its package, in its turn, and there is a place for it, free or of
-   * the process which has been idle for longest, as soon as that has ended. While every process is in use, it waits as
-   * long as a call does. @throws UpstreamError
+   * the process which has been idle for longest, as soon as that has ended. While every process is in use, a start for a
+   * call waits, and any other is refused. @throws UpstreamError
    */
   async enter(applicant: Applicant): Promise<Lease> {
     const installed = applicant.install === undefined ? () => {} : await this.#install(applicant.install)
     await this.#turn()
     while (this.isFull) {
-      const [next] = applicant.isCalled() ? [...this.#leases].filter(isIdle).sort(endsSooner) : []
-      if (next === undefined && !applicant.mayWait()) {
+      if (!applicant.isCalled()) {
         installed()
         throw this.refusal(applicant.server)
       }
+      const [next] = [...this.#leases].filter(isIdle).sort(endsSooner)
       // Another server may take the free place first.
       await (next?.revoke() ?? new Promise<void>((look) => this.#waiting.push(look)))
     }

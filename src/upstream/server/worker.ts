@@ -383,12 +383,14 @@ export class Worker {
   /** Whether it waits until another process ends. */
   get #awaitsPlace(): boolean {
     const state = this.#state
-    return state.kind === 'starting' && state.lease === undefined && this.#context.gate.isFull
+    if (state.kind !== 'starting' || !this.#context.gate.isFull) return false
+    return state.lease === undefined && state.connection === undefined
   }
 
-  /** Why the last connection ended or could not be opened. */
+  /** Why the last connection ended or could not be opened, or that there is no place for the next one yet. */
   get failure(): UpstreamError | undefined {
-    return this.#failure
+    const { gate, service } = this.#context
+    return this.#awaitsPlace ? gate.refusal(service) : this.#failure
   }
 
   /** The connection, when calls can start immediately. */
@@ -585,17 +587,13 @@ export class Worker {
     attempt.lease = undefined
     this.#expect(attempt)
     if (dialer.hasAdopted || kind === 'http' || kind === 'sse') return
-    const { kept, facts } = keptLists
+    const { kept } = keptLists
     const isInstall = installs === true && kept?.description === undefined
-    // A call by a kept list waits until the list was read, which needs the process.
-    const mayWait = (): boolean => this.#hasCalls || (attempt.isCalled && facts !== undefined)
-    const isCurrent = (): boolean => this.#state === attempt
     attempt.lease = await gate.enter({
       server,
       // One that did not answer the last time would hold back the others.
       install: isInstall ? (kept?.isGivenUp === true ? 'last' : 'next') : undefined,
-      isCalled: () => isCurrent() && (attempt.isCalled || mayWait()),
-      mayWait: () => isCurrent() && mayWait(),
+      isCalled: () => this.#state === attempt && (attempt.isCalled || this.#hasCalls),
       isShared: !this.#scope.startsOnCall,
       idleSince: () => this.#idleSince,
     })
@@ -728,7 +726,7 @@ export class Worker {
       this.#connected(connection.isStateless)
       this.#inbox.opened(connection, server, this.#isFirst)
       void lists.opening.then(() => {
-        report.ready(server, lists.items('tools').length)
+        report.ready(server, lists)
         gate.changed()
       })
     })

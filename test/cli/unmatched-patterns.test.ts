@@ -1,0 +1,89 @@
+// Patterns of the configuration that fit no tool: when they are named, and when nothing can be known.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { UnmatchedPatterns } from '../../src/cli/unmatched-patterns.js'
+import { resolveConfig } from '../../src/config/config.js'
+import type { Configuration } from '../../src/config/configuration.js'
+import { cli, itServer } from '../integration/support/programs.js'
+import { configFile, spawnProgram } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
+
+const configured = (more: object, a: object = {}): Configuration =>
+  resolveConfig(
+    { mcpServers: { a: { command: 'a', ...a }, b: { command: 'b' } }, ...more },
+    { source: 'test', folder: '/', env: {} },
+  )
+
+interface Watched {
+  readonly told: string[]
+  readonly patterns: UnmatchedPatterns
+  /** A server has listed these tools; undefined where it could not list. */
+  readonly ready: (server: string, toolNames?: readonly string[]) => void
+}
+
+function watched(config: Configuration): Watched {
+  const told: string[] = []
+  const patterns = new UnmatchedPatterns(config, ({ level, message }) => {
+    told.push(message.replace('configuration: ', `${level} `).replace(/, which.*; /, '; '))
+  })
+  const of = { schema: 'default', kind: 'stdio', pid: 1, client: undefined, ms: 1, restarts: 0 } as const
+  const ready = (server: string, toolNames?: readonly string[]): void => {
+    const facts = { revision: '2025-11-25', evidence: 'configured', tools: toolNames?.length ?? 0 } as const
+    patterns.listeners.server?.({ ...of, state: 'starting', server })
+    patterns.listeners.server?.({ ...of, ...facts, state: 'ready', server, toolNames })
+  }
+  return { told, patterns, ready }
+}
+
+const part = { tools: { allow: ['a__on*'], deny: ['a__tow'] } }
+const limits = [{ tools: 'a__two', perMinute: 1 }]
+const tow = 'warn profiles.part.tools.deny has "a__tow"; did you mean "a__two"?'
+
+describe('patterns that fit no tool', () => {
+  test('are named once, when every server has listed that they are for', () => {
+    const { told, ready } = watched(configured({ limits, profiles: { part } }, { confirm: ['tow'] }))
+    ready('a', ['one', 'two'])
+    assert.deepEqual(told.splice(0), [`warn "confirm" of 'a' has "tow"; did you mean "two"?`])
+    ready('b', ['other'])
+    ready('b', ['other'])
+    assert.deepEqual(told, [tow])
+  })
+
+  test('are not named while a server has failed, could not list, or has no tools yet', () => {
+    const { told, ready } = watched(configured({ limits, profiles: { part } }))
+    ready('a', ['one', 'two'])
+    ready('b')
+    ready('b', [])
+    assert.deepEqual(told, [])
+  })
+
+  test('count tools that the configuration renames as clients see them', () => {
+    const tools = { rename: { two: 'zwei' } }
+    const { told, ready } = watched(
+      configured({ limits, profiles: { part: { servers: ['a'], ...part } } }, { tools }),
+    )
+    ready('a', ['one', 'two'])
+    const all = 'mcps-proxy tools names them all'
+    assert.deepEqual(told.splice(0), [`warn profiles.part.tools.deny has "a__tow"; ${all}`])
+    ready('b', ['other'])
+    assert.deepEqual(told, [`warn limits[0].tools has "a__two"; ${all}`])
+  })
+
+  test('of a changed configuration are named by what is known, and the others not again', () => {
+    const { told, patterns, ready } = watched(configured({ profiles: { part } }))
+    for (const name of ['a', 'b']) ready(name, ['one', 'two'])
+    assert.deepEqual(told.splice(0), [tow])
+    patterns.use(configured({ profiles: { part }, limits: [{ tools: 'c__*', perMinute: 1 }] }))
+    assert.deepEqual(told, ['warn limits[0].tools has "c__*"; mcps-proxy tools names them all'])
+  })
+
+  test('are warnings of a proxy that serves', async (t) => {
+    const file = configFile(t, { s: { ...itServer(), confirm: ['nonse', 'nonc*'] } })
+    const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', file])
+    await proxy.client.open()
+    await proxy.client.request('tools/list')
+    await until(() => proxy.stderr.includes('which fits none'))
+    assert.match(proxy.stderr, /"level":"warn".*configuration: \\"confirm\\" of 's' has \\"nonse\\"/)
+  })
+})
