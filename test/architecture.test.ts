@@ -20,14 +20,15 @@ const rooms = table(`
   runtime                | text
   mcp                    | jsonrpc text
   transports             | jsonrpc runtime text
-  transports/http-client | jsonrpc runtime text transports
-  transports/http-server | jsonrpc mcp runtime text transports
+  transports/http1       | jsonrpc runtime transports
+  transports/http-client | jsonrpc runtime text transports transports/http1
+  transports/http-server | jsonrpc mcp runtime text transports transports/http1
   upstream/contracts     | jsonrpc mcp runtime text transports/http-client
   upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts
-  login                  | config jsonrpc mcp runtime secrets text transports/http-client upstream/contracts
+  login                  | config jsonrpc mcp runtime secrets text transports/http-client transports/http1 upstream/contracts
   upstream/server        | jsonrpc mcp runtime text upstream/contracts | transports/ upstream/process
-  upstream/http          | jsonrpc mcp runtime text transports/http-client login upstream/auth upstream/contracts upstream/process | upstream/
+  upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/
   kept                   | jsonrpc mcp limits text | runtime upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox
   limits                 | jsonrpc | proxy/ transports/ upstream/
@@ -44,19 +45,19 @@ const rooms = table(`
   secrets                | config real-runtime runtime text
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | upstream/
   proxy                  | jsonrpc mcp runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/
-  front-auth             | jsonrpc runtime text login transports/http-server | config upstream/contracts
+  front-auth             | jsonrpc runtime text login transports/http-server transports/http1 | config upstream/contracts
   gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | ask jsonrpc mcp runtime text transports/ folder log real-runtime cli
-  inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server | events proxy/ upstream/
+  inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server transports/http1 | events proxy/ upstream/
   ui                     | | inspector
   ask                    | index jsonrpc mcp text transports/ version
   cli                    | ask front-auth audit index jsonrpc kept limits mcp metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
   cli/clients            | config mcp runtime text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
-  sandbox/egress         | runtime text transports
+  sandbox/egress         | runtime text transports transports/http1
   sandbox/guest          | runtime sandbox
 `)
 
@@ -85,7 +86,7 @@ const users = table(`
   node:http              | login metrics sandbox
   node:https             | sandbox
   node:net               | login replay runtime transports/ upstream/ sandbox/
-  node:tls               | transports/http-client
+  node:tls               | transports/http1
 `)
 
 interface Row {
@@ -105,7 +106,8 @@ const linesMax = table(`
   runtime                | 981
   mcp                    | 6022
   transports             | 1641
-  transports/http-client | 3443
+  transports/http1       | 2151
+  transports/http-client | 2390
   transports/http-server | 4301
   upstream/contracts     | 773
   upstream/process       | 1459
@@ -190,6 +192,14 @@ describe('imports', () => {
         .map(({ specifier }) => `${path}: ${specifier}`)
     })
     assert.deepEqual(forbidden, [], 'a room may import what its row in `rooms` lists')
+  })
+
+  test('of HTTP/1.1 go through its two doors', () => {
+    const strays = sources
+      .filter(({ path }) => !['transports/http1', 'sandbox/egress'].includes(roomOf(path)))
+      .flatMap(({ path, imports }) => imports.map(({ file = '' }) => ({ path, file })))
+      .filter(({ file }) => file.includes('/http1/') && !/\/(?:client|server)\.ts$/.test(file))
+    assert.deepEqual(strays, [], 'what another room needs is exported by `client.ts` or `server.ts`')
   })
 
   test('of packages and of the system stand in few rooms', () => {

@@ -1,6 +1,6 @@
 // Replays each transcript against its server, which is started before it and ended after it.
 
-import { connectorFor } from '../transports/http-client/connect.js'
+import { connectorFor } from '../transports/http1/client.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Expectations } from './expectations.js'

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { ConfigError } from '../../src/config/problems.js'
 import { resolveConfig } from '../../src/config/config.js'
 import type { HttpServerConfig } from '../../src/upstream/contracts/server-config.js'
-import { hasDoubtfulAuthority, resolvedAddress } from '../../src/transports/http-client/address.js'
+import { hasDoubtfulAuthority, resolvedAddress } from '../../src/transports/address.js'
 
 const env = { SECRET_PROXY: 'http://ann:CANARY-word@proxy.example:3128', CERTS: '/certs' }
 

@@ -6,10 +6,13 @@ import { type Socket, connect as netConnect } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { Connect } from '../../src/runtime/runtime.js'
-import { HttpAgent } from '../../src/transports/http-client/agent.js'
-import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
-import type { Channel, ChannelUser } from '../../src/transports/http-client/http-socket.js'
-import { connectPlain } from '../../src/transports/http-client/connect.js'
+import {
+  HttpAgent,
+  type HttpAnswer,
+  type Channel,
+  type ChannelUser,
+} from '../../src/transports/http1/client.js'
+import { connectPlain } from '../../src/transports/http1/connect.js'
 import type { Scope } from './support/http.js'
 import { rawServer } from './support/raw-server.js'
 import { connect as connectTo, scripted } from './support/scripted.js'

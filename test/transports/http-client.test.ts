@@ -3,8 +3,8 @@
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { HttpAgent } from '../../src/transports/http-client/agent.js'
-import { connectPlain } from '../../src/transports/http-client/connect.js'
+import { HttpAgent } from '../../src/transports/http1/client.js'
+import { connectPlain } from '../../src/transports/http1/connect.js'
 import { HttpLink } from '../../src/transports/http-client/link.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import {

@@ -18,7 +18,7 @@ import {
   uniqueArray,
 } from 'fast-check'
 import { numRuns } from '../properties/runs.js'
-import { type ResponseHead, ResponseReader } from '../../src/transports/http-client/response-reader.js'
+import { type ResponseHead, ResponseReader } from '../../src/transports/http1/response-reader.js'
 import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 

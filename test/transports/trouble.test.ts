@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
-import { socketTrouble } from '../../src/transports/http-client/failure.js'
+import { socketTrouble } from '../../src/transports/http1/trouble.js'
 
 /** As OpenSSL has it. */
 function alert(words: string): string {

@@ -102,12 +102,12 @@ describe('a server that is reached through a proxy', () => {
     [
       'wants a login',
       'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 2\r\n\r\nno',
-      /^'s': it cannot be reached at http:\/\/service\.example through the proxy http:\/\/127\.0\.0\.1:\d+: the proxy wants a name and a password \(HTTP 407\); write its address as http:\/\/name:password@host:port$/,
+      /^'s': it cannot be reached at http:\/\/service\.example through the proxy http:\/\/127\.0\.0\.1:\d+: the proxy makes no connection to it \(HTTP 407\); check its address, with a login where it wants one \(http:\/\/name:password@host:port\), or except/,
     ],
     [
       'forbids it',
       'HTTP/1.1 403 Forbidden\r\n\r\n',
-      /: the proxy makes no connection to it \(HTTP 403\); ask who runs the proxy, or except/,
+      /: the proxy makes no connection to it \(HTTP 403\); check its address/,
     ],
     ['cannot', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /: the proxy makes no connection to it \(HTTP 502\)$/],
     [
@@ -219,17 +219,17 @@ describe('a server with certificates of its own', () => {
     [
       'a certificate that is none',
       (t) => ({ cert: file(t, 'x'), key: file(t, client.key) }),
-      /tls\.cert holds no certificate in PEM/,
+      /a file of "tls" cannot be used: .+; check the files/,
     ],
     [
       'a key that is none',
       (t) => ({ cert: file(t, client.cert), key: file(t, 'x') }),
-      /tls\.key holds no private key in PEM/,
+      /a file of "tls" cannot be used: .+; check the files/,
     ],
     [
       "another's key",
       (t) => ({ cert: file(t, client.cert), key: file(t, certificate({ by: authority }).key) }),
-      /tls\.key is not the key of tls\.cert/,
+      /a file of "tls" cannot be used: .+; check the files/,
     ],
   ]
   for (const [title, tls, wanted] of mistakes)

@@ -4,10 +4,10 @@
 // there may be a better one: neither got to the server behind. The response to the last request counts.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { type HttpAnswer, discard, mediaType } from './answer.js'
-import type { Channel, ChannelUser } from './http-socket.js'
+import { type HttpAnswer, type Channel, type ChannelUser, socketTrouble } from '../http1/client.js'
+import { discard, mediaType } from './answer.js'
+import { paused, takenBack, type HttpTrouble } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
-import { paused, takenBack, type HttpTrouble, socketTrouble } from './failure.js'
 import type { HttpAsk, HttpSession } from './session.js'
 
 /** Exactly one of the two is called, unless the request is cancelled. */

@@ -13,11 +13,9 @@ import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
-import { type WholeBody, withoutMark } from '../http1/bytes.js'
-import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
-import type { SseParser } from '../sse/parser.js'
+import { type WholeBody, withoutMark } from '../whole-body.js'
+import type { HttpAnswer } from '../http1/client.js'
 import {
-  type HttpAnswer,
   contentCodings,
   discard,
   isCompressed,
@@ -40,6 +38,8 @@ import {
   refused,
   unreachable,
 } from './failure.js'
+import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
+import type { SseParser } from '../sse/parser.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
 import { Attempts } from './retries.js'

@@ -6,7 +6,7 @@
 
 import { BlockList, isIP } from 'node:net'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { hasDoubtfulAuthority } from './address.js'
+import { hasDoubtfulAuthority } from '../address.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

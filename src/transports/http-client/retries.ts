@@ -5,7 +5,7 @@
 // or it is an answer, of which the first counts. All attempts are within `retries`, and none is made before
 // the time of `Retry-After`.
 
-import type { HttpAnswer } from './answer.js'
+import type { HttpAnswer } from '../http1/client.js'
 import type { HttpTrouble } from './failure.js'
 import type { HttpTarget } from './options.js'
 import type { Runtime } from '../../runtime/runtime.js'

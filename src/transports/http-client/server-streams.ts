@@ -3,8 +3,9 @@
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { SseParser, SseSink } from '../sse/parser.js'
-import { resolvedAddress } from './address.js'
-import { type HttpAnswer, isEventStream, mediaType, readEvents, readExcerpt } from './answer.js'
+import { resolvedAddress } from '../address.js'
+import type { HttpAnswer } from '../http1/client.js'
+import { isEventStream, mediaType, readEvents, readExcerpt } from './answer.js'
 import {
   type HttpTrouble,
   failure,

@@ -3,11 +3,9 @@
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
 import { Waits } from '../../runtime/timeout-queue.js'
-import { fieldLine } from '../http1/grammar.js'
+import { fieldLine, type HttpAgent, type HttpAnswer } from '../http1/client.js'
 import { LongLines } from '../long-lines.js'
-import { basicLogin, resolvedAddress } from './address.js'
-import type { HttpAgent } from './agent.js'
-import type { HttpAnswer } from './answer.js'
+import { basicLogin, resolvedAddress } from '../address.js'
 import { CookieJar } from './cookie-jar.js'
 import type { Credential, UnprovenRequest, HttpTarget } from './options.js'
 

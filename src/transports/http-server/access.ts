@@ -5,8 +5,7 @@ import { isIP } from 'node:net'
 import { isLoopback } from '../../text/loopback.js'
 import type { RareWarnings } from './rare-warnings.js'
 import { type Refusal, refuse } from './refusal.js'
-import type { RequestHead } from './request-head.js'
-import type { Fields } from './response.js'
+import type { RequestHead, Fields } from '../http1/server.js'
 
 // The sender of a request, as its token shows.
 
@@ -482,7 +481,7 @@ export function answersTo(rule: HostRule, { host, port = 80 }: Authority): boole
 }
 
 /** The host of a serialised origin (RFC 6454); undefined for `null` and everything unusual. */
-export function originAuthority(origin: string): Authority | undefined {
+function originAuthority(origin: string): Authority | undefined {
   const [, rest] = /^https?:\/\/(.+)$/.exec(origin) ?? []
   return rest === undefined ? undefined : readAuthority(rest)
 }

@@ -9,14 +9,12 @@ import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import { WholeBody, withoutMark } from '../http1/bytes.js'
+import { WholeBody, withoutMark } from '../whole-body.js'
+import type { HttpRequest, RequestHead, HttpResponse } from '../http1/server.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
-import type { HttpRequest, RequestHead } from './request-head.js'
-import type { HttpResponse } from './response.js'
-import { Slices } from './pacing.js'
 
 /** The message of a POST, or several in an array. */
 export interface PostedMessage {
@@ -49,7 +47,6 @@ export class Bodies {
   readonly #environment: HttpEnvironment
   readonly #longLines = new LongLines()
   readonly #readings = new Set<Reading>()
-  readonly #slices = new Slices()
   #bytes = 0
 
   constructor(environment: HttpEnvironment) {
@@ -110,7 +107,7 @@ export class Bodies {
     const nowMs = this.#environment.now()
     for (const reading of this.#readings) {
       if (nowMs - reading.seenAtMs < slowBodyMs) continue
-      if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(() => reading.giveUp?.())
+      if (reading.bytes - reading.seenBytes < slowBodyBytes) reading.giveUp?.()
       reading.seenBytes = reading.bytes
       reading.seenAtMs = nowMs
     }

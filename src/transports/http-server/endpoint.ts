@@ -4,8 +4,8 @@ import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { HttpServerLimits } from './front-limits.js'
-import type { Refusal } from './refusal.js'
-import type { HttpRequest, ServeResult } from './request-head.js'
+import type { HttpRequest } from '../http1/server.js'
+import type { Refusal, ServeResult } from './refusal.js'
 import type { Sender } from './access.js'
 
 /** The features of a client's revision that the transport uses. */

@@ -8,13 +8,11 @@
 
 import { type Server, createServer } from 'node:net'
 import type { Clock } from '../../runtime/deadline.js'
-import { TCP_KEEP_ALIVE_MS } from '../http1/bytes.js'
-import { FrontConnection } from './front-connection.js'
+import { TCP_KEEP_ALIVE_MS, FrontConnection, type FrontSocket, type HttpRequest } from '../http1/server.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
-import { repeat, Slices } from './pacing.js'
+import { repeat } from '../repeat.js'
 import { RareWarnings } from './rare-warnings.js'
-import type { FrontSocket, HttpRequest } from './request-head.js'
 
 /** The shortest time between two log lines that the system gives no connections. */
 const COMPLAINT_MS = 60_000
@@ -35,10 +33,6 @@ export class FrontListener {
   readonly #unauthenticated: UnauthenticatedConnections
   readonly #notices: RareWarnings
   readonly #closed: Promise<void>
-  /** Many connections may be late in the same turn. */
-  readonly #late = new Slices()
-  /** Many may also send much in the same turn. */
-  readonly #busy = new Slices()
   #sweeper: { cancel(): void } | undefined
   #isStopping = false
   #hasListened = false
@@ -128,11 +122,6 @@ export class FrontListener {
     if (!this.#hasToken()) this.#unauthenticated.know(socket)
   }
 
-  /** Calls `goOn` in another turn: only a few of those that ask for it in each. */
-  later(goOn: () => void): void {
-    this.#busy.add(goOn)
-  }
-
   /** The connection is closed. */
   gone(channel: FrontConnection): void {
     this.#channels.delete(channel)
@@ -184,11 +173,7 @@ export class FrontListener {
     const { limits, room } = this.#environment
     const scarceMs = Math.min(limits.idleConnectionMs, SCARCE_IDLE_MS)
     const idleMs = room() === 'enough' ? limits.idleConnectionMs : scarceMs
-    for (const channel of this.#channels) {
-      if (!channel.sweep(idleMs)) continue
-      // A late request may still arrive before its turn.
-      this.#late.add(() => channel.sweep(idleMs) && channel.refuse(408))
-    }
+    for (const channel of this.#channels) if (channel.sweep(idleMs)) channel.refuse(408)
   }
 }
 

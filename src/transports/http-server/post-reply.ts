@@ -13,7 +13,7 @@ import type { Wait, Waiting } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
-import type { Fields, HttpResponse } from './response.js'
+import type { Fields, HttpResponse } from '../http1/server.js'
 import type { StreamableConnection } from './streamable-connection.js'
 
 /** From this size on, unsent bytes of a body count for its client. */

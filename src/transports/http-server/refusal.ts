@@ -24,6 +24,9 @@ export interface Refusal {
   readonly body?: string
 }
 
+/** Why a request is not served, if there is a reason; otherwise the response is on its way. */
+export type ServeResult = Refusal | undefined | Promise<Refusal | undefined>
+
 export function isRefusal(value: object): value is Refusal {
   return 'status' in value
 }

@@ -15,7 +15,7 @@ import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
 import { type AnswerStatus, PostReply } from './post-reply.js'
 import { ClientInbox } from './client-inbox.js'
 import { statusOf } from './protocol.js'
-import type { HttpResponse } from './response.js'
+import type { HttpResponse } from '../http1/server.js'
 import type { Kept } from './sessions.js'
 import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
 

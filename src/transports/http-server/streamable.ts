@@ -10,8 +10,16 @@ import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import { StreamableConnection } from './streamable-connection.js'
 import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
 import { EventBudget, EventStore } from './event-stream.js'
-import { type Refusal, isRefusal, refuse, crowded, noSession, noSessionId } from './refusal.js'
-import type { RequestHead, HttpRequest, ServeResult } from './request-head.js'
+import type { RequestHead, HttpRequest } from '../http1/server.js'
+import {
+  type Refusal,
+  isRefusal,
+  refuse,
+  crowded,
+  noSession,
+  noSessionId,
+  type ServeResult,
+} from './refusal.js'
 import {
   judge,
   refusesVersion,

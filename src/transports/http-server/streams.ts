@@ -3,7 +3,7 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import type { HttpEnvironment } from './endpoint.js'
 import { type EventStore, EventStream, readEventId, SseWriter } from './event-stream.js'
-import type { Fields, HttpResponse } from './response.js'
+import type { Fields, HttpResponse } from '../http1/server.js'
 
 /** The id and the events of a session, which outlive its responses. */
 export interface StreamSession {

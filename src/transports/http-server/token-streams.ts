@@ -4,7 +4,7 @@
 // the access rules have changed.
 
 import type { HttpEnvironment } from './endpoint.js'
-import type { HttpResponse } from './response.js'
+import type { HttpResponse } from '../http1/server.js'
 import type { Sender } from './access.js'
 
 /** The longest time that a timer takes; a later end is looked at once more then. */

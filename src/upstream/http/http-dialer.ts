@@ -5,18 +5,17 @@ import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
-import { HttpAgent } from '../../transports/http-client/agent.js'
+import { HttpAgent, SocketTroubleError, connectorFor, type TlsMeans } from '../../transports/http1/client.js'
 import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/deferred.js'
 import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
-import { connectorFor } from '../../transports/http-client/connect.js'
 import {
   type HttpCredentials,
   defaultHttpClientLimits,
   type HttpClientLimits,
   type HttpTarget,
 } from '../../transports/http-client/options.js'
-import { loginSecrets } from '../../transports/http-client/address.js'
+import { loginSecrets } from '../../transports/address.js'
 import { HttpLink } from '../../transports/http-client/link.js'
 import { DoubtfulRefusals, HttpPause } from '../../transports/http-client/retries.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
@@ -34,8 +33,6 @@ import type { ProxyContext, ServerLogins, UpstreamLimits } from '../server/conte
 import { IdTokenCredentials } from '../auth/id-token-credentials.js'
 import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
-import type { TlsMeans } from '../../transports/http-client/connect-tls.js'
-import { SocketTroubleError } from '../../transports/http-client/failure.js'
 
 const DISCOVER = 'server/discover'
 const LISTEN = 'subscriptions/listen'

@@ -5,20 +5,24 @@
 // that answer ends the connection.
 
 import { Buffer } from 'node:buffer'
-import { HttpSyntaxError } from '../http1/grammar.js'
-import { writeAll } from '../http1/bytes.js'
-import type { HttpEnvironment } from './endpoint.js'
-import type { FrontListener } from './front-listener.js'
+import { HttpSyntaxError } from './grammar.js'
+import { writeAll } from './bytes.js'
+import type { Clock } from '../../runtime/deadline.js'
 import {
   type FrontSocket,
   type HttpRequest,
   type RequestBodySink,
   type RequestWire,
   type RequestHead,
+  type RequestLimits,
   RequestReader,
   type RequestSink,
-} from './request-head.js'
+} from './request.js'
 import { HttpResponse, type ResponseWire, statusLine } from './response.js'
+
+export { TCP_KEEP_ALIVE_MS } from './bytes.js'
+export type { FrontSocket, HttpRequest, RequestHead } from './request.js'
+export type { Fields, HttpResponse } from './response.js'
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
 
@@ -34,23 +38,47 @@ function stays(idleMs: number): string {
   return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
 }
 
-/** The number of pieces that are read of one connection in a turn, so that a client with many small pieces delays no other. */
-const PIECES_MAX = 512
-
-/** To serve a request costs as much as so many pieces of a body. */
-const PIECES_PER_REQUEST = 128
-
 /** So much is read behind a request that is being answered, so that the end of the connection is seen. */
 const REST_BYTES_MAX = 16 * 1024
 
 const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
 
+/** The limits of a connection and of what comes on it. */
+export interface FrontConnectionLimits extends RequestLimits {
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly idleConnectionMs: number
+  readonly refusedBodyMs: number
+  readonly stallMs: number
+}
+
+/** What the connections of a server have in common. */
+export interface FrontConnectionContext extends Clock {
+  readonly limits: FrontConnectionLimits
+  /** Logs a fault of the proxy itself. */
+  readonly failed: (error: unknown) => void
+}
+
+/** The server of a connection. */
+export interface FrontConnectionOwner {
+  /** Whether every connection ends with what is being answered on it. */
+  readonly isStopping: boolean
+  /** Whether connections end with their responses, since few are left. */
+  readonly isShort: boolean
+  /** The field that says when a response is made, with its line end. */
+  date(): string
+  /** A request has come whole. */
+  asked(connection: FrontConnection): void
+  /** The connection is closed. */
+  gone(connection: FrontConnection): void
+}
+
 /** One socket and its requests. */
 export class FrontConnection implements RequestWire, ResponseWire {
   readonly socket: FrontSocket
-  readonly #environment: HttpEnvironment
-  readonly #listener: FrontListener
+  readonly #context: FrontConnectionContext
+  readonly #owner: FrontConnectionOwner
   readonly #serve: (request: HttpRequest) => void
   readonly #reader: RequestReader
   readonly #input: RequestSink = {
@@ -79,27 +107,25 @@ export class FrontConnection implements RequestWire, ResponseWire {
   /** Bytes that came and were not taken. */
   #rest: Buffer = NOTHING
   #isTaking = false
+  /** A request was answered while its bytes were taken: those behind it are another turn's, so that others come first. */
+  #hasServed = false
   #isPaused = false
-  /** Pieces since the last chunk came, or since it went on with the next turn. */
-  #pieces = 0
-  /** It has taken much in this turn, and goes on in another. */
-  #isYielding = false
   /** The client waits for 100 Continue. */
   #isExpected = false
 
   constructor(
     socket: FrontSocket,
-    environment: HttpEnvironment,
-    listener: FrontListener,
+    context: FrontConnectionContext,
+    owner: FrontConnectionOwner,
     serve: (request: HttpRequest) => void,
   ) {
     this.socket = socket
-    this.#environment = environment
-    this.#listener = listener
+    this.#context = context
+    this.#owner = owner
     this.#serve = serve
-    this.#reader = new RequestReader(environment.limits)
-    this.#stays = stays(environment.limits.idleConnectionMs)
-    this.#sinceMs = environment.now()
+    this.#reader = new RequestReader(context.limits)
+    this.#stays = stays(context.limits.idleConnectionMs)
+    this.#sinceMs = context.now()
     socket.on('data', (chunk: Buffer) => {
       this.#take(chunk)
     })
@@ -120,8 +146,8 @@ export class FrontConnection implements RequestWire, ResponseWire {
 
   /** Closes it when it has been idle for longer than `idleMs`; gives whether its request is late. */
   sweep(idleMs: number): boolean {
-    const { headersTimeoutMs, requestTimeoutMs } = this.#environment.limits
-    const forMs = this.#environment.now() - this.#sinceMs
+    const { headersTimeoutMs, requestTimeoutMs } = this.#context.limits
+    const forMs = this.#context.now() - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return false
     if (this.#request !== undefined)
       return !this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs
@@ -162,8 +188,8 @@ export class FrontConnection implements RequestWire, ResponseWire {
 
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
-    if (closes || !keepsAlive || this.#listener.isStopping || this.#listener.isShort) this.#isLast = true
-    return this.#listener.date() + (this.#isLast ? CLOSES : this.#stays)
+    if (closes || !keepsAlive || this.#owner.isStopping || this.#owner.isShort) this.#isLast = true
+    return this.#owner.date() + (this.#isLast ? CLOSES : this.#stays)
   }
 
   write(pieces: readonly Uint8Array[]): void {
@@ -183,15 +209,14 @@ export class FrontConnection implements RequestWire, ResponseWire {
 
   cutWhenStalled(): void {
     this.#isTimed = true
-    this.socket.setTimeout?.(this.#environment.limits.stallMs)
+    this.socket.setTimeout?.(this.#context.limits.stallMs)
   }
 
   #head(head: RequestHead, body: Buffer | undefined): void {
-    this.#pieces += PIECES_PER_REQUEST
     const response = new HttpResponse(this, head)
     // The body is not kept here, so that its memory is free once it has been read.
     this.#request = { head, response }
-    if (body !== undefined) this.#listener.asked(this)
+    if (body !== undefined) this.#owner.asked(this)
     this.#serve({ wire: this, head, body, response })
   }
 
@@ -213,9 +238,8 @@ export class FrontConnection implements RequestWire, ResponseWire {
   #take(chunk: Buffer): void {
     if (this.#isGone) return
     const wasIdle = this.#isIdle
-    const nowMs = wasIdle ? this.#environment.now() : 0
+    const nowMs = wasIdle ? this.#context.now() : 0
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    this.#pieces = 0
     this.#goOn()
     // Empty lines are no request: the connection is still idle after them.
     if (wasIdle && !this.#isIdle) this.#sinceMs = nowMs
@@ -225,13 +249,15 @@ export class FrontConnection implements RequestWire, ResponseWire {
   #goOn(): void {
     if (this.#isTaking) return
     this.#isTaking = true
+    this.#hasServed = false
     try {
-      while (this.#rest.length > 0 && this.#wants && !this.#mustYield()) this.#takeSome()
+      while (this.#rest.length > 0 && this.#wants && !this.#hasServed) this.#takeSome()
     } catch (error) {
       this.#failed(error)
     } finally {
       this.#isTaking = false
     }
+    if (this.#hasServed && this.#rest.length > 0) setImmediate(() => this.#goOn())
     if (this.#isExpected && this.#rest.length === 0) {
       this.#isExpected = false
       this.socket.write(CONTINUE)
@@ -244,20 +270,7 @@ export class FrontConnection implements RequestWire, ResponseWire {
     return this.#reader.isInBody ? this.#body !== undefined : !this.#isLast && this.#request === undefined
   }
 
-  #mustYield(): boolean {
-    if (this.#pieces < PIECES_MAX) return false
-    if (this.#isYielding) return true
-    this.#isYielding = true
-    this.#listener.later(() => {
-      this.#isYielding = false
-      this.#pieces = 0
-      this.#goOn()
-    })
-    return true
-  }
-
   #takeSome(): void {
-    this.#pieces++
     const bytes = this.#rest
     this.#rest = NOTHING
     this.#rest = this.#reader.take(bytes, this.#input)
@@ -265,7 +278,7 @@ export class FrontConnection implements RequestWire, ResponseWire {
     const body = this.#body
     this.#body = undefined
     this.#isExpected = false
-    this.#listener.asked(this)
+    this.#owner.asked(this)
     body.end()
   }
 
@@ -279,7 +292,7 @@ export class FrontConnection implements RequestWire, ResponseWire {
   /** The input is no request, or reading it failed. */
   #failed(error: unknown): void {
     if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
-    this.#environment.failed(error)
+    this.#context.failed(error)
     this.cut()
   }
 
@@ -292,9 +305,10 @@ export class FrontConnection implements RequestWire, ResponseWire {
     request?.response.close()
     if (this.#isGone) return
     if (!this.#reader.isWhole) return this.#dropBody()
-    if (this.#isLast || this.#listener.isStopping) return this.#close()
+    if (this.#isLast || this.#owner.isStopping) return this.#close()
     this.#isFirst = false
-    this.#sinceMs = this.#environment.now()
+    this.#sinceMs = this.#context.now()
+    this.#hasServed = true
     this.#reader.next()
     this.#goOn()
   }
@@ -306,8 +320,8 @@ export class FrontConnection implements RequestWire, ResponseWire {
   }
 
   #linger(): void {
-    const { refusedBodyMs } = this.#environment.limits
-    this.#lingering = this.#environment.setTimer(refusedBodyMs, () => this.socket.destroy())
+    const { refusedBodyMs } = this.#context.limits
+    this.#lingering = this.#context.setTimer(refusedBodyMs, () => this.socket.destroy())
   }
 
   /** The client waits for nothing more; what was written may still leave. */
@@ -331,7 +345,7 @@ export class FrontConnection implements RequestWire, ResponseWire {
   #closed(): void {
     this.#leave()
     this.#lingering?.cancel()
-    this.#listener.gone(this)
+    this.#owner.gone(this)
   }
 }
 

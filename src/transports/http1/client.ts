@@ -5,10 +5,23 @@
 // are not needed any more the others close by themselves.
 
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
-import { hostAndPort } from './address.js'
-import { Channel, type ChannelUser } from './http-socket.js'
-import type { HttpClientLimits } from './options.js'
-import { asError } from './failure.js'
+import { hostAndPort } from '../address.js'
+import { Channel, type ChannelUser } from './client-socket.js'
+import { asError } from './trouble.js'
+
+export type { HttpAnswer } from './answer.js'
+export { connectorFor } from './connect.js'
+export type { TlsMeans } from './connect-tls.js'
+export { HttpSyntaxError, fieldLine } from './grammar.js'
+export { type SocketTrouble, SocketTroubleError, socketTrouble } from './trouble.js'
+export type { Channel, ChannelUser } from './client-socket.js'
+
+/** How many connections there may be, and how long one rests. */
+export interface HttpAgentLimits {
+  readonly socketsMax: number
+  readonly idleSocketsMax: number
+  readonly idleSocketMs: number
+}
 
 /** A request that waits until there may be another connection. */
 interface Waiting {
@@ -20,18 +33,14 @@ interface Waiting {
 export class HttpAgent {
   readonly #place: SocketPlace
   readonly #connect: Connect
-  readonly #limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
+  readonly #limits: HttpAgentLimits
   readonly #channels = new Set<Channel>()
   readonly #resting: Channel[] = []
   /** In the order in which they came. */
   readonly #waiting = new Map<ChannelUser, Waiting>()
   #isDestroyed = false
 
-  constructor(
-    url: URL,
-    limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>,
-    connect: Connect,
-  ) {
+  constructor(url: URL, limits: HttpAgentLimits, connect: Connect) {
     this.#place = { ...hostAndPort(url), isTls: url.protocol === 'https:' }
     this.#limits = limits
     this.#connect = connect

@@ -3,9 +3,9 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
-import { fieldLine } from '../http1/grammar.js'
-import { behind } from '../http1/bytes.js'
-import type { RequestHead } from './request-head.js'
+import { fieldLine } from './grammar.js'
+import { behind } from './bytes.js'
+import type { RequestHead } from './request.js'
 
 /** Header fields, names in lower case and values in turn. */
 export type Fields = readonly string[]

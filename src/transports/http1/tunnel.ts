@@ -6,12 +6,12 @@
 
 import type { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
-import { HeadReader } from '../http1/reader.js'
-import { basicLogin, hostAndPort } from './address.js'
+import { HeadReader } from './reader.js'
+import { basicLogin, hostAndPort } from '../address.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
-import type { HttpSocket } from './http-socket.js'
+import type { HttpSocket } from './client-socket.js'
 import { RESPONSE_HEAD_BYTES_MAX, ResponseHead } from './response-reader.js'
-import { SocketTroubleError, asError } from './failure.js'
+import { SocketTroubleError, asError } from './trouble.js'
 
 /** Makes a connection that speaks TLS over another. */
 export type Secure = (to: SocketPlace, over: Duplex) => HttpSocket
@@ -149,22 +149,10 @@ class Tunnel {
   }
 
   #refused(status: number): void {
-    if (status === 407) {
-      const hasLogin = this.#proxy.username !== ''
-      return this.#refuse(
-        `the proxy ${hasLogin ? 'does not take the name and the password' : 'wants a name and a password'} (HTTP 407)`,
-        true,
-        hasLogin ? 'check them' : 'write its address as http://name:password@host:port',
-      )
-    }
     const lasts = status < 500 && status !== 408 && status !== 429
-    this.#refuse(
-      `the proxy makes no connection to it (HTTP ${status})`,
-      lasts,
-      lasts
-        ? 'ask who runs the proxy, or except the server from it with NO_PROXY or "proxy": false'
-        : undefined,
-    )
+    const remedy =
+      'check its address, with a login where it wants one (http://name:password@host:port), or except the server from it with NO_PROXY or "proxy": false'
+    this.#refuse(`the proxy makes no connection to it (HTTP ${status})`, lasts, lasts ? remedy : undefined)
   }
 
   #refuse(what: string, lasts: boolean, remedy?: string): void {

@@ -7,10 +7,8 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from '../http1/grammar.js'
-import { type BodySink, BodyReader, HeadReader, type WholeHead } from '../http1/reader.js'
-import type { HttpServerLimits } from './front-limits.js'
-import type { Refusal } from './refusal.js'
+import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from './grammar.js'
+import { type BodySink, BodyReader, HeadReader, type WholeHead } from './reader.js'
 import type { HttpResponse } from './response.js'
 
 /** Fields that decide who may do what, or how a message is read: they may come only once. */
@@ -116,9 +114,6 @@ export interface HttpRequest {
   readonly response: HttpResponse
 }
 
-/** Why a request is not served, if there is a reason; otherwise the response is on its way. */
-export type ServeResult = Refusal | undefined | Promise<Refusal | undefined>
-
 /** The events of a request, in this order. */
 export interface RequestSink extends BodySink {
   /** `body` is all of it where it came with the head; otherwise it follows. */
@@ -133,7 +128,10 @@ const FAMILIAR_BYTES_MAX = 10_240
 
 const NOTHING = Buffer.alloc(0)
 
-export type RequestLimits = Pick<HttpServerLimits, 'headersBytesMax' | 'headersMax'>
+export interface RequestLimits {
+  readonly headersBytesMax: number
+  readonly headersMax: number
+}
 
 /** Reads one request after another. */
 export class RequestReader {

@@ -4,8 +4,8 @@
 // bytes that it did not take.
 
 import type { Buffer } from 'node:buffer'
-import { BodyReader, HeadReader } from '../http1/reader.js'
-import { HttpSyntaxError, type Framing, framingOf, HeaderFields } from '../http1/grammar.js'
+import { BodyReader, HeadReader } from './reader.js'
+import { HttpSyntaxError, type Framing, framingOf, HeaderFields } from './grammar.js'
 
 /** The events of a response, in this order. */
 export interface ResponseSink {

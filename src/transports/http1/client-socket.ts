@@ -7,11 +7,11 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
-import { behind, writeAll } from '../http1/bytes.js'
-import type { HttpAgent } from './agent.js'
+import { behind, writeAll } from './bytes.js'
+import type { HttpAgent } from './client.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import { type ResponseHead, ResponseReader, type ResponseSink } from './response-reader.js'
-import { asError } from './failure.js'
+import { asError } from './trouble.js'
 
 /** A socket; what only real ones have may be missing. */
 export type HttpSocket = Duplex & {

@@ -4,9 +4,9 @@ import type { Buffer } from 'node:buffer'
 import { type LookupFunction, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
-import { TCP_KEEP_ALIVE_MS } from '../http1/bytes.js'
+import { TCP_KEEP_ALIVE_MS } from './bytes.js'
 import type { SocketPlace } from '../../runtime/runtime.js'
-import { SocketTroubleError, asError } from './failure.js'
+import { SocketTroubleError, asError } from './trouble.js'
 
 /** Certificates and a key, as PEM. */
 export interface TlsMaterial {
@@ -63,20 +63,12 @@ function servername(host: string): { servername?: string } {
   return isIP(host) === 0 ? { servername: host } : {}
 }
 
-/** @throws SocketTroubleError that says which part cannot be used */
-function contextOf({ ca, cert, key }: TlsMaterial): SecureContext {
-  attempt(() => createSecureContext({ cert }), 'tls.cert holds no certificate in PEM')
-  attempt(() => createSecureContext({ key }), 'tls.key holds no private key in PEM')
-  attempt(() => createSecureContext({ cert, key }), 'tls.key is not the key of tls.cert')
-  return createSecureContext({ ca, cert, key })
-}
-
-function attempt(run: () => unknown, otherwise: string): void {
+/** @throws SocketTroubleError when a file holds nothing that can be used */
+function contextOf(material: TlsMaterial): SecureContext {
   try {
-    run()
+    return createSecureContext(material)
   } catch (error) {
-    const isEncrypted = /interrupted or cancelled|bad decrypt|bad password/i.test(asError(error).message)
-    const what = isEncrypted ? 'tls.key is encrypted' : otherwise
+    const what = `a file of "tls" cannot be used: ${asError(error).message}`
     throw new SocketTroubleError({
       what,
       remedy: 'check the files that the configuration names',

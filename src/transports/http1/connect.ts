@@ -1,7 +1,7 @@
 // Real sockets for the requests to a server.
 
 import { type LookupFunction, type Socket, connect } from 'node:net'
-import { TCP_KEEP_ALIVE_MS } from '../http1/bytes.js'
+import { TCP_KEEP_ALIVE_MS } from './bytes.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import type { TlsMeans } from './connect-tls.js'
 
