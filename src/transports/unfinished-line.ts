@@ -1,11 +1,11 @@
-// A line whose end has not come yet.
+// A line, or the body of a message of HTTP, whose end has not come yet.
 //
 // Large parts are kept as they are. Small ones are copied together, so that a
 // line in tiny chunks costs little more memory than its bytes, and so that the
 // short end of a chunk does not keep the whole of it.
 
 import { Buffer } from 'node:buffer'
-import { type Line, joinLine } from '../jsonrpc/line.js'
+import { type Line, joinLine, lineAt } from '../jsonrpc/line.js'
 
 /** A longer part is kept as a separate object. */
 const SMALL_BYTES_MAX = 4 * 1024
@@ -16,6 +16,8 @@ const NOTHING = Buffer.alloc(0)
 export class UnfinishedLine {
   #parts: Buffer[] = []
   #bytes = 0
+  /** The first part, as long as it is small and alone: most bodies have no other, and need no block. */
+  #only: Buffer | undefined
   /** The memory for small parts; the bytes between `#from` and `#to` are not among the parts yet. */
   #block: Buffer = NOTHING
   #from = 0
@@ -25,12 +27,24 @@ export class UnfinishedLine {
     return this.#bytes
   }
 
+  get firstByte(): number | undefined {
+    const [first = this.#block.subarray(this.#from, this.#to)] = this.#parts
+    return (this.#only ?? first)[0]
+  }
+
   add(part: Buffer): void {
+    const isFirst = this.#bytes === 0
     this.#bytes += part.length
     if (part.length > SMALL_BYTES_MAX) {
       this.#cut()
       this.#parts.push(part)
-    } else this.#copy(part)
+      return
+    }
+    if (isFirst) return void (this.#only = part)
+    const only = this.#only
+    this.#only = undefined
+    if (only !== undefined) this.#copy(only)
+    this.#copy(part)
   }
 
   /** Returns a copy of the whole line, and is empty afterwards. */
@@ -64,6 +78,7 @@ export class UnfinishedLine {
   clear(): void {
     this.#parts = []
     this.#bytes = 0
+    this.#only = undefined
     this.#from = 0
     this.#to = 0
   }
@@ -80,7 +95,19 @@ export class UnfinishedLine {
   }
 
   #cut(): void {
+    if (this.#only !== undefined) this.#parts.push(this.#only)
+    this.#only = undefined
     if (this.#to > this.#from) this.#parts.push(this.#block.subarray(this.#from, this.#to))
     this.#from = this.#to
   }
+}
+
+/** Some programs write a byte order mark before JSON, which a reader may skip (RFC 8259, section 8.1). */
+const MARK = Buffer.from('\u{feff}')
+
+/** A line without the byte order mark that it may begin with. */
+export function withoutMark(line: Line): Line {
+  if (line[0] !== MARK[0] || !line.subarray(0, MARK.length).equals(MARK)) return line
+  const { buffer, byteOffset, length } = line
+  return lineAt(Buffer.from(buffer, byteOffset, length + 1), MARK.length, length)
 }

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import type { HttpEnvironment } from '../../src/transports/http-server/endpoint.js'
 import { FrontListener } from '../../src/transports/http-server/front-listener.js'
-import { WholeBody } from '../../src/transports/whole-body.js'
+import { UnfinishedLine } from '../../src/transports/unfinished-line.js'
 import { type Scope, front, handshake, message, posting, raw, send } from './support/http.js'
 
 /** A connection of a client that reads nothing until it is told to. */
@@ -177,7 +177,7 @@ describe('one turn of the event loop', () => {
 
 describe('pieces of a body', () => {
   test('take hardly more memory than their bytes, however small they are', () => {
-    const body = new WholeBody()
+    const body = new UnfinishedLine()
     const text = Buffer.from(Array.from({ length: 50_000 }, (_, i) => i % 251))
     for (let at = 0; at < text.length; at++) body.add(text.subarray(at, at + 1))
     const parts = body.parts()
@@ -186,7 +186,7 @@ describe('pieces of a body', () => {
   })
 
   test('stay in their order, whatever their sizes', () => {
-    const body = new WholeBody()
+    const body = new UnfinishedLine()
     const text = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
     const sizes = [1, 3, 1023, 1024, 2, 5000, 700, 1]
     let at = 0
@@ -195,7 +195,7 @@ describe('pieces of a body', () => {
       body.add(text.subarray(at, at + size))
       at += size
     }
-    assert.deepEqual(Buffer.from(body.line()), text)
+    assert.deepEqual(Buffer.from(body.take()), text)
   })
 })
 

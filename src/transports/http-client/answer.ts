@@ -3,10 +3,10 @@
 import { Buffer } from 'node:buffer'
 import type { HttpAnswer } from '../http1/client.js'
 import { type SseLimits, SseParser, type SseSink } from '../sse/parser.js'
-import { WholeBody } from '../whole-body.js'
+import { UnfinishedLine } from '../unfinished-line.js'
 
 /** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
-type Done = (body: WholeBody | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
+type Done = (body: UnfinishedLine | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
 
 /** Reads a whole body. */
 export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): void {
@@ -14,7 +14,7 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
     answer.drop()
     return done(undefined, 'too-large')
   }
-  const body = new WholeBody()
+  const body = new UnfinishedLine()
   answer.readBy({
     data: (chunk) => {
       if (body.bytes + chunk.length <= bytesMax) return body.add(chunk)

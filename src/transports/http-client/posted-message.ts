@@ -13,7 +13,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
-import { type WholeBody, withoutMark } from '../whole-body.js'
+import { type UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpAnswer } from '../http1/client.js'
 import {
   contentCodings,
@@ -250,9 +250,9 @@ export class PostedMessage {
   }
 
   /** A long message stays in parts, unless it is a batch, which has to be taken apart. */
-  #messageIn(body: WholeBody): Line | LongLine {
+  #messageIn(body: UnfinishedLine): Line | LongLine {
     const isInParts = body.bytes >= LONG_BYTES_MIN && body.firstByte === OPEN_OBJECT
-    return isInParts ? this.#session.longLines.end(body.parts()) : withoutMark(body.line())
+    return isInParts ? this.#session.longLines.end(body.give()) : withoutMark(body.take())
   }
 
   #deliver(message: Line | LongLine, received: readonly ReceivedMessage[]): void {

@@ -9,7 +9,7 @@ import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import { WholeBody, withoutMark } from '../whole-body.js'
+import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpRequest, RequestHead, HttpResponse } from '../http1/server.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import type { HttpEnvironment } from './endpoint.js'
@@ -72,7 +72,7 @@ export class Bodies {
 
   #readPieces({ wire, response }: HttpRequest): Promise<Body | Refusal | undefined> {
     return new Promise((resolve) => {
-      const whole = new WholeBody()
+      const whole = new UnfinishedLine()
       const done = (came: Body | Refusal | undefined): void => {
         if (reading.giveUp === undefined) return
         reading.giveUp = undefined
@@ -94,7 +94,7 @@ export class Bodies {
           if (excess !== undefined) done(excess)
         },
         end: () => {
-          if (reading.giveUp !== undefined) done(this.#whole(whole.line(), reading.bytes, response))
+          if (reading.giveUp !== undefined) done(this.#whole(whole.take(), reading.bytes, response))
         },
         gone: () => done(undefined),
       })

@@ -46,7 +46,6 @@ const D = 0x64
 export class SseParser {
   readonly #limits: SseLimits
   readonly #unfinished = new UnfinishedLine()
-  #firstByte: number | undefined
   /** Set while a line over the limit is skipped. */
   #skipping: 'data' | 'other' | undefined
   #afterCr = false
@@ -100,7 +99,6 @@ export class SseParser {
 
   #keep(part: Buffer): void {
     if (this.#skipping === undefined) {
-      if (this.#unfinished.bytes === 0) this.#firstByte = part[0]
       this.#unfinished.add(part)
       if (this.#unfinished.bytes > this.#lineBytesMax()) this.#skip()
     } else if (this.#skipping === 'data') this.#data.drop(part)
@@ -109,7 +107,8 @@ export class SseParser {
   /** How much of the line that has begun is worth keeping. */
   #lineBytesMax(): number {
     const { dataBytesMax, fieldBytesMax } = this.#limits
-    const isData = this.#firstByte === D || (this.#isFirstLine && this.#firstByte === BOM[0])
+    const { firstByte } = this.#unfinished
+    const isData = firstByte === D || (this.#isFirstLine && firstByte === BOM[0])
     return isData ? dataBytesMax - this.#data.bytes + fieldBytesMax : fieldBytesMax
   }
 
