@@ -9,12 +9,11 @@ import { hostAndPort } from '../address.js'
 import { Channel, type ChannelUser } from './client-socket.js'
 import { asError } from './trouble.js'
 
-export type { HttpAnswer } from './answer.js'
 export { connectorFor } from './connect.js'
 export type { TlsMeans } from './connect-tls.js'
 export { HttpSyntaxError, fieldLine } from './grammar.js'
 export { type SocketTrouble, SocketTroubleError, socketTrouble } from './trouble.js'
-export type { Channel, ChannelUser } from './client-socket.js'
+export type { Channel, ChannelUser, HttpAnswer } from './client-socket.js'
 
 /** How many connections there may be, and how long one rests. */
 export interface HttpAgentLimits {

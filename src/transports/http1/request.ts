@@ -9,7 +9,6 @@ import type { Duplex } from 'node:stream'
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from './grammar.js'
 import { type BodySink, BodyReader, HeadReader, type WholeHead } from './reader.js'
-import type { HttpResponse } from './response.js'
 
 /** Fields that decide who may do what, or how a message is read: they may come only once. */
 const once: ReadonlySet<string> = new Set([
@@ -97,21 +96,6 @@ export interface RequestBodySink extends BodySink {
   end(): void
   /** There will be no end. */
   gone(): void
-}
-
-/** The connection of a request. */
-export interface RequestWire {
-  readonly socket: FrontSocket
-  /** Reads a body that has not come with the head, from now on. */
-  readBody(sink: RequestBodySink): void
-}
-
-export interface HttpRequest {
-  readonly wire: RequestWire
-  readonly head: RequestHead
-  /** All of it, where it came with the head. */
-  readonly body: Buffer | undefined
-  readonly response: HttpResponse
 }
 
 /** The events of a request, in this order. */

@@ -10,9 +10,7 @@ import { writeAll } from './bytes.js'
 import type { Clock } from '../../runtime/deadline.js'
 import {
   type FrontSocket,
-  type HttpRequest,
   type RequestBodySink,
-  type RequestWire,
   type RequestHead,
   type RequestLimits,
   RequestReader,
@@ -21,7 +19,7 @@ import {
 import { HttpResponse, type ResponseWire, statusLine } from './response.js'
 
 export { TCP_KEEP_ALIVE_MS } from './bytes.js'
-export type { FrontSocket, HttpRequest, RequestHead } from './request.js'
+export type { FrontSocket, RequestHead } from './request.js'
 export type { Fields, HttpResponse } from './response.js'
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
@@ -43,6 +41,15 @@ const REST_BYTES_MAX = 16 * 1024
 
 const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
+
+export interface HttpRequest {
+  /** Its connection. */
+  readonly wire: Pick<FrontConnection, 'socket' | 'readBody'>
+  readonly head: RequestHead
+  /** All of it, where it came with the head. */
+  readonly body: Buffer | undefined
+  readonly response: HttpResponse
+}
 
 /** The limits of a connection and of what comes on it. */
 export interface FrontConnectionLimits extends RequestLimits {
@@ -75,7 +82,7 @@ export interface FrontConnectionOwner {
 }
 
 /** One socket and its requests. */
-export class FrontConnection implements RequestWire, ResponseWire {
+export class FrontConnection implements ResponseWire {
   readonly socket: FrontSocket
   readonly #context: FrontConnectionContext
   readonly #owner: FrontConnectionOwner
@@ -171,8 +178,7 @@ export class FrontConnection implements RequestWire, ResponseWire {
     this.#linger()
   }
 
-  // RequestWire
-
+  /** Reads a body that has not come with the head, from now on. */
   readBody(sink: RequestBodySink): void {
     if (this.#isGone) return sink.gone()
     this.#body = sink
