@@ -9,10 +9,10 @@ import type { Connect } from '../../src/runtime/runtime.js'
 import {
   HttpAgent,
   type HttpAnswer,
-  type Channel,
-  type ChannelUser,
+  type ClientSocket,
+  type ClientSocketUser,
+  connectPlain,
 } from '../../src/transports/http1/client.js'
-import { connectPlain } from '../../src/transports/http1/connect.js'
 import type { Scope } from './support/http.js'
 import { rawServer } from './support/raw-server.js'
 import { connect as connectTo, scripted } from './support/scripted.js'
@@ -221,8 +221,8 @@ interface Ask {
 }
 
 interface Asked {
-  readonly user: ChannelUser
-  readonly channel: Channel | undefined
+  readonly user: ClientSocketUser
+  readonly channel: ClientSocket | undefined
   readonly done: Promise<Read>
   isSent(): boolean
 }
@@ -250,10 +250,10 @@ async function agentAt(
 }
 
 function asking(agent: HttpAgent, { body }: Ask): Asked {
-  let channel: Channel | undefined
+  let channel: ClientSocket | undefined
   let isSent = false
-  let reading: Pick<ChannelUser, 'responded' | 'failed'> | undefined
-  const user: ChannelUser = {
+  let reading: Pick<ClientSocketUser, 'responded' | 'failed'> | undefined
+  const user: ClientSocketUser = {
     gets: (got) => {
       channel = got
     },

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HttpAgent } from '../../src/transports/http1/client.js'
-import { connectPlain } from '../../src/transports/http1/connect.js'
+import { HttpAgent, connectPlain } from '../../src/transports/http1/client.js'
 import { HttpLink } from '../../src/transports/http-client/link.js'
 import {
   Heard,

@@ -3,8 +3,7 @@
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { HttpAgent } from '../../src/transports/http1/client.js'
-import { connectPlain } from '../../src/transports/http1/connect.js'
+import { HttpAgent, connectPlain } from '../../src/transports/http1/client.js'
 import { HttpLink } from '../../src/transports/http-client/link.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import {

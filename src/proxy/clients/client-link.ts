@@ -47,7 +47,7 @@ export class ClientLink implements PeerOwner<Question> {
   readonly #context: ClientContext
   readonly #peer: Peer<Question>
   readonly #client: SessionClient
-  readonly #calls: ChannelCalls
+  readonly #calls: LinkCalls
   readonly #flow: Flow
   readonly #replies: Replies
   readonly #opening: Opening
@@ -78,7 +78,7 @@ export class ClientLink implements PeerOwner<Question> {
     this.#opening = new Opening(runtime, limits.session)
     this.#replies = new Replies(this.#peer, leg, this.#flow, this.#opening)
     this.#client = new SessionClient(serial, leg, view, this.#peer, this.#replies, context)
-    this.#calls = new ChannelCalls(context, this.#client.reports, this.#replies, () => this.#closeIfIdle())
+    this.#calls = new LinkCalls(context, this.#client.reports, this.#replies, () => this.#closeIfIdle())
     this.#peer.start()
   }
 
@@ -370,7 +370,7 @@ function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
 }
 
 /** Holds the calls of one channel, and owns those of its session. */
-class ChannelCalls implements CallOwner {
+class LinkCalls implements CallOwner {
   readonly channel: Replies
   readonly #calls = new ChurnMap<CallKey, Call>()
   readonly open: Pick<ChurnMap<CallKey, Call>, 'has' | 'size'> = this.#calls
@@ -463,10 +463,10 @@ class ChannelCalls implements CallOwner {
 /** The owner of one request without a session: its client may have others on other connections. */
 class StatelessRequest implements CallOwner {
   readonly channel: Replies
-  readonly #calls: ChannelCalls
+  readonly #calls: LinkCalls
   readonly #sender: StatelessSender
 
-  constructor(calls: ChannelCalls, sender: StatelessSender) {
+  constructor(calls: LinkCalls, sender: StatelessSender) {
     this.channel = calls.channel
     this.#calls = calls
     this.#sender = sender

@@ -4,7 +4,7 @@
 // there may be a better one: neither got to the server behind. The response to the last request counts.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { type HttpAnswer, type Channel, type ChannelUser, socketTrouble } from '../http1/client.js'
+import { type HttpAnswer, type ClientSocket, type ClientSocketUser, socketTrouble } from '../http1/client.js'
 import { discard, mediaType } from './answer.js'
 import { paused, takenBack, type HttpTrouble } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
@@ -23,7 +23,7 @@ export interface RequestHandler {
 }
 
 /** A request that is on its way. */
-export class OutgoingRequest implements ChannelUser {
+export class OutgoingRequest implements ClientSocketUser {
   /** The address that the response comes from. */
   url: URL
   readonly #session: HttpSession
@@ -31,7 +31,7 @@ export class OutgoingRequest implements ChannelUser {
   readonly #handler: RequestHandler
   /** The credential that it was sent with, if credentials may change. */
   #credential: Credential | undefined
-  #channel: Channel | undefined
+  #channel: ClientSocket | undefined
   /** Earlier responses, whose bodies may still come. */
   readonly #discarded: HttpAnswer[] = []
   #connecting: { cancel(): void } | undefined
@@ -106,9 +106,9 @@ export class OutgoingRequest implements ChannelUser {
     }
   }
 
-  // ChannelUser: what becomes of the request.
+  // ClientSocketUser: what becomes of the request.
 
-  gets(channel: Channel): void {
+  gets(channel: ClientSocket): void {
     this.#channel = channel
     if (channel.isConnected) return
     const { timers, limits } = this.#session.target

@@ -11,11 +11,11 @@ import type { HttpEnvironment, Owner } from './endpoint.js'
 import { ClientInbox } from './client-inbox.js'
 import { type Refusal, isRefusal, refuse, crowded, noSession } from './refusal.js'
 import type { HttpRequest, HttpResponse } from '../http1/server.js'
-import { HttpSessions, type Kept, attach } from './sessions.js'
+import { HttpSessions, type RegisteredSession, attach } from './sessions.js'
 import { SseWriter, messageEvent, textEvent } from './event-stream.js'
 
 /** The connection of one client: its stream of events, and the messages that it posts. */
-class LegacySseConnection implements Connection, Kept {
+class LegacySseConnection implements Connection, RegisteredSession {
   readonly transport = 'sse'
   readonly #ended: () => void
   readonly #writer: SseWriter

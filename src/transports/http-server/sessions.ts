@@ -8,7 +8,7 @@ import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { HttpAttached, HttpEnvironment, Owner, SessionTransport } from './endpoint.js'
 
 /** One client's session as the registry sees it. */
-export interface Kept extends Connection {
+export interface RegisteredSession extends Connection {
   /** Whether the client listens or waits. */
   readonly busy: boolean
   /** Lets go of what has become too old. */
@@ -25,7 +25,7 @@ interface Entry<S> extends Owner {
 }
 
 /** Sessions by id. */
-export class HttpSessions<S extends Kept> {
+export class HttpSessions<S extends RegisteredSession> {
   readonly #entries = new ChurnMap<string, Entry<S>>()
   readonly #environment: HttpEnvironment
   readonly #transport: SessionTransport

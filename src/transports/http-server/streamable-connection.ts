@@ -16,7 +16,7 @@ import { type AnswerStatus, PostReply } from './post-reply.js'
 import { ClientInbox } from './client-inbox.js'
 import { statusOf } from './protocol.js'
 import type { HttpResponse } from '../http1/server.js'
-import type { Kept } from './sessions.js'
+import type { RegisteredSession } from './sessions.js'
 import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
 
 /**
@@ -27,7 +27,7 @@ export type ConnectionLife =
   ({ readonly kind: 'session' } & StreamSession) | { readonly kind: 'shared' | 'single' }
 
 /** One client of Streamable HTTP, in its session or without one. */
-export class StreamableConnection implements Connection, Kept {
+export class StreamableConnection implements Connection, RegisteredSession {
   readonly transport = 'http'
   /** Known before the first message comes. */
   attached: HttpAttached | undefined

@@ -22,9 +22,9 @@ export type HttpSocket = Duplex & {
 }
 
 /** The owner of a connection during one exchange. `responded` or `failed` is called once. */
-export interface ChannelUser {
+export interface ClientSocketUser {
   /** Its connection, immediately or when its turn has come. */
-  gets(channel: Channel): void
+  gets(channel: ClientSocket): void
   /** There is a connection to send on. */
   connected(): void
   /** The system has taken the whole request. */
@@ -48,7 +48,7 @@ const LARGE_READ_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /** One socket and what is asked on it. */
-export class Channel implements ResponseSink {
+export class ClientSocket implements ResponseSink {
   paused = false
   readonly #socket: HttpSocket
   readonly #agent: HttpAgent
@@ -56,7 +56,7 @@ export class Channel implements ResponseSink {
   readonly #throttle: ReadThrottle
   /** Pieces of the present read. */
   #pieces = 0
-  #user: ChannelUser | undefined
+  #user: ClientSocketUser | undefined
   #answer: HttpAnswer | undefined
   #isConnected = false
   /** No more of the answer is needed. */
@@ -103,7 +103,7 @@ export class Channel implements ResponseSink {
   }
 
   /** Sends a request; `user` is called with everything that happens to it. */
-  send(head: string, body: Uint8Array | undefined, user: ChannelUser): void {
+  send(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
     this.#user = user
     this.#isSpare = false
     this.#isSent = false
@@ -144,7 +144,7 @@ export class Channel implements ResponseSink {
   }
 
   /** Gives up the request of this user; does nothing when the connection has another user. */
-  leave(user: ChannelUser): void {
+  leave(user: ClientSocketUser): void {
     if (user === this.#user) this.drop()
   }
 
@@ -267,12 +267,12 @@ export class HttpAnswer {
   readonly status: number
   readonly #fields: HeaderFields
   /** Undefined when the connection may be another's. */
-  #source: Channel | undefined
+  #source: ClientSocket | undefined
   #reader: BodyConsumer | undefined
   #closed: (() => void) | undefined
   #bytes = 0
 
-  constructor(head: ResponseHead, source: Channel) {
+  constructor(head: ResponseHead, source: ClientSocket) {
     this.#fields = head.fields
     this.status = head.status
     this.#source = source

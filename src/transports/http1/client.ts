@@ -5,15 +5,17 @@
 // are not needed any more the others close by themselves.
 
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
+import { type LookupFunction, type Socket, connect } from 'node:net'
 import { hostAndPort } from '../address.js'
-import { Channel, type ChannelUser } from './client-socket.js'
+import { TCP_KEEP_ALIVE_MS } from './bytes.js'
+import type { TlsMeans } from './connect-tls.js'
+import { ClientSocket, type ClientSocketUser } from './client-socket.js'
 import { asError } from './trouble.js'
 
-export { connectorFor } from './connect.js'
 export type { TlsMeans } from './connect-tls.js'
 export { HttpSyntaxError, fieldLine } from './grammar.js'
 export { type SocketTrouble, SocketTroubleError, socketTrouble } from './trouble.js'
-export type { Channel, ChannelUser, HttpAnswer } from './client-socket.js'
+export type { ClientSocket, ClientSocketUser, HttpAnswer } from './client-socket.js'
 
 /** How many connections there may be, and how long one rests. */
 export interface HttpAgentLimits {
@@ -33,10 +35,10 @@ export class HttpAgent {
   readonly #place: SocketPlace
   readonly #connect: Connect
   readonly #limits: HttpAgentLimits
-  readonly #channels = new Set<Channel>()
-  readonly #resting: Channel[] = []
+  readonly #channels = new Set<ClientSocket>()
+  readonly #resting: ClientSocket[] = []
   /** In the order in which they came. */
-  readonly #waiting = new Map<ChannelUser, Waiting>()
+  readonly #waiting = new Map<ClientSocketUser, Waiting>()
   #isDestroyed = false
 
   constructor(url: URL, limits: HttpAgentLimits, connect: Connect) {
@@ -46,7 +48,7 @@ export class HttpAgent {
   }
 
   /** Sends a head and a body. @throws what `connect` throws; any error once it is destroyed */
-  request(head: string, body: Uint8Array | undefined, user: ChannelUser): void {
+  request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
     if (this.#isDestroyed) throw closed()
     const resting = this.#resting.pop()
     if (resting !== undefined) return start(resting, user, { head, body })
@@ -55,7 +57,7 @@ export class HttpAgent {
   }
 
   /** Removes a request that has no connection yet. */
-  forget(user: ChannelUser): void {
+  forget(user: ClientSocketUser): void {
     this.#waiting.delete(user)
   }
 
@@ -69,7 +71,7 @@ export class HttpAgent {
   }
 
   /** The channel has no exchange any more and may have another. */
-  rests(channel: Channel): void {
+  rests(channel: ClientSocket): void {
     const [next] = this.#waiting
     if (next !== undefined) {
       this.#waiting.delete(next[0])
@@ -81,7 +83,7 @@ export class HttpAgent {
   }
 
   /** The channel is closed. */
-  gone(channel: Channel): void {
+  gone(channel: ClientSocket): void {
     this.#channels.delete(channel)
     const at = this.#resting.indexOf(channel)
     if (at >= 0) this.#resting.splice(at, 1)
@@ -100,15 +102,15 @@ export class HttpAgent {
     }
   }
 
-  #open(user: ChannelUser, waiting: Waiting): void {
+  #open(user: ClientSocketUser, waiting: Waiting): void {
     const socket = this.#connect(this.#place)
-    const channel = new Channel(socket, this.#place.isTls, this.#limits.idleSocketMs, this)
+    const channel = new ClientSocket(socket, this.#place.isTls, this.#limits.idleSocketMs, this)
     this.#channels.add(channel)
     start(channel, user, waiting)
   }
 }
 
-function start(channel: Channel, user: ChannelUser, { head, body }: Waiting): void {
+function start(channel: ClientSocket, user: ClientSocketUser, { head, body }: Waiting): void {
   user.gets(channel)
   channel.send(head, body, user)
 }
@@ -116,3 +118,48 @@ function start(channel: Channel, user: ChannelUser, { head, body }: Waiting): vo
 function closed(): Error {
   return new Error('the connections to the server have been closed')
 }
+
+// Real sockets for the requests to a server.
+
+/** How a server is reached. */
+export interface Way {
+  /** Undefined reaches it directly. */
+  readonly proxy?: URL | undefined
+  /** The TLS options, in addition to the defaults of the machine. */
+  readonly tls?: TlsMeans | undefined
+  /** Resolves names in place of the machine, where no proxy does. */
+  readonly lookup?: LookupFunction | undefined
+  /** Makes the sockets in place of the machine. */
+  readonly connect?: Connect | undefined
+}
+
+/** Makes plain sockets. */
+export function connectPlain({ host, port }: SocketPlace, lookup?: LookupFunction): Socket {
+  const keepAlive = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS }
+  return connect({ host, port, ...keepAlive, ...(lookup !== undefined && { lookup }) })
+}
+
+/** Resolves to the function that makes sockets for this address; TLS and tunnels are loaded only where they are used. */
+export async function connectorFor(
+  url: URL,
+  { proxy, tls, lookup, connect: given }: Way = {},
+): Promise<Connect> {
+  if (proxy === undefined) return given ?? direct(url, tls, lookup)
+  const { tunnelConnector } = await import('./tunnel.js')
+  const dial = given ?? (await direct(proxy, undefined))
+  return tunnelConnector(proxy, dial, url.protocol === 'https:' ? await secured(tls) : undefined)
+}
+
+function direct({ protocol }: URL, tls: TlsMeans | undefined, lookup?: LookupFunction): Promise<Connect> {
+  return protocol === 'https:' ? secured(tls, lookup) : Promise.resolve((to) => connectPlain(to, lookup))
+}
+
+async function secured(
+  tls: TlsMeans | undefined,
+  lookup?: LookupFunction,
+): Promise<ReturnType<TlsModule['tlsConnector']>> {
+  const { tlsConnector } = await import('./connect-tls.js')
+  return tlsConnector(tls, lookup)
+}
+
+type TlsModule = typeof import('./connect-tls.js')

@@ -31,7 +31,7 @@ const CLOSES = 'connection: close\r\n'
 const ON_THE_WAY_MS = 2000
 
 /** Another request may follow within this time; what is announced is a little less. */
-function stays(idleMs: number): string {
+function keepAliveField(idleMs: number): string {
   const announcedMs = Math.max(0, idleMs - ON_THE_WAY_MS)
   return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
 }
@@ -96,7 +96,7 @@ export class FrontConnection implements ResponseWire {
     },
   }
   /** The fields of a response after which another may follow. */
-  readonly #stays: string
+  readonly #keepAliveField: string
   /** The one that is being answered. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
   /** When it began to rest, or the first bytes of the incomplete request came. */
@@ -131,7 +131,7 @@ export class FrontConnection implements ResponseWire {
     this.#owner = owner
     this.#serve = serve
     this.#reader = new RequestReader(context.limits)
-    this.#stays = stays(context.limits.idleConnectionMs)
+    this.#keepAliveField = keepAliveField(context.limits.idleConnectionMs)
     this.#sinceMs = context.now()
     socket.on('data', (chunk: Buffer) => {
       this.#take(chunk)
@@ -195,7 +195,7 @@ export class FrontConnection implements ResponseWire {
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
     if (closes || !keepsAlive || this.#owner.isStopping || this.#owner.isShort) this.#isLast = true
-    return this.#owner.date() + (this.#isLast ? CLOSES : this.#stays)
+    return this.#owner.date() + (this.#isLast ? CLOSES : this.#keepAliveField)
   }
 
   write(pieces: readonly Uint8Array[]): void {

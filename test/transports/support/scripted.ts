@@ -17,10 +17,8 @@ import { type Message, splice } from '../../../src/jsonrpc/splice.js'
 import { refusesRequest } from '../../../src/mcp/error-codes.js'
 import { Redactor } from '../../../src/text/redactor.js'
 import { HttpLink } from '../../../src/transports/http-client/link.js'
-import { HttpAgent } from '../../../src/transports/http1/client.js'
-import { connectPlain } from '../../../src/transports/http1/connect.js'
-import { DoubtfulRefusals } from '../../../src/transports/http-client/retries.js'
-import { HttpPause } from '../../../src/transports/http-client/retries.js'
+import { HttpAgent, connectPlain } from '../../../src/transports/http1/client.js'
+import { DoubtfulRefusals, HttpPause } from '../../../src/transports/http-client/retries.js'
 import {
   type HttpClientLimits,
   type HttpTarget,
