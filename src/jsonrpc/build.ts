@@ -20,18 +20,18 @@ export interface ErrorBody {
 
 /** `params` is raw JSON. */
 export function buildRequest(id: RequestId, method: string, params?: string): Message {
-  return said(`{"jsonrpc":"2.0","id":${id},"method":${quote(method)}${paramsMember(params)}}`)
+  return oneLine(`{"jsonrpc":"2.0","id":${id},"method":${quote(method)}${paramsMember(params)}}`)
 }
 
 /** `params` is raw JSON. */
 export function buildNotification(method: string, params?: string): Message {
-  return said(`{"jsonrpc":"2.0","method":${quote(method)}${paramsMember(params)}}`)
+  return oneLine(`{"jsonrpc":"2.0","method":${quote(method)}${paramsMember(params)}}`)
 }
 
 /** `result` is raw JSON, in one piece or in parts, which are not joined. */
 export function buildResult(id: RequestId, result: string | Uint8Array | readonly Uint8Array[]): Message {
   const head = `{"jsonrpc":"2.0","id":${id},"result":`
-  if (typeof result === 'string') return said(`${head}${result}}`)
+  if (typeof result === 'string') return oneLine(`${head}${result}}`)
   const parts = result instanceof Uint8Array ? [result] : result
   return new Message([Buffer.from(head), ...parts, toLine(CLOSING)])
 }
@@ -56,7 +56,7 @@ export function buildError(
   const written = id ?? (orphan === 'null' ? 'null' : undefined)
   const member = written === undefined ? '' : `"id":${written},`
   const data = error.data === undefined ? '' : `,"data":${error.data}`
-  return said(
+  return oneLine(
     `{"jsonrpc":"2.0",${member}"error":{"code":${error.code},"message":${quote(error.message)}${data}}}`,
   )
 }
@@ -66,6 +66,6 @@ function paramsMember(params: string | undefined): string {
 }
 
 /** A part that was taken out of another message may stand on several lines. */
-function said(text: string): Message {
+function oneLine(text: string): Message {
   return new Message(toOneLine(text))
 }

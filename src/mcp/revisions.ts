@@ -8,8 +8,8 @@ export type ServerRequest = 'roots/list' | 'sampling/createMessage' | 'elicitati
 export interface Revision {
   readonly version: string
   /**
-   * Typed: every request carries its revision and its client's capabilities in `_meta`, and every result its type.
-   * Bare: the session knows them.
+   * `stateless`: every request carries its revision and its client's capabilities in `_meta`, and every result its type.
+   * `session`: the session knows them.
    */
   readonly era: 'session' | 'stateless'
   /** Whether a peer may send several messages in one array. */

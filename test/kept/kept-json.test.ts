@@ -29,7 +29,7 @@ describe('an entry', () => {
     ['whose item is no text', said({ lists: { tools: [1] } })],
     ['whose item is no JSON', said({ lists: { tools: ['{"name":"t"'] } })],
     ['whose item ends another one', said({ lists: { tools: ['{}],"x":[{}'] } })],
-    ['that does not say whether it is shy', said({ probeFailed: 1 })],
+    ['that does not say whether its probe failed', said({ probeFailed: 1 })],
   ]
   for (const [what, value] of cases)
     test(`${what} counts as missing`, () => assert.equal(fromEntry(value), undefined))

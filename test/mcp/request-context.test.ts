@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { saidIn } from '../../src/mcp/eras/request-context.js'
+import { reservedMeta } from '../../src/mcp/eras/request-context.js'
 
 const prefix = 'io.modelcontextprotocol'
 const V = `"${prefix}/protocolVersion":"2026-07-28"`
@@ -14,7 +14,7 @@ const L = `"${prefix}/logLevel":"info"`
 function said(meta: string): string | undefined {
   const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":${meta}}}`))
   assert(frame.kind === 'request')
-  return saidIn(frame)
+  return reservedMeta(frame)
 }
 
 const same: readonly (readonly [title: string, meta: string])[] = [

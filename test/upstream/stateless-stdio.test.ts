@@ -234,7 +234,7 @@ describe('changes', () => {
   })
 })
 
-describe('a server that speaks both, or is shy', () => {
+describe('a server that speaks both, or does not answer the probe', () => {
   test('is spoken to without a handshake', async (t) => {
     const { open, methods } = await behind(t, { MODE: 'dual' })
     await (await open()).call('s__meta')

@@ -39,7 +39,13 @@ import {
 } from '../methods.js'
 import { assumedRevision, latestSession, sessionRevision, statelessRevisions } from '../revisions.js'
 import { type SubscriptionFilter, isFilter, readFilter } from '../subscription-edits.js'
-import { type RequestSender, metaFault, saidIn, statelessContext, versionFault } from './request-context.js'
+import {
+  type RequestSender,
+  metaFault,
+  reservedMeta,
+  statelessContext,
+  versionFault,
+} from './request-context.js'
 
 /** The servers behind the proxy, as one description for a client. */
 export interface ServerDescription {
@@ -104,7 +110,7 @@ export class ClientLeg {
   #initialized = false
   #shutDown = false
   /** The `_meta` of the latest stateless request, and its context. */
-  #said: string | undefined
+  #latestMeta: string | undefined
   #context: StatelessContext | undefined
 
   /**
@@ -140,15 +146,15 @@ export class ClientLeg {
   }
 
   #receivedStateless(frame: RequestFrame): Received {
-    const said = saidIn(frame)
+    const meta = reservedMeta(frame)
     // Most requests say what the one before has said, which was found to be right.
-    const known = said === undefined || said !== this.#said ? undefined : this.#context
+    const known = meta === undefined || meta !== this.#latestMeta ? undefined : this.#context
     const fault = known === undefined ? (metaFault(frame) ?? versionFault(frame)) : undefined
     if (fault !== undefined) return { kind: 'refused', error: fault }
     const row = statelessRequests.get(frame.method) ?? extensionRow(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     const context = known ?? statelessContext(frame, this.#sender)
-    this.#said = said
+    this.#latestMeta = meta
     this.#context = context
     if (row.stays === true) return listening(frame, row, context)
     if (row.route.to !== 'proxy') return { kind: 'stateless', row, context }

@@ -20,7 +20,7 @@ export function crossing(
   const keepsTasks = isolation !== 'shared'
   const isStateless = facts.revision.era === 'stateless'
   const clients = isStateless ? `up to ${latestSession.version}` : `of ${latestStateless.version}`
-  const limits = isStateless ? ofModern(facts) : ofLegacy(facts, keepsTasks)
+  const limits = isStateless ? ofStateless(facts) : ofSession(facts, keepsTasks)
   const others = [...limits, ...(facts.capabilities.logging && !questionsNameTheirCall ? [SCARCE_LOG] : [])]
   const all = ofAll(facts, keepsTasks)
   return [
@@ -31,7 +31,7 @@ export function crossing(
 
 const SCARCE_LOG = 'log messages are passed on only while a single call asks for them'
 
-function ofModern({ capabilities: { extensions } }: ServerFacts): readonly string[] {
+function ofStateless({ capabilities: { extensions } }: ServerFacts): readonly string[] {
   return [
     'a question of the server is sent to the client during the call, and the call is repeated with the answer',
     'the server is not notified when their roots change',
@@ -39,7 +39,7 @@ function ofModern({ capabilities: { extensions } }: ServerFacts): readonly strin
   ]
 }
 
-function ofLegacy({ capabilities }: ServerFacts, keepsTasks: boolean): readonly string[] {
+function ofSession({ capabilities }: ServerFacts, keepsTasks: boolean): readonly string[] {
   return [
     'a question of the server is returned as the result of the call (input_required), and the client answers it in its next request',
     ...(capabilities.tasks !== undefined && keepsTasks ? ['no tasks'] : []),

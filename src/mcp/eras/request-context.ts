@@ -80,10 +80,10 @@ export function statelessContext(
 }
 
 /** Longer words are not compared with those of the request before. */
-const SAID_LENGTH_MAX = 4096
+const META_LENGTH_MAX = 4096
 
 /** The reserved members of `_meta` as raw text; undefined if that is long. */
-export function saidIn(frame: RequestFrame): string | undefined {
+export function reservedMeta(frame: RequestFrame): string | undefined {
   const { meta, metaSpan } = frame.params
   if (metaSpan === undefined) return undefined
   const { line } = frame
@@ -93,7 +93,7 @@ export function saidIn(frame: RequestFrame): string | undefined {
     while (first < meta.size && isReserved(line, meta.at(first).key.start)) first++
     if (first > index) {
       const [{ start }, { end }] = [meta.at(index).key, meta.at(first - 1).value]
-      if (end - start > SAID_LENGTH_MAX) return undefined
+      if (end - start > META_LENGTH_MAX) return undefined
       said += line.toString('latin1', start, end)
     } else first++
   }

@@ -50,7 +50,7 @@ export function answerOf(call: Call, outcome: Outcome, writer: ClientWriter): An
     case 'result':
       return resultAnswer(
         frame.id,
-        isStateless ? typedResult(outcome.result, row.route.to === 'merge') : outcome.result,
+        isStateless ? statelessResult(outcome.result, row.route.to === 'merge') : outcome.result,
       )
     case 'asked':
       // A client with a session is asked during the call.
@@ -77,10 +77,10 @@ function serverAnswer(call: Call, { frame, edits, era, isTask }: Answered, write
   const { id } = call.frame
   const isStateless = call.context.revision.era === 'stateless'
   const passed = isStateless
-    ? typedAnswer(call, frame, era, isTask)
+    ? statelessAnswer(call, frame, era, isTask)
     : era === 'session'
       ? unedited
-      : bareAnswer(call, frame)
+      : sessionAnswer(call, frame)
   switch (passed.kind) {
     case 'edited':
       return { kind: frame.kind, message: writer.answerBytes(frame, bothEdits(edits, passed.edits), id) }
@@ -102,7 +102,7 @@ type PassedAnswer =
 const unedited: PassedAnswer = { kind: 'edited', edits: NO_EDITS }
 
 /** The answer of any server for a stateless client. */
-function typedAnswer(
+function statelessAnswer(
   { row, service, missingCapabilities: missing }: Call,
   frame: ResponseFrame,
   era: Revision['era'],
@@ -126,7 +126,7 @@ function statelessError({ missingCapabilities: missing, row }: Call, error: Erro
 }
 
 /** Adds the type to a result of the proxy itself, which is raw JSON; a list gets the hint that it is out of date. */
-export function typedResult(result: string | Uint8Array, isList: boolean): string | Uint8Array {
+export function statelessResult(result: string | Uint8Array, isList: boolean): string | Uint8Array {
   const head = `{${isList ? `${COMPLETE},"ttlMs":0,"cacheScope":"private"` : COMPLETE}`
   if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
@@ -206,11 +206,11 @@ export function errorEdits({ line, error }: ErrorFrame, era: Revision['era']): r
 }
 
 /** The answer of a stateless server for a client of a session. */
-export function bareAnswer(call: Call, frame: ResponseFrame): PassedAnswer {
-  return frame.kind === 'error' ? bareError(call, frame) : bareResult(call, frame)
+export function sessionAnswer(call: Call, frame: ResponseFrame): PassedAnswer {
+  return frame.kind === 'error' ? sessionError(call, frame) : sessionResult(call, frame)
 }
 
-function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): PassedAnswer {
+function sessionResult({ row, service, isWrapped }: Call, frame: ResultFrame): PassedAnswer {
   const type = typeNamed(frame)
   if (type !== undefined && type !== 'complete') {
     const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
@@ -243,7 +243,7 @@ function untyped(members: Members, isRead: boolean): readonly Edit[] {
   return [...cuts, ...cutMembers(inner, (_member, index) => (isOfServer(index) ? 'meta' : undefined))]
 }
 
-function bareError({ row, service }: Call, { line, error }: ErrorFrame): PassedAnswer {
+function sessionError({ row, service }: Call, { line, error }: ErrorFrame): PassedAnswer {
   const members = membersAt(line, error)
   const span = members?.span('code')
   if (span === undefined) return unedited

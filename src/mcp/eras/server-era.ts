@@ -92,7 +92,7 @@ export interface EraMemory {
   /** How that was found out. */
   readonly evidence: EraEvidence | undefined
   /** Why the handshake comes before the question, which got no answer earlier; the question follows a refused handshake. */
-  shyness: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
+  probeFailure: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
   /** It has been opened so. */
   learned(era: Revision['era'], evidence: EraEvidence): void
   /** The remembered era does not hold any more. */
@@ -175,10 +175,10 @@ class ServerOpener {
 
   async detect(): Promise<Opened> {
     const memory = this.#memory
-    const { era, evidence = 'refused', shyness } = memory
+    const { era, evidence = 'refused', probeFailure } = memory
     if (era === 'stateless') return this.#openStateless()
     if (era === 'session') return this.#openSession(evidence)
-    if (shyness !== undefined) return this.#openSession(shyness, () => this.#askAfterAll())
+    if (probeFailure !== undefined) return this.#openSession(probeFailure, () => this.#askAfterAll())
     const probed = await this.#probe()
     switch (probed.kind) {
       case 'answered':
@@ -186,10 +186,10 @@ class ServerOpener {
       case 'refused':
         return this.#openSession('refused')
       case 'silent':
-        memory.shyness = 'silent'
+        memory.probeFailure = 'silent'
         return this.#openSession('silent', this.#lateAnswer(probed.late))
       case 'ended':
-        memory.shyness = 'ended'
+        memory.probeFailure = 'ended'
         return { kind: 'ended' }
     }
   }
@@ -238,7 +238,7 @@ class ServerOpener {
     let answer: ResponseFrame | undefined
     const onAnswer = (came: ResponseFrame): void => {
       answer = came
-      this.#memory.shyness = undefined
+      this.#memory.probeFailure = undefined
       if (spokenIn(came).kind === 'ours') this.#memory.learned('stateless', 'described')
     }
     // It may never come.

@@ -23,7 +23,7 @@ export interface Described {
 /** The kept facts of one server; a description is read once for all lanes that show it. */
 export class KeptLists {
   readonly #kept: KeptServer
-  readonly #era: Pick<EraMemory, 'shyness'>
+  readonly #era: Pick<EraMemory, 'probeFailure'>
   readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
   /** The latest description, as lanes show it. */
   #latest: { readonly of: SelfDescription; readonly described: Described | undefined } | undefined
@@ -33,7 +33,7 @@ export class KeptLists {
   /** `recall` reads the words of a server. */
   constructor(
     kept: KeptServer,
-    era: Pick<EraMemory, 'shyness'>,
+    era: Pick<EraMemory, 'probeFailure'>,
     recall: (handshake: Uint8Array) => ServerFacts | undefined,
   ) {
     this.#kept = kept
@@ -65,7 +65,7 @@ export class KeptLists {
     // A server that says something else of itself is another version, and may have learned to answer.
     const isSame = before === undefined || Buffer.compare(before, handshake) === 0
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
-    const of = { handshake, lists: lines, probeFailed: isSame && this.#era.shyness !== undefined }
+    const of = { handshake, lists: lines, probeFailed: isSame && this.#era.probeFailure !== undefined }
     this.#isConfirmed = true
     this.#latest = { of, described: { isCurrent: true, facts, lists } }
     this.#kept.keep({ failure: undefined, description: of })

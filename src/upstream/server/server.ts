@@ -290,20 +290,20 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
 export class ServerEra implements EraMemory {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #lastsMs: number
-  readonly #wasShy: () => boolean
+  readonly #hadProbeFailed: () => boolean
   #era: EraMemory['era']
   #evidence: EraMemory['evidence']
   #learnedAt = 0
   /** Called when the server turns out to have no sessions. */
   found: () => void = () => {}
   /** Undefined until this run has found it out; the finding of an earlier run counts until then. */
-  #shyness: { readonly is: EraMemory['shyness'] } | undefined
+  #probeFailure: { readonly is: EraMemory['probeFailure'] } | undefined
 
-  /** `wasShy` says what an earlier run has found out. */
-  constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, wasShy: () => boolean) {
+  /** `hadProbeFailed` says what an earlier run has found out. */
+  constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, hadProbeFailed: () => boolean) {
     this.#runtime = runtime
     this.#lastsMs = lastsMs
-    this.#wasShy = wasShy
+    this.#hadProbeFailed = hadProbeFailed
   }
 
   get era(): EraMemory['era'] {
@@ -314,13 +314,13 @@ export class ServerEra implements EraMemory {
     return this.#evidence
   }
 
-  get shyness(): EraMemory['shyness'] {
-    this.#shyness ??= { is: this.#wasShy() ? 'kept' : undefined }
-    return this.#shyness.is
+  get probeFailure(): EraMemory['probeFailure'] {
+    this.#probeFailure ??= { is: this.#hadProbeFailed() ? 'kept' : undefined }
+    return this.#probeFailure.is
   }
 
-  set shyness(shyness: EraMemory['shyness']) {
-    this.#shyness = { is: shyness }
+  set probeFailure(probeFailure: EraMemory['probeFailure']) {
+    this.#probeFailure = { is: probeFailure }
   }
 
   learned(era: EraMemory['era'], evidence: EraMemory['evidence']): void {

@@ -7,7 +7,7 @@ import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
-import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/results.js'
+import { errorEdits, resultEdits, statelessResult } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
 import { messageNames } from '../../src/mcp/result-type.js'
 
@@ -127,9 +127,9 @@ describe('a result of a server', () => {
 
 describe('a result of the proxy', () => {
   test('gets its type, and a list is out of date at once', () => {
-    assert.equal(typedResult('{}', false), `{${type}}`)
-    assert.equal(typedResult('{"isError":true}', false), `{${type},"isError":true}`)
-    const list = typedResult(Buffer.from('{"tools":[]}'), true)
+    assert.equal(statelessResult('{}', false), `{${type}}`)
+    assert.equal(statelessResult('{"isError":true}', false), `{${type},"isError":true}`)
+    const list = statelessResult(Buffer.from('{"tools":[]}'), true)
     assert.equal(Buffer.from(list).toString(), `{${type},${hints},"tools":[]}`)
   })
 })

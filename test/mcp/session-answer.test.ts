@@ -7,7 +7,7 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { Call } from '../../src/mcp/call.js'
 import { CallDeadline } from '../../src/mcp/call-deadline.js'
-import { bareAnswer } from '../../src/mcp/eras/results.js'
+import { sessionAnswer } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
 import { messageNames } from '../../src/mcp/result-type.js'
 import { nobody } from '../upstream/support/calls.js'
@@ -79,7 +79,7 @@ for (const [title, { method = 'tools/call', isWrapped = false, given, want }] of
       assert(frame.kind === 'result' && asked.kind === 'request' && row !== undefined)
       const call = new Call(asked, row, nobody, new CallDeadline(0), { settled: () => {} })
       call.isWrapped = isWrapped
-      const answer = bareAnswer(call, frame)
+      const answer = sessionAnswer(call, frame)
       if (answer.kind === 'edited') {
         const said = splice(frame.line, inOrder(answer.edits)).toString()
         assert.equal(said, `{"jsonrpc":"2.0","id":1,"result":${want}}`)
