@@ -3,7 +3,7 @@
 import process from 'node:process'
 import { quote } from '../jsonrpc/text.js'
 import { escapeText } from '../text/escape.js'
-import { askLine } from './ask-line.js'
+import { askLine } from './prompt-line.js'
 import type { Person, RawValue } from './local-client.js'
 
 /** Shows a text, and asks for a line. */

@@ -5,7 +5,7 @@
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { needsToken } from '../config/front.js'
-import type { Paint } from '../log/lines.js'
+import { type Paint, loadPaint, noPaint, wantsColors } from '../log/lines.js'
 import type { LogRecord } from '../runtime/runtime.js'
 import { counted } from '../text/counted.js'
 import { escapeOutput, escapeText } from '../text/escape.js'
@@ -13,10 +13,11 @@ import { version } from '../version.js'
 
 const ignore = (): void => {}
 
-/** Whether a person looks at what is said on stdout, and how wide a line may be. */
-export function readerOfStdout(): { readonly isPerson: boolean; readonly columns: number } {
+/** How a table on stdout may look: in colours, and no wider than the terminal of the person who reads it. */
+export async function tableStyle(): Promise<{ readonly paint: Paint; readonly columns: number }> {
   const { isTTY, columns } = process.stdout
-  return { isPerson: isTTY, columns: columns > 0 ? columns : Number.POSITIVE_INFINITY }
+  const paint = wantsColors(isTTY, process.env) ? await loadPaint() : noPaint
+  return { paint, columns: columns > 0 ? columns : Number.POSITIVE_INFINITY }
 }
 
 /** Writes text without controls of terminals but colours. Resolves once the text is out, also when the reader has left. */
@@ -24,9 +25,9 @@ export function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   return write(stream, escapeOutput(text))
 }
 
-/** Writes the bytes of a result to stdout unchanged, for another program. */
+/** Writes a result of a server to stdout: as it came for another program, and without characters that a terminal acts on. */
 export function pass(text: string): Promise<void> {
-  return write('stdout', text)
+  return write('stdout', process.stdout.isTTY ? text.replaceAll(/[^\t\n]+/g, escapeText) : text)
 }
 
 async function write(stream: 'stdout' | 'stderr', text: string): Promise<void> {

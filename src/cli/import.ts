@@ -1,7 +1,7 @@
 // `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
 
 import process from 'node:process'
-import { askLine } from '../ask/ask-line.js'
+import { askLine } from '../ask/prompt-line.js'
 import { configFileInForce, importsFolder, secretsFile } from '../config/file.js'
 import { changedLines } from '../text/changed-lines.js'
 import { realRuntime } from '../real-runtime.js'
@@ -23,7 +23,7 @@ import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.j
 import { clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from '../text/counted.js'
-import { alone, reportingMistakes } from './edit.js'
+import { alone, reportingMistakes } from './edit-commands.js'
 import { type Command, UsageError, flag } from './command-line.js'
 import { cannotBoth, config } from './common-options.js'
 import { type ClientName, clientNames } from './clients/names.js'

@@ -50,4 +50,4 @@ export async function loadView(
   return { config, schema: { ...schema, servers } }
 }
 
-const askOnTerminal: AskInput = async (input) => (await import('./ask-secret.js')).askInput(input)
+const askOnTerminal: AskInput = async (input) => (await import('./prompt-secret.js')).askInput(input)

@@ -2,7 +2,7 @@
 // their tools.
 
 import process from 'node:process'
-import { askLine } from '../ask/ask-line.js'
+import { askLine } from '../ask/prompt-line.js'
 import { say } from './console.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'

@@ -7,7 +7,7 @@ import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
-import { askHidden } from './ask-secret.js'
+import { askHidden } from './prompt-secret.js'
 import { failed, say } from './console.js'
 import { type Command, UsageError } from './command-line.js'
 

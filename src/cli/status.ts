@@ -4,11 +4,11 @@ import { Buffer } from 'node:buffer'
 import process from 'node:process'
 import { RawValue } from '../ask/local-client.js'
 import { escapeText } from '../text/escape.js'
-import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
+import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
 import { homeOf, uiFolder } from '../config/file.js'
 import { loadWithSecrets } from './load.js'
-import { failed, readerOfStdout, say } from './console.js'
+import { failed, say, tableStyle } from './console.js'
 import { type Command, UsageError, flag } from './command-line.js'
 import { config, header, json, timeout } from './common-options.js'
 import { keptAddresses } from './ui-addresses.js'
@@ -69,8 +69,7 @@ async function runStatus(command: StatusTask): Promise<number> {
   const { origin } = place
   try {
     const status = await statusAt(place, command.timeoutMs ?? timeoutMsDefault)
-    const reader = readerOfStdout()
-    const paint = wantsColors(reader.isPerson, process.env) ? await loadPaint() : noPaint
+    const { paint } = await tableStyle()
     await say('stdout', command.json ? `${status.text}\n` : statusText(origin, status, paint))
     return numberAt(status.member('summary'), 'failedServers') > 0 ? 1 : 0
   } catch (error) {

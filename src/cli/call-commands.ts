@@ -9,7 +9,6 @@ import { join } from 'node:path'
 import process from 'node:process'
 import type { ServerEvent } from '../index.js'
 import { escapeText } from '../text/escape.js'
-import { loadPaint, noPaint, wantsColors } from '../log/lines.js'
 import { createProxy } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { matcherOf } from '../text/name-patterns.js'
@@ -25,7 +24,7 @@ import {
 } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { type ViewTask, loadView } from './load.js'
-import { failed, note, pass, readerOfStdout, say } from './console.js'
+import { failed, note, pass, say, tableStyle } from './console.js'
 import { disabledHint, lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
@@ -226,7 +225,7 @@ const asks: Readonly<Record<AskTask['what'], (client: LocalClient, command: Ques
     } = command
     if (uri === undefined) return showResources(client, command)
     const result = await client.request('resources/read', JSON.stringify({ uri }))
-    await (json ? say('stdout', `${result.text}\n`) : print(resourceText(result, newKeep())))
+    await (json ? say('stdout', `${result.text}\n`) : pass(resourceText(result, newKeep())))
     return 0
   },
   prompt: async (client, command) => {
@@ -239,7 +238,7 @@ const asks: Readonly<Record<AskTask['what'], (client: LocalClient, command: Ques
     const args = argumentsOf(words, () => 'string')
     const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
     const result = await client.request('prompts/get', params)
-    await (json ? say('stdout', `${result.text}\n`) : print(promptText(result, newKeep())))
+    await (json ? say('stdout', `${result.text}\n`) : pass(promptText(result, newKeep())))
     return 0
   },
 }
@@ -317,10 +316,9 @@ async function printList(
 }
 
 async function linesOf(rows: readonly Row[]): Promise<string> {
-  const reader = readerOfStdout()
-  const paint = wantsColors(reader.isPerson, process.env) ? await loadPaint() : noPaint
+  const { paint, columns } = await tableStyle()
   const width = Math.max(0, ...rows.map(({ name }) => name.length))
-  const room = Math.max(20, reader.columns - width - 2)
+  const room = Math.max(20, columns - width - 2)
   const lines = rows.map(({ name: raw, about }) => {
     const shown = about.length > room ? `${about.slice(0, room - 1)}…` : about
     const name = escapeText(raw)
@@ -360,7 +358,7 @@ async function callTool(client: LocalClient, command: Question): Promise<number>
     const hint = near === undefined ? `mcps-proxy tools${where} names them all` : `did you mean ${near}?`
     return failed(`no tool is called "${name}"; ${hint}`, 1)
   }
-  await (json ? say('stdout', `${result.text}\n`) : print(toolResult(result, newKeep())))
+  await (json ? say('stdout', `${result.text}\n`) : pass(toolResult(result, newKeep())))
   return result.member('isError')?.text === 'true' ? 1 : 0
 }
 
@@ -391,9 +389,4 @@ function newKeep(): Keep {
     writeFileSync(path, bytes, { mode: 0o600 })
     return path
   }
-}
-
-/** A terminal acts on no character of a server; a pipe gets them as they came. */
-async function print(text: string): Promise<void> {
-  await (readerOfStdout().isPerson ? say('stdout', text.replaceAll(/[^\t\n]+/g, escapeText)) : pass(text))
 }

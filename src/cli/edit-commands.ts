@@ -138,11 +138,13 @@ async function runEdit({ edit, config: named, schema: group, secrets }: EditTask
   const path = configFileInForce(named, process.env)
   return reportingMistakes(path, async () => {
     const changed = secrets ? await addWithSecrets(path, group, edit) : await change(path, group, edit)
-    await told(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
+    await printEscaped(
+      changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd(),
+    )
     if (edit.kind !== 'add') return 0
     const plain = secrets ? [] : secretNamesIn(edit.entry)
     for (const name of plain)
-      await told(`${name} looks like a secret; --force --secrets moves it to the store of secrets`)
+      await printEscaped(`${name} looks like a secret; --force --secrets moves it to the store of secrets`)
     await offerStart({ config: named, schema: group, name: edit.name })
     return 0
   })
@@ -251,6 +253,6 @@ function secretsBefore(text: string, path: string): string[] {
   }
 }
 
-async function told(text: string): Promise<void> {
+async function printEscaped(text: string): Promise<void> {
   await say('stdout', `${text.split('\n').map(escapeText).join('\n')}\n`)
 }

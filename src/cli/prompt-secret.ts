@@ -1,7 +1,7 @@
 // Asks for secrets on the terminal.
 
 import process from 'node:process'
-import { askLine } from '../ask/ask-line.js'
+import { askLine } from '../ask/prompt-line.js'
 import type { InputConfig } from '../config/references.js'
 import { escapeText } from '../text/escape.js'
 
