@@ -16,7 +16,7 @@ import { keptLock, unlistedServers } from './warm-up.js'
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000
 
-/** So long the servers wait for installs of the proxy. */
+/** So long servers wait for the end of their installs. */
 const INSTALL_MS = 20_000
 
 /** How often the installs and the lock are looked at. */
@@ -25,29 +25,38 @@ const LOOK_MS = 200
 /** Each install has a stdout and a stderr. */
 const STREAMS = 2
 
-/** Keeps what servers list of which nothing is kept; gives the exit code. */
-export async function learnLists(path: string, name: string, installs: readonly number[]): Promise<number> {
+/** Keeps what servers list of which nothing is kept; gives the exit code. `installs` are processes, by which servers are installed. */
+export async function learnLists(
+  path: string,
+  name: string,
+  installs: ReadonlyMap<number, string>,
+): Promise<number> {
   const endsAt = Date.now() + WARM_UP_MS
-  drainGiven(installs.length * STREAMS)
+  drainGiven(installs.size * STREAMS)
   const config = await loadWithSecrets({ path: path === '' ? undefined : path }, { schema: name })
   const schema = selectSchema(config, name)
   refuseLoop(config, [schema.name], process.env)
   const own = realRuntime()
   const lock = new FileLock(keptLock(config, process.env), own)
-  const left = new Set(installs)
+  const left = new Set(installs.keys())
   const installed = ended(left, endsAt)
   if (!lock.tryTake()) {
     await installed
     kill(left)
     return 0
   }
-  // A server that ignores the end of its stdin looks as if its install went on.
-  await within(installed, INSTALL_MS, own)
   const children = new Children()
-  try {
-    const servers = unlistedServers(config, schema, process.env)
+  const installing = new Set(installs.values())
+  const learn = async (areInstalling: boolean): Promise<void> => {
+    const unlisted = unlistedServers(config, schema, process.env)
+    const servers = unlisted.filter((server) => installing.has(server.name) === areInstalling)
     if (servers.length > 0)
       await listServers(config, { ...schema, servers }, children.watch(own), over(lock, endsAt))
+  }
+  try {
+    // A server that ignores the end of its stdin looks as if its install went on.
+    const ready = within(installed, INSTALL_MS, own)
+    await Promise.all([learn(false), ready.then(() => learn(true))])
     return 0
   } finally {
     lock.free()

@@ -111,11 +111,10 @@ export class WarmUp {
       const pid = this.#starting.get(server.name)
       const isInstall = server.kind === 'stdio' && isInstaller(server.command, server.args)
       const streams = isInstall && pid !== undefined ? this.#children.release(pid) : undefined
-      return streams === undefined ? [] : [{ pid, streams }]
+      return streams === undefined ? [] : [{ pid, name: server.name, streams }]
     })
-    const pids = installs.map(({ pid }) => String(pid))
     spawnDetached(
-      [...this.#arguments, ...pids],
+      [...this.#arguments, ...installs.flatMap(({ pid, name }) => [String(pid), name])],
       installs.flatMap(({ streams }) => streams),
     )
   }
