@@ -13,7 +13,10 @@ const refusal = { code: -32_603, message: 'exited' }
 
 function run() {
   const audience = new LaneClients()
-  const standing = new Subscriptions('s', 10, () => undefined, audience)
+  const standing = new Subscriptions(
+    { service: 's', limits: { subscriptionsMax: 10 }, tell: () => {} },
+    audience,
+  )
   let last = 0
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'

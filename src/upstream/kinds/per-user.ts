@@ -63,11 +63,8 @@ export class PerUserServer implements Upstream {
     const user = userOf(client.profile.principal)
     const known = this.#servers.get(user)
     if (known !== undefined) known.wasUnused = false
-    const server = known?.server ?? this.#open(user)
-    return (server ?? fullUpstream(this.config, `it serves ${this.#usersMax} users already`)).attach(
-      client,
-      onMoved,
-    )
+    const server = known?.server ?? this.#open(user) ?? fullUpstream(this.config, this.#usersMax)
+    return server.attach(client, onMoved)
   }
 
   adjust(config: ServerConfig): void {
@@ -97,30 +94,25 @@ export class PerUserServer implements Upstream {
   }
 
   readonly renew = (why: string): void => {
-    for (const server of this.#all) server.renew(why)
+    for (const { server } of this.#servers.values()) server.renew(why)
   }
 
-  async retire(graceMs: number, why: string): Promise<void> {
-    this.#end()
-    await Promise.all(this.#all.map((server) => server.retire(graceMs, why)))
+  retire(graceMs: number, why: string): Promise<void> {
+    return this.#end((server) => server.retire(graceMs, why))
   }
 
-  async close(): Promise<void> {
-    this.#end()
-    await Promise.all(this.#all.map((server) => server.close()))
+  close(): Promise<void> {
+    return this.#end((server) => server.close())
   }
 
   get #usersMax(): number {
     return this.#around.limits.remoteUsersMax
   }
 
-  get #all(): Server[] {
-    return [...this.#servers.values()].map(({ server }) => server)
-  }
-
-  #end(): void {
+  async #end(end: (server: Server) => Promise<void>): Promise<void> {
     this.#isClosed = true
     this.#look?.cancel()
+    await Promise.all([...this.#servers.values()].map(({ server }) => end(server)))
   }
 
   /** Undefined where there are too many users. */

@@ -24,7 +24,8 @@ export function stoppedUpstream(config: ServerConfig): Upstream {
 }
 
 /** A remote server that serves as many users as it may. */
-export function fullUpstream(config: ServerConfig, failure: string): Upstream {
+export function fullUpstream(config: ServerConfig, usersMax: number): Upstream {
+  const failure = `it serves ${usersMax} users already`
   return new UnavailableUpstream(config, failure, upstreamFailed(config.name, 'overloaded', failure))
 }
 

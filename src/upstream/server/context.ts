@@ -9,7 +9,7 @@ import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Opened, Opening, OpenServer } from '../../mcp/eras/server-era.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
-import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import type { LogLevel, LogRecord, LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
 import type { OpenLoginPages } from '../contracts/login-pages.js'
 import type { ListGuard } from '../contracts/list-guard.js'
@@ -126,6 +126,8 @@ export interface ServerLogins {
 /** The context that the classes of one server share. */
 export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   readonly service: string
+  /** Logs something about this server. */
+  readonly tell: (level: LogLevel, message: string, details?: LogRecord['details']) => void
   /** Makes the server ready for calls on a new connection. */
   readonly open: (opening: Opening) => Promise<Opened>
   /** The arguments of each tool that header fields repeat, from the last list of a server over the network. */

@@ -46,12 +46,7 @@ export class Inbox {
     this.#context = context
     this.#scope = scope
     this.lists = lists
-    this.subscriptions = new Subscriptions(
-      context.service,
-      context.limits.subscriptionsMax,
-      context.log,
-      this.clients,
-    )
+    this.subscriptions = new Subscriptions(context, this.clients)
   }
 
   /** The first process alone gets the subscriptions: each further one would report the same update again. */
@@ -157,7 +152,7 @@ export class Inbox {
 
   #refuse({ id, method }: RequestFrame, connection: ServerConnection): void {
     connection.refused(id, methodNotFound(method))
-    this.#log('debug', `${method} was refused: no client to ask`)
+    this.#context.tell('debug', `${method} was refused: no client to ask`)
   }
 
   onNotification(
@@ -180,7 +175,7 @@ export class Inbox {
         // With one client and one server, the task need not have been begun by a call of this session.
         if (connection.calls.tasks.onStatus(frame)) return
         if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
-        return this.#log('debug', `${frame.method} is about a task that no client has here`)
+        return this.#context.tell('debug', `${frame.method} is about a task that no client has here`)
       case 'log':
         return this.#toOnlyClient(frame, row, during ?? this.#logging(connection))
       case 'progress':
@@ -223,7 +218,7 @@ export class Inbox {
     during: Call | undefined,
   ): void {
     const client = during?.client ?? this.clients.only
-    if (client === undefined) this.#log('debug', `${frame.method} belongs to no one client`)
+    if (client === undefined) this.#context.tell('debug', `${frame.method} belongs to no one client`)
     else if (row?.does === 'log') client.log(frame, during)
     else client.tell(frame, [], during)
   }
@@ -232,10 +227,6 @@ export class Inbox {
     for (const client of this.clients) client.questions.forget(connection)
     this.#connections.delete(connection)
     this.lists.close(connection)
-  }
-
-  #log(level: 'debug' | 'warn', message: string): void {
-    this.#context.log({ level, service: this.#context.service, message })
   }
 }
 

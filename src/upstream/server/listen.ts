@@ -209,7 +209,7 @@ export class ServerSubscription {
     try {
       const frame = await answer
       if (frame.kind === 'error' && isMissing(numberOfError(frame))) {
-        this.#log('it tells of no changes: it does not know subscriptions/listen')
+        this.#context.tell('debug', 'it tells of no changes: it does not know subscriptions/listen')
         this.close()
       }
     } catch {
@@ -256,10 +256,6 @@ export class ServerSubscription {
       if (granted !== undefined) waiting.answer(granted)
       return granted === undefined
     })
-  }
-
-  #log(message: string): void {
-    this.#context.log({ level: 'debug', service: this.#context.service, message })
   }
 }
 

@@ -57,10 +57,10 @@ export class Reports {
 
   /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
   opened({ facts }: OpenedServer): void {
-    const { log, runtime, service } = this.#context
+    const { runtime, tell } = this.#context
     const message = crossing(facts, this.#context)
     this.connectedAtMs = runtime.wallNow()
-    if (message !== this.#crossing) log({ level: 'debug', service, message })
+    if (message !== this.#crossing) tell('debug', message)
     this.#crossing = message
   }
 

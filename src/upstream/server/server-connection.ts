@@ -16,7 +16,7 @@ import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { FirstQuestions } from './first-questions.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
 import { Calls, cancelRequest, type InflightCall } from './calls.js'
-import type { LogRecord, Timer } from '../../runtime/runtime.js'
+import type { Timer } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
 import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
@@ -349,7 +349,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else if (stream !== undefined && this.calls.about.isAbandoned(stream)) {
       this.#peer.refuse(frame.id, methodNotFound(frame.method))
-      this.#log('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
+      this.#context.tell('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
     } else {
       this.firstQuestions?.asked(frame.id)
       this.#inbox.onRequest(frame, row, this, during?.call)
@@ -361,13 +361,13 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     const row = serverNotifications.get(frame.method)
     if (this.isStateless && this.listening?.onNotification(frame, row) === true) return
     if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during?.call)
-    else if (!this.calls.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
+    else if (!this.calls.progressed(frame)) this.#context.tell('debug', 'progress that nobody waits for')
   }
 
   stray(frame: ResponseFrame): void {
     this.#noise.message()
     if (frame.id !== undefined) this.calls.about.answered(frame.id)
-    this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
+    this.#context.tell('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
   batch(): void {
@@ -376,7 +376,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   failed(flight: InflightCall | undefined, error: TransportError): void {
     if (error.code === 'TRANSPORT_SESSION') this.#forgotten(error)
-    if (flight === undefined) return this.#log('warn', error.message)
+    if (flight === undefined) return this.#context.tell('warn', error.message)
     const { body, message, reason } = fromTransport(this.#context.service, error)
     if (reason !== 'login-required') return this.calls.failed(flight, error)
     this.#inbox.lists.loginNeeded(this, { message, reason, body })
@@ -406,7 +406,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     const deadline = Math.min(...unanswered.map(({ call }) => call.deadline.endsAt))
     // The exit says more than the end of the stream, and follows it closely.
     void this.#explained(deadline).then(() => {
-      if (cause !== undefined) this.#log('debug', cause.message)
+      if (cause !== undefined) this.#context.tell('debug', cause.message)
       this.calls.drain(unanswered, () => this.failure)
       this.#worker.onConnectionEnded(this)
       this.#inbox.onClosed(this)
@@ -450,10 +450,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   #end(end: DialEnd): void {
     this.#because('ended', end)
     void this.#peer.close()
-  }
-
-  #log(level: LogRecord['level'], message: string, details?: Readonly<Record<string, unknown>>): void {
-    this.#context.log({ level, service: this.service, message, ...(details && { details }) })
   }
 }
 

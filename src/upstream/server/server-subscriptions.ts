@@ -1,7 +1,7 @@
 // The log level and the subscriptions of a server, which are set again when it comes back.
 
 import { quote } from '../../jsonrpc/text.js'
-import type { LogSink } from '../../runtime/runtime.js'
+import type { ServerContext } from './context.js'
 import { type Call, type ClientPort, isResult } from '../../mcp/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
@@ -10,18 +10,18 @@ import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { severity } from '../../mcp/methods.js'
 import { isFollowedBy } from '../../mcp/subscription-edits.js'
 
+type SubscriptionsContext = Pick<ServerContext, 'service' | 'tell'> & {
+  /** More resources, or tasks, are not followed. */
+  readonly limits: { readonly subscriptionsMax: number }
+}
+
 /** The log level and the subscriptions of a lane's clients. */
 export class Subscriptions {
-  readonly #service: string
-  readonly #followedMax: number
-  readonly #log: LogSink
+  readonly #context: SubscriptionsContext
   readonly #clients: LaneClients
 
-  /** More than `followedMax` resources, or tasks, are not followed. */
-  constructor(service: string, followedMax: number, log: LogSink, clients: LaneClients) {
-    this.#service = service
-    this.#followedMax = followedMax
-    this.#log = log
+  constructor(context: SubscriptionsContext, clients: LaneClients) {
+    this.#context = context
     this.#clients = clients
   }
 
@@ -98,9 +98,10 @@ export class Subscriptions {
   }
 
   #isFull(call: Call, size: number, what: string): boolean {
-    if (size < this.#followedMax) return false
-    const message = `'${this.#service}' is followed in ${this.#followedMax} ${what} already`
-    call.fail(upstreamFailed(this.#service, 'overloaded', message))
+    const { service, limits } = this.#context
+    if (size < limits.subscriptionsMax) return false
+    const message = `'${service}' is followed in ${limits.subscriptionsMax} ${what} already`
+    call.fail(upstreamFailed(service, 'overloaded', message))
     return true
   }
 
@@ -145,8 +146,8 @@ export class Subscriptions {
     try {
       await connection.ask(method, params)
     } catch (error) {
-      const message = `${method}: ${asUpstreamError(this.#service, error).message}`
-      this.#log({ level: 'debug', service: this.#service, message })
+      const { service, tell } = this.#context
+      tell('debug', `${method}: ${asUpstreamError(service, error).message}`)
     }
   }
 }

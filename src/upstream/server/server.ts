@@ -80,7 +80,9 @@ export class Server implements Upstream {
     )
     const keptLists = new KeptLists(kept, era, recalledFacts)
     const times = timesOf(config, keptLists)
-    const common = { ...around, ...behaviour, service, kind, times, open, marked, restarts, keptLists }
+    const tell: ServerContext['tell'] = (level, message, details) =>
+      around.log({ level, service, message, ...(details && { details }) })
+    const common = { ...around, ...behaviour, service, tell, kind, times, open, marked, restarts, keptLists }
     const reports = new Reports(common, () => this.#stopping)
     this.#context = { ...common, reports, dialer: new Dialer(service, behaviour, known) }
   }

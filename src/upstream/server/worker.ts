@@ -23,7 +23,7 @@ import {
   isAboutCredentials,
   UpstreamError,
 } from '../contracts/upstream-error.js'
-import type { LogRecord, Timer } from '../../runtime/runtime.js'
+import type { Timer } from '../../runtime/runtime.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { Lease } from './start-gate.js'
 import type { Start } from './restarts.js'
@@ -359,9 +359,8 @@ export class Worker {
 
   /** It had nothing to do for long, or others need its place. */
   #restIdle(): Promise<void> {
-    const { log, service } = this.#context
     const message = "a client's process is stopped while the client is idle; its next call starts it again"
-    if (this.#scope.startsOnCall) log({ level: 'info', service, message })
+    if (this.#scope.startsOnCall) this.#context.tell('info', message)
     return this.rest()
   }
 
@@ -437,7 +436,7 @@ export class Worker {
     if (connection.isSpent) this.#renew(connection)
     else if (connection.failure.reason === 'login-required') this.#awaitLogin(connection.failure)
     else {
-      this.#log('error', connection.failure.message)
+      this.#context.tell('error', connection.failure.message)
       restarts.wasUp(state.readyAt)
       this.#crashed(restarts.crashed(state.startedAt, connection.failure))
     }
@@ -460,7 +459,7 @@ export class Worker {
   /** Ends the connection and starts it anew, though it has not crashed; one that has a successor already is ending. */
   async restart(connection: ServerConnection, why: string): Promise<void> {
     if (this.connection !== connection) return
-    this.#log('warn', `restarting: ${why}`)
+    this.#context.tell('warn', `restarting: ${why}`)
     await this.rest(why)
     if (this.#state.kind === 'stopped') this.#startIfWanted()
   }
@@ -473,7 +472,7 @@ export class Worker {
   succeed(connection: ServerConnection, why: string, isAlone: boolean): void {
     const state = this.#state
     if (state.kind !== 'ready' || state.connection !== connection) return
-    this.#log('debug', `its next call gets another process: ${why}`)
+    this.#context.tell('debug', `its next call gets another process: ${why}`)
     this.#to({ kind: 'stopped' })
     this.#context.restarts.wasUp(state.readyAt)
     const left = this.#leave(
@@ -506,7 +505,7 @@ export class Worker {
    * calls.
    */
   #renew(connection: ServerConnection): void {
-    this.#log('warn', `${connection.failure.message}; opening another one`)
+    this.#context.tell('warn', `${connection.failure.message}; opening another one`)
     this.#context.restarts.forgive()
     this.#to({ kind: 'stopped' })
     this.#startIfWanted()
@@ -619,7 +618,7 @@ export class Worker {
     } catch (error) {
       if (!connection.endedOnProbe) throw error
       const how = `${connection.failure.message} when it was asked what it speaks`
-      this.#log('debug', `${how}; starting it anew without that`)
+      this.#context.tell('debug', `${how}; starting it anew without that`)
       await this.#stop(connection)
       this.#expect(attempt)
       return undefined
@@ -649,7 +648,7 @@ export class Worker {
     this.#failure = failure
     if (failure.reason === 'login-required') this.#awaitLogin(failure)
     else {
-      if (isTried || failure.reason === 'overloaded') this.#log('error', failure.message)
+      if (isTried || failure.reason === 'overloaded') this.#context.tell('error', failure.message)
       if (failure.reason === 'overloaded') this.#refused()
       else this.#crashed(opens)
     }
@@ -662,7 +661,7 @@ export class Worker {
     this.#hasCrashed = true
     if (opens) {
       const seconds = Math.round(limits.restart.holdMs / 1000)
-      this.#log('error', `it keeps crashing: left alone for ${seconds} s`)
+      this.#context.tell('error', `it keeps crashing: left alone for ${seconds} s`)
     }
     this.#wait(restart ? restarts.waitMs : undefined)
   }
@@ -670,7 +669,7 @@ export class Worker {
   /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
   #awaitLogin({ message }: UpstreamError): void {
     const { logins, restarts } = this.#context
-    if (!restarts.isLoginLogged) this.#log('warn', message)
+    if (!restarts.isLoginLogged) this.#context.tell('warn', message)
     restarts.isLoginLogged = true
     if (this.#hasCalls) logins?.ask()
     if (logins?.tool !== undefined) this.#inbox.lists.showOwnTool(logins.tool.item)
@@ -751,10 +750,6 @@ export class Worker {
     if (failure !== undefined && isAboutCredentials(failure.reason)) return failure
     const why = failure === undefined ? '' : `: ${failure.message}`
     return thatServer(this.#context.service, reason, `${what}${why}`)
-  }
-
-  #log(level: LogRecord['level'], message: string): void {
-    this.#context.log({ level, service: this.#context.service, message })
   }
 }
 
