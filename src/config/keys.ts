@@ -61,20 +61,20 @@ const safeUrl = '^(?:https://[^/?#\\s]+|http://(?:localhost|127\\.\\d+\\.\\d+\\.
 
 const safeAddress = text({
   pattern: `${safeUrl}(?:/[^#\\s]*)?$`,
-  accepts: URL.canParse,
+  accepts: (text) => URL.canParse(text),
   expected: 'an address that begins with https://, or with http:// on this machine',
 })
 
 /** RFC 8414, section 2: no query and no fragment. */
 const issuer = text({
   pattern: `${safeUrl}(?:/[^?#\\s]*)?$`,
-  accepts: URL.canParse,
+  accepts: (text) => URL.canParse(text),
   expected: 'the issuer as its tokens name it, such as "https://auth.example.com/realms/team"',
 })
 
 const writtenPublicUrl = text({
   pattern: '^https?://[^/?#\\s"]+(?:/[^?#\\s"]*)?$',
-  accepts: URL.canParse,
+  accepts: (text) => URL.canParse(text),
   expected: 'the address under which clients reach the front, such as "https://mcp.example.com"',
 })
 

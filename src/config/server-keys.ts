@@ -437,7 +437,7 @@ const host = '[^\\u0000-\\u0020/?#"\\\\]+'
 /** An address may hold a password or a key at any place. */
 const address = text({
   pattern: `^${scheme}${host}([/?#][^\\u0000-\\u0020]*)?$`,
-  accepts: URL.canParse,
+  accepts: (text) => URL.canParse(text),
   isSecret: true,
   isExpanded: true,
   expected: 'an http:// or https:// address, such as "https://mcp.example.com/mcp"',
@@ -445,7 +445,7 @@ const address = text({
 
 const proxyAddress = text({
   pattern: `^${scheme}${host}/?$`,
-  accepts: URL.canParse,
+  accepts: (text) => URL.canParse(text),
   isSecret: true,
   isExpanded: true,
   expected:
@@ -697,7 +697,7 @@ export const serverFields = {
   },
 }
 
-export const remoteRules: ObjectRules<never> = { oneOf: urlKeys }
+export const remoteRules: ObjectRules = { oneOf: urlKeys }
 
 /** The address stands under one of three names. */
 type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Record<'httpUrl', string>>

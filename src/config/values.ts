@@ -295,7 +295,7 @@ const switches: ReadonlyMap<string, boolean> = new Map([
 export function checkRules(
   fields: Fields,
   at: Location,
-  { oneOf = [], needs = [], excludes = [], cases = [] }: ObjectRules<never>,
+  { oneOf = [], needs = [], excludes = [], cases = [] }: ObjectRules,
 ): void {
   const mustBe = (key: string): string => `must be ${fields[key]?.type.expected}`
   const given = oneOf.filter((key) => at.has(key))
@@ -346,7 +346,7 @@ function keysLike(key: string, keys: readonly string[]): string {
 }
 
 /** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
-export function objectSchema(fields: Fields, rules: ObjectRules<never> = {}): JsonSchema {
+export function objectSchema(fields: Fields, rules: ObjectRules = {}): JsonSchema {
   const { oneOf, needs, excludes = [], cases = [] } = rules
   const needed = Object.keys(fields).filter((key) => fields[key] !== undefined && 'standIn' in fields[key])
   const allOf = [...excludes.map((keys) => ({ not: { required: keys } })), ...cases.map(caseSchema)]

@@ -73,7 +73,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
 }
 
 /** The store of kept facts: in memory, and on disk where the options ask for it. */
-export function openKept(
+function openKept(
   { source }: Configuration,
   { keep = false, limits = defaultLimits, log = () => {} }: ProxyOptions,
   runtime: Runtime,

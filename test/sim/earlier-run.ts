@@ -64,7 +64,7 @@ async function keep(life: EarlierRun, config: ServerConfig, source: string, fact
   const secret = (bytes: number): Buffer => Buffer.alloc(bytes, `${plan.seed}`)
   const store = new KeptStore(limits.kept, { files, runtime: { ...runtime, secret }, log, source })
   store.of(config).keep(facts)
-  await store.close()
+  store.close()
 }
 
 /** In what was kept of this server alone. */

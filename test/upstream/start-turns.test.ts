@@ -25,7 +25,7 @@ describe('starts', () => {
     const { runtime, gate } = world()
     const started: number[] = []
     for (let n = 0; n < 3; n++) void gate.enter(applicant).then(() => started.push(n))
-    for (let n = 0; n < 9; n++) await undefined
+    for (let n = 0; n < 9; n++) await Promise.resolve()
     assert.deepEqual(started, [0])
     await runtime.pass(1, 1)
     assert.deepEqual(started, [0, 1, 2])

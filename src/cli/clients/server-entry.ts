@@ -57,8 +57,8 @@ class Reading {
           ? 'it has neither a command nor an address'
           : 'it has both a command and an address',
       )
-    if (command === undefined) this.#checkRemote(String(url))
-    else this.#checkProgram(String(command))
+    if (typeof url === 'string') this.#checkRemote(url)
+    else if (typeof command === 'string') this.#checkProgram(command)
     const tools = Object.keys(this.#tools).length === 0 ? {} : { tools: this.#tools }
     return {
       kind: 'server',
@@ -168,11 +168,9 @@ class Reading {
     const { cwd, args = [] } = this.#entry
     if (cwd !== undefined) return
     if (/[/\\]/.test(command) && !isWhole(command)) throw new Stays(`its command "${command}" is relative`)
-    const relative = [args].flat().find((arg) => /^\.{1,2}(?:[/\\]|$)/.test(String(arg)))
-    if (relative !== undefined)
-      throw new Stays(
-        `its argument "${String(relative)}" depends on the folder in which the client starts it`,
-      )
+    const relative = [args].flat().find((arg) => typeof arg === 'string' && /^\.{1,2}(?:[/\\]|$)/.test(arg))
+    if (typeof relative === 'string')
+      throw new Stays(`its argument "${relative}" depends on the folder in which the client starts it`)
   }
 
   #checkRemote(url: string): void {

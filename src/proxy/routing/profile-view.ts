@@ -69,7 +69,7 @@ function doorTo(server: string): ViewRules {
 type Match = (name: string) => boolean
 
 /** The name that clients without a view see. */
-const usualName = wholeCatalog.nameOf
+const usualName: CatalogView['nameOf'] = (...item) => wholeCatalog.nameOf(...item)
 
 /** Rules with their patterns compiled. */
 interface ReadRules extends ViewRules {
