@@ -99,48 +99,48 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 3116
+  jsonrpc                | 2975
   folder                 | 5
   version                | 2
   text                   | 671
-  runtime                | 981
-  mcp                    | 6022
-  transports             | 1641
-  transports/http1       | 2151
-  transports/http-client | 2390
-  transports/http-server | 4301
+  runtime                | 971
+  mcp                    | 5743
+  transports             | 1282
+  transports/http1       | 2117
+  transports/http-client | 2380
+  transports/http-server | 3350
   upstream/contracts     | 773
-  upstream/process       | 1459
+  upstream/process       | 1442
   upstream/auth          | 432
-  login                  | 2654
-  upstream/server        | 6286
-  upstream/http          | 286
-  kept                   | 525
-  upstream/kinds         | 777
+  login                  | 2653
+  upstream/server        | 5971
+  upstream/http          | 283
+  kept                   | 488
+  upstream/kinds         | 704
   limits                 | 179
   real-runtime           | 63
-  config                 | 5584
+  config                 | 4912
   lock                   | 823
-  log                    | 627
+  log                    | 626
   record                 | 362
   events                 | 249
   audit                  | 238
-  proxy/routing          | 2447
+  proxy/routing          | 2354
   proxy/input            | 1000
-  proxy/clients          | 2443
+  proxy/clients          | 2416
   secrets                | 412
   policy                 | 571
   proxy                  | 1090
-  front-auth             | 1225
+  front-auth             | 1224
   gateway                | 1458
   metrics                | 1114
-  index                  | 50
-  replay                 | 2413
+  index                  | 49
+  replay                 | 2406
   inspector              | 1964
   ui                     | 1843
   ask                    | 449
-  cli                    | 7036
-  cli/clients            | 1998
+  cli                    | 6713
+  cli/clients            | 1927
   servers                | 346
   sandbox                | 7423
   sandbox/egress         | 851
