@@ -114,14 +114,12 @@ test('the entries for clients are those of the configuration that is in force', 
   const entries = async (): Promise<unknown> =>
     at(parsed((await ask(ui, 'GET', '/ui/status')).body), 'entries')
   const url = `http://127.0.0.1:${ui.port}`
-  assert.deepEqual(await entries(), [
-    { title: 'schema default', server: { type: 'http', url: `${url}/mcp` } },
-  ])
+  assert.deepEqual(await entries(), [{ title: 'group default', server: { type: 'http', url: `${url}/mcp` } }])
   const profiles = { p: { tools: { allow: ['*'] } } }
   writeFileSync(config, JSON.stringify({ mcpServers: {}, profiles, server: { token: 'a-token-of-a-test' } }))
   const headers = { Authorization: 'Bearer YOUR_TOKEN' }
   const wanted = [
-    { title: 'schema default', server: { type: 'http', url: `${url}/mcp`, headers } },
+    { title: 'group default', server: { type: 'http', url: `${url}/mcp`, headers } },
     { title: 'profile p', server: { type: 'http', url: `${url}/p/p/mcp`, headers } },
   ]
   await untilAnswered(async () => isDeepStrictEqual(await entries(), wanted))
