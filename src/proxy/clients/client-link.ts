@@ -102,7 +102,7 @@ export class ClientLink implements PeerOwner<Question> {
 
   request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
     if (this.#calls.open.has(keyOf(frame.id, reply)))
-      return this.#replies.refuse(reply, frame.id, idInUse(frame.id))
+      return this.#replies.inTurn(reply, 'error', this.#leg.refusal(frame.id, idInUse(frame.id)))
     const received = this.#leg.received(frame)
     switch (received.kind) {
       case 'call':

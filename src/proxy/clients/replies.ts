@@ -53,7 +53,7 @@ export class Replies implements ReplyChannel {
     this.inTurn(to, 'error', this.#leg.refusal(id, error), id)
   }
 
-  /** An answer of the proxy leaves after the answer to an earlier `initialize`. */
+  /** An answer of the proxy leaves after the answer to an earlier `initialize`; a cancellation of `id` takes it back. */
   inTurn(to: Reply, kind: AnswerKind, answer: Message, id?: RequestId): void {
     this.#opening.behind(answer.length, () => this.#send(to, kind, answer), id)
   }
