@@ -7,6 +7,9 @@ import { isObject } from '../text/json-object.js'
 import { isLoopback } from '../text/loopback.js'
 import { wholeFileKeyHints } from './key-hints.js'
 import {
+  anyText,
+  httpCharacter,
+  names,
   onChange,
   orSwitch,
   sandboxPrograms,
@@ -43,15 +46,10 @@ import {
   wrong,
 } from './values.js'
 
-const names = list(text())
-
 /** A call may take this long when nothing says otherwise. */
 const callTimeoutMsDefault = 30_000
 
-/** RFC 9110, section 5.6.2: the characters of a name in a header. */
-const httpNames = list(
-  text({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z\\-]+$", expected: 'a name as HTTP has them' }),
-)
+const httpNames = list(text({ pattern: `^${httpCharacter}+$`, expected: 'a name as HTTP has them' }))
 
 const fileSize = size(1024, 1024 ** 4)
 const fileCount = integer(1, 1000)
@@ -114,7 +112,7 @@ const frontSecret = text({ isSecret: true, isExpanded: true })
 
 const introspectionFields = {
   url: required(safeAddress, '', 'Address of the introspection endpoint (RFC 7662).'),
-  clientId: required(text(), '', 'The client id of the front at the authorization server.'),
+  clientId: required(anyText, '', 'The client id of the front at the authorization server.'),
   clientSecret: required(frontSecret, '', 'Its secret; ${VAR} is expanded.'),
 }
 
@@ -136,7 +134,7 @@ const issuerFields = {
 const frontLoginFields = {
   issuer: optional(issuer, 'The authorization server, one of the issuers. Absent: the first.'),
   clientId: required(
-    text(),
+    anyText,
     '',
     'The client id of the front there, with the redirect URI PUBLICURL/login/identity.',
   ),
@@ -145,8 +143,8 @@ const frontLoginFields = {
 
 const authRuleFields = {
   scope: optional(scope, 'A scope of the token, in "scope" or "scp".'),
-  claim: optional(text(), 'A claim of the token, such as "groups", which is or contains "value".'),
-  value: optional(text(), 'The text that the claim is or contains.'),
+  claim: optional(anyText, 'A claim of the token, such as "groups", which is or contains "value".'),
+  value: optional(anyText, 'The text that the claim is or contains.'),
   profiles: optional(names, 'The profiles that such tokens may use. Absent: everything.'),
 }
 
@@ -185,7 +183,7 @@ const metricsFields = {
     integer(0, 65_535),
     'TCP port on which metrics are served without a token; 0 takes a free one. Absent: only GET /metrics of the HTTP front.',
   ),
-  host: field(text(), '127.0.0.1', 'Address that this port binds.'),
+  host: field(anyText, '127.0.0.1', 'Address that this port binds.'),
   open: field(boolean(), false, 'Whether other machines may read the metrics, which host must allow too.'),
   tools: field(boolean(), false, 'Whether each tool has series of its own, up to 500.'),
 }
@@ -249,9 +247,9 @@ const uiFields = {
 const pageOrigin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
 const origin: ValueType<string> = {
-  ...text(),
+  ...anyText,
   read: (at) => {
-    const read = text().read(at)
+    const read = anyText.read(at)
     if (read !== undefined && !pageOrigin.test(read))
       at.warn(`is "${read}", which no page has for its origin; one is like "https://app.example.com:8443"`)
     return read
@@ -303,10 +301,10 @@ export const frontFields = {
     'MCP_SERVER_PORT',
     field(integer(0, 65_535), 3095, 'TCP port of the HTTP front; 0 takes a free one.'),
   ),
-  host: orVariable('MCP_SERVER_HOST', field(text(), '127.0.0.1', 'Address that the HTTP front binds.')),
-  name: field(text(), 'mcps-proxy', 'The name that clients see as serverInfo.name.'),
+  host: orVariable('MCP_SERVER_HOST', field(anyText, '127.0.0.1', 'Address that the HTTP front binds.')),
+  name: field(anyText, 'mcps-proxy', 'The name that clients see as serverInfo.name.'),
   version: optional(
-    text(),
+    anyText,
     'The version that clients see as serverInfo.version. Absent: the version of mcps-proxy.',
   ),
   allowedHosts: field(
@@ -316,7 +314,7 @@ export const frontFields = {
   ),
   clientAddressField: optional(
     text({
-      pattern: "^(?![Ff]orwarded$)[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$",
+      pattern: `^(?![Ff]orwarded$)${httpCharacter}{1,100}$`,
       expected:
         'the name of a header field that lists addresses, such as "X-Forwarded-For" (not "Forwarded")',
     }),
@@ -487,7 +485,7 @@ const setArguments: ValueType<ReadonlyMap<string, string>, Readonly<Record<strin
 
 const profileToolFields = {
   ...patternFields,
-  rename: field(map(toolNames, text()), {}, 'Name of a tool -> the whole name to show instead.'),
+  rename: field(map(toolNames, anyText), {}, 'Name of a tool -> the whole name to show instead.'),
   set: field(
     map(toolNames, setArguments, 'an object'),
     {},
@@ -497,7 +495,7 @@ const profileToolFields = {
 
 const profileFields = {
   servers: optional(names, 'The servers that are seen. Absent: all.'),
-  schema: field(text(), 'default', 'The group whose servers are seen.'),
+  schema: field(anyText, 'default', 'The group whose servers are seen.'),
   prefix: optional(boolean(), 'In the place of prefix of the servers.'),
   describe: optional(boolean(), 'In the place of describe of the servers.'),
   tools: field(object(profileToolFields), {}, 'Which tools are seen, under which names.'),
@@ -518,20 +516,20 @@ export const profileType = object(profileFields, { hints: profileKeyHints })
 /** A value, or an object with a value and the label that an editor shows for it. */
 const inputOption: ValueType<string, string | Readonly<Record<string, unknown>>> = {
   expected: 'a string, or an object with a "value"',
-  schema: { anyOf: [text().schema, { type: 'object', required: ['value'] }] },
+  schema: { anyOf: [anyText.schema, { type: 'object', required: ['value'] }] },
   unit: '',
-  read: (at) => text().read(isObject(at.value) ? at.at('value') : at),
+  read: (at) => anyText.read(isObject(at.value) ? at.at('value') : at),
 }
 
 /** Of one member of `inputs`, as VS Code has them. */
 const inputFields = {
-  id: required(text(), '', 'The name of the input: ${input:ID} stands for its value.'),
+  id: required(anyText, '', 'The name of the input: ${input:ID} stands for its value.'),
   type: required(
     choice('promptString', 'pickString', 'command'),
     'promptString',
     'Whether a text is asked for, or one of several; a command of an editor cannot be run here.',
   ),
-  description: optional(text(), 'The text of the question.'),
+  description: optional(anyText, 'The text of the question.'),
   password: field(boolean(), false, 'Whether the terminal shows nothing of what is typed.'),
   default: optional(text({ mayBeEmpty: true }), 'The value of an empty answer.'),
   options: field(list(inputOption), [], 'The values of pickString.'),
@@ -550,7 +548,7 @@ const profiles = later(map(plainNames, profileType))
 
 /** Every key of the file. */
 export const rootFields = {
-  $schema: optional(text(), 'Where this schema is, for editors.'),
+  $schema: optional(anyText, 'Where this schema is, for editors.'),
   server: field(later(frontType), {}, 'The HTTP front, and the name that clients see.'),
   cli: field(
     forgiven(object({ stdio: field(object(stdioFields), {}, 'The stdio mode.') })),

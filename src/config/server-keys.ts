@@ -36,7 +36,8 @@ import {
 /** An hour between two attempts is already longer than a person waits. */
 const pauseMs = milliseconds(0, { maximum: 3_600_000 })
 const timeMs = milliseconds(1)
-const names = list(text())
+export const anyText: ValueType<string> = text()
+export const names: ValueType<readonly string[]> = list(anyText)
 const expanded = text({ isExpanded: true })
 const secret = text({ isSecret: true, isExpanded: true })
 const plainText = text({
@@ -140,7 +141,7 @@ export const toolNames = { pattern: '^[^\\u0000]+$', hint: 'use the name of a to
 const toolFields = {
   allow: optional(names, "Only these tools are shown, by the server's own names."),
   deny: field(names, [], 'These tools are hidden.'),
-  rename: field(map(toolNames, text()), {}, "The server's own name of a tool -> the name that clients see."),
+  rename: field(map(toolNames, anyText), {}, "The server's own name of a tool -> the name that clients see."),
 }
 
 /** The keys of every server. */
@@ -306,8 +307,8 @@ const tlsFields = {
 type LoginGrant = 'code' | 'device' | UnattendedGrant['kind']
 
 const identityProviderFields = {
-  issuer: required(text(), '', 'The identity provider, as its metadata names it.'),
-  clientId: optional(text(), 'The client at the identity provider.'),
+  issuer: required(anyText, '', 'The identity provider, as its metadata names it.'),
+  clientId: optional(anyText, 'The client at the identity provider.'),
   clientSecret: optional(secret, 'The secret of that client. ${VAR} is expanded.'),
 }
 
@@ -317,12 +318,12 @@ const authFields = {
     'none',
     '"google" sends ID tokens with every request; "oauth" sends the token of a login; "none" sends nothing.',
   ),
-  audience: optional(text(), 'Whom the ID tokens are for. Absent: the origin of the url.'),
+  audience: optional(anyText, 'Whom the ID tokens are for. Absent: the origin of the url.'),
   impersonateServiceAccount: optional(
     text({ pattern: '^[^\\s@]+@[^\\s@]+$', expected: 'the email address of a service account' }),
     'The service account that the ID tokens are asked for as. Absent: whose the credentials are.',
   ),
-  clientId: optional(text(), 'The client at the authorization server. Absent: the proxy registers itself.'),
+  clientId: optional(anyText, 'The client at the authorization server. Absent: the proxy registers itself.'),
   clientSecret: optional(secret, 'The secret of that client. ${VAR} is expanded.'),
   grant: field(
     choice('code', 'device', 'client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'),
@@ -349,9 +350,9 @@ const authFields = {
     text({ pattern: '^https://[^/?#\\s]+/[^\\s#]+$', expected: 'an https:// address with a path' }),
     'The address of the document about the client (CIMD), for authorization servers that read one.',
   ),
-  scope: optional(text(), 'The scopes to ask for. Absent: what the server wants.'),
+  scope: optional(anyText, 'The scopes to ask for. Absent: what the server wants.'),
   issuer: optional(
-    text(),
+    anyText,
     'The only authorization server that is accepted, exactly as its metadata names it. Absent: the first that the server names.',
   ),
   pkce: field(
@@ -360,7 +361,7 @@ const authFields = {
     '"assume" logs in at an authorization server whose metadata does not name its PKCE methods.',
   ),
   resource: optional(
-    or([false], text()),
+    or([false], anyText),
     'The resource that tokens are asked for. Absent: as the server names it; false sends none.',
   ),
   callbackPort: optional(
@@ -416,11 +417,14 @@ const otherLogin = object({
   clientId: authFields.clientId,
   clientSecret: authFields.clientSecret,
   callbackPort: authFields.callbackPort,
-  scopes: optional(oneOrMany(text()), 'The scopes to ask for, as a text or a list.'),
-  authServerMetadataUrl: optional(text(), 'The address of the metadata of the authorization server.'),
+  scopes: optional(oneOrMany(anyText), 'The scopes to ask for, as a text or a list.'),
+  authServerMetadataUrl: optional(anyText, 'The address of the metadata of the authorization server.'),
 })
 
-const headerNames = { pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", hint: 'use the name of an HTTP header' }
+/** A character of a name in a header (RFC 9110, section 5.6.2). */
+export const httpCharacter = "[!#$%&'*+.^_`|~0-9A-Za-z-]"
+
+const headerNames = { pattern: `^${httpCharacter}+$`, hint: 'use the name of an HTTP header' }
 
 const headerValue = text({
   pattern: '^[^\\u0000\\r\\n]*$',
@@ -517,7 +521,7 @@ export const ownTemplates = ['python', 'node'] as const
 const templateFields = {
   language: optional(choice(...ownTemplates), 'The language of its code.'),
   interpreter: optional(path('any'), 'The interpreter, a path on this machine. Absent: it is looked for.'),
-  image: optional(text(), 'The image, for runtimes that have images.'),
+  image: optional(anyText, 'The image, for runtimes that have images.'),
   env: field(
     map(variableNames, plainText),
     {},

@@ -227,8 +227,8 @@ export function readValues<F extends Fields>(
   const given = new Map<string, unknown>(Object.entries(fallbacks))
   const values: Record<string, unknown> = {}
   for (const [key, each] of Object.entries(fields)) {
-    const name = `${key}${each.type.unit}`
-    values[name] = readField(each, at.at(key)) ?? given.get(name) ?? defaultOf(each, at.at(key))
+    const [name, place] = [`${key}${each.type.unit}`, at.at(key)]
+    values[name] = readField(each, place) ?? given.get(name) ?? defaultOf(each, place)
   }
   if (hasAll(values, fields)) return values
   throw new Error(`a key of ${at.path} was not read`)
@@ -390,6 +390,7 @@ interface TextRules {
 
 const noNul = '^[^\\u0000]*$'
 const withVariable = '^[^\\u0000]*\\$\\{[^\\u0000]*$'
+const hasVariable = new RegExp(withVariable, 'u')
 
 export function text(rules: TextRules = {}): ValueType<string> {
   const {
@@ -401,7 +402,7 @@ export function text(rules: TextRules = {}): ValueType<string> {
     isExpanded,
   } = rules
   const hasVariables = isExpanded === true && (rules.pattern !== undefined || accepts !== undefined)
-  const [matches, hasVariable] = [new RegExp(pattern, 'u'), new RegExp(withVariable, 'u')]
+  const matches = new RegExp(pattern, 'u')
   const isRight = (value: string): boolean =>
     (mayBeEmpty || value !== '') && matches.test(value) && (accepts?.(value) ?? true)
   const type = scalar({
