@@ -103,29 +103,29 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 671
-  runtime                | 971
+  runtime                | 985
   mcp                    | 5743
   transports             | 1282
-  transports/http1       | 2117
+  transports/http1       | 2115
   transports/http-client | 2380
   transports/http-server | 3350
   upstream/contracts     | 773
   upstream/process       | 1442
   upstream/auth          | 432
   login                  | 2653
-  upstream/server        | 5971
+  upstream/server        | 5964
   upstream/http          | 283
   kept                   | 488
   upstream/kinds         | 704
   limits                 | 179
   real-runtime           | 63
-  config                 | 4912
+  config                 | 4915
   lock                   | 823
   log                    | 626
   record                 | 362
   events                 | 249
   audit                  | 238
-  proxy/routing          | 2354
+  proxy/routing          | 2352
   proxy/input            | 1000
   proxy/clients          | 2416
   secrets                | 412
@@ -139,7 +139,7 @@ const linesMax = table(`
   inspector              | 1964
   ui                     | 1843
   ask                    | 449
-  cli                    | 6713
+  cli                    | 6700
   cli/clients            | 1927
   servers                | 346
   sandbox                | 7423

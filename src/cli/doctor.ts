@@ -29,11 +29,11 @@ import { isInstaller } from '../upstream/process/installers.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { failed, say } from './console.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
+import { eachAtOnce } from '../runtime/each-at-once.js'
 import {
   TRIALS_AT_ONCE_MAX,
   candidatesOf,
   disabledHint,
-  eachAtOnce,
   lateWords,
   withChildren,
   type Trial,

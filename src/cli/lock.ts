@@ -32,11 +32,11 @@ import { loadWithSecrets } from './load.js'
 import { type Command, flag, list } from './command-line.js'
 import { cannotBoth, config, json, schema } from './common-options.js'
 import { failed, say } from './console.js'
+import { eachAtOnce } from '../runtime/each-at-once.js'
 import {
   type Candidate,
   TRIALS_AT_ONCE_MAX,
   candidatesOf,
-  eachAtOnce,
   refusesAll,
   tryServer,
   withChildren,

@@ -7,6 +7,7 @@ import { upstreamFailed } from '../../mcp/error-codes.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { ServerConnection } from './server-connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import { eachAtOnce } from '../../runtime/each-at-once.js'
 import { severity } from '../../mcp/methods.js'
 import { isFollowedBy } from '../../mcp/subscription-edits.js'
 
@@ -37,7 +38,7 @@ export class Subscriptions {
     if (connection.isStateless) return
     const { resources } = this.#clients
     const isGranted = (uri: string): boolean => [...resources.at(uri).values()].some((each) => each.isGranted)
-    void inTurns([...resources.names].filter(isGranted), async (uri) => {
+    void eachAtOnce([...resources.names].filter(isGranted), AT_ONCE, async (uri) => {
       if (resources.has(uri)) await this.#subscribe(connection, uri)
     })
   }
@@ -134,7 +135,7 @@ export class Subscriptions {
   unsubscribe(connection: ServerConnection | undefined, uris: readonly string[]): void {
     if (connection === undefined || uris.length === 0) return
     if (connection.isStateless) return connection.listening?.renew()
-    void inTurns(uris, async (uri) => {
+    void eachAtOnce(uris, AT_ONCE, async (uri) => {
       if (this.#clients.resources.has(uri)) return
       await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
       await this.#unsubscribed(connection, uri)
@@ -156,14 +157,6 @@ export class Subscriptions {
  * There may be thousands, and a server has other things to do; what was due may be so no longer when its turn comes.
  */
 const AT_ONCE = 64
-
-async function inTurns(uris: readonly string[], tell: (uri: string) => Promise<void>): Promise<void> {
-  const waiting = uris.values()
-  const each = async (): Promise<void> => {
-    for (const uri of waiting) await tell(uri)
-  }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, uris.length) }, each))
-}
 
 /** Clients, the log levels they asked for, and the resources they follow. */
 export class LaneClients {
