@@ -68,9 +68,6 @@ function doorTo(server: string): ViewRules {
 
 type Match = (name: string) => boolean
 
-/** The name that clients without a view see. */
-const usualName: CatalogView['nameOf'] = (...item) => wholeCatalog.nameOf(...item)
-
 /** Rules with their patterns compiled. */
 interface ReadRules extends ViewRules {
   readonly shows: Readonly<Record<ListKind, Match>>
@@ -105,7 +102,7 @@ class RuledView implements CatalogView {
 
   nameOf(server: ServerConfig, kind: ListKind, own: string): string {
     const { prefix = server.prefix, tools } = this.#rules
-    const renamed = kind === 'tools' ? tools.rename.get(usualName(server, kind, own)) : undefined
+    const renamed = kind === 'tools' ? tools.rename.get(wholeCatalog.nameOf(server, kind, own)) : undefined
     return renamed ?? prefixedName(server, kind, own, prefix)
   }
 
@@ -121,7 +118,8 @@ class RuledView implements CatalogView {
 
   item(server: ServerConfig, kind: ListKind, item: ListItem): ListItem | undefined {
     const shown = wholeCatalog.item(server, kind, item)
-    if (shown === undefined || !this.#rules.shows[kind](usualName(server, kind, item.key))) return undefined
+    if (shown === undefined || !this.#rules.shows[kind](wholeCatalog.nameOf(server, kind, item.key)))
+      return undefined
     const set = kind === 'tools' ? this.#setOf(server, item) : undefined
     return set === undefined || shown.withheld !== undefined ? shown : this.#withoutSet(shown, set)
   }
@@ -137,7 +135,7 @@ class RuledView implements CatalogView {
 
   #setOf(server: ServerConfig, { key }: ListItem): ReadonlyMap<string, string> | undefined {
     const { set } = this.#rules.tools
-    return set.size === 0 ? undefined : set.get(usualName(server, 'tools', key))
+    return set.size === 0 ? undefined : set.get(wholeCatalog.nameOf(server, 'tools', key))
   }
 
   #withoutSet(item: ListItem, set: ReadonlyMap<string, string>): ListItem {

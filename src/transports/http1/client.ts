@@ -1,8 +1,8 @@
 // The connections to one server, kept alive between requests.
 //
 // Each upstream has a separate agent, so that no connection is ever used with
-// two sets of credentials. The one that rested last is used first: of those that
-// are not needed any more the others close by themselves.
+// two sets of credentials. The connection that was used last is used first, so that
+// surplus ones time out.
 
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { type LookupFunction, type Socket, connect } from 'node:net'

@@ -133,9 +133,7 @@ export class FrontConnection implements ResponseWire {
     this.#reader = new RequestReader(context.limits)
     this.#keepAliveField = keepAliveField(context.limits.idleConnectionMs)
     this.#sinceMs = context.now()
-    socket.on('data', (chunk: Buffer) => {
-      this.#take(chunk)
-    })
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('drain', () => this.#request?.response.onDrain())
     socket.on('timeout', () => {
       if (this.unsentBytes > 0) this.cut()
