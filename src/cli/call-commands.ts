@@ -13,17 +13,10 @@ import { createProxy } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
-import { type Command, UsageError } from './command-line.js'
-import {
-  config as configOption,
-  json,
-  profile as profileOption,
-  schema as schemaOption,
-  timeout,
-  viewOf as viewIn,
-} from './common-options.js'
+import { type Command, UsageError, command } from './command-line.js'
+import { type View, json, timeout, viewOf, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
-import { type ViewTask, loadView } from './load.js'
+import { loadView } from './load.js'
 import { failed, note, pass, say, tableStyle } from './console.js'
 import { disabledHint, lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
@@ -34,7 +27,7 @@ import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
 /** The requests to the servers of one schema. */
-interface AskTask extends ViewTask {
+interface AskTask extends View {
   readonly what: 'tools' | 'call' | 'read' | 'prompt'
   /** The words behind the command: a pattern, or a name and arguments; none lists what there is. */
   readonly words: readonly string[]
@@ -45,33 +38,25 @@ interface AskTask extends ViewTask {
 function askCommand(
   more: Pick<Command, 'takes' | 'about' | 'details' | 'examples'> & { readonly name: AskTask['what'] },
 ): Command<AskTask> {
-  return {
+  return command({
     ...more,
     group: 'LOOK',
-    options: { schema: schemaOption, profile: profileOption, config: configOption, timeout, json },
+    options: { ...viewOptions, timeout, json },
     wordsMax: more.name === 'call' || more.name === 'prompt' ? Infinity : 1,
-    takesRest: false,
-    read: (line) => {
-      const { words, get } = line
+    read: (given): AskTask => {
+      const { words, timeout: timeoutMs } = given
       if (more.name === 'call' && words.length === 0)
         throw new UsageError(
           'call needs the name of a tool',
           'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
         )
-      return {
-        what: more.name,
-        words,
-        config: get(configOption),
-        timeoutMs: get(timeout),
-        json: get(json),
-        ...viewIn(line),
-      }
+      return { what: more.name, words, timeoutMs, json: given.json, ...viewOf(given) }
     },
     run: runAsk,
-  }
+  })
 }
 
-export const askCommands: Readonly<Record<AskTask['what'], Command<AskTask>>> = {
+export const askCommands = {
   tools: askCommand({
     name: 'tools',
     takes: '[PATTERN]',

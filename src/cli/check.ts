@@ -9,7 +9,7 @@ import { warningLine, ConfigError } from '../config/problems.js'
 import { fileProblem } from '../log/rotating-file.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
-import { type Command, flag } from './command-line.js'
+import { command, flag } from './command-line.js'
 import {
   allowUnauthenticated,
   cannotBoth,
@@ -34,17 +34,7 @@ export interface CheckTask {
   readonly start: boolean
 }
 
-const options = {
-  stdio: flag('Check what stdio serves, which is one group'),
-  http: flag('Check what http serves, which is the default'),
-  schema: schemaOption,
-  config: configOption,
-  host: hostOption,
-  'allow-unauthenticated': allowUnauthenticated,
-  start: flag('Start every server too, and say what came of it'),
-}
-
-export const checkCommand: Command<CheckTask> = {
+export const checkCommand = command({
   name: 'check',
   takes: '[FILE]',
   about: 'every problem of the configuration; starts nothing',
@@ -52,23 +42,29 @@ export const checkCommand: Command<CheckTask> = {
   details: `Prints every problem of a configuration, and what is allowed and would fail, such as a
 program that does not exist. With --start it also starts every server and says what came of it.`,
   examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
-  options,
+  options: {
+    stdio: flag('Check what stdio serves, which is one group'),
+    http: flag('Check what http serves, which is the default'),
+    schema: schemaOption,
+    config: configOption,
+    host: hostOption,
+    'allow-unauthenticated': allowUnauthenticated,
+    start: flag('Start every server too, and say what came of it'),
+  },
   wordsMax: 1,
-  takesRest: false,
-  read: ({ words: [file], get }) => {
-    const [config, schema, isStdio] = [get(configOption), get(schemaOption), get(options.stdio)]
-    if (isStdio && get(options.http)) throw cannotBoth('--stdio', '--http')
+  read: ({ words: [file], stdio, http, config, schema, ...given }): CheckTask => {
+    if (stdio && http) throw cannotBoth('--stdio', '--http')
     if (file !== undefined && config !== undefined) throw cannotBoth('FILE', '--config', 'name the file once')
     return {
       config: file ?? config,
-      schema: isStdio || schema !== undefined ? (schema ?? 'default') : undefined,
-      host: get(hostOption),
-      allowUnauthenticated: get(allowUnauthenticated),
-      start: get(options.start),
+      schema: stdio || schema !== undefined ? (schema ?? 'default') : undefined,
+      host: given.host,
+      allowUnauthenticated: given['allow-unauthenticated'],
+      start: given.start,
     }
   },
   run: runCheck,
-}
+})
 
 /** Prints everything on stdout. @returns the exit code: 1 for mistakes, and when a server failed */
 async function runCheck(command: CheckTask): Promise<number> {

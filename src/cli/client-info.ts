@@ -3,7 +3,7 @@
 import { readJson } from '../config/json-syntax.js'
 import { readTextFile } from '../runtime/read-file.js'
 import { isObject } from '../text/json-object.js'
-import { type CommandLine, type Options, UsageError, formed, text } from './command-line.js'
+import { type Given, UsageError, formed, text } from './command-line.js'
 
 /** The client at the authorization server. */
 export interface LoginClientInfo {
@@ -15,7 +15,7 @@ export interface LoginClientInfo {
 /** A file with an id and a secret is smaller. */
 const BYTES_MAX = 64 * 1024
 
-const options = {
+export const clientOptions = {
   'client-info': text('JSON|@FILE', 'The client for the login: {"client_id": …, "client_secret": …}'),
   'client-metadata-url': formed(
     'URL',
@@ -23,14 +23,11 @@ const options = {
     (given) => (/^https:\/\/[^/]+\/./.test(given) ? given : undefined),
     'an https:// address with a path',
   ),
-} as const
-
-export const clientOptions: Options = options
+}
 
 /** Undefined where the line names no client. @throws UsageError */
-export function clientInfoOf({ get }: CommandLine): LoginClientInfo | undefined {
-  const info = get(options['client-info'])
-  const clientMetadataUrl = get(options['client-metadata-url'])
+export function clientInfoOf(given: Given<typeof clientOptions>): LoginClientInfo | undefined {
+  const { 'client-info': info, 'client-metadata-url': clientMetadataUrl } = given
   const members = info === undefined ? {} : membersOf(info)
   // The text itself may hold a secret.
   if (members === undefined)

@@ -37,14 +37,16 @@ export class UsageError extends Error {
   }
 }
 
-/** A command line whose form is right. */
-export interface CommandLine {
+/** What a command line gives: the values of the options by their names, and the words. */
+export type Given<O extends Options> = {
+  readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never
+} & Words
+
+interface Words {
   /** The words behind the command that are no options. */
   readonly words: readonly string[]
   /** The words after `--`; undefined without one. */
   readonly rest: readonly string[] | undefined
-  /** The value of an option of the command. @throws UsageError */
-  readonly get: <T>(option: Option<T>) => T
 }
 
 /** The name and the arguments of the process. */
@@ -54,25 +56,48 @@ export interface Invocation {
   readonly argv: readonly string[]
 }
 
-/** Everything that a person can know of a command, and what it does. */
-export interface Command<C = unknown> {
+/** Everything that a person can know of a command. */
+interface CommandTable<O extends Options> {
   readonly name: CommandName
-  /** The words behind the name, as the help shows them. */
-  readonly takes: string
+  /** The words behind the name, as the help shows them; absent without words. */
+  readonly takes?: string
   readonly about: string
   readonly group: 'SERVE' | 'SET UP' | 'LOOK' | 'TEST'
   /** Help beyond the one line. */
   readonly details: string
   readonly examples: readonly string[]
-  readonly options: Options
-  /** How many words it takes at most. */
-  readonly wordsMax: number
+  readonly options: O
+  /** How many words it takes at most. Absent: none. */
+  readonly wordsMax?: number
   /** Whether it takes words after `--`. */
-  readonly takesRest: boolean
-  /** @throws UsageError */
-  readonly read: (line: CommandLine) => C
+  readonly takesRest?: true
+}
+
+/** A command, and what it does. */
+export interface Command<T = unknown> extends CommandTable<Options> {
+  readonly takes: string
+  /** The task of the arguments behind the name of the command. @throws UsageError */
+  readonly read: (argv: readonly string[]) => T
   /** @returns the exit code */
-  run(task: C, invocation: Invocation): Promise<number>
+  run(task: T, invocation: Invocation): Promise<number>
+}
+
+/** `read` refuses what does not fit together. @throws UsageError */
+export function command<const O extends Options, T>(
+  table: CommandTable<O> & {
+    read(given: Given<O>): T
+    run(task: T, invocation: Invocation): Promise<number>
+  },
+): Command<T> {
+  const read = (argv: readonly string[]): T => {
+    try {
+      return table.read(readCommandLine(table, argv))
+    } catch (error) {
+      if (error instanceof UsageError) error.command = table.name
+      throw error
+    }
+  }
+  return { takes: '', ...table, read }
 }
 
 type More = Partial<Pick<Option<unknown>, 'aliases' | 'kind'>>
@@ -122,26 +147,17 @@ export function asksFor(argv: readonly string[], ...spellings: readonly string[]
   return argv.slice(0, end < 0 ? undefined : end).some((word) => spellings.includes(word))
 }
 
-/** `argv` begins behind the name of the command. @throws UsageError */
-export function readTask<C>(command: Command<C>, argv: readonly string[]): C {
-  try {
-    return command.read(readCommandLine(command, argv))
-  } catch (error) {
-    if (error instanceof UsageError) error.command = command.name
-    throw error
-  }
-}
-
-function readCommandLine(command: Command, argv: readonly string[]): CommandLine {
+function readCommandLine<O extends Options>(table: CommandTable<O>, argv: readonly string[]): Given<O> {
   const end = argv.indexOf('--')
   const own = end < 0 ? argv : argv.slice(0, end)
   const rest = end < 0 ? undefined : argv.slice(end + 1)
+  const options: (readonly [string, Option<unknown>])[] = Object.entries(table.options)
   const bySpelling = new Map(
-    Object.entries(command.options).flatMap(([name, option]) =>
+    options.flatMap(([name, option]) =>
       spellingsOf(name, option).map((spelling) => [spelling, option] as const),
     ),
   )
-  for (const [at, word] of own.entries()) assertOption(command, bySpelling, word, own[at - 1])
+  for (const [at, word] of own.entries()) assertOption(table, bySpelling, word, own[at - 1])
   // `mri` would read `--no-x` as `x` being false, and take the word behind a switch for its value.
   const closed = own.map((word) => {
     return bySpelling.get(word)?.kind === 'switch' ? `${word.replace(/^--no-/, '--not-')}=true` : word
@@ -151,29 +167,26 @@ function readCommandLine(command: Command, argv: readonly string[]): CommandLine
       .filter(([, { kind }]) => (kind === 'switch') === isSwitch)
       .map(([spelling]) => spelling.replace('--no-', '--not-').replace(/^--?/, ''))
   const parsed: Record<string, unknown> = mri(closed, { boolean: spellings(true), string: spellings(false) })
-  const given = new Map(
-    Object.entries(command.options).map(([name, option]) => {
-      const values = [name, ...option.aliases].flatMap((each) => parsed[each.replace(/^no-/, 'not-')] ?? [])
-      return [option, { name, texts: textsOf(name, option, values.map(String)) }] as const
-    }),
-  )
   const words = Array.isArray(parsed['_']) ? parsed['_'].map(String) : []
-  const stray = words[command.wordsMax]
+  const stray = words[table.wordsMax ?? 0]
   if (stray !== undefined) throw unexpected(stray)
-  if (rest !== undefined && !command.takesRest)
-    throw new UsageError(`${command.name} takes nothing behind --`)
-  return {
-    words,
-    rest,
-    get: (option) => {
-      const { name = '', texts = [] } = given.get(option) ?? {}
-      return option.read(texts, name)
-    },
-  }
+  if (rest !== undefined && table.takesRest !== true)
+    throw new UsageError(`${table.name} takes nothing behind --`)
+  const values = options.map(([name, option]) => {
+    const texts = [name, ...option.aliases].flatMap((each) => parsed[each.replace(/^no-/, 'not-')] ?? [])
+    return [name, option.read(textsOf(name, option, texts.map(String)), name)] as const
+  })
+  const given = { ...Object.fromEntries(values), words, rest }
+  if (hasAll(given, table.options)) return given
+  throw new Error(`an option of ${table.name} was not read`)
+}
+
+function hasAll<O extends Options>(given: Words, options: O): given is Given<O> {
+  return Object.keys(options).every((name) => Object.hasOwn(given, name))
 }
 
 function assertOption(
-  { name, options, takesRest }: Command,
+  { name, options, takesRest }: CommandTable<Options>,
   bySpelling: ReadonlyMap<string, Option<unknown>>,
   word: string,
   before = '',
@@ -188,7 +201,7 @@ function assertOption(
     // Without a name the options belong to `http`, and a mode may be meant.
     const modes = name === 'http' ? olderSpellings.map(([mode]) => mode.slice(2)) : []
     const [near] = nearest(spelling.replace(/^-+/, ''), [...Object.keys(options), ...modes])
-    const others = takesRest ? '; those of another program stand behind --' : ''
+    const others = takesRest === true ? '; those of another program stand behind --' : ''
     const hint =
       near === undefined
         ? `mcps-proxy help ${name} names those of ${name}${others}`

@@ -1,6 +1,6 @@
 // Every command with the file that has its table. `stdio`, whose clients wait, is always loaded, and any other when it is named.
 
-import { type Command, UsageError, asksFor, readTask } from './command-line.js'
+import { type Command, UsageError, asksFor } from './command-line.js'
 import { type CommandName, commandHint, commandIn, commandNameOf, commandNames } from './command-names.js'
 import { connectCommand, stdioCommand } from './run-stdio.js'
 
@@ -57,7 +57,7 @@ export async function readArguments(argv: readonly string[]): Promise<Asked> {
   if (asksFor(own, '--help', '-h')) return { kind: 'help', about: isNamed ? name : undefined }
   if (asksFor(own, '--version', '-V')) return { kind: 'version' }
   const command = await loadCommand(name)
-  return { kind: 'task', command, task: readTask(command, own) }
+  return { kind: 'task', command, task: command.read(own) }
 }
 
 /** @throws UsageError */

@@ -1,15 +1,7 @@
 // The options that several commands have.
 
-import {
-  type CommandLine,
-  type Option,
-  type Options,
-  UsageError,
-  flag,
-  formed,
-  text,
-} from './command-line.js'
-import type { ServeOptions } from './serve.js'
+import type { LogLevel } from '../runtime/runtime.js'
+import { type Given, type Option, UsageError, flag, formed, text } from './command-line.js'
 
 /** The longest delay of a timer. */
 const timeoutMsMax = 2_147_483_647
@@ -96,7 +88,8 @@ export const uiPort: Option<number | undefined> = {
   kind: 'optional-value',
 }
 
-const ofServing = {
+/** The options of every command that serves. */
+export const serving = {
   timeout,
   record: text('FILE.jsonl', 'Write every frame on every hop to a file while running'),
   force: flag('Let --record replace a file that exists'),
@@ -113,37 +106,49 @@ const ofServing = {
   'no-metrics': flag('Serve and send no metrics and traces, whatever the configuration says'),
 } as const
 
-/** The options of every command that serves. */
-export const serving: Options = ofServing
+/** What the options of serving say. */
+export interface ServeOptions {
+  readonly record: string | undefined
+  /** Whether a recording replaces a file that exists. */
+  readonly force: boolean
+  readonly timeoutMs: number | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly silent: boolean
+  /** Whether lists of servers are kept on disk. */
+  readonly keepsLists: boolean
+  /** Whether calls are counted and traced where the configuration or the environment wants that. */
+  readonly measures: boolean
+}
 
 /** @throws UsageError */
-export function serveOptionsOf({ get }: CommandLine): Omit<ServeOptions, 'kind' | 'config' | 'uiPort'> {
-  const [isVerbose, silent, level] = [get(verbose), get(ofServing.silent), get(ofServing['log-level'])]
+export function serveOptionsOf(given: Given<typeof serving>): ServeOptions {
+  const { record, force, timeout: timeoutMs, verbose: isVerbose, silent, 'log-level': level } = given
   if (isVerbose && silent) throw cannotBoth('--silent', '--verbose')
   if (isVerbose && level !== undefined && level !== 'debug')
     throw cannotBoth('--verbose', `--log-level ${level}`)
-  return {
-    record: get(ofServing.record),
-    force: get(ofServing.force),
-    timeoutMs: get(timeout),
-    logLevel: isVerbose ? 'debug' : level,
-    silent,
-    keepsLists: !get(ofServing['no-kept-lists']),
-    measures: !get(ofServing['no-metrics']),
-  }
+  const logLevel = isVerbose ? 'debug' : level
+  const [keepsLists, measures] = [!given['no-kept-lists'], !given['no-metrics']]
+  return { record, force, timeoutMs, logLevel, silent, keepsLists, measures }
 }
 
 export function cannotBoth(first: string, second: string, hint = 'choose one'): UsageError {
   return new UsageError(`${first} and ${second} cannot be used together`, hint)
 }
 
-/** The schema or the profile of a command that has both options; a profile names its servers. @throws UsageError */
-export function viewOf({ get }: CommandLine): {
+/** The options of a command about a group of servers, or about what a profile shows of one. */
+export const viewOptions = { schema, profile, config }
+
+/** A schema, or the part of one that a profile shows. */
+export interface View {
+  readonly config: string | undefined
   readonly schema: string
+  /** In place of a schema. */
   readonly profile: string | undefined
-} {
-  const [named, shown] = [get(schema), get(profile)]
+}
+
+/** @throws UsageError */
+export function viewOf({ schema: named, profile: shown, config: path }: Given<typeof viewOptions>): View {
   if (named !== undefined && shown !== undefined)
     throw cannotBoth('--schema', '--profile', 'a profile names its servers')
-  return { schema: named ?? 'default', profile: shown }
+  return { config: path, schema: named ?? 'default', profile: shown }
 }

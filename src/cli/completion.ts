@@ -1,6 +1,6 @@
 // `completion`: what a shell completes behind the name of the program, from the tables of the commands.
 
-import { type Command, UsageError, spelled } from './command-line.js'
+import { type Command, UsageError, command, spelled } from './command-line.js'
 import { loadCommands } from './commands.js'
 import { say } from './console.js'
 
@@ -8,7 +8,7 @@ const shells = ['bash', 'zsh', 'fish'] as const
 
 type Shell = (typeof shells)[number]
 
-export const completionCommand: Command<Shell> = {
+export const completionCommand = command({
   name: 'completion',
   takes: 'bash|zsh|fish',
   about: 'prints what completes commands and options in a shell',
@@ -17,7 +17,6 @@ export const completionCommand: Command<Shell> = {
   examples: ['source <(mcps-proxy completion bash)', 'mcps-proxy completion fish | source'],
   options: {},
   wordsMax: 1,
-  takesRest: false,
   read: ({ words: [word] }) => {
     const shell = shells.find((each) => each === word)
     if (shell === undefined) throw new UsageError('completion needs bash, zsh or fish')
@@ -27,7 +26,7 @@ export const completionCommand: Command<Shell> = {
     await say('stdout', scripts[shell](await loadCommands()))
     return 0
   },
-}
+})
 
 const scripts: Readonly<Record<Shell, (commands: readonly Command[]) => string>> = {
   bash: bashScript,

@@ -14,17 +14,11 @@ import { covers } from '../runtime/places.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
 import { type ServerConfig, type StdioServerConfig, isRemote } from '../upstream/contracts/server-config.js'
-import type { Command } from './command-line.js'
-import {
-  config as configOption,
-  json as jsonOption,
-  profile as profileOption,
-  schema as schemaOption,
-  viewOf,
-} from './common-options.js'
+import { type Command, command } from './command-line.js'
+import { type View, json, viewOf, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { isInPath, programTrouble } from './programs.js'
-import { type ViewTask, loadView } from './load.js'
+import { loadView } from './load.js'
 import { isInstaller } from '../upstream/process/installers.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { failed, say } from './console.js'
@@ -41,7 +35,7 @@ import {
 } from './server-trials.js'
 
 /** Start servers once, and say what they have, or what is wrong with them. */
-export interface DoctorTask extends ViewTask {
+export interface DoctorTask extends View {
   /** The one server that is meant. */
   readonly name: string | undefined
   /** Whether one line a server is enough. */
@@ -52,24 +46,20 @@ export interface DoctorTask extends ViewTask {
 function doctorCommand(
   more: Pick<Command, 'name' | 'about' | 'group' | 'details' | 'examples'>,
 ): Command<DoctorTask> {
-  return {
+  return command({
     ...more,
     takes: '[NAME]',
-    options: { schema: schemaOption, profile: profileOption, config: configOption, json: jsonOption },
+    options: { ...viewOptions, json },
     wordsMax: 1,
-    takesRest: false,
-    read: (line) => ({
-      name: line.words[0],
-      isBrief: more.name === 'list',
-      config: line.get(configOption),
-      json: line.get(jsonOption),
-      ...viewOf(line),
-    }),
+    read: (given): DoctorTask => {
+      const [name] = given.words
+      return { name, isBrief: more.name === 'list', json: given.json, ...viewOf(given) }
+    },
     run: runDoctor,
-  }
+  })
 }
 
-export const doctorCommands: Readonly<Record<'doctor' | 'list', Command<DoctorTask>>> = {
+export const doctorCommands = {
   doctor: doctorCommand({
     name: 'doctor',
     about: 'starts each server once: why it fails, what mends it',

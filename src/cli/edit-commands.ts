@@ -18,7 +18,7 @@ import { realPlace } from '../runtime/places.js'
 import { rewriteFile } from '../config/rewrite-file.js'
 import { SecretStore } from '../secrets/store.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
-import { type Command, type CommandLine, UsageError, flag, list } from './command-line.js'
+import { type Command, type Given, UsageError, command, flag, list } from './command-line.js'
 import { config, header, schema } from './common-options.js'
 import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 import { failed, say } from './console.js'
@@ -42,7 +42,7 @@ const addOptions = {
 
 const addExample = 'for example: mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp'
 
-const add: Command<EditTask> = {
+const add = command({
   name: 'add',
   takes: 'NAME -- COMMAND... | URL',
   about: 'adds a server to the configuration file',
@@ -57,18 +57,22 @@ refuse, and a server of that name is replaced only with --force.`,
   options: addOptions,
   wordsMax: Infinity,
   takesRest: true,
-  read: (line) => {
-    const [name] = line.words
+  read: (given): EditTask => {
+    const { words, config: path, schema: group = 'default', force: replaces, secrets } = given
+    const [name] = words
     if (name === undefined) throw new UsageError('add needs the name of a server', addExample)
-    const edit = { kind: 'add', name, entry: entryOf(line), replaces: line.get(addOptions.force) } as const
-    const secrets = line.get(addOptions.secrets)
-    return { edit, config: line.get(config), schema: line.get(schema) ?? 'default', secrets }
+    return {
+      edit: { kind: 'add', name, entry: entryOf(given), replaces },
+      config: path,
+      schema: group,
+      secrets,
+    }
   },
   run: runEdit,
-}
+})
 
 function editCommand(name: 'remove' | 'enable' | 'disable', about: string): Command<EditTask> {
-  return {
+  return command({
     name,
     takes: 'NAME',
     about,
@@ -77,17 +81,15 @@ function editCommand(name: 'remove' | 'enable' | 'disable', about: string): Comm
     examples: [`mcps-proxy ${name} files`],
     options: { schema, config },
     wordsMax: 1,
-    takesRest: false,
-    read: ({ words: [server], get }) => {
+    read: ({ words: [server], config: path, schema: group = 'default' }): EditTask => {
       if (server === undefined) throw new UsageError(`${name} needs the name of a server`)
-      const edit = { kind: name, name: server }
-      return { edit, config: get(config), schema: get(schema) ?? 'default', secrets: false }
+      return { edit: { kind: name, name: server }, config: path, schema: group, secrets: false }
     },
     run: runEdit,
-  }
+  })
 }
 
-export const editCommands: Readonly<Record<ServerEdit['kind'], Command<EditTask>>> = {
+export const editCommands = {
   add,
   remove: editCommand('remove', 'takes a server out of the configuration file'),
   enable: editCommand('enable', 'lets a server that was disabled start again'),
@@ -95,9 +97,12 @@ export const editCommands: Readonly<Record<ServerEdit['kind'], Command<EditTask>
 }
 
 /** The server as the configuration file has it. @throws UsageError */
-function entryOf({ words: [, url, ...strays], rest, get }: CommandLine): Readonly<Record<string, unknown>> {
-  const [command, ...args] = rest ?? []
-  const [headers, variables] = [get(addOptions.header), get(addOptions.env)]
+function entryOf({
+  words: [, url, ...strays],
+  rest: [command, ...args] = [],
+  header: headers,
+  env: variables,
+}: Given<typeof addOptions>): Readonly<Record<string, unknown>> {
   const hasHeaders = Object.keys(headers).length > 0
   if (url !== undefined && command === undefined) {
     if (!/^https?:\/\//.test(url) || strays.length > 0)

@@ -24,7 +24,7 @@ import { clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from '../text/counted.js'
 import { alone, reportingMistakes } from './edit-commands.js'
-import { type Command, UsageError, flag } from './command-line.js'
+import { type Given, UsageError, command, flag } from './command-line.js'
 import { cannotBoth, config } from './common-options.js'
 import { type ClientName, clientNames } from './clients/names.js'
 import { namesHint } from '../text/nearest.js'
@@ -36,23 +36,6 @@ const DECLINED = 1
 const REFUSED = 1
 const NOT_ASKED = 2
 
-/** Take over the servers of clients, or give them back. */
-interface ImportTask {
-  /** Undefined is every client that has a file. */
-  readonly client: ClientName | undefined
-  readonly config: string | undefined
-  /** Whether the changes are written without a question. */
-  readonly yes: boolean
-  readonly dryRun: boolean
-  readonly undo: boolean
-  /** Whether each server keeps a separate entry. */
-  readonly doors: boolean
-  /** Whether each client gets a profile that shows its own servers. */
-  readonly profiles: boolean
-  /** Whether secrets go to the store instead of the file. */
-  readonly secrets: boolean
-}
-
 const options = {
   config,
   yes: flag('Write the changes without a question', ['y']),
@@ -63,7 +46,12 @@ const options = {
   doors: flag('Keep one entry for each server, under its own name'),
 }
 
-export const importCommand: Command<ImportTask> = {
+interface ImportTask extends Given<typeof options> {
+  /** Undefined is every client that has a file. */
+  readonly client: ClientName | undefined
+}
+
+export const importCommand = command({
   name: 'import',
   takes: '[CLIENT]',
   about: 'takes over the servers of Claude, Cursor, VS Code, …',
@@ -80,39 +68,30 @@ nothing is changed, and the exit code is 2.`,
   examples: ['mcps-proxy import cursor --dry-run', 'mcps-proxy import --yes', 'mcps-proxy import --undo'],
   options,
   wordsMax: 1,
-  takesRest: false,
-  read: ({ words: [word], get }) => {
-    const task = {
-      client: clientNames.find((name) => name === word),
-      config: get(config),
-      yes: get(options.yes),
-      dryRun: get(options['dry-run']),
-      undo: get(options.undo),
-      doors: get(options.doors),
-      profiles: get(options.profiles),
-      secrets: get(options.secrets),
-    }
-    const { client, undo, doors, profiles, secrets } = task
+  read: (given): ImportTask => {
+    const { yes, undo, secrets, profiles, doors, 'dry-run': isDry, config: path } = given
+    const [word] = given.words
+    const client = clientNames.find((name) => name === word)
     if (word !== undefined && client === undefined)
       throw new UsageError(`no client is called "${word}"`, namesHint(word, clientNames))
-    if (undo && (client !== undefined || doors || profiles || secrets || task.config !== undefined))
+    if (undo && (client !== undefined || doors || profiles || secrets || path !== undefined))
       throw new UsageError(
         '--undo undoes the last import as a whole',
         'for example: mcps-proxy import --undo',
       )
-    if (task.yes && task.dryRun) throw cannotBoth('--yes', '--dry-run')
+    if (yes && isDry) throw cannotBoth('--yes', '--dry-run')
     if (doors && profiles) throw cannotBoth('--doors', '--profiles')
-    return task
+    return { ...given, client }
   },
   run: runImport,
-}
+})
 
 /** @returns the exit code */
 async function runImport(command: ImportTask): Promise<number> {
   const folder = importsFolder(process.env)
   const path = configFileInForce(command.config, process.env)
   return reportingMistakes(path, async () => {
-    if (command.undo) return alone(path, () => undo(folder, command.dryRun))
+    if (command.undo) return alone(path, () => undo(folder, command['dry-run']))
     // Without a question the lock covers the plan too, so that two imports follow each other.
     const run = (): Promise<number> => importNow(command, path, folder)
     return command.yes ? alone(path, run) : run()
@@ -137,7 +116,7 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
     await show([
       'Each of these clients will see the servers of all of them; with --profiles each sees its own, and with --doors under the old names.',
     ])
-  if (command.dryRun) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
+  if (command['dry-run']) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
   const answer = command.yes ? 'yes' : await asked(sharesAll)
   switch (answer) {
     case undefined:

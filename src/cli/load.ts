@@ -4,6 +4,7 @@ import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { secretsFile } from '../config/file.js'
 import { type LoadOptions, loadConfig, selectProfile, selectSchema } from '../config/config.js'
+import type { View } from './common-options.js'
 import { type AskInput, withSecrets } from '../secrets/load.js'
 
 /** The secrets that a command needs. */
@@ -29,17 +30,9 @@ export function loadWithSecrets(options: LoadOptions, use: SecretNeeds = {}): Pr
   })
 }
 
-/** A schema, or the part of one that a profile shows. */
-export interface ViewTask {
-  readonly config: string | undefined
-  readonly schema: string
-  /** In place of a schema. */
-  readonly profile: string | undefined
-}
-
 /** The configuration of a command about one view, and the servers of that view. @throws ConfigError */
 export async function loadView(
-  { config: path, schema: named, profile: shown }: ViewTask,
+  { config: path, schema: named, profile: shown }: View,
   timeoutMs?: number,
 ): Promise<{ readonly config: Configuration; readonly schema: SchemaConfig }> {
   const use = { schema: shown === undefined ? named : undefined, asks: true }

@@ -29,7 +29,7 @@ import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
-import { type Command, flag, list } from './command-line.js'
+import { command, flag, list } from './command-line.js'
 import { cannotBoth, config, json, schema } from './common-options.js'
 import { failed, say } from './console.js'
 import { eachAtOnce } from '../runtime/each-at-once.js'
@@ -53,17 +53,8 @@ interface LockTask {
   readonly json: boolean
 }
 
-const options = {
-  schema,
-  config,
-  check: flag('Compare and write nothing; exit 0 or 1'),
-  accept: list('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
-  json,
-}
-
-export const lockCommand: Command<LockTask> = {
+export const lockCommand = command({
   name: 'lock',
-  takes: '',
   about: 'what servers list against mcps.lock, which git keeps',
   group: 'SET UP',
   details: `Starts every server and compares its tools, prompts and instructions with mcps.lock, which
@@ -72,17 +63,19 @@ each other change is printed, with what differs. --accept takes over what a serv
 and --check writes nothing. The exit code is 1 where a server differs from the lock or cannot be
 listed. Invisible characters are always named.`,
   examples: ['mcps-proxy lock', 'mcps-proxy lock --check', 'mcps-proxy lock --accept files/read_file'],
-  options,
-  wordsMax: 0,
-  takesRest: false,
-  read: ({ get }) => {
-    const [isCheck, names] = [get(options.check), get(options.accept)]
-    if (isCheck && names.length > 0) throw cannotBoth('--check', '--accept')
-    const what = isCheck ? 'check' : names.length > 0 ? 'accept' : 'write'
-    return { what, names, config: get(config), schema: get(schema), json: get(json) }
+  options: {
+    schema,
+    config,
+    check: flag('Compare and write nothing; exit 0 or 1'),
+    accept: list('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
+    json,
+  },
+  read: ({ check, accept: names, ...given }): LockTask => {
+    if (check && names.length > 0) throw cannotBoth('--check', '--accept')
+    return { ...given, names, what: check ? 'check' : names.length > 0 ? 'accept' : 'write' }
   },
   run: runLock,
-}
+})
 
 /** A server, and the changes of it that are meant. */
 interface Meant extends Candidate {

@@ -22,32 +22,11 @@ import type { FrontConfig } from '../config/configuration.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
-import { type Command, type CommandLine, UsageError, flag, text } from './command-line.js'
+import { type Given, UsageError, command, flag, text } from './command-line.js'
 import { config, json, schema } from './common-options.js'
 import { failed, note, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
-
-interface LoginTask {
-  readonly what: 'login' | 'logins' | 'logout'
-  /** A name of the configuration, or an address; empty for a list. */
-  readonly server: string
-  /** Scopes to ask for beside those that the server wants. */
-  readonly scope: string | undefined
-  /** The user whose login it is, where each one has a login at the server. */
-  readonly user: string | undefined
-  /** Whether a browser of this machine is opened. */
-  readonly opensBrowser: boolean
-  /** Whether a code is shown that the person enters on another device. */
-  readonly isByDevice: boolean
-  /** Whether a login is removed that could not be revoked. */
-  readonly isForced: boolean
-  /** The client at the authorization server, for a server that is in no configuration. */
-  readonly client: LoginClientInfo | undefined
-  readonly config: string | undefined
-  readonly schema: string
-  readonly json: boolean
-}
 
 const user = text('NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"')
 
@@ -61,18 +40,21 @@ const loginOptions = {
   ...clientOptions,
 }
 
-const force = flag('Remove the login here though it was not revoked')
+/** A server of the configuration, or any by its address. */
+interface ServerChoice {
+  /** A name, or an address. */
+  readonly server: string
+  readonly user: string | undefined
+  readonly config: string | undefined
+  readonly schema: string | undefined
+}
 
-const nothing = {
-  scope: undefined,
-  opensBrowser: false,
-  isByDevice: false,
-  isForced: false,
-  client: undefined,
-  json: false,
-} as const
+interface LoginTask extends Given<typeof loginOptions>, ServerChoice {
+  /** The client at the authorization server, for a server that is in no configuration. */
+  readonly client: LoginClientInfo | undefined
+}
 
-const login: Command<LoginTask> = {
+const login = command({
   name: 'login',
   takes: 'NAME | URL',
   about: 'logs in to a remote server, for all clients',
@@ -86,54 +68,44 @@ ISSUER#SUBJECT of one who logs in there.`,
   examples: ['mcps-proxy login linear', 'mcps-proxy login https://mcp.example.com/mcp --no-browser'],
   options: loginOptions,
   wordsMax: 1,
-  takesRest: false,
-  read: (line) => {
-    const { get } = line
-    const task = taskOf('login', line)
-    const isNamed = !/^https?:/i.test(task.server)
-    const client = clientInfoOf(line)
+  read: (given): LoginTask => {
+    const server = serverIn('login', given.words)
+    const isNamed = !/^https?:/i.test(server)
+    const client = clientInfoOf(given)
     if (isNamed && client !== undefined)
       throw new UsageError(
         '--client-info and --client-metadata-url are for an address',
-        `set auth.clientId of '${task.server}'`,
+        `set auth.clientId of '${server}'`,
       )
-    if (!isNamed && task.user !== undefined)
+    if (!isNamed && given.user !== undefined)
       throw new UsageError(
         '--user is for a server of the configuration',
         'for example: mcps-proxy login linear --user ann',
       )
-    const isByDevice = get(loginOptions.device)
-    const opensBrowser = !get(loginOptions['no-browser'])
-    if (isByDevice && !opensBrowser)
+    if (given.device && given['no-browser'])
       throw new UsageError('--device needs no browser of this machine, so --no-browser is not for it')
-    return { ...task, scope: get(loginOptions.scope), opensBrowser, isByDevice, client }
+    return { ...given, server, client }
   },
-  run: runLogin,
-}
+  run: (task) =>
+    withStore(task.user, async (store, runtime) => {
+      const target = await targetOf(task, task.client)
+      await checkUser(task.user, target)
+      return enter(task, target, store, runtime)
+    }),
+})
 
-const logins: Command<LoginTask> = {
+const logins = command({
   name: 'logins',
-  takes: '',
   about: 'the logins that there are, and how long they last',
   group: 'SET UP',
   details: 'Prints one line for each login, and no token.',
   examples: ['mcps-proxy logins', 'mcps-proxy logins --json'],
   options: { json, user },
-  wordsMax: 0,
-  takesRest: false,
-  read: ({ get }) => ({
-    ...nothing,
-    what: 'logins',
-    server: '',
-    user: get(user),
-    config: undefined,
-    schema: 'default',
-    json: get(json),
-  }),
-  run: runLogin,
-}
+  read: (given) => given,
+  run: (task) => withStore(task.user, (store, runtime) => list(task, store, runtime)),
+})
 
-const logout: Command<LoginTask> = {
+const logout = command({
   name: 'logout',
   takes: 'NAME | URL',
   about: 'revokes and removes a login',
@@ -141,46 +113,34 @@ const logout: Command<LoginTask> = {
   details:
     'The tokens are revoked where the authorization server can do that, and removed from this machine.',
   examples: ['mcps-proxy logout linear'],
-  options: { schema, config, user, force },
+  options: { schema, config, user, force: flag('Remove the login here though it was not revoked') },
   wordsMax: 1,
-  takesRest: false,
-  read: (line) => ({ ...taskOf('logout', line), isForced: line.get(force) }),
-  run: runLogin,
-}
+  read: (given) => ({ ...given, server: serverIn('logout', given.words) }),
+  run: (task) =>
+    withStore(task.user, async (store, runtime) =>
+      leave(task.force, await targetOf(task, undefined), store, runtime),
+    ),
+})
 
-export const loginCommands: Readonly<Record<LoginTask['what'], Command<LoginTask>>> = {
-  login,
-  logins,
-  logout,
-}
+export const loginCommands = { login, logins, logout }
 
 /** @throws UsageError */
-function taskOf(what: 'login' | 'logout', { words: [server], get }: CommandLine): LoginTask {
-  if (server === undefined)
-    throw new UsageError(
-      `${what} needs the name or the address of a server`,
-      `for example: mcps-proxy ${what} linear`,
-    )
-  return {
-    ...nothing,
-    what,
-    server,
-    user: get(user),
-    config: get(config),
-    schema: get(schema) ?? 'default',
-  }
+function serverIn(what: 'login' | 'logout', [server]: readonly string[]): string {
+  if (server !== undefined) return server
+  throw new UsageError(
+    `${what} needs the name or the address of a server`,
+    `for example: mcps-proxy ${what} linear`,
+  )
 }
 
 /** @returns the exit code: 1 for a login that failed */
-async function runLogin(command: LoginTask): Promise<number> {
+async function withStore(
+  whose: string | undefined,
+  run: (store: LoginStore, runtime: LoginRuntime) => Promise<number>,
+): Promise<number> {
   const runtime = realRuntime()
-  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime, command.user)
   try {
-    if (command.what === 'logins') return await list(command, store, runtime)
-    const target = await targetOf(command)
-    return command.what === 'login'
-      ? await enter(command, target, store, runtime)
-      : await leave(command, target, store, runtime)
+    return await run(new LoginStore(loginFolder(homeOf(process.env)), runtime, whose), runtime)
   } catch (error) {
     if (error instanceof UnknownServer) return await failed(error.message, 2)
     if (error instanceof LoginError) return await failed(error.message, 1)
@@ -198,10 +158,14 @@ interface Target {
   readonly name: string
   readonly url: string
   readonly settings: Partial<LoginSettings> | undefined
+  /** The HTTP front of the configuration that has the server. */
+  readonly front?: FrontConfig
 }
 
-/** A server of the configuration, or any by its address. */
-async function targetOf({ what, server, user, config: path, schema, client }: LoginTask): Promise<Target> {
+async function targetOf(
+  { server, config: path, schema = 'default' }: ServerChoice,
+  client: LoginClientInfo | undefined,
+): Promise<Target> {
   if (/^https?:\/\//i.test(server)) {
     if (!URL.canParse(server)) throw new UnknownServer('that is no address of a server')
     return { name: new URL(server).host, url: server, settings: client }
@@ -223,18 +187,14 @@ async function targetOf({ what, server, user, config: path, schema, client }: Lo
     throw new UnknownServer(
       `'${server}' needs no login: it gets its tokens by itself, by "auth.grant": "${unattended.kind}"`,
     )
-  if (what === 'login') await checkUser(user, found.name, found.login, config.server)
-  return { name: server, url: found.url, settings: found.login }
+  return { name: server, url: found.url, settings: found.login, front: config.server }
 }
 
 /** Refuses a login that no client would use. @throws UnknownServer */
-async function checkUser(
-  user: string | undefined,
-  name: string,
-  { isPerUser }: LoginSettings,
-  front: FrontConfig,
-): Promise<void> {
+async function checkUser(user: string | undefined, { name, settings, front }: Target): Promise<void> {
+  if (front === undefined) return
   const { tokens = [], auth } = front
+  const isPerUser = settings?.isPerUser === true
   if (user === undefined) {
     if (isPerUser && hasUsers(front))
       await note(
@@ -263,16 +223,16 @@ async function checkSubject(issuer: string, subject: string): Promise<void> {
 }
 
 async function enter(
-  { scope, opensBrowser, isByDevice }: LoginTask,
+  { scope, device, 'no-browser': isWithoutBrowser }: LoginTask,
   { name, url, settings }: Target,
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
   const target = { ...settings, url, moreScopes: scope }
   const login =
-    isByDevice || settings?.isByDevice === true
+    device || settings?.isByDevice === true
       ? await logInByDevice(target, store, runtime, showCode)
-      : await logIn(target, store, runtime, personFor(opensBrowser))
+      : await logIn(target, store, runtime, personFor(!isWithoutBrowser))
   await say(
     'stdout',
     `${escapeText(name)}: logged in at ${escapeText(new URL(login.issuer).host)}${until(login)}\n`,
@@ -327,7 +287,7 @@ function until({ expiresAtMs, refreshToken }: Login): string {
 }
 
 async function list(
-  { json, user: only }: LoginTask,
+  { json, user: only }: { readonly json: boolean; readonly user: string | undefined },
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
@@ -363,7 +323,7 @@ function noLogin(user: string | undefined): string {
 
 /** A login whose tokens may still be valid is kept, since it is their only copy, unless the person gives that up. */
 async function leave(
-  { isForced }: LoginTask,
+  isForced: boolean,
   { name, url }: Target,
   store: LoginStore,
   runtime: LoginRuntime,

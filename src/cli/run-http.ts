@@ -5,20 +5,13 @@ import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import { type Command, type CommandLine, type Invocation, type Options, flag } from './command-line.js'
-import {
-  allowUnauthenticated,
-  config as configOption,
-  host,
-  port,
-  serveOptionsOf,
-  serving,
-} from './common-options.js'
+import { type Given, type Invocation, command, flag } from './command-line.js'
+import { allowUnauthenticated, config, host, port, serveOptionsOf, serving } from './common-options.js'
 import { loadWithSecrets } from './load.js'
-import type { ServeOptions } from './serve.js'
+import type { ServeTask } from './serve.js'
 
 /** Serve every enabled schema on HTTP; what is undefined is as the configuration says. */
-export interface HttpTask extends ServeOptions {
+export interface HttpTask extends ServeTask {
   readonly kind: 'http'
   readonly port: number | undefined
   readonly host: string | undefined
@@ -26,19 +19,16 @@ export interface HttpTask extends ServeOptions {
 }
 
 /** The options of a listener, beside those of every command that serves. */
-export const httpOptions: Options = {
-  config: configOption,
+export const httpOptions = {
+  config,
   port,
   host,
   'allow-unauthenticated': allowUnauthenticated,
   ...serving,
 }
 
-const ui = flag('Serve a page that shows every message, at /ui on the port of the front')
-
-export const httpCommand: Command<HttpTask> = {
+export const httpCommand = command({
   name: 'http',
-  takes: '',
   about: 'many clients over HTTP, http://127.0.0.1:3095/mcp',
   group: 'SERVE',
   details: `Serves every enabled schema to many clients; also what no command at all means.
@@ -50,24 +40,18 @@ configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
     `curl -s http://127.0.0.1:3095/mcp -H 'Content-Type: application/json' \\
     -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
   ],
-  options: { ...httpOptions, ui },
-  wordsMax: 0,
-  takesRest: false,
-  read: (line) => ({ ...httpTaskOf(line), uiPort: line.get(ui) ? 0 : undefined }),
+  options: {
+    ...httpOptions,
+    ui: flag('Serve a page that shows every message, at /ui on the port of the front'),
+  },
+  read: (given): HttpTask => ({ ...httpTaskOf(given), uiPort: given.ui ? 0 : undefined }),
   run: runHttp,
-}
+})
 
-export function httpTaskOf(line: CommandLine): HttpTask {
-  const { get } = line
-  return {
-    kind: 'http',
-    config: get(configOption),
-    port: get(port),
-    host: get(host),
-    allowUnauthenticated: get(allowUnauthenticated),
-    uiPort: undefined,
-    ...serveOptionsOf(line),
-  }
+export function httpTaskOf(given: Given<typeof httpOptions>): HttpTask {
+  const { config: path, port, host, 'allow-unauthenticated': allowUnauthenticated } = given
+  const own = { kind: 'http', config: path, port, host, allowUnauthenticated, uiPort: undefined } as const
+  return { ...own, ...serveOptionsOf(given) }
 }
 
 /**
@@ -76,15 +60,15 @@ export function httpTaskOf(line: CommandLine): HttpTask {
  * @returns the exit code.
  * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had.
  */
-async function runHttp(command: HttpTask, invocation: Invocation): Promise<number> {
-  const { config: path, timeoutMs, record } = command
+async function runHttp(task: HttpTask, invocation: Invocation): Promise<number> {
+  const { config: path, timeoutMs, record } = task
   const files = record === undefined ? [] : [resolve(record)]
   const defaults = { 'server.name': invocation.program }
   const read = (from: string | undefined, asks = false): Promise<Configuration> =>
     loadWithSecrets({ path: from, timeoutMs, files, defaults }, { asks })
-  const config = await read(path, true)
-  refuseLoop(config, enabledSchemas(config), process.env)
-  const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }
+  const loaded = await read(path, true)
+  refuseLoop(loaded, enabledSchemas(loaded), process.env)
+  const plan = { ...invocation, command: task, config: loaded, read, schemasOf: enabledSchemas }
   const { serveHttp } = await import('./serve.js')
   return serveHttp(plan)
 }

@@ -11,10 +11,10 @@ import { realRuntime } from '../real-runtime.js'
 import { settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
 import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
-import { type Command, type Invocation, flag, formed, text } from './command-line.js'
+import { type Invocation, command, flag, formed, text } from './command-line.js'
 import { cannotBoth, serveOptionsOf } from './common-options.js'
 import { type HttpTask, httpOptions, httpTaskOf } from './run-http.js'
-import type { StdioTask } from './run-stdio.js'
+import { type StdioTask, wholeGroup } from './run-stdio.js'
 import type { Run } from './serve.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
@@ -32,50 +32,38 @@ export interface SandboxTask {
 
 const runtimeNames = ['auto', 'bubblewrap', 'container', 'microsandbox-server'] as const
 
-const options = {
-  stdio: flag('Serve on stdin and stdout'),
-  http: flag('Serve on HTTP, which is the default'),
-  check: text('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
-  runtime: formed(
-    'NAME',
-    'What runs the code (default: auto)',
-    (given) => runtimeNames.find((name) => name === given),
-    `one of ${runtimeNames.join(', ')}`,
-  ),
-  'enable-cors': flag('Answer requests of web pages'),
-}
-
-export const sandboxCommand: Command<SandboxTask> = {
+export const sandboxCommand = command({
   name: 'sandbox',
-  takes: '',
   about: 'tools that run code and commands, isolated',
   group: 'SERVE',
   details: `Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
 --check says which runtimes can be used here, and what would mend the others.`,
   examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
-  options: { ...options, ...httpOptions },
-  wordsMax: 0,
-  takesRest: false,
-  read: (line) => {
-    const { get } = line
-    if (get(options.stdio) && get(options.http)) throw cannotBoth('--stdio', '--http')
-    const checked = get(options.check)
-    const http = httpTaskOf(line)
-    const config = checked === undefined || checked === '' ? http.config : checked
-    const stdio = { kind: 'stdio', schema: 'default', server: undefined, profile: undefined } as const
-    const { uiPort } = http
-    const serve = get(options.stdio)
-      ? { ...stdio, remote: undefined, config, uiPort, ...serveOptionsOf(line) }
-      : { ...http, config }
-    return {
-      check: checked !== undefined,
-      serve,
-      enablesCors: get(options['enable-cors']),
-      runtime: get(options.runtime),
-    }
+  options: {
+    stdio: flag('Serve on stdin and stdout'),
+    http: flag('Serve on HTTP, which is the default'),
+    check: text('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
+    runtime: formed(
+      'NAME',
+      'What runs the code (default: auto)',
+      (given) => runtimeNames.find((name) => name === given),
+      `one of ${runtimeNames.join(', ')}`,
+    ),
+    'enable-cors': flag('Answer requests of web pages'),
+    ...httpOptions,
+  },
+  read: (given): SandboxTask => {
+    const { stdio, http, check, runtime, 'enable-cors': enablesCors } = given
+    if (stdio && http) throw cannotBoth('--stdio', '--http')
+    const whole = httpTaskOf(given)
+    const config = check === undefined || check === '' ? whole.config : check
+    const serve = stdio
+      ? { ...wholeGroup, config, uiPort: undefined, ...serveOptionsOf(given) }
+      : { ...whole, config }
+    return { check: check !== undefined, serve, enablesCors, runtime }
   },
   run: runSandbox,
-}
+})
 
 /** The sandbox did not start; its log says why. */
 class NotStartedError extends Error {

@@ -9,23 +9,13 @@ import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import type { RemoteServer } from './remote.js'
 import { clientInfoOf, clientOptions } from './client-info.js'
-import { type Command, type CommandLine, type Invocation, UsageError, formed, text } from './command-line.js'
-import {
-  cannotBoth,
-  config as configOption,
-  header,
-  profile,
-  schema as schemaOption,
-  serveOptionsOf,
-  serving,
-  uiPort,
-  viewOf,
-} from './common-options.js'
+import { type Given, type Invocation, UsageError, command, formed, text } from './command-line.js'
+import { cannotBoth, header, serveOptionsOf, serving, uiPort, viewOf, viewOptions } from './common-options.js'
 import { loadWithSecrets } from './load.js'
-import type { ServeOptions } from './serve.js'
+import type { ServeTask } from './serve.js'
 
 /** Serve one schema on stdin and stdout. */
-export interface StdioTask extends ServeOptions {
+export interface StdioTask extends ServeTask {
   readonly kind: 'stdio'
   readonly schema: string
   /** The one server of the schema that is served, under its own names; undefined is all. */
@@ -36,18 +26,17 @@ export interface StdioTask extends ServeOptions {
   readonly remote: RemoteServer | undefined
 }
 
-const stdioOptions = {
-  schema: schemaOption,
-  server: text('NAME', 'Serve this one server, under its own names'),
-  profile,
-  config: configOption,
-  ui: uiPort,
-  ...serving,
-}
+/** The task of a process that serves a whole group. */
+export const wholeGroup = {
+  kind: 'stdio',
+  schema: 'default',
+  server: undefined,
+  profile: undefined,
+  remote: undefined,
+} as const
 
-export const stdioCommand: Command<StdioTask> = {
+export const stdioCommand = command({
   name: 'stdio',
-  takes: '',
   about: 'one client on stdin and stdout: what a client starts',
   group: 'SERVE',
   details: `Serves one group of servers to one client: one JSON-RPC message per line on stdin and stdout.
@@ -58,20 +47,21 @@ Without --schema it is the group "default", which a plain "mcpServers" file is.`
     'mcps-proxy stdio',
     'mcps-proxy stdio --schema workspace --config ./mcp.json --record session.jsonl',
   ],
-  options: stdioOptions,
-  wordsMax: 0,
-  takesRest: false,
-  read: (line) => {
-    const view = viewOf(line)
-    const server = line.get(stdioOptions.server)
+  options: {
+    ...viewOptions,
+    server: text('NAME', 'Serve this one server, under its own names'),
+    ui: uiPort,
+    ...serving,
+  },
+  read: (given): StdioTask => {
+    const view = viewOf(given)
+    const { server } = given
     if (server !== undefined && view.profile !== undefined)
       throw cannotBoth('--server', '--profile', 'a profile names its servers')
-    const config = line.get(configOption)
-    const own = { kind: 'stdio', config, uiPort: line.get(uiPort), server, remote: undefined } as const
-    return { ...own, ...view, ...serveOptionsOf(line) }
+    return { ...wholeGroup, server, uiPort: given.ui, ...view, ...serveOptionsOf(given) }
   },
   run: runStdio,
-}
+})
 
 const connectOptions = {
   header,
@@ -88,7 +78,7 @@ const connectOptions = {
   ...serving,
 }
 
-export const connectCommand: Command<StdioTask> = {
+export const connectCommand = command({
   name: 'connect',
   takes: 'URL',
   about: 'one remote server on stdin and stdout',
@@ -98,25 +88,22 @@ Google's IAM every request carries an ID token from Application Default Credenti
   examples: ["mcps-proxy connect https://mcp.example.com/mcp -H 'Authorization: Bearer …'"],
   options: connectOptions,
   wordsMax: 1,
-  takesRest: false,
-  read: (line) => ({
-    kind: 'stdio',
-    schema: 'default',
-    server: undefined,
-    profile: undefined,
-    config: undefined,
-    remote: remoteOf(line),
-    uiPort: line.get(uiPort),
-    ...serveOptionsOf(line),
-    keepsLists: false,
-  }),
+  read: (given): StdioTask => {
+    const own = { config: undefined, remote: remoteOf(given), uiPort: given.ui }
+    return { ...wholeGroup, ...own, ...serveOptionsOf(given), keepsLists: false }
+  },
   run: runStdio,
-}
+})
 
 /** @throws UsageError */
-function remoteOf(line: CommandLine): RemoteServer {
-  const { words, get } = line
-  const [url] = words
+function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
+  const {
+    words: [url],
+    auth: way,
+    audience,
+    'impersonate-service-account': impersonate,
+    header: headers,
+  } = given
   if (url === undefined)
     throw new UsageError(
       'connect needs the address of a server',
@@ -125,11 +112,8 @@ function remoteOf(line: CommandLine): RemoteServer {
   // Not repeated, since it may hold a password or a key.
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
     throw new UsageError('that is no http:// or https:// address', 'it must be like https://host/mcp')
-  const way = get(connectOptions.auth)
-  const audience = get(connectOptions.audience)
-  const impersonate = get(connectOptions['impersonate-service-account'])
   const wantsToken = audience !== undefined || impersonate !== undefined
-  const client = clientInfoOf(line)
+  const client = clientInfoOf(given)
   if (way === 'none' && wantsToken)
     throw new UsageError(
       '--auth none sends no ID token',
@@ -141,7 +125,7 @@ function remoteOf(line: CommandLine): RemoteServer {
       'leave out one',
     )
   const google = way === 'google' || (way !== 'none' && (wantsToken || isCloudRun(url)))
-  return { url, headers: get(header), audience, impersonate, google, ...(client && { client }) }
+  return { url, headers, audience, impersonate, google, ...(client && { client }) }
 }
 
 /** Only a server of Cloud Run gets an ID token without an option that asks for one. */

@@ -9,7 +9,7 @@ import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { askHidden } from './prompt-secret.js'
 import { failed, say } from './console.js'
-import { type Command, UsageError } from './command-line.js'
+import { UsageError, command } from './command-line.js'
 
 interface SecretTask {
   readonly what: 'set' | 'list' | 'remove'
@@ -20,7 +20,7 @@ interface SecretTask {
 /** The names that `${keyring:NAME}` takes. */
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
 
-export const secretCommand: Command<SecretTask> = {
+export const secretCommand = command({
   name: 'secret',
   takes: 'set|list|remove NAME',
   about: 'secrets, to which the configuration refers by name',
@@ -33,7 +33,7 @@ secret list prints names alone.`,
   options: {},
   wordsMax: Infinity,
   takesRest: true,
-  read: ({ words: [first, name, stray], rest }) => {
+  read: ({ words: [first, name, stray], rest }): SecretTask => {
     const what = (['set', 'list', 'remove'] as const).find((each) => each === first)
     const example = 'for example: mcps-proxy secret set github'
     if (what === undefined) throw new UsageError('secret needs set, list or remove', example)
@@ -54,7 +54,7 @@ secret list prints names alone.`,
     return { what, name }
   },
   run: runSecret,
-}
+})
 
 async function runSecret(command: SecretTask): Promise<number> {
   const store = new SecretStore(secretsFile(process.env), realRuntime())

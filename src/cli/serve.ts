@@ -18,10 +18,11 @@ import { type Logger, createLogger } from '../log/log.js'
 import type { Telemetry } from '../metrics/telemetry.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { realRuntime } from '../real-runtime.js'
-import type { LogLevel, LogSink } from '../runtime/runtime.js'
+import type { LogSink } from '../runtime/runtime.js'
 import { counted } from '../text/counted.js'
 import type { Invocation } from './command-line.js'
 import { commandIn } from './command-names.js'
+import type { ServeOptions } from './common-options.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
 import { type Banner, bannerRecord, bannerText, httpBanner, stdioBanner } from './console.js'
 import { tightLimits } from './control-group.js'
@@ -34,26 +35,16 @@ import { Children, Shutdown, closeMsMax, faultGraceMs } from './shutdown.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
 import { WarmUp } from './warm-up.js'
 
-/** The options of every serving mode. */
-export interface ServeOptions {
+/** The part of a task that every mode of serving has. */
+export interface ServeTask extends ServeOptions {
   readonly kind: 'stdio' | 'http'
   readonly config: string | undefined
-  readonly record: string | undefined
   /** The port of the inspector beside stdio, where 0 is a free one; undefined is no inspector. */
   readonly uiPort: number | undefined
-  /** Whether a recording replaces a file that exists. */
-  readonly force: boolean
-  readonly timeoutMs: number | undefined
-  readonly logLevel: LogLevel | undefined
-  readonly silent: boolean
-  /** Whether lists of servers are kept on disk. */
-  readonly keepsLists: boolean
-  /** Whether calls are counted and traced where the configuration or the environment wants that. */
-  readonly measures: boolean
 }
 
 /** The task of a serving process. */
-interface Plan<C extends ServeOptions = ServeOptions> extends Invocation {
+interface Plan<C extends ServeTask = ServeTask> extends Invocation {
   readonly command: C
   readonly config: Configuration
   /** Reads the configuration again, or another file; undefined where there is none to read. @throws ConfigError */
@@ -63,7 +54,7 @@ interface Plan<C extends ServeOptions = ServeOptions> extends Invocation {
 }
 
 /** A process that is ready to serve. */
-export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
+export interface Run<C extends ServeTask = ServeTask> extends Plan<C> {
   readonly paint: Paint
   readonly logger: Logger
   readonly eventLog: ServerEventLog
@@ -268,7 +259,7 @@ function announce(run: Run, banner: Banner): void {
 const HEAP_GROWTH_PERCENT = 400
 
 /** Opens what a serving process needs, does its work, and closes everything in the reverse order. */
-async function withResources<C extends ServeOptions>(
+async function withResources<C extends ServeTask>(
   plan: Plan<C>,
   prepare: (() => Promise<void>) | undefined,
   work: (run: Run<C>) => Promise<number>,

@@ -9,27 +9,23 @@ import { counted } from '../text/counted.js'
 import { homeOf, uiFolder } from '../config/file.js'
 import { loadWithSecrets } from './load.js'
 import { failed, say, tableStyle } from './console.js'
-import { type Command, UsageError, flag } from './command-line.js'
+import { type Given, UsageError, command, flag } from './command-line.js'
 import { config, header, json, timeout } from './common-options.js'
 import { keptAddresses } from './ui-addresses.js'
 
 const timeoutMsDefault = 5000
 
-/** A look at a running gateway. */
-interface StatusTask {
-  /** Its address; undefined means the port and host of the configuration, on this machine. */
-  readonly url: string | undefined
-  readonly headers: Readonly<Record<string, string>>
-  readonly config: string | undefined
-  readonly timeoutMs: number | undefined
-  readonly json: boolean
-  /** Prints the addresses of the inspectors of this user, and asks no gateway. */
-  readonly ui: boolean
+const options = {
+  config,
+  timeout,
+  json,
+  header,
+  ui: flag('Print the addresses of the pages that --ui of other commands serves'),
 }
 
-const ui = flag('Print the addresses of the pages that --ui of other commands serves')
+type StatusTask = Given<typeof options>
 
-export const statusCommand: Command<StatusTask> = {
+export const statusCommand = command({
   name: 'status',
   takes: '[URL]',
   about: 'servers and clients of a gateway that runs',
@@ -42,35 +38,34 @@ or when one of its servers has failed.`,
     'mcps-proxy status',
     "mcps-proxy status https://mcp.example.com -H 'Authorization: Bearer …' --json",
   ],
-  options: { config, timeout, json, header, ui },
+  options,
   wordsMax: 1,
-  takesRest: false,
-  read: ({ words: [url], get }) => {
+  read: (given) => {
+    const [url] = given.words
     if (url !== undefined && !(/^https?:\/\//.test(url) && URL.canParse(url)))
       throw new UsageError(
         'status takes the address of a gateway',
         'for example: mcps-proxy status http://127.0.0.1:3095',
       )
-    if (url !== undefined && get(ui))
+    if (url !== undefined && given.ui)
       throw new UsageError('status --ui takes no address', 'it prints those of the pages on this machine')
-    const how = { timeoutMs: get(timeout), json: get(json), ui: get(ui) }
-    return { url, headers: get(header), config: get(config), ...how }
+    return given
   },
   run: runStatus,
-}
+})
 
 /** The reason why no status can be shown. */
 class StatusFailure extends Error {}
 
 /** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
-async function runStatus(command: StatusTask): Promise<number> {
-  if (command.ui) return showInspectors()
-  const place = await placeOf(command)
+async function runStatus(task: StatusTask): Promise<number> {
+  if (task.ui) return showInspectors()
+  const place = await placeOf(task)
   const { origin } = place
   try {
-    const status = await statusAt(place, command.timeoutMs ?? timeoutMsDefault)
+    const status = await statusAt(place, task.timeout ?? timeoutMsDefault)
     const { paint } = await tableStyle()
-    await say('stdout', command.json ? `${status.text}\n` : statusText(origin, status, paint))
+    await say('stdout', task.json ? `${status.text}\n` : statusText(origin, status, paint))
     return numberAt(status.member('summary'), 'failedServers') > 0 ? 1 : 0
   } catch (error) {
     if (!(error instanceof StatusFailure)) throw error
@@ -98,7 +93,7 @@ interface Place {
 const NO_SCHEMA = ''
 
 /** The token of the configuration is sent to the gateway of the configuration only. */
-async function placeOf({ url, headers, config: path }: StatusTask): Promise<Place> {
+async function placeOf({ words: [url], header: headers, config: path }: StatusTask): Promise<Place> {
   const remedy = "pass -H 'Authorization: Bearer …'"
   if (url !== undefined)
     return { origin: new URL(url).origin, headers, remedy, absent: 'mcps-proxy http starts one' }

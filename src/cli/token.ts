@@ -12,7 +12,7 @@ import { escapeText } from '../text/escape.js'
 import { changeFile, reportingMistakes } from './edit-commands.js'
 import { loadWithSecrets } from './load.js'
 import { say } from './console.js'
-import { type Command, UsageError, list, text } from './command-line.js'
+import { UsageError, command, list, text } from './command-line.js'
 import { config } from './common-options.js'
 import { tokenNamePattern } from '../config/keys.js'
 
@@ -35,15 +35,9 @@ interface TokenTask {
 const spanPattern = /^([1-9]\d{0,3})([hdw])$/
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
-const options = {
-  config,
-  expires: text('WHEN', 'With create: 12h, 30d, 8w or a date'),
-  profile: list('NAME', 'With create: the profile that it reaches; may be given again'),
-}
-
 const example = 'for example: mcps-proxy token create ci --profile review --expires 30d'
 
-export const tokenCommand: Command<TokenTask> = {
+export const tokenCommand = command({
   name: 'token',
   takes: 'create|list|revoke NAME',
   about: 'tokens of single clients over HTTP',
@@ -53,22 +47,24 @@ the token cannot be had. With --profile its clients reach that profile alone, at
 token revoke takes it out again. A running gateway reads the file:
 clients of a revoked token get 401, and their sessions end.`,
   examples: ['mcps-proxy token create ci --profile review --expires 30d', 'mcps-proxy token revoke ci'],
-  options,
+  options: {
+    config,
+    expires: text('WHEN', 'With create: 12h, 30d, 8w or a date'),
+    profile: list('NAME', 'With create: the profile that it reaches; may be given again'),
+  },
   wordsMax: 2,
-  takesRest: false,
-  read: ({ words: [first, name], get }) => {
+  read: ({ words: [first, name], expires, profile: profiles, config: path }): TokenTask => {
     const what = (['create', 'list', 'revoke'] as const).find((each) => each === first)
-    const [expires, profiles] = [get(options.expires), get(options.profile)]
     if (what === undefined) throw new UsageError('token needs create, list or revoke', example)
     if (what !== 'create' && (expires !== undefined || profiles.length > 0))
       throw new UsageError('--expires and --profile work only with create', example)
     if (what === 'list' && name !== undefined) throw new UsageError('token list takes no name')
     if (what !== 'list') assertTokenName(what, name)
     if (expires !== undefined) assertExpires(expires)
-    return { what, name: name ?? '', expires, profiles, config: get(config) }
+    return { what, name: name ?? '', expires, profiles, config: path }
   },
   run: runToken,
-}
+})
 
 /** @throws UsageError */
 function assertTokenName(what: string, name: string | undefined): void {

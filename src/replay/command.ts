@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { askLine } from '../ask/prompt-line.js'
 import { Children } from '../cli/shutdown.js'
-import { type Command, UsageError, flag, text } from '../cli/command-line.js'
+import { UsageError, command, flag, text } from '../cli/command-line.js'
 import { cannotBoth, header, timeout, verbose } from '../cli/common-options.js'
 import { say } from '../cli/console.js'
 import { programFolder } from '../folder.js'
@@ -29,20 +29,9 @@ export interface Output {
 
 const timeoutMsDefault = 30_000
 
-const options = {
-  timeout,
-  verbose,
-  portable: flag('Replay the transcripts of the package: every correct server passes'),
-  trust: flag('Start what the transcripts name without a question'),
-  update: flag('Write the messages that came over those that differ in the transcripts'),
-  url: text('URL', 'The address of the server that is tested'),
-  header,
-  http: flag('Start the proxy with HTTP'),
-}
-
 const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
 
-export const replayCommand: Command<ReplayRequest> = {
+export const replayCommand = command({
   name: 'replay',
   takes: '[FILE...] [-- COMMAND]',
   about: 'transcripts against the proxy, a COMMAND, or --url URL',
@@ -57,12 +46,21 @@ the transcripts of the package, which every correct MCP server passes.`,
     'mcps-proxy replay --portable -- node server.js',
     "mcps-proxy replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'",
   ],
-  options,
+  options: {
+    timeout,
+    verbose,
+    portable: flag('Replay the transcripts of the package: every correct server passes'),
+    trust: flag('Start what the transcripts name without a question'),
+    update: flag('Write the messages that came over those that differ in the transcripts'),
+    url: text('URL', 'The address of the server that is tested'),
+    header,
+    http: flag('Start the proxy with HTTP'),
+  },
   wordsMax: Infinity,
   takesRest: true,
-  read: ({ words: files, rest: command = [], get }) => {
-    const [portable, url, http] = [get(options.portable), get(options.url), get(options.http)]
-    const updates = get(options.update)
+  read: (given): ReplayRequest => {
+    const { words: files, rest: command = [], portable, url, http, trust, verbose } = given
+    const { update: updates, header: headers, timeout: timeoutMs = timeoutMsDefault } = given
     if (files.length === 0 && !portable) throw new UsageError('replay needs a file, or --portable', example)
     if (portable && updates)
       throw new UsageError(
@@ -74,21 +72,10 @@ the transcripts of the package, which every correct MCP server passes.`,
     if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
       throw new UsageError('--url is no http:// or https:// address', 'it must be like https://host/mcp')
     if (http && url !== undefined) throw cannotBoth('--http', '--url')
-    return {
-      files,
-      portable,
-      command,
-      url,
-      http,
-      trust: get(options.trust),
-      headers: get(header),
-      verbose: get(verbose),
-      updates,
-      timeoutMs: get(timeout) ?? timeoutMsDefault,
-    }
+    return { files, portable, command, url, http, trust, headers, verbose, updates, timeoutMs }
   },
   run: runReplay,
-}
+})
 
 const failed = 1
 const usageMistake = 2

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { checkCommand, checkConfig } from '../../src/cli/check.js'
-import { readTask } from '../../src/cli/command-line.js'
 import { leaveHome } from '../integration/support/home.js'
 import { cli, everything, itEcho, nodeProgram, timeArgs } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
@@ -25,7 +24,7 @@ async function checked(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<{ readonly exitCode: number; readonly text: string }> {
-  return checkConfig(readTask(checkCommand, args), env)
+  return checkConfig(checkCommand.read(args), env)
 }
 
 /** A server that leaves a file in the folder for each time it was started. */

@@ -5,7 +5,6 @@ import { execFile } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { readTask } from '../../src/cli/command-line.js'
 import { readArguments } from '../../src/cli/commands.js'
 import { loginCommands } from '../../src/cli/login.js'
 import { connectCommand } from '../../src/cli/run-stdio.js'
@@ -184,10 +183,10 @@ describe('login', () => {
   test('by an address has the client of the command line, also in a file', (t) => {
     const file = join(scratch(t), 'client.json')
     writeFileSync(file, '{"client_id":"c","client_secret":"s"}')
-    const login = readTask(loginCommands.login, ['https://h', '--client-info', `@${file}`])
+    const login = loginCommands.login.read(['https://h', '--client-info', `@${file}`])
     assert.deepEqual(login.client, { clientId: 'c', clientSecret: 's' })
     const address = 'https://me.example/client.json'
-    const { remote } = readTask(connectCommand, ['https://h/mcp', '--client-metadata-url', address])
+    const { remote } = connectCommand.read(['https://h/mcp', '--client-metadata-url', address])
     assert(remote !== undefined)
     const [server] = remoteConfig(remote, undefined, 'x').schemas.get('default')?.servers ?? []
     assert(server?.kind === 'http')

@@ -7,7 +7,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { readTask } from '../../src/cli/command-line.js'
 import { sandboxCommand } from '../../src/cli/run-sandbox.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { createProxy, memoryPair } from '../../src/index.js'
@@ -354,7 +353,7 @@ describe('mcps-proxy sandbox', () => {
 
 describe('the arguments of sandbox', () => {
   test('are its own', () => {
-    const command = readTask(sandboxCommand, ['--stdio', '--runtime', 'bubblewrap', '--enable-cors', '-s'])
+    const command = sandboxCommand.read(['--stdio', '--runtime', 'bubblewrap', '--enable-cors', '-s'])
     assert.deepEqual(
       [command.serve.kind, command.runtime, command.enablesCors, command.check, command.serve.silent],
       ['stdio', 'bubblewrap', true, false, true],
@@ -364,6 +363,6 @@ describe('the arguments of sandbox', () => {
       [['--schema', 'x', '--stdio'], /unknown option --schema/],
       [['x'], /unexpected argument "x"/],
     ]
-    for (const [args, problem] of wrong) assert.throws(() => readTask(sandboxCommand, args), problem)
+    for (const [args, problem] of wrong) assert.throws(() => sandboxCommand.read(args), problem)
   })
 })

@@ -5,7 +5,6 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { readTask } from '../../src/cli/command-line.js'
 import { httpCommand } from '../../src/cli/run-http.js'
 import { root } from '../support/source-text.js'
 
@@ -42,7 +41,7 @@ describe('the Dockerfile', () => {
     assert.deepEqual([init, end, program, others], ['tini', '--', 'mcps-proxy', []])
     const [name, ...args] = wordsIn(valuesOf('CMD').find((value) => value.startsWith('[')))
     assert.equal(name, 'http')
-    assert.equal(readTask(httpCommand, args).host, '0.0.0.0')
+    assert.equal(httpCommand.read(args).host, '0.0.0.0')
     assert.deepEqual(valuesOf('USER'), ['node'])
     const last = instructions.findLastIndex((line) => line.startsWith('RUN '))
     assert(last < instructions.findIndex((line) => line.startsWith('USER ')))
@@ -67,7 +66,7 @@ describe('the unit of systemd', () => {
     const [, line = ''] = /^ExecStart=\S+ mcps-proxy (.*)$/m.exec(unit) ?? []
     const [name, ...args] = line.split(' ')
     assert.equal(name, 'http')
-    assert(readTask(httpCommand, args))
+    assert(httpCommand.read(args))
     // The program has ended after 11 seconds in all.
     assert(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > 11)
   })
