@@ -75,7 +75,7 @@ const users = table(`
   jsonc-parser           | config
   mri                    | cli
   oauth4webapi           | login
-  p-queue                | proxy/clients upstream/
+  p-queue                | proxy/clients upstream/ sandbox
   preact                 | ui
   smol-toml              | cli/clients
   yaml                   | cli/clients

@@ -2,18 +2,17 @@
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
+import PQueue from 'p-queue'
 import { type Clock, setDeadline, within } from '../runtime/deadline.js'
 import type { GuestExit, GuestProcess, Machine } from './runtime.js'
 
 /** Gives turns in the order of requests. */
 export class Turns {
-  readonly #atOnceMax: number
+  readonly #queue: PQueue
   readonly #waitingMax: number
-  #running = 0
-  #waiting: (() => void)[] = []
 
   constructor(atOnceMax: number, waitingMax: number) {
-    this.#atOnceMax = atOnceMax
+    this.#queue = new PQueue({ concurrency: atOnceMax })
     this.#waitingMax = waitingMax
   }
 
@@ -21,36 +20,18 @@ export class Turns {
    * Runs work in turn; rejects with the signal's reason when the signal aborts first. Returns undefined when too many calls wait.
    */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> | undefined {
-    const isFull = this.#running >= this.#atOnceMax && this.#waiting.length >= this.#waitingMax
-    return isFull && !signal.aborted ? undefined : this.#inTurn(signal, work)
-  }
-
-  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#atOnceMax) this.#running++
-    else await this.#turn(signal)
-    try {
-      return await work()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#running--
-      else next()
+    const { concurrency, pending, size } = this.#queue
+    if (pending >= concurrency && size >= this.#waitingMax && !signal.aborted) return undefined
+    // The queue would give the turn of running work to the next call when a signal of its own aborts.
+    const waiting = new AbortController()
+    const leave = (): void => waiting.abort(signal.reason)
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
+    const run = (): Promise<T> => {
+      signal.removeEventListener('abort', leave)
+      return work()
     }
-  }
-
-  #turn(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(signal.reason)
-    return new Promise((resolve, reject) => {
-      const go = (): void => {
-        signal.removeEventListener('abort', leave)
-        resolve()
-      }
-      const leave = (): void => {
-        this.#waiting = this.#waiting.filter((each) => each !== go)
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', leave, { once: true })
-      this.#waiting.push(go)
-    })
+    return this.#queue.add(run, { signal: waiting.signal })
   }
 }
 
@@ -64,12 +45,7 @@ const INTERRUPT_WAIT_MS = 2000
 /** How long processes may take to end after SIGKILL; the system may hold one. */
 const KILL_WAIT_MS = 1000
 
-export interface Endable {
-  interrupt(): void
-  kill(): void
-  /** Ends the machine with all programs in it. */
-  stopMachine(): Promise<void>
-}
+export type Interruptible = Pick<GuestProcess, 'interrupt' | 'kill'>
 
 export interface RunTerms {
   readonly timeoutMs: number
@@ -85,7 +61,12 @@ export type RunEnd<T> =
   | { readonly kind: 'cancelled'; readonly value: T | undefined }
 
 /** Waits for the end of a run, and ends it when it takes too long. */
-export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTerms): Promise<RunEnd<T>> {
+export async function runWatched<T>(
+  run: Promise<T>,
+  what: Interruptible,
+  machine: Pick<Machine, 'stop'>,
+  terms: RunTerms,
+): Promise<RunEnd<T>> {
   const ended = run.then((value) => ({ kind: 'ended', value }) as const)
   const limit = limitOf(terms)
   const first = await Promise.race([ended, limit.reached]).finally(() => limit.cancel())
@@ -95,7 +76,7 @@ export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTe
   if (asked !== undefined) return { ...first, value: asked.value }
   what.kill()
   const killed = await within(ended, KILL_WAIT_MS, terms.clock)
-  if (killed === undefined) await what.stopMachine()
+  if (killed === undefined) await machine.stop()
   return { ...first, value: killed?.value }
 }
 

@@ -1,7 +1,7 @@
 // The interface between the sandbox service and the runtimes.
 //
 // Sessions, tools, interpreters with their variables, and time limits are above it. Each runtime below it isolates foreign code
-// in one way. A runtime starts machines, in which the service runs programs, or evaluators, which respond when code has ended.
+// in one way. It starts machines, in which the service runs programs.
 
 import type { Readable, Writable } from 'node:stream'
 import type { FlavorLimits, SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
@@ -38,7 +38,7 @@ export interface SandboxRuntime {
    *
    * @throws MachineStartError
    */
-  start(spec: MachineSpec): Promise<Machine | Evaluator>
+  start(spec: MachineSpec): Promise<Machine>
   /** Removes the files of a session whose machine has ended. */
   discard(sessionId: string): Promise<void>
   /** Removes the remains of dead owners: folders, cgroups, processes. */
@@ -76,13 +76,18 @@ export interface MachineVolume {
 
 /** A running machine, in which programs are started. */
 export interface Machine {
-  readonly kind: 'machine'
   /** The folder of the session, as programs inside see it. */
   readonly workspace: string
   /** The program and the first arguments of the interpreter inside. */
   readonly interpreter: readonly [string, ...string[]]
   /** Never throws: a program that cannot be started exits with the failure. */
   run(command: GuestCommand): GuestProcess
+  /**
+   * Runs code on a machine of another service, which keeps the variables; absent on a machine of this host.
+   *
+   * Such a machine gives no access to files, and ends with a program that is interrupted.
+   */
+  evaluate?(code: string, timeoutMs: number): GuestProcess
   /** Ends all programs inside. */
   stop(): Promise<void>
   readonly ended: Promise<MachineEnd>
@@ -98,6 +103,8 @@ export interface MachineEnd {
 export interface GuestCommand {
   readonly program: string
   readonly args: readonly string[]
+  /** The time limit, for another service that runs the program. */
+  readonly timeoutMs?: number
 }
 
 /**
@@ -110,7 +117,7 @@ export interface GuestProcess {
   /** Ends when the first process of the program ends; later output of other processes is lost. */
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Resolves when the first process has ended and its output is in the streams; never rejects. */
+  /** Resolves when the first process has ended and its output is in the streams; rejects only with the error of another service. */
   readonly exited: Promise<GuestExit>
   /** Sends SIGINT to the first process. */
   interrupt(): void
@@ -125,26 +132,6 @@ export interface GuestExit {
   readonly limit?: string
   /** Why the program was not started, or why its end is unknown. */
   readonly failure?: string
-}
-
-/** A session on another service, which runs code and commands and returns their results; its files end with it. */
-export interface Evaluator {
-  readonly kind: 'evaluator'
-  evaluate(what: { readonly code: string } | GuestCommand, terms: EvaluationTerms): Promise<Evaluation>
-  stop(): Promise<void>
-  readonly ended: Promise<MachineEnd>
-}
-
-export interface EvaluationTerms {
-  readonly timeoutMs: number
-  readonly signal: AbortSignal
-}
-
-export interface Evaluation {
-  readonly stdout: string
-  readonly stderr: string
-  /** The exit code; for code, 1 when it failed. */
-  readonly exitCode: number
 }
 
 /** A machine could not be started; the message explains the reason to users. */

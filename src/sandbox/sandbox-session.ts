@@ -2,7 +2,7 @@
 //
 // Pieces of code run in sequence, since they share variables; commands run beside them.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import { setMaxListeners } from 'node:events'
 import { type Clock, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './files.js'
@@ -11,7 +11,6 @@ import { CallOutput, OutputFile } from './call-output.js'
 import { SandboxError, configurationError, creationFailed, executionFailed, resourceLimit } from './errors.js'
 import { Repl, startInterpreter } from './repl.js'
 import {
-  type Evaluator,
   type GuestExit,
   type GuestProcess,
   type Machine,
@@ -20,7 +19,7 @@ import {
   type SandboxRuntime,
 } from './runtime.js'
 import { errorText } from '../text/error-text.js'
-import { type Endable, type MachineUse, Turns, programEnd, runWatched, withEither } from './runs.js'
+import { type MachineUse, type Interruptible, Turns, programEnd, runWatched, withEither } from './runs.js'
 
 const QUEUE_MAX = 16
 const COMMANDS_MAX = 4
@@ -66,7 +65,7 @@ export class SandboxSession {
   readonly #outputBytesMax: number
   readonly #clock: Clock
   /** The machine of the session, which the first call starts, and the first one after its end again. */
-  #machine: Promise<SessionRunner> | undefined
+  #machine: Promise<Machine> | undefined
   #repl: Repl | undefined
   #outputFiles = 0
   /** Whether variables were lost and no result has reported that yet. */
@@ -107,31 +106,25 @@ export class SandboxSession {
 
   /** @throws SandboxError */
   runCode(code: string, terms: CallTerms): Promise<CallResult> {
-    return this.#inTurn('Code', this.#code, terms.signal, async (signal) => {
-      const own = { ...terms, signal }
-      const machine = await this.#started('Code')
-      if (machine.kind === 'evaluator') return this.#evaluate('Code', machine, { code }, own)
-      return this.#interpret(machine, code, own)
-    })
+    return this.#inTurn('Code', this.#code, terms, (machine, own) =>
+      machine.evaluate === undefined
+        ? this.#interpret(machine, code, own)
+        : this.#execute('Code', machine, machine.evaluate(code, own.timeoutMs), own),
+    )
   }
 
   /** @throws SandboxError */
   runCommand(program: string, args: readonly string[], terms: CallTerms): Promise<CallResult> {
-    return this.#inTurn('Command', this.#commands, terms.signal, async (signal) => {
-      const own = { ...terms, signal }
-      const machine = await this.#started('Command')
-      return machine.kind === 'machine'
-        ? this.#execute(machine, machine.run({ program, args }), own)
-        : this.#evaluate('Command', machine, { program, args }, own)
-    })
+    return this.#inTurn('Command', this.#commands, terms, (machine, own) =>
+      this.#execute('Command', machine, machine.run({ program, args, timeoutMs: own.timeoutMs }), own),
+    )
   }
 
-  /** Uses the machine for its files, in turn with commands; undefined when the runtime has no machine. @throws SandboxError */
-  async useMachine<T>(signal: AbortSignal, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
-    return this.#inTurn('Command', this.#commands, signal, async (either) => {
-      const machine = await this.#started('Command')
-      return machine.kind === 'machine' ? use({ machine, clock: this.#clock, signal: either }) : undefined
-    })
+  /** Uses the machine for its files, in turn with commands; undefined when it gives no access to files. @throws SandboxError */
+  useMachine<T>(cancelled: AbortSignal, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
+    return this.#inTurn('Command', this.#commands, { signal: cancelled }, async (machine, { signal }) =>
+      machine.evaluate === undefined ? use({ machine, clock: this.#clock, signal }) : undefined,
+    )
   }
 
   /** Ends all programs of the session, and removes its files; running calls fail with that reason. */
@@ -142,39 +135,36 @@ export class SandboxSession {
     await this.#sandbox.discard(this.#spec.sessionId)
   }
 
-  #inTurn<T>(
+  /** Runs a call with the machine when its turn comes; the signal of its terms aborts when the session stops, too. */
+  async #inTurn<T, Terms extends { readonly signal: AbortSignal }>(
     called: Called,
     turns: Turns,
-    cancelled: AbortSignal,
-    run: (signal: AbortSignal) => Promise<T>,
+    terms: Terms,
+    run: (machine: Machine, terms: Terms) => Promise<T>,
   ): Promise<T> {
-    const inTurn = async (signal: AbortSignal): Promise<T> => {
-      const { id } = this.facts
-      const done = turns.run(signal, () => run(signal))
-      if (done === undefined)
-        throw resourceLimit(
-          `session ${id} has ${QUEUE_MAX} calls waiting`,
-          { session_id: id },
-          'Wait for the calls of this session',
-        )
-      return done.catch((error: unknown) => {
-        throw error === signal.reason ? this.#cancelled(called) : error
-      })
-    }
-    return this.#counted(() => withEither(cancelled, this.#stopping.signal, inTurn))
-  }
-
-  async #counted<T>(use: () => Promise<T>): Promise<T> {
     this.#calls++
     try {
-      return await use()
+      return await withEither(terms.signal, this.#stopping.signal, async (signal) => {
+        const work = async (): Promise<T> => run(await this.#started(called), { ...terms, signal })
+        const done = turns.run(signal, work)
+        if (done === undefined) throw this.#queueFull()
+        return done.catch((error: unknown) => {
+          throw error === signal.reason ? this.#cancelled(called) : error
+        })
+      })
     } finally {
       this.#calls--
     }
   }
 
+  #queueFull(): SandboxError {
+    const { id } = this.facts
+    const why = `session ${id} has ${QUEUE_MAX} calls waiting`
+    return resourceLimit(why, { session_id: id }, 'Wait for the calls of this session')
+  }
+
   /** A stopped session must not start a machine again, because no list of sessions would contain it. */
-  async #started(called: Called): Promise<SessionRunner> {
+  async #started(called: Called): Promise<Machine> {
     if (this.#stopping.signal.aborted) throw this.#cancelled(called)
     try {
       this.#machine ??= this.#start()
@@ -187,7 +177,7 @@ export class SandboxSession {
     }
   }
 
-  #start(): Promise<SessionRunner> {
+  #start(): Promise<Machine> {
     const starting = this.#sandbox.start(this.#spec).catch((error: unknown) => {
       throw startFailure(error, { runtime: this.#sandbox.id, language: this.#spec.language })
     })
@@ -215,8 +205,8 @@ export class SandboxSession {
     return repl
   }
 
-  #output(machine: SessionRunner): CallOutput {
-    if (machine.kind !== 'machine') return new CallOutput(this.#outputBytesMax)
+  #output(machine: Machine): CallOutput {
+    if (machine.evaluate !== undefined) return new CallOutput(this.#outputBytesMax)
     return new CallOutput(this.#outputBytesMax, (stream) => {
       const name = `${++this.#outputFiles}${stream === 'stdout' ? '' : '.err'}`
       return new OutputFile(machine, name, this.#clock)
@@ -226,13 +216,8 @@ export class SandboxSession {
   async #interpret(machine: Machine, code: string, terms: CallTerms): Promise<CallResult> {
     const repl = this.#interpreter(machine)
     const output = withListener(repl.output, terms)
-    const end = await this.#watched(
-      'Code',
-      repl.evaluate(code),
-      output,
-      endable(repl, machine),
-      terms,
-      (late) => (late?.kind === 'done' ? 'variables' : 'files'),
+    const end = await this.#watched('Code', machine, repl, repl.evaluate(code), output, terms, (late) =>
+      late?.kind === 'done' ? 'variables' : 'files',
     )
     if (end.kind === 'gone') throw await this.#gone('Code', machine, end.exit, output)
     const { isSuccess, hasArtifacts } = end
@@ -240,69 +225,41 @@ export class SandboxSession {
     return this.#result(output, { isSuccess, exitCode: isSuccess ? 0 : 1, artifacts })
   }
 
-  async #execute(machine: Machine, started: GuestProcess, terms: CallTerms): Promise<CallResult> {
+  async #execute(
+    called: Called,
+    machine: Machine,
+    started: GuestProcess,
+    terms: CallTerms,
+  ): Promise<CallResult> {
     const clock = this.#clock
+    const isElsewhere = machine.evaluate !== undefined
     const output = withListener(this.#output(machine), terms)
     started.stdin.on('error', () => undefined).end()
     output.drain('stdout', started.stdout)
     output.drain('stderr', started.stderr)
     const run = programEnd(started, clock)
-    const exit = await this.#watched(
-      'Command',
-      run,
-      output,
-      endable(started, machine),
-      terms,
-      () => undefined,
+    const exit = await this.#watched(called, machine, started, run, output, terms, () =>
+      isElsewhere ? 'nothing' : undefined,
     )
     if (exit.failure !== undefined || exit.limit !== undefined)
-      throw await this.#gone('Command', machine, exit, output)
+      throw await this.#gone(called, machine, exit, output)
     const exitCode = exitCodeOf(exit.code, exit.signal)
-    const artifacts = await this.#artifacts.look({ machine, clock })
+    const artifacts = isElsewhere ? [] : await this.#artifacts.look({ machine, clock })
     return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts })
-  }
-
-  /** Runs a call on a runtime that cannot interrupt: a run that takes too long ends with its session. */
-  async #evaluate(
-    called: Called,
-    evaluator: Evaluator,
-    job: Parameters<Evaluator['evaluate']>[0],
-    terms: CallTerms,
-  ): Promise<CallResult> {
-    const giveUp = new AbortController()
-    const output = withListener(this.#output(evaluator), terms)
-    const what = {
-      interrupt: () => {
-        giveUp.abort()
-        void evaluator.stop()
-      },
-      kill: () => undefined,
-      stopMachine: () => evaluator.stop(),
-    }
-    const how = { timeoutMs: terms.timeoutMs, signal: giveUp.signal }
-    // An aborted call fails for that reason alone, once its session has been stopped.
-    const ended = evaluator.evaluate(job, how).catch(async (error: unknown) => {
-      if (!giveUp.signal.aborted) throw error
-      await evaluator.stop()
-    })
-    const value = await this.#watched(called, ended, output, what, terms, () => 'nothing')
-    if (value === undefined) throw this.#cancelled(called)
-    const { stdout, stderr, exitCode } = value
-    output.push('stdout', Buffer.from(stdout))
-    output.push('stderr', Buffer.from(stderr))
-    return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts: [] })
   }
 
   /** Returns the value of a run that ended in time. `keptOf` names what survives a run that did not. @throws SandboxError */
   async #watched<T>(
     called: Called,
+    machine: Machine,
+    what: Interruptible,
     run: Promise<T>,
     output: CallOutput,
-    what: Endable,
     { timeoutMs, signal }: CallTerms,
     keptOf: (late: T | undefined) => SessionRest | undefined,
   ): Promise<T> {
-    const { kind, value } = await runWatched(run, what, { timeoutMs, signal, clock: this.#clock })
+    const terms = { timeoutMs, signal, clock: this.#clock }
+    const { kind, value } = await runWatched(run, what, machine, terms)
     await output.end()
     if (kind === 'cancelled') throw this.#cancelled(called)
     if (kind === 'timeout') throw this.#timedOut(called, timeoutMs, output, keptOf(value))
@@ -355,9 +312,6 @@ export class SandboxSession {
   }
 }
 
-/** Runs the calls of a session: a machine on this host, or an evaluator on another service. */
-type SessionRunner = Machine | Evaluator
-
 function startFailure(error: unknown, context: Readonly<Record<string, unknown>>): SandboxError {
   if (error instanceof SandboxError) return error
   return error instanceof MachineStartError && error.isConfiguration
@@ -368,14 +322,6 @@ function startFailure(error: unknown, context: Readonly<Record<string, unknown>>
 function withListener(output: CallOutput, { onOutput }: CallTerms): CallOutput {
   if (onOutput !== undefined) output.onOutput = onOutput
   return output
-}
-
-function endable(what: Pick<GuestProcess, 'interrupt' | 'kill'>, machine: Machine): Endable {
-  return {
-    interrupt: () => what.interrupt(),
-    kill: () => what.kill(),
-    stopMachine: () => machine.stop(),
-  }
 }
 
 type Called = 'Code' | 'Command'

@@ -17,7 +17,6 @@ function listing(...lines: readonly string[]): Machine {
   const exited = Promise.resolve({ code: 0, signal: undefined })
   const program: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
   return {
-    kind: 'machine',
     workspace: '/w',
     interpreter: ['python3'],
     run: () => program,

@@ -27,10 +27,14 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: RunEnd<s
   const what = {
     interrupt: () => step('interrupt'),
     kill: () => step('kill'),
-    stopMachine: async () => step('stop'),
   }
+  const machine = { stop: async () => step('stop') }
   const ends: RunEnd<string>[] = []
-  const watched = runWatched(run, what, { timeoutMs: 1000, signal: new AbortController().signal, clock })
+  const watched = runWatched(run, what, machine, {
+    timeoutMs: 1000,
+    signal: new AbortController().signal,
+    clock,
+  })
   void watched.then((end) => ends.push(end))
   if (endsAt === 'itself') finish?.('itself')
   // Each time that whoever waits would wait in vain.

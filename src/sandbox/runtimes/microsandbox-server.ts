@@ -5,6 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
+import { PassThrough } from 'node:stream'
 import { parse, write } from '../../jsonrpc/text.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
@@ -12,8 +13,9 @@ import { errorText } from '../../text/error-text.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
 import { connectionFailed, executionFailed } from '../errors.js'
 import {
-  type Evaluation,
-  type Evaluator,
+  type GuestExit,
+  type GuestProcess,
+  type Machine,
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
@@ -31,6 +33,12 @@ const RETRY_MS = 250
 /** A response above this limit does not come from such a server. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
+const methods = { Code: 'sandbox.repl.run', Command: 'sandbox.command.run' } as const
+
+type Called = keyof typeof methods
+
+const stopped: MachineEnd = { reason: 'stopped', message: 'the session was stopped' }
+
 const randomName = (): string => randomBytes(4).toString('hex')
 
 export class MicrosandboxServerRuntime implements SandboxRuntime {
@@ -42,7 +50,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly #rpc: MicrosandboxRpc
   /** Part of the names of this service's sandboxes, which keeps it from stopping those of other services. */
   readonly #instance = randomName()
-  readonly #running = new Set<Evaluator>()
+  readonly #running = new Set<Machine>()
   /** Sandboxes that the service could not stop; the next sweep tries again. */
   readonly #left = new Set<string>()
 
@@ -61,7 +69,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     }
   }
 
-  async start(spec: MachineSpec): Promise<Evaluator> {
+  async start(spec: MachineSpec): Promise<Machine> {
     const sandbox = `session-${randomName()}-${this.#instance}`
     const params = { sandbox, namespace: 'default', config: configOf(spec) }
     try {
@@ -73,10 +81,10 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
         throw connectionFailed(`the microsandbox server: ${error.message}`, { method: 'sandbox.start' })
       throw new MachineStartError(errorText(error))
     }
-    const evaluator = this.#evaluator(sandbox, spec.language)
-    this.#running.add(evaluator)
-    void evaluator.ended.then(() => this.#running.delete(evaluator))
-    return evaluator
+    const machine = this.#machine(sandbox, spec.language)
+    this.#running.add(machine)
+    void machine.ended.then(() => this.#running.delete(machine))
+    return machine
   }
 
   async discard(): Promise<void> {}
@@ -86,48 +94,64 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#running].map((evaluator) => evaluator.stop()))
+    await Promise.all([...this.#running].map((machine) => machine.stop()))
     await this.sweep()
   }
 
-  #evaluator(sandbox: string, language: string): Evaluator {
-    const rpc = this.#rpc
-    let setEnd: ((end: MachineEnd) => void) | undefined
-    const ended = new Promise<MachineEnd>((resolve) => {
-      setEnd = resolve
-    })
+  #machine(sandbox: string, language: string): Machine {
     let stopping: Promise<void> | undefined
-    const end = (reason: MachineEnd): Promise<void> => {
-      setEnd?.(reason)
-      stopping ??= this.#stop(sandbox)
-      return stopping
+    let end: (end: MachineEnd) => Promise<void> = async () => {}
+    const ended = new Promise<MachineEnd>((resolve) => {
+      end = (reason) => {
+        resolve(reason)
+        stopping ??= this.#stop(sandbox)
+        return stopping
+      }
+    })
+    const run = (called: Called, params: object, timeoutMs = STOP_MS): GuestProcess => {
+      const place = { sandbox, namespace: 'default', timeout: Math.ceil(timeoutMs / 1000) }
+      return this.#process(called, { ...place, ...params }, timeoutMs, end)
     }
     return {
-      kind: 'evaluator',
+      workspace: '/',
+      interpreter: [language],
       ended,
-      stop: () => end({ reason: 'stopped', message: 'the session was stopped' }),
-      evaluate: async (what, { timeoutMs, signal }) => {
-        const [called, method, params] =
-          'code' in what
-            ? (['Code', 'sandbox.repl.run', { code: what.code, language }] as const)
-            : (['Command', 'sandbox.command.run', { command: what.program, args: what.args }] as const)
-        const place = { sandbox, namespace: 'default', timeout: Math.ceil(timeoutMs / 1000) }
-        try {
-          // Only once: after a failure, the part that has run is unknown.
-          const result = await rpc.call(method, { ...place, ...params }, timeoutMs + MARGIN_MS, signal)
-          return evaluationOf(result)
-        } catch (error) {
-          if (signal.aborted) throw error
-          const why = errorText(error)
-          if (!(error instanceof RpcFailure) || error.kind === 'failed')
-            throw executionFailed(called, why, { method })
-          const message = `the microsandbox server: ${why}`
-          // The sandbox may be gone, so the next call starts another one.
-          if (error.kind === 'unreachable') void end({ reason: 'died', message })
-          throw connectionFailed(message, { method })
-        }
-      },
+      stop: () => end(stopped),
+      evaluate: (code, timeoutMs) => run('Code', { code, language }, timeoutMs),
+      run: ({ program, args, timeoutMs }) => run('Command', { command: program, args }, timeoutMs),
     }
+  }
+
+  /** The program of one request, which is sent only once: after a failure, the part that has run is unknown. */
+  #process(
+    called: Called,
+    params: object,
+    timeoutMs: number,
+    end: (reason: MachineEnd) => Promise<void>,
+  ): GuestProcess {
+    const method = methods[called]
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const giveUp = new AbortController()
+    const failed = async (error: unknown): Promise<GuestExit> => {
+      if (giveUp.signal.aborted) {
+        await end(stopped)
+        return { code: undefined, signal: 'SIGKILL' }
+      }
+      const why = errorText(error)
+      if (!(error instanceof RpcFailure) || error.kind === 'failed')
+        throw executionFailed(called, why, { method })
+      const message = `the microsandbox server: ${why}`
+      // The sandbox may be gone, so the next call starts another one.
+      if (error.kind === 'unreachable') void end({ reason: 'died', message })
+      throw connectionFailed(message, { method })
+    }
+    const exited = this.#rpc.call(method, params, timeoutMs + MARGIN_MS, giveUp.signal).then((result) => {
+      stdout.end(outputIn(result, 'stdout'))
+      stderr.end(outputIn(result, 'stderr'))
+      return { code: exitCodeIn(result), signal: undefined }
+    }, failed)
+    const interrupt = (): void => giveUp.abort()
+    return { stdin, stdout, stderr, exited, interrupt, kill: interrupt }
   }
 
   async #stop(sandbox: string): Promise<void> {
@@ -160,21 +184,18 @@ function configOf({ language, env, flavor, volumes }: MachineSpec): object {
 const UNCAUGHT =
   /^(?:Traceback \(most recent call last\):|Uncaught |[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)(?::|$))/m
 
-function evaluationOf(result: unknown): Evaluation {
-  const { output, exit_code: exitCode } = objectOf(result)
-  const lines = Array.isArray(output) ? output.map(objectOf) : []
-  const textOf = (stream: string): string =>
-    lines
-      .flatMap(({ stream: from, text }) => (from === stream && typeof text === 'string' ? [text] : []))
-      .map((text) => (text.endsWith('\n') ? text : `${text}\n`))
-      .join('')
-  const stderr = textOf('stderr')
-  const codeOfCode = UNCAUGHT.test(stderr) ? 1 : 0
-  return {
-    stdout: textOf('stdout'),
-    stderr,
-    exitCode: typeof exitCode === 'number' ? exitCode : codeOfCode,
-  }
+function exitCodeIn(result: unknown): number {
+  const { exit_code: exitCode } = objectOf(result)
+  if (typeof exitCode === 'number') return exitCode
+  return UNCAUGHT.test(outputIn(result, 'stderr')) ? 1 : 0
+}
+
+function outputIn(result: unknown, stream: 'stdout' | 'stderr'): string {
+  const { output } = objectOf(result)
+  return (Array.isArray(output) ? output.map(objectOf) : [])
+    .flatMap(({ stream: from, text }) => (from === stream && typeof text === 'string' ? [text] : []))
+    .map((text) => (text.endsWith('\n') ? text : `${text}\n`))
+    .join('')
 }
 
 function objectOf(value: unknown): JsonObject {
@@ -184,7 +205,7 @@ function objectOf(value: unknown): JsonObject {
 /** The server has not done the request. */
 class RpcFailure extends Error {
   override readonly name = 'RpcFailure'
-  readonly kind: 'unreachable' | 'refused' | 'unknown-method' | 'failed'
+  readonly kind: 'unreachable' | 'refused' | 'failed'
 
   constructor(kind: RpcFailure['kind'], message: string) {
     super(message)
@@ -206,7 +227,7 @@ class MicrosandboxRpc {
 
   /** @throws RpcFailure */
   async health(): Promise<void> {
-    const { status } = await this.#send('/api/v1/health', undefined, PROBE_MS)
+    const { status } = await this.#send('/api/v1/health', {}, PROBE_MS)
     if (status !== 200) throw new RpcFailure('failed', `its health is HTTP ${status}`)
   }
 
@@ -226,12 +247,12 @@ class MicrosandboxRpc {
   /** Returns the result. @throws RpcFailure */
   async call(method: string, params: object, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
     const body = write({ jsonrpc: '2.0', method, params, id: ++this.#last })
-    const { status, text } = await this.#send('/api/v1/rpc', body, timeoutMs, signal)
+    const { status, text } = await this.#send('/api/v1/rpc', { method: 'POST', body }, timeoutMs, signal)
     const { result, error } = membersOf(text)
     if (status === 401)
       throw new RpcFailure('refused', `it refuses the key: ${messageOf(error)}; check MSB_API_KEY`)
     if (status === 404)
-      throw new RpcFailure('unknown-method', `it does not know ${method}; it must be microsandbox 0.2`)
+      throw new RpcFailure('refused', `it does not know ${method}; it must be microsandbox 0.2`)
     if (error !== undefined) throw new RpcFailure('failed', messageOf(error))
     if (status !== 200) throw new RpcFailure('failed', `HTTP ${status}`)
     return result
@@ -239,31 +260,26 @@ class MicrosandboxRpc {
 
   async #send(
     path: string,
-    body: string | undefined,
+    init: RequestInit,
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<{ readonly status: number; readonly text: string }> {
     if (this.#base === undefined) throw new RpcFailure('failed', 'no address of a server is set')
-    const end = new AbortController()
-    const timer = this.#clock.setTimer(timeoutMs, () => end.abort(new Error('no answer in time')))
-    const abort = (): void => end.abort()
-    signal?.addEventListener('abort', abort, { once: true })
+    const late = AbortSignal.timeout(timeoutMs)
+    const authorization = this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }
     try {
       const response = await fetch(this.#base + path, {
-        ...(body !== undefined && { method: 'POST', body }),
-        headers: {
-          'content-type': 'application/json',
-          ...(this.#apiKey !== undefined && { authorization: `Bearer ${this.#apiKey}` }),
-        },
-        signal: end.signal,
+        ...init,
+        headers: { 'content-type': 'application/json', ...authorization },
+        signal: signal === undefined ? late : AbortSignal.any([late, signal]),
         redirect: 'error',
       })
       return { status: response.status, text: await textOf(response) }
     } catch (error) {
-      throw new RpcFailure('unreachable', errorText(error instanceof TypeError ? error.cause : error))
-    } finally {
-      timer.cancel()
-      signal?.removeEventListener('abort', abort)
+      const why = late.aborted
+        ? 'no answer in time'
+        : errorText(error instanceof TypeError ? error.cause : error)
+      throw new RpcFailure('unreachable', why)
     }
   }
 }

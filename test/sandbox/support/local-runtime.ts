@@ -74,7 +74,6 @@ interface LocalMachineParts {
 }
 
 class LocalMachine implements Machine {
-  readonly kind = 'machine'
   readonly workspace: string
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>

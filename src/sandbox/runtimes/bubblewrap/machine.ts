@@ -77,7 +77,6 @@ interface Started {
 }
 
 export class BubblewrapMachine implements Machine {
-  readonly kind = 'machine'
   readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string, ...string[]]
   readonly ended: Promise<MachineEnd>

@@ -28,7 +28,6 @@ const interpreters = { python: 'python3', node: 'node' } as const
 
 /** A container whose first program has reported that it is ready. */
 export class ContainerMachine implements Machine {
-  readonly kind = 'machine'
   readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
