@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { parse, write } from '../../jsonrpc/text.js'
 import type { Clock } from '../../runtime/deadline.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
@@ -99,15 +100,13 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   }
 
   #machine(sandbox: string, language: string): Machine {
+    const ended = new Deferred<MachineEnd>()
     let stopping: Promise<void> | undefined
-    let end: (end: MachineEnd) => Promise<void> = async () => {}
-    const ended = new Promise<MachineEnd>((resolve) => {
-      end = (reason) => {
-        resolve(reason)
-        stopping ??= this.#stop(sandbox)
-        return stopping
-      }
-    })
+    const end = (reason: MachineEnd): Promise<void> => {
+      ended.resolve(reason)
+      stopping ??= this.#stop(sandbox)
+      return stopping
+    }
     const run = (called: Called, params: object, timeoutMs = STOP_MS): GuestProcess => {
       const place = { sandbox, namespace: 'default', timeout: Math.ceil(timeoutMs / 1000) }
       return this.#process(called, { ...place, ...params }, timeoutMs, end)
@@ -115,7 +114,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     return {
       workspace: '/',
       interpreter: [language],
-      ended,
+      ended: ended.promise,
       stop: () => end(stopped),
       evaluate: (code, timeoutMs) => run('Code', { code, language }, timeoutMs),
       run: ({ program, args, timeoutMs }) => run('Command', { command: program, args }, timeoutMs),
