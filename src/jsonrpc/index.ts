@@ -23,7 +23,7 @@ export {
 export { Inflight } from './inflight.js'
 export { type Line, toLine } from './line.js'
 export { type Member, Members, itemsAt, membersAt } from './members.js'
-export { type AnswerWaiter, type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from './peer.js'
+export { type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from './peer.js'
 export type { MintedId, RequestId } from './request-id.js'
 export { type MemberSink, Scanner, type Span, scanText } from './scan.js'
 export { type Edit, type EditReason, Message, editReasons, splice } from './splice.js'

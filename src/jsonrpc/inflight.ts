@@ -97,6 +97,11 @@ export class Inflight<E> {
     return entry
   }
 
+  /** Stops waiting for the answers to the proxy's own requests; gives these. */
+  retireOwn(): E[] {
+    return [...(this.#own ?? [])].flatMap((id) => this.retire(id) ?? [])
+  }
+
   values(): IterableIterator<E> {
     return this.#entries.values()
   }

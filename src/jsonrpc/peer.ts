@@ -32,13 +32,7 @@ import { Inflight } from './inflight.js'
 import { hasLineBreaks, toOneLine, type Line } from './line.js'
 import type { MintedId, RequestId } from './request-id.js'
 
-/** The sender of a forwarded request, which waits for the answer. */
-export interface AnswerWaiter {
-  /** The answer has come; called once. */
-  answered(frame: ResponseFrame): void
-}
-
-/** The owner of a peer: what arrives, and the end. Answers go to who waits for them. */
+/** The owner of a peer: what arrives, and the end. `E` is a request that the owner has forwarded. */
 export interface PeerOwner<E> {
   /**
    * `during` is our request on whose own stream it came, where the transport has such streams, and `stream` its id, also
@@ -48,6 +42,8 @@ export interface PeerOwner<E> {
   /** The other end has cancelled a request by closing its response. */
   gaveUp?(reply: Reply): void
   notification(frame: NotificationFrame, during: E | undefined): void
+  /** The answer to a forwarded request; absent for an owner that forwards none. */
+  response?(frame: ResponseFrame, entry: E): void
   /** An answer without a request that waits for it: late, or made up. */
   stray(frame: ResponseFrame): void
   /** Several messages in one array, whose answers are one message. */
@@ -109,8 +105,8 @@ class OwnRequest {
 
 const NUL = 0
 
-/** Reads, writes and matches the messages of one connection; `E` waits for the answer to a forwarded request. */
-export class Peer<E extends AnswerWaiter> {
+/** Reads, writes and matches the messages of one connection. */
+export class Peer<E> {
   readonly #connection: Connection
   readonly #owner: PeerOwner<E>
   readonly #frameLimits: FrameLimits | undefined
@@ -211,6 +207,11 @@ export class Peer<E extends AnswerWaiter> {
   /** The same in the bytes of a request that came, with the owner's edits; the answer is the proxy's to read. */
   askFor(frame: RequestFrame, edits: readonly Edit[]): PendingAnswer | undefined {
     return this.#ask(frame.method, (id) => this.#spliced(frame, withId(edits, frame, id)))
+  }
+
+  /** Fails the proxy's own requests that wait for an answer. */
+  failOwn(cause: TransportError = new TransportError('TRANSPORT_CLOSED', 'the connection is closed')): void {
+    for (const entry of this.#inflight.retireOwn()) if (entry instanceof OwnRequest) entry.failed(cause)
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -326,7 +327,8 @@ export class Peer<E extends AnswerWaiter> {
     this.#hasNotified = false
     const entry = id === undefined ? undefined : this.#inflight.take(id)
     if (entry === undefined) this.#owner.stray(frame)
-    else entry.answered(frame)
+    else if (entry instanceof OwnRequest) entry.answered(frame)
+    else this.#owner.response?.(frame, entry)
   }
 
   #failed(id: RequestId | undefined, error: TransportError): void {
@@ -347,23 +349,15 @@ export class Peer<E extends AnswerWaiter> {
     if (this.#closed) return
     this.#closed = true
     this.#watch.onClosed?.()
-    const unanswered = this.#endOwn(cause)
+    const unanswered = [...this.waiting()]
+    this.failOwn(cause)
+    this.#inflight.drain()
     try {
       this.#owner.closed(unanswered, cause)
     } catch (error) {
       // The connection has ended already, so a second end would reach no handler.
       this.#watch.onFault?.(error)
     }
-  }
-
-  /** Fails the proxy's own requests and returns the forwarded ones, which get no answer. */
-  #endOwn(cause: TransportError | undefined): E[] {
-    const others: E[] = []
-    for (const entry of this.#inflight.drain()) {
-      if (!(entry instanceof OwnRequest)) others.push(entry)
-      else entry.failed(cause ?? new TransportError('TRANSPORT_CLOSED', 'the connection is closed'))
-    }
-    return others
   }
 
   /** A fault in handling one message ends this connection, never the process that others share. */

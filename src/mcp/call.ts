@@ -174,7 +174,7 @@ export interface ClientPort {
 /** The holder of a call: the queue in which it waits, or the connection on which it is. */
 export interface CallHolder {
   /** The client needs no answer any more; `frame` is its notification, if it sent one. */
-  cancel(frame: NotificationFrame | undefined): void
+  cancel(frame: NotificationFrame | undefined, call: Call): void
 }
 
 /** The connection to a server that has tasks. */
@@ -407,7 +407,7 @@ export class Call implements CallHolder {
   abandon(error: ErrorBody): void {
     const holder = this.holder
     this.fail(error)
-    holder?.cancel(undefined)
+    holder?.cancel(undefined, this)
   }
 
   /** The client gives up; `frame` is its notification, if it sent one. */
@@ -415,7 +415,7 @@ export class Call implements CallHolder {
     if (this.#settled) return
     const holder = this.holder
     this.settle({ kind: 'cancelled' })
-    holder?.cancel(frame)
+    holder?.cancel(frame, this)
   }
 }
 

@@ -12,7 +12,6 @@ import {
 } from '../../src/jsonrpc/frame.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import {
-  type AnswerWaiter,
   type PendingAnswer,
   Peer,
   type PeerOptions,
@@ -28,17 +27,12 @@ import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
 import { memoryPair } from '../../src/transports/memory.js'
 import { headIn } from '../transports/support/sending.js'
 
-/** Who waits for an answer, and tells the diary of it. */
-class Entry implements AnswerWaiter {
+/** A forwarded request. */
+class Entry {
   readonly name: string
-  diary: Diary | undefined
 
   constructor(name: string) {
     this.name = name
-  }
-
-  answered(frame: ResponseFrame): void {
-    this.diary?.answered(frame, this)
   }
 }
 
@@ -60,7 +54,7 @@ class Diary implements PeerOwner<Entry> {
     this.#add(`notification ${frame.method}${during === undefined ? '' : ` during ${during.name}`}`)
   }
 
-  answered(frame: ResponseFrame, entry: Entry): void {
+  response(frame: ResponseFrame, entry: Entry): void {
     this.responses.push(frame)
     this.#add(`${frame.kind} ${frame.id} for ${entry.name}`)
   }
@@ -147,7 +141,6 @@ interface Scene {
 function scene(options: Partial<PeerOptions> = {}): Scene {
   const script = new Script()
   const diary = new Diary()
-  entry.diary = diary
   const peer = new Peer(script, diary, { inflightMax: 3, ...options })
   peer.start()
   return { script, diary, peer }

@@ -5,39 +5,43 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { realRuntime } from '../../src/real-runtime.js'
 import { setDeadline, within } from '../../src/runtime/deadline.js'
-import { Deadlines, InflightCall } from '../../src/upstream/server/calls.js'
+import { ChurnMap } from '../../src/jsonrpc/fast/churn-map.js'
+import type { Call } from '../../src/mcp/call.js'
+import { Deadlines } from '../../src/upstream/server/deadlines.js'
 import { callOf } from './support/calls.js'
 import { FakeClock } from './support/fake-clock.js'
 
+interface Sent {
+  readonly call: Call
+  graceMs: number
+}
+
 interface Run {
   readonly clock: FakeClock
-  readonly deadlines: Deadlines
-  readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => InflightCall
+  readonly deadlines: Deadlines<Sent>
+  readonly sent: ChurnMap<Call, Sent>
+  readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => Sent
   readonly expired: string[]
 }
 
 function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const clock = new FakeClock()
-  const flights = new Set<InflightCall>()
+  const sent = new ChurnMap<Call, Sent>()
   const expired: string[] = []
-  const deadlines = new Deadlines(
-    clock,
-    () => flights,
-    (flight) => {
-      flights.delete(flight)
-      expired.push(`${flight.call.frame.id} ${flight.call.deadline.budget} ${clock.now()}`)
-    },
-  )
+  const deadlines = new Deadlines(clock, sent, ({ call }) => {
+    sent.take(call)
+    expired.push(`${call.frame.id} ${call.deadline.budget} ${clock.now()}`)
+  })
   let last = 0
-  const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): InflightCall => {
+  const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): Sent => {
     const call = callOf(`${++last}`, clock.now())
     call.deadline.times = own ?? times
-    const flight = new InflightCall(call, [], { answered: () => {}, cancelled: () => {} })
+    const flight = { call, graceMs: 0 }
     deadlines.start(call)
-    flights.add(flight)
+    sent.set(call, flight)
     return flight
   }
-  return { clock, deadlines, start, expired }
+  return { clock, deadlines, sent, start, expired }
 }
 
 describe('one deadline', () => {
@@ -154,7 +158,7 @@ describe('the deadlines of one link', () => {
 
 describe('while the client is being asked', () => {
   const times = { timeoutMs: 1000, totalTimeoutMs: 20_000 }
-  const cases: readonly (readonly [string, (run: Run, flight: InflightCall) => void, readonly string[]])[] = [
+  const cases: readonly (readonly [string, (run: Run, flight: Sent) => void, readonly string[]])[] = [
     [
       'the time of a call stands still, and goes on where it was',
       ({ clock, deadlines }, flight) => {
@@ -210,14 +214,14 @@ describe('while the client is being asked', () => {
     ],
     [
       'a call that ends on this connection has its time again, and a late answer changes nothing',
-      ({ clock, deadlines }, flight) => {
+      ({ clock, deadlines, sent }, flight) => {
         const over = deadlines.pause([flight])
         clock.advance(3000)
-        flight.ended = true
+        sent.take(flight.call)
         flight.call.deadline.goOn(clock.now())
         over()
         deadlines.start(flight.call)
-        flight.ended = false
+        sent.set(flight.call, flight)
       },
       ['1 timeoutMs 4000'],
     ],

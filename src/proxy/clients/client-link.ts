@@ -146,6 +146,10 @@ export class ClientLink implements PeerOwner<Question> {
     }
   }
 
+  response(frame: ResponseFrame, question: Question): void {
+    this.#client.questions.answered(frame, question)
+  }
+
   gaveUp(reply: Reply): void {
     this.#calls.giveUp(reply)
   }

@@ -4,20 +4,20 @@
 // has a limit, and calls above that are refused.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
+import type { Peer } from '../../jsonrpc/peer.js'
 import type { ClientContext } from './client-directory.js'
 
 /** Stops the servers of a client that reads too slowly. */
 export class Flow implements SlowReader {
   readonly connection: Connection
-  readonly #peer: Pick<Peer<AnswerWaiter>, 'close'>
+  readonly #peer: Pick<Peer<unknown>, 'close'>
   readonly #context: Pick<ClientContext, 'limits' | 'log' | 'unread'>
   readonly #readServers: (on: boolean) => void
 
   /** `readServers` stops or resumes reading what servers say to this client alone. */
   constructor(
     connection: Connection,
-    peer: Pick<Peer<AnswerWaiter>, 'close'>,
+    peer: Pick<Peer<unknown>, 'close'>,
     context: Pick<ClientContext, 'limits' | 'log' | 'unread'>,
     readServers: (on: boolean) => void,
   ) {

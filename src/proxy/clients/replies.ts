@@ -3,7 +3,7 @@
 import type { Flow } from './flow.js'
 import { buildBatch, buildResult, type ErrorBody } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
-import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
+import type { Peer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit, Message } from '../../jsonrpc/splice.js'
 import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
@@ -23,7 +23,7 @@ import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 
 /** The connection of a client, as far as nothing is asked there. */
-type SendingPeer = Pick<Peer<AnswerWaiter>, 'answerBytes' | 'item' | 'notify' | 'pass'>
+type SendingPeer = Pick<Peer<unknown>, 'answerBytes' | 'item' | 'notify' | 'pass'>
 
 /** Everything that one connection of a client carries, but the questions of servers. */
 export class Replies implements ReplyChannel {

@@ -14,7 +14,7 @@ import type { Replies } from './replies.js'
 import type { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { RecentSet } from '../../jsonrpc/inflight.js'
-import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
+import type { Peer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { rawAt } from '../../jsonrpc/text.js'
@@ -127,8 +127,7 @@ export class SessionClient implements RoutedClient {
 const USED_MAX = 1024
 
 /** One question on its way to the client and back. */
-export class Question implements AnswerWaiter {
-  readonly #port: Pick<SessionQuestions, 'answered'>
+export class Question {
   readonly asker: Asker
   /** The server's own id. */
   readonly id: RequestId
@@ -141,16 +140,11 @@ export class Question implements AnswerWaiter {
   /** The id that the client was given. */
   lentId: RequestId | undefined
 
-  constructor({ asker, frame, over }: ServerQuestion, port: Pick<SessionQuestions, 'answered'>) {
-    this.#port = port
+  constructor({ asker, frame, over }: ServerQuestion) {
     this.asker = asker
     this.over = over
     this.id = frame.id
     this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
-  }
-
-  answered(frame: ResponseFrame): void {
-    this.#port.answered(frame, this)
   }
 }
 
@@ -197,7 +191,7 @@ class SessionQuestions implements Questions {
     if (this.#phase === 'early') return this.#early.length < this.#earlyMax && this.#early.push(asked) > 0
     const { frame, during } = asked
     if (!this.#leg.profile.revision.serverRequests.some((method) => method === frame.method)) return false
-    const question = new Question(asked, this)
+    const question = new Question(asked)
     const edits = [...(asked.edits ?? []), ...this.#withToken(frame, question)]
     const id = canonical(frame.id)
     const wasUsed = this.#used.all.has(id)

@@ -55,7 +55,7 @@ export class Inbox {
     if (this.#connections.size === 0) this.clients.renew()
     this.server = server
     this.#connections.add(connection)
-    connection.calls.tasks.capabilities = askableOfTasks(facts.capabilities)
+    connection.tasks.capabilities = askableOfTasks(facts.capabilities)
     if (facts.capabilities.logging) this.subscriptions.sendLevel(connection)
     if (isFirst) {
       if (connection.isStateless) this.#listen(connection, facts)
@@ -100,7 +100,7 @@ export class Inbox {
 
   /** Lists are being read, a server waits for the answer of a client, or a task runs. */
   get isAtWork(): boolean {
-    const hasTasks = [...this.#connections].some((connection) => connection.calls.tasks.areWanted)
+    const hasTasks = [...this.#connections].some((connection) => connection.tasks.areWanted)
     return this.lists.busy || this.#isOwed || hasTasks
   }
 
@@ -119,13 +119,13 @@ export class Inbox {
     during: Call | undefined,
   ): void {
     const { sharing } = this.#scope
-    const { calls } = connection
-    const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.about.askable)
+    const { about, tasks } = connection
+    const running = sharing === 'plain' ? undefined : (tasks.waitingFor(frame) ?? about.askable)
     const call = during ?? running ?? connection.waitingCall
     // A client with a lane for itself can be asked at any time.
     const client = sharing === 'own' ? this.clients.only : call?.client
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
-    const caller = call ?? calls.about.oneAskable
+    const caller = call ?? about.oneAskable
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
       caller.noteMissing(requiredCapabilities(questionOf(frame)))
     // A server that several clients share does not know the capabilities of each of them.
@@ -138,7 +138,7 @@ export class Inbox {
     )
       return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
-    const over = calls.pause(client, call)
+    const over = connection.pause(client, call)
     // No server knows that a client could answer with a task.
     const edits = cutNamed(frame.params.members, ['task'], 'task')
     if (client.questions.ask({ frame, asker: connection, during: call, over, edits })) return
@@ -173,7 +173,7 @@ export class Inbox {
       case 'task':
         if (connection.isStateless) return this.#taskChanged(frame, connection)
         // With one client and one server, the task need not have been begun by a call of this session.
-        if (connection.calls.tasks.onStatus(frame)) return
+        if (connection.tasks.onStatus(frame)) return
         if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
         return this.#context.tell('debug', `${frame.method} is about a task that no client has here`)
       case 'log':
@@ -191,9 +191,9 @@ export class Inbox {
    * MCP 2025-06-18, Transports: what is said on the response to a request should relate to it, and what is said on the
    * standalone stream should not. A server over HTTP has chosen by itself.
    */
-  #logging({ calls, isStateless }: ServerConnection): Call | undefined {
-    if (isStateless) return calls.about.logging
-    const call = this.#context.questionsNameTheirCall ? undefined : calls.about.only
+  #logging({ about, isStateless }: ServerConnection): Call | undefined {
+    if (isStateless) return about.logging
+    const call = this.#context.questionsNameTheirCall ? undefined : about.only
     return call?.client === this.clients.only ? call : undefined
   }
 
@@ -207,7 +207,7 @@ export class Inbox {
 
   /** Each client that follows it has an open request, and its leg adds the id of that. */
   #taskChanged(frame: NotificationFrame, connection: ServerConnection): void {
-    connection.calls.tasks.onStatus(frame)
+    connection.tasks.onStatus(frame)
     const id = frame.params.members.string('taskId') ?? ''
     for (const client of this.clients.tasks.at(id).keys()) client.tell(frame, [], undefined)
   }

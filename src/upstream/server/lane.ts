@@ -334,7 +334,7 @@ export class ServerLane implements Lane, ServerView {
     const { level } = this.#inbox.clients
     const unfollowed = this.#inbox.clients.remove(client)
     this.#inbox.read(true)
-    for (const connection of this.#workers.connections) connection.calls.tasks.onClientLeft(client)
+    for (const connection of this.#workers.connections) connection.tasks.onClientLeft(client)
     if (isOfOne(this.#scope.sharing)) {
       this.#left()
       return this.close()

@@ -1,29 +1,44 @@
-// One initialised connection to one server.
+// One initialised connection to one server, with its calls.
+//
+// Each call that it accepts is settled exactly once: by its answer, its deadline, the client's cancel, or the end of the
+// connection.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Traffic } from '../../jsonrpc/connection.js'
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { type FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import type { Asker, Call } from '../../mcp/call.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import { type Edit, NO_EDITS, bothEdits, writing } from '../../jsonrpc/splice.js'
+import { quote, rawAt } from '../../jsonrpc/text.js'
+import type { Asker, Call, CallHolder, ClientPort } from '../../mcp/call.js'
+import { callTimeout } from '../../mcp/call-deadline.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import type { OpenedServer, Probed } from '../../mcp/eras/server-era.js'
-import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
+import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/server-writers.js'
+import { methodNotFound, notFollowed, upstreamFailed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
+import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
-import { FirstQuestions } from './first-questions.js'
+import type { ServerTimes } from '../contracts/server-config.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
-import { Calls, cancelRequest, type InflightCall } from './calls.js'
+import { within } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { Noise } from './noise.js'
+import { Attribution } from './attribution.js'
+import { Deadlines } from './deadlines.js'
+import { FirstQuestions } from './first-questions.js'
 import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
-import type { Worker } from './worker.js'
 import type { ServerSubscription } from './listen.js'
-import { within } from '../../runtime/deadline.js'
-import type { ServerTimes } from '../contracts/server-config.js'
+import { Noise } from './noise.js'
+import { ServerTask, Tasks } from './server-tasks.js'
+import type { Worker } from './worker.js'
+
+/** How long a server has for an answer that shows that it is alive. */
+const ALIVE_MS = 5000
 
 /** Why a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped it. */
 interface CloseReason extends DialEnd {
@@ -38,24 +53,50 @@ export interface Patience {
   readonly endsAt: number
 }
 
+/** What a connection keeps of a call that it has sent, until that has ended here. */
+export interface Sent {
+  readonly call: Call
+  /** Kept in case the call has to be sent again. */
+  readonly edits: readonly Edit[]
+  /** The id that the server knows the call by. */
+  id: RequestId
+  /** Raw JSON of the progress token that the server was given, until a task has it. */
+  token: string | undefined
+  /** Which of the messages to this server it is, where they are counted. */
+  sequence: number | undefined
+  /** By how much its deadline was put off, since the proxy did not run. */
+  graceMs: number
+  /** The server is being asked on its account whether it is alive. */
+  isChecked: boolean
+}
+
 /** A server as the proxy talks to it. */
-export class ServerConnection implements PeerOwner<InflightCall>, Asker {
+export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   readonly service: string
   readonly dialed: Dialed
-  /** The calls that are this connection's to settle. */
-  readonly calls: Calls
+  /** The calls in flight, which are this connection's to settle. */
+  readonly #sent = new ChurnMap<Call, Sent>()
+  readonly #deadlines: Deadlines<Sent>
+  readonly #tokens = new ProgressTokens<Call | ServerTask>()
+  /** The tasks that calls have begun. */
+  readonly tasks: Tasks
+  /** Which of the calls a message of the server is about. */
+  readonly about: Attribution
+  /** That of the era in which the server was opened. */
+  #writer: ServerWriter = sessionWriter
+  /** The server is being asked whether it is alive. */
+  #isChecking = false
+  /** Called once when no call is left in flight. */
+  #onIdle: (() => void) | undefined
   readonly #inbox: Inbox
   readonly #worker: Worker
   readonly #context: ServerContext
-  readonly #peer: Peer<InflightCall>
+  readonly #peer: Peer<Call>
   readonly #noise: Noise
   /** The first reason that was known. A server that did not end by itself may still finish what it was asked before. */
   #closed: CloseReason | undefined
   /** Runs out when no further answer of a stopping server is waited for. */
   #lastAnswers: Timer | undefined
-  /** Each ends the wait for an answer to a request of the proxy's own, since the server is being stopped. */
-  readonly #waits = new Set<() => void>()
-  #isStopped = false
   /** The server is being asked which revisions it speaks. */
   #isProbing = false
   /** The server knows no sessions, so it gets no notifications of a session and no responses. */
@@ -67,7 +108,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   #answers = 0
 
   constructor(dialed: Dialed, context: ServerContext, inbox: Inbox, worker: Worker) {
-    const { limits, service } = context
+    const { limits, runtime, service } = context
     this.dialed = dialed
     this.service = service
     this.#inbox = inbox
@@ -75,22 +116,17 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     this.#context = context
     const frame = { ...limits.frame, names: messageNames }
     const options = { ...limits, frame, watch: context.watch(service) }
-    const peer = new Peer<InflightCall>(dialed.connection, this, options)
-    this.#peer = peer
-    this.calls = new Calls(context, peer, this, worker, inbox.clients)
+    this.#peer = new Peer<Call>(dialed.connection, this, options)
+    this.about = new Attribution(() => this.#sent.values(), inbox.clients, limits.abandoned, runtime)
+    this.#deadlines = new Deadlines(runtime, this.#sent, (sent) => this.#expired(sent))
+    this.tasks = new Tasks(context, this, this.#tokens)
     this.#noise = new Noise(context, limits.noise, (what) => this.#giveUp(what))
-    void dialed.ended.then((end) => this.#end(end))
+    void dialed.ended.then((end) => this.#exited(end))
   }
 
   /** The server has forgotten a session in which it had answered more than the handshake: that is no crash. */
   get isSpent(): boolean {
     return this.#closed?.how === 'forgotten' && this.#answers > 1
-  }
-
-  /** An answer has come, to a call or to a request of the proxy's own. */
-  onAnswer(): void {
-    this.#answers++
-    this.#noise.message()
   }
 
   get isStopped(): boolean {
@@ -126,7 +162,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     this.#peer.start()
     const opened = await this.#open(declared, opening)
-    this.calls.writer = opened.writer
+    this.#writer = opened.writer
     this.isStateless = opened.facts.revision.era === 'stateless'
     if (!this.isStateless && !this.#context.questionsNameTheirCall && declared.names.has('roots'))
       this.#awaitQuestions()
@@ -143,7 +179,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
       ask: (method, params) => this.#ask(method, params, patience),
       probe: (method, params) => this.#probe(this.#ask(method, params, patience)),
       pass: (frame, edits) =>
-        this.#answer(frame.method, this.#isStopped ? undefined : this.#peer.askFor(frame, edits), patience),
+        this.#answer(frame.method, this.isOpen ? this.#peer.askFor(frame, edits) : undefined, patience),
       notify: (method) => this.#peer.notify(method),
     })
     switch (opened.kind) {
@@ -217,17 +253,17 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     params: string,
     patience: Patience = this.patience('timeoutMs'),
   ): Promise<ResponseFrame> {
-    return this.#ask(method, this.calls.writer.params(params, method === 'tasks/cancel'), patience)
+    return this.#ask(method, this.#writer.params(params, method === 'tasks/cancel'), patience)
   }
 
   #ask(method: string, params: string, patience: Patience): Promise<ResponseFrame> {
-    return this.#answer(method, this.#isStopped ? undefined : this.#peer.ask(method, params), patience)
+    return this.#answer(method, this.isOpen ? this.#peer.ask(method, params) : undefined, patience)
   }
 
   /** Cancels a request that has no time limit. */
   giveUp(id: RequestId): void {
     this.#peer.retire(id)
-    cancelRequest(this.#peer, id, 'nobody waits for it any more')
+    this.#cancelRequest(id, 'nobody waits for it any more')
   }
 
   async #answer(
@@ -235,62 +271,42 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     asked: PendingAnswer | undefined,
     patience: Patience,
   ): Promise<ResponseFrame> {
+    const { runtime } = this.#context
     if (asked === undefined) throw this.refusal
     try {
-      const answer = await this.#inTime(asked.answer, patience)
-      if (answer === undefined) return this.#expired(asked.id, method, patience)
-      this.onAnswer()
+      const answer = await within(asked.answer, patience.endsAt - runtime.now(), runtime)
+      if (answer === undefined) throw this.#unanswered(asked.id, method, patience)
+      this.#onAnswer()
       return answer
     } catch (error) {
       if (error instanceof UpstreamError) throw error
       if (error instanceof TransportError && error.code === 'TRANSPORT_SESSION') this.#forgotten(error)
-      if (error instanceof TransportError && this.#peer.open) throw fromTransport(this.service, error)
+      if (error instanceof TransportError && this.isOpen) throw fromTransport(this.service, error)
       await this.#explained()
       throw this.refusal
     }
   }
 
-  /** Undefined when the time is over. @throws UpstreamError when the server is being stopped */
-  async #inTime(answer: Promise<ResponseFrame>, { endsAt }: Patience): Promise<ResponseFrame | undefined> {
-    const { runtime } = this.#context
-    let stop = nothing
-    const stopped = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(this.refusal)
-    })
-    this.#waits.add(stop)
-    try {
-      return await within(Promise.race([answer, stopped]), endsAt - runtime.now(), runtime)
-    } finally {
-      this.#waits.delete(stop)
-    }
-  }
-
-  /** @throws UpstreamError always */
-  #expired(id: RequestId, method: string, { of }: Patience): never {
+  /** A request of the proxy's own was not answered in time. */
+  #unanswered(id: RequestId, method: string, { of }: Patience): UpstreamError {
     const ms = this.#context.times[of]
     // Only now: the id of an answered request may already belong to another request.
     this.#peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
-    if (of !== 'startTimeoutMs') cancelRequest(this.#peer, id, 'the request timed out')
-    if (of === 'listTimeoutMs') this.timedOut()
+    if (of !== 'startTimeoutMs') this.#cancelRequest(id, 'the request timed out')
+    if (of === 'listTimeoutMs') this.#timedOut()
     const budget = of === 'listTimeoutMs' ? 'startTimeout' : of.replace(/Ms$/, '')
     const message = `'${this.service}' did not answer ${method} within ${ms} ms (${budget})`
-    throw new UpstreamError(this.service, 'timeout', message, { details: { budget, ms } })
+    return new UpstreamError(this.service, 'timeout', message, { details: { budget, ms } })
   }
 
   /** Finds out anew what the server has, or what it speaks. */
-  async renew(what: 'lists' | 'era'): Promise<void> {
+  async #renew(what: 'lists' | 'era'): Promise<void> {
     const { lists } = this.#inbox
     if (what === 'lists') {
       lists.changed(this, ['tools'])
       await lists.reading('tools')
     } else this.restart('it refuses the revision that it spoke before')
-  }
-
-  /** Takes over a request to subscribe or unsubscribe where the server has no sessions, and so no such request; whether it has. */
-  follows(call: Call): boolean {
-    if (this.isStateless) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
-    return this.isStateless
   }
 
   pass(frame: NotificationFrame, edits: readonly Edit[]): void {
@@ -299,7 +315,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Sends a request whose response ends the subscription; undefined when too many requests are in flight. */
   listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined {
-    return this.#peer.ask('subscriptions/listen', this.calls.writer.params(params, isAboutTasks))
+    return this.#peer.ask('subscriptions/listen', this.#writer.params(params, isAboutTasks))
   }
 
   /** Pauses or resumes reading; a connection that has failed is not read again. */
@@ -315,12 +331,230 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
         ? thatServer(this.service, 'shutting-down', 'is being stopped')
         : thatServer(this.service, 'closed', `is being restarted: ${why}`)
     this.#because('stopped', end)
-    this.#isStopped = true
-    for (const stop of this.#waits) stop()
+    this.listening?.close()
+    this.#peer.failOwn()
     // A server that is being stopped may still answer before it gets a signal, and these answers count.
-    const drain = (): void => this.calls.drain([...this.#peer.waiting()], () => this.failure)
-    this.#lastAnswers ??= runtime.setTimer(limits.ladder.stdinWaitMs, drain)
+    this.#lastAnswers ??= runtime.setTimer(limits.ladder.stdinWaitMs, () => this.#failUnanswered())
     await this.dialed.stop()
+  }
+
+  // Calls:
+
+  call(call: Call, edits: readonly Edit[]): void {
+    const { frame, deadline, row } = call
+    const sent: Sent = {
+      call,
+      edits,
+      id: frame.id,
+      token: undefined,
+      sequence: undefined,
+      graceMs: 0,
+      isChecked: false,
+    }
+    this.#sent.set(call, sent)
+    if (!this.#deadlines.start(call)) return this.#refuse(sent, callTimeout(this.service, call, 'no turn'))
+    if (row.subscribes !== undefined && this.isStateless) return this.#follow(sent)
+    const lend = this.#inbox.clients.only !== undefined
+    const own = frame.params.meta.span('progressToken')
+    const written = bothEdits(edits, this.#writer.edits(call))
+    const all = own === undefined ? written : this.#withToken(written, sent, own, lend)
+    const id = this.#peer.forward(frame, all, call, lend, undefined, wasAnswered(call))
+    if (id === undefined) return this.#refuse(sent, this.refusal.body)
+    sent.id = id
+    if (deadline.isTimed) deadline.sentAt = this.#context.runtime.now()
+    sent.sequence = this.#traffic?.given
+    call.holder = this
+  }
+
+  /** A server without sessions has no request to subscribe or unsubscribe, but one subscription for all clients. */
+  #follow({ call }: Sent): void {
+    void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
+    this.#end(call)
+  }
+
+  /** How much of what the connection was given has left, where it counts. */
+  get #traffic(): Traffic | undefined {
+    return this.dialed.connection.traffic
+  }
+
+  #withToken(edits: readonly Edit[], sent: Sent, own: Span, lend: boolean): readonly Edit[] {
+    const text = rawAt(sent.call.frame.line, own)
+    sent.token = this.#tokens.lend(text, sent.call, lend)
+    if (sent.token === text) return edits
+    return [...edits, { ...own, bytes: Buffer.from(sent.token), why: 'progress-token' }]
+  }
+
+  /** The calls in flight. */
+  get calls(): Call[] {
+    return [...this.#sent.values()].map(({ call }) => call)
+  }
+
+  /** Resolves when no call is in flight. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve
+      if (this.#sent.size === 0) resolve()
+    })
+  }
+
+  /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
+  pause(client: ClientPort, during: Call | undefined): () => void {
+    const isThat = (call: Call): boolean => (during === undefined ? call.client === client : call === during)
+    return this.#deadlines.pause([...this.#sent.values()].filter(({ call }) => isThat(call)))
+  }
+
+  /** Passes progress on with the client's own token; false when no call has this token. */
+  #progressed(frame: NotificationFrame): boolean {
+    const span = frame.params.members.span('progressToken')
+    const found = this.#tokens.find(span === undefined ? '' : rawAt(frame.line, span))
+    if (found instanceof ServerTask) return this.tasks.progressed(found, frame)
+    const own = found?.frame.params.meta.span('progressToken')
+    if (found === undefined || own === undefined || span === undefined) return false
+    found.deadline.extend(this.#context.runtime.now())
+    if (!isNewProgress(found, frame)) return true
+    const ownToken = rawAt(found.frame.line, own)
+    found.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), found)
+    return true
+  }
+
+  /** The server is being stopped, so calls that have not left go to the next connection, before later calls. */
+  requeueUnsent(): void {
+    for (const sent of this.#sent.values()) {
+      if (!this.#isUnsent(sent)) continue
+      this.#peer.retire(sent.id)
+      this.#repeat(sent)
+    }
+  }
+
+  /**
+   * Whether the next connection may have a call: one that provably never left, and one that reads, once.
+   *
+   * Any other call may have had an effect, so it is not made twice.
+   */
+  #mayRepeat(sent: Sent): boolean {
+    const { call } = sent
+    if (call.settled || call.wasAsked) return false
+    return this.#isUnsent(sent) || (call.row.reads === true && call.repeats === 0)
+  }
+
+  #isUnsent({ call, sequence }: Sent): boolean {
+    const traffic = this.#traffic
+    // The next connection knows nothing of the task.
+    if (call.isAboutTask) return false
+    return sequence !== undefined && traffic !== undefined && sequence > traffic.departed
+  }
+
+  /**
+   * A session is opened anew once for each call that is refused in it: what is refused there too is refused for good.
+   */
+  #mayFollow(call: Call, { details }: TransportError): boolean {
+    if (call.isAboutTask) return false
+    const wasRefused = details?.['status'] !== undefined
+    const follows = !wasRefused || !call.hasRenewed
+    if (wasRefused) call.hasRenewed = true
+    return follows
+  }
+
+  #repeat({ call, edits }: Sent): void {
+    this.#end(call)
+    call.repeats++
+    this.#worker.onConnectionEnded(this)
+    this.#worker.call(call, edits)
+  }
+
+  /** No answer comes any more. */
+  #failUnanswered(): void {
+    this.#deadlines.stop()
+    this.tasks.failAll(() => this.failure)
+    for (const sent of this.#sent.values()) {
+      this.#peer.retire(sent.id)
+      if (this.#mayRepeat(sent)) this.#repeat(sent)
+      else this.#refuse(sent, this.failure.body)
+    }
+  }
+
+  #expired(sent: Sent): void {
+    const { call } = sent
+    if (mayBeAtWork(sent)) return this.#check(sent)
+    this.#abandon(sent)
+    const isQuiet = call.deadline.budget === 'timeoutMs'
+    const stuck = `the server is stuck: it answers no other request within ${ALIVE_MS} ms either, and gave no answer or progress`
+    const what = sent.isChecked && isQuiet ? stuck : isQuiet ? 'no answer or progress' : 'no answer'
+    this.#peer.retire(sent.id)
+    this.#refuse(sent, callTimeout(this.service, call, what))
+    this.#cancelRequest(sent.id, 'the request timed out')
+    // Another process would not have the task.
+    if (!call.isAboutTask) this.#timedOut()
+  }
+
+  /** A server that answers another request is alive: the call has its time anew, up to the total time. */
+  #check(sent: Sent): void {
+    sent.isChecked = true
+    sent.call.deadline.check(this.#context.runtime.now() + ALIVE_MS)
+    if (this.#isChecking) return
+    this.#isChecking = true
+    void this.#isAlive().then((isAlive) => this.#checked(isAlive))
+  }
+
+  /** Whether the server answers a request that costs it nothing; an error is an answer too. */
+  async #isAlive(): Promise<boolean> {
+    const method = this.isStateless ? 'server/discover' : 'ping'
+    try {
+      await this.ask(method, '{}', { of: 'timeoutMs', endsAt: this.#context.runtime.now() + ALIVE_MS })
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #checked(isAlive: boolean): void {
+    this.#isChecking = false
+    if (!isAlive) return
+    for (const sent of this.#sent.values()) {
+      if (sent.isChecked) sent.call.deadline.extend(this.#context.runtime.now())
+      sent.isChecked = false
+    }
+  }
+
+  /** CallHolder: the client has cancelled the call, or is gone. */
+  cancel(frame: NotificationFrame | undefined, call: Call): void {
+    const sent = this.#sent.get(call)
+    if (sent === undefined) return
+    const span = frame?.params.members.span('requestId')
+    this.#abandon(sent)
+    this.#peer.retire(sent.id)
+    if (frame === undefined || span === undefined) this.#cancelRequest(sent.id, 'the client is gone')
+    else this.#peer.pass(frame, writing(frame.line, span, sent.id, 'id'), { cancels: sent.id })
+    this.#end(call)
+  }
+
+  /** `id` is the one that the server knows. */
+  #cancelRequest(id: RequestId, reason: string): void {
+    const params = `{"requestId":${id},"reason":${quote(reason)}}`
+    this.#peer.notify('notifications/cancelled', params, { cancels: id })
+  }
+
+  /** The server may still work on the call, report progress, and ask. */
+  #abandon({ call, id, token }: Sent): void {
+    this.#tokens.retire(token)
+    this.about.abandon(id, call)
+  }
+
+  #refuse({ call }: Sent, error: ErrorBody): void {
+    call.fail(error)
+    this.#end(call)
+  }
+
+  /** The call is over here, and its slot is free. */
+  #end(call: Call): void {
+    const sent = this.#sent.take(call)
+    // A cancel may come after the connection has closed.
+    if (sent === undefined) return
+    // Questions about it may still be open.
+    call.deadline.goOn(this.#context.runtime.now())
+    this.#tokens.release(sent.token)
+    this.#worker.onCallEnded(call)
+    if (this.#sent.size === 0) this.#onIdle?.()
   }
 
   // Asker: a client's side of what this server asked.
@@ -341,32 +575,65 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   // PeerOwner: what the server says.
 
-  request(frame: RequestFrame, during: InflightCall | undefined, _reply?: unknown, stream?: RequestId): void {
+  request(frame: RequestFrame, during: Call | undefined, _reply?: unknown, stream?: RequestId): void {
     this.#noise.message()
     const row = serverRequests.get(frame.method)
     if (this.isStateless) this.#noise.request(frame.method)
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
-    else if (stream !== undefined && this.calls.about.isAbandoned(stream)) {
+    else if (stream !== undefined && this.about.isAbandoned(stream)) {
       this.#peer.refuse(frame.id, methodNotFound(frame.method))
       this.#context.tell('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
     } else {
       this.firstQuestions?.asked(frame.id)
-      this.#inbox.onRequest(frame, row, this, during?.call)
+      this.#inbox.onRequest(frame, row, this, during)
     }
   }
 
-  notification(frame: NotificationFrame, during: InflightCall | undefined): void {
+  notification(frame: NotificationFrame, during: Call | undefined): void {
     this.#noise.message()
     const row = serverNotifications.get(frame.method)
     if (this.isStateless && this.listening?.onNotification(frame, row) === true) return
-    if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during?.call)
-    else if (!this.calls.progressed(frame)) this.#context.tell('debug', 'progress that nobody waits for')
+    if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during)
+    else if (!this.#progressed(frame)) this.#context.tell('debug', 'progress that nobody waits for')
+  }
+
+  response(frame: ResponseFrame, call: Call): void {
+    this.#onAnswer()
+    const sent = this.#sent.get(call)
+    if (sent === undefined) return
+    const outcome = this.#writer.outcome(frame)
+    if (outcome.kind === 'outdated') return this.#outdated(sent, outcome)
+    if (outcome.kind === 'input-required') return this.#needsInput(sent, outcome.frame)
+    call.settle(isOfTask(call) ? this.tasks.answered(sent, outcome) : outcome)
+    this.#end(call)
+  }
+
+  /** An answer has come, to a call or to a request of the proxy's own. */
+  #onAnswer(): void {
+    this.#answers++
+    this.#noise.message()
+  }
+
+  /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
+  #outdated({ call, edits }: Sent, { what, outcome }: Outdated): void {
+    if (call.hasRenewed) call.settle(outcome)
+    this.#end(call)
+    if (call.settled) return
+    call.hasRenewed = true
+    void this.#renew(what).then(() => call.settled || this.#worker.call(call, edits))
+  }
+
+  /** The call waits for its client and holds no slot; it comes back in the same bytes. */
+  #needsInput({ call, edits }: Sent, frame: ResultFrame): void {
+    this.#end(call)
+    const resume = (again: Call, more: readonly Edit[]): void => this.#worker.call(again, [...edits, ...more])
+    call.needsInput({ frame, service: this.service, resume })
   }
 
   stray(frame: ResponseFrame): void {
     this.#noise.message()
-    if (frame.id !== undefined) this.calls.about.answered(frame.id)
+    if (frame.id !== undefined) this.about.answered(frame.id)
     this.#context.tell('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
@@ -374,23 +641,30 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     this.#noise.batch()
   }
 
-  failed(flight: InflightCall | undefined, error: TransportError): void {
+  failed(call: Call | undefined, error: TransportError): void {
     if (error.code === 'TRANSPORT_SESSION') this.#forgotten(error)
-    if (flight === undefined) return this.#context.tell('warn', error.message)
-    const { body, message, reason } = fromTransport(this.#context.service, error)
-    if (reason !== 'login-required') return this.calls.failed(flight, error)
-    this.#inbox.lists.loginNeeded(this, { message, reason, body })
-    this.calls.failed(flight, error, this.#context.logins?.tool?.refusal(flight.call))
+    const sent = call && this.#sent.get(call)
+    if (call === undefined || sent === undefined) return this.#context.tell('warn', error.message)
+    const { body, message, reason } = fromTransport(this.service, error)
+    const isLogin = reason === 'login-required'
+    if (isLogin) this.#inbox.lists.loginNeeded(this, { message, reason, body })
+    const instead = isLogin ? this.#context.logins?.tool?.refusal(call) : undefined
+    if (mayStillRun(error)) this.#abandon(sent)
+    if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(call, error)) return this.#repeat(sent)
+    this.#end(call)
+    if (instead === undefined) call.fail(body)
+    else void instead.then((better) => call.fail(better ?? body))
   }
 
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {
     this.#noise.line(line, bytes, error)
   }
 
-  oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
-    const what = `its answer of ${bytes} bytes or more is over the limit`
-    if (flight !== undefined) this.calls.failUnusable(flight, 'too-large', what)
-    else this.#noise.oversize(id, bytes)
+  oversize(id: RequestId | undefined, call: Call | undefined, bytes: number): void {
+    const sent = call && this.#sent.get(call)
+    if (sent === undefined) return this.#noise.oversize(id, bytes)
+    const what = `'${this.service}': its answer of ${bytes} bytes or more is over the limit`
+    this.#refuse(sent, upstreamFailed(this.service, 'too-large', what))
   }
 
   missed(): void {
@@ -401,13 +675,14 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     void this.#peer.close()
   }
 
-  closed(unanswered: readonly InflightCall[], cause: TransportError | undefined): void {
+  closed(_unanswered: readonly Call[], cause: TransportError | undefined): void {
     this.#lastAnswers?.cancel()
-    const deadline = Math.min(...unanswered.map(({ call }) => call.deadline.endsAt))
+    this.#deadlines.stop()
+    const deadline = Math.min(...this.calls.map((call) => call.deadline.endsAt))
     // The exit says more than the end of the stream, and follows it closely.
     void this.#explained(deadline).then(() => {
       if (cause !== undefined) this.#context.tell('debug', cause.message)
-      this.calls.drain(unanswered, () => this.failure)
+      this.#failUnanswered()
       this.#worker.onConnectionEnded(this)
       this.#inbox.onClosed(this)
       void this.dialed.stop()
@@ -417,7 +692,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   /** An answer did not come in time. */
-  timedOut(): void {
+  #timedOut(): void {
     if (this.#context.onTimeout === 'restart') this.restart('a call timed out')
   }
 
@@ -428,7 +703,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   /** Nothing more is read of it, and it ends like one that has closed its connection. */
   #giveUp(what: string): void {
     this.read(false)
-    this.#end({ reason: 'invalid-answer', message: `'${this.service}' ${what}` })
+    this.#exited({ reason: 'invalid-answer', message: `'${this.service}' ${what}` })
   }
 
   #forgotten(error: TransportError): void {
@@ -447,7 +722,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
       await within(this.dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
   }
 
-  #end(end: DialEnd): void {
+  #exited(end: DialEnd): void {
     this.#because('ended', end)
     void this.#peer.close()
   }
@@ -455,8 +730,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
 /** How a process ends that cannot bear a question: without a word, or with words about the question. */
 const endsOnQuestions = /exited (?:with code -?\d+|by \w+)$|discover|initiali[sz]|method|protocol/i
-
-const nothing = (): void => {}
 
 // A server over the network refuses a question that it does not know with a status (MCP 2026-07-28, Streamable HTTP,
 // Backward Compatibility).
@@ -468,4 +741,50 @@ function refusesUnknown({ reason, details }: UpstreamError): boolean {
   const status = details?.['status']
   const isRefusal = typeof status === 'number' && status >= 400 && status < 500
   return reason === 'http-status' && isRefusal && !inconclusive.includes(status)
+}
+
+/** Whether its server has answered it once already, so that it comes again under another id. */
+function wasAnswered({ hasRenewed, pinnedTo }: Call): boolean {
+  return hasRenewed || pinnedTo !== undefined
+}
+
+function isOfTask({ keeper, row }: Call): boolean {
+  return keeper !== undefined || row.route.to === 'task'
+}
+
+/** The limit is the default, and the server is not known to be stuck. */
+function mayBeAtWork({ call: { deadline }, isChecked }: Sent): boolean {
+  return deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs' && !isChecked
+}
+
+/** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */
+function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean {
+  const span = params.members.span('progress')
+  const progress = span === undefined ? Number.NaN : Number(rawAt(line, span))
+  if (progress <= call.progressFloor) return false
+  if (progress > call.progress) call.progress = progress
+  return true
+}
+
+/** The statuses of a gateway that had no answer of the server in time (RFC 9110, 15.6.3 and 15.6.5). */
+const gatewayStatuses: readonly unknown[] = [502, 504]
+
+/** Whether the call may have reached the server, which has not said that it is done with it. */
+function mayStillRun({ code, details }: TransportError): boolean {
+  switch (code) {
+    case 'TRANSPORT_CLOSED':
+    case 'TRANSPORT_IO':
+    case 'TRANSPORT_TIMEOUT':
+      return true
+    case 'TRANSPORT_STATUS':
+      return gatewayStatuses.includes(details?.['status'])
+    case 'TRANSPORT_TAP':
+    case 'TRANSPORT_ANSWER':
+    case 'TRANSPORT_AUTH':
+    case 'TRANSPORT_LOGIN':
+    case 'TRANSPORT_UNREACHABLE':
+    case 'TRANSPORT_SESSION':
+    case 'TRANSPORT_TOKEN':
+      return false
+  }
 }

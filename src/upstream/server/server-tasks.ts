@@ -24,9 +24,7 @@ import {
   type TaskState,
 } from '../../mcp/tasks.js'
 import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/upstream-error.js'
-import type { InflightCall } from './calls.js'
-import type { Peer } from '../../jsonrpc/peer.js'
-import type { ServerConnection } from './server-connection.js'
+import type { Sent, ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
@@ -36,22 +34,19 @@ export class Tasks implements TaskSource {
   /** The server's capabilities for tasks; undefined before the handshake. */
   capabilities: TaskCapabilities | undefined
   readonly #context: ServerContext
-  readonly #peer: Peer<InflightCall>
   readonly #connection: ServerConnection
   /** The calls and tasks that wait for progress. */
-  readonly #tokens: ProgressTokens<InflightCall | ServerTask>
+  readonly #tokens: ProgressTokens<Call | ServerTask>
   /** Made for the first one: most servers have none. */
   #tasks: Map<string, ServerTask> | undefined
 
   constructor(
     context: ServerContext,
-    peer: Peer<InflightCall>,
     connection: ServerConnection,
-    tokens: ProgressTokens<InflightCall | ServerTask>,
+    tokens: ProgressTokens<Call | ServerTask>,
   ) {
     this.service = context.service
     this.#context = context
-    this.#peer = peer
     this.#connection = connection
     this.#tokens = tokens
   }
@@ -62,13 +57,13 @@ export class Tasks implements TaskSource {
   }
 
   /** A call is answered that may begin a task, or asks about one; returns the outcome for its client. */
-  answered(flight: InflightCall, outcome: Outcome): Outcome {
-    const { call } = flight
+  answered(sent: Sent, outcome: Outcome): Outcome {
+    const { call } = sent
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
     if (call.row.route.to === 'task') this.#onAnswer(call.frame, outcome.frame, outcome.era)
     const state = call.keeper === undefined ? undefined : createdTask(outcome.frame, outcome.era)
     if (state === undefined) return outcome
-    const error = this.#begin(flight, state)
+    const error = this.#begin(sent, state)
     return error === undefined ? { ...outcome, isTask: true } : { kind: 'failed', error }
   }
 
@@ -82,16 +77,16 @@ export class Tasks implements TaskSource {
   }
 
   /** Keeps the task for the client of the call, unless its id is in use; gives the error then. */
-  #begin(flight: InflightCall, state: TaskState): ErrorBody | undefined {
+  #begin(sent: Sent, state: TaskState): ErrorBody | undefined {
+    const { call } = sent
     const { id } = state
     const twin = this.#find(id)
     // A cancel could reach either of the two.
-    if (twin?.isOver === false && !isAgain(twin, state, flight.call))
+    if (twin?.isOver === false && !isAgain(twin, state, call))
       return taskIdTaken(this.service, id, this.service)
     twin?.drop(taskNotFound(id))
-    const { client } = flight.call
-    const task = new ServerTask(state, client, this, this.#context.runtime, tokenOf(flight, state))
-    const error = flight.call.keeper?.keep(task)
+    const task = new ServerTask(state, call.client, this, this.#context.runtime, tokenOf(sent, state))
+    const error = call.keeper?.keep(task)
     if (error !== undefined) {
       this.#cancel(task)
       task.drop(error)
@@ -99,7 +94,7 @@ export class Tasks implements TaskSource {
     }
     this.#tasks ??= new Map()
     this.#tasks.set(id, task)
-    if (task.token !== undefined && this.#tokens.hand(task.token.sent, task)) flight.token = undefined
+    if (task.token !== undefined && this.#tokens.hand(task.token.sent, task)) sent.token = undefined
     return undefined
   }
 
@@ -107,13 +102,13 @@ export class Tasks implements TaskSource {
   send(call: Call): void {
     call.isAboutTask = true
     call.deadline.times = this.#context.times
-    this.#connection.calls.send(call, [])
+    this.#connection.call(call, [])
   }
 
   /** The call that waits for the result of the task that this is said or asked for. */
   waitingFor({ params }: Pick<NotificationFrame, 'params'>): Call | undefined {
     const id = this.#tasks === undefined ? undefined : relatedTask(params)
-    return id === undefined ? undefined : this.#waiting(id)[0]?.call
+    return id === undefined ? undefined : this.#waiting(id)[0]
   }
 
   /** A server reports the status of a task; false when no client has that task. */
@@ -138,14 +133,13 @@ export class Tasks implements TaskSource {
   /** Extends the time of the calls that wait for the result; returns the first of them. */
   #atWork({ id }: ServerTask): Call | undefined {
     const waiting = this.#waiting(id)
-    for (const { call } of waiting) call.deadline.extend(this.#context.runtime.now())
-    return waiting[0]?.call
+    for (const call of waiting) call.deadline.extend(this.#context.runtime.now())
+    return waiting[0]
   }
 
-  #waiting(id: string): InflightCall[] {
-    return [...this.#peer.waiting()].filter(
-      ({ call: { frame } }) =>
-        frame.method === 'tasks/result' && frame.params.members.string('taskId') === id,
+  #waiting(id: string): Call[] {
+    return this.#connection.calls.filter(
+      ({ frame: { method, params } }) => method === 'tasks/result' && params.members.string('taskId') === id,
     )
   }
 
@@ -213,7 +207,7 @@ export class Tasks implements TaskSource {
   }
 }
 
-function tokenOf({ call, token }: InflightCall, { status, isDurable }: TaskState): TaskToken | undefined {
+function tokenOf({ call, token }: Sent, { status, isDurable }: TaskState): TaskToken | undefined {
   const own = call.frame.params.meta.span('progressToken')
   if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
   return { own: rawAt(call.frame.line, own), sent: token }

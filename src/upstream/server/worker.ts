@@ -211,9 +211,9 @@ export class Worker {
     return taken < max ? connection : undefined
   }
 
-  #begin({ calls }: ServerConnection, { call, edits }: Forward): void {
+  #begin(connection: ServerConnection, { call, edits }: Forward): void {
     this.#slotsOf(call).taken++
-    calls.send(call, edits)
+    connection.call(call, edits)
   }
 
   #slotsOf({ row }: Call): Slots {
@@ -225,7 +225,7 @@ export class Worker {
    * for.
    */
   #isInDoubt({ row, client }: Call, connection: ServerConnection): boolean {
-    return this.#isOfSeveral && row.askable && connection.calls.about.mayConcernOthers(client)
+    return this.#isOfSeveral && row.askable && connection.about.mayConcernOthers(client)
   }
 
   /** Besides those that find a slot, a limited number of calls may wait. */
@@ -452,7 +452,7 @@ export class Worker {
     this.#context.restarts.wasUp(readyAt)
     const stopped = this.#stop(connection, why)
     if (connection.dialed.pid !== undefined) this.#startBehind(stopped)
-    connection.calls.requeueUnsent()
+    connection.requeueUnsent()
     await stopped
   }
 
@@ -477,7 +477,7 @@ export class Worker {
     this.#context.restarts.wasUp(state.readyAt)
     const left = this.#leave(
       connection,
-      connection.calls.idle().then(() => connection.stop()),
+      connection.idle().then(() => connection.stop()),
     )
     if (isAlone) this.#startBehind(left)
     this.#startIfWanted()
