@@ -56,8 +56,6 @@ describe('examples in the documents', () => {
       'json',
       'jsonl',
       'nginx',
-      // Run by test/system/sandbox-picture.test.ts.
-      'python',
       'sh',
       'ts',
     ])
