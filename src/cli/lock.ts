@@ -83,15 +83,21 @@ interface Meant extends Candidate {
   readonly items: readonly string[]
 }
 
-/** The result for one server. */
-interface Found extends Meant {
+/** A server that was listed, or why it could not be. */
+interface Tried extends Meant {
   readonly failure: string | undefined
   /** Undefined where the server could not be listed. */
   readonly listed: ListedServer | undefined
+}
+
+/** The result for one server. */
+interface Found extends Tried {
   /** The changes that remain after the command. */
   readonly changes: readonly Change[]
   /** In words. */
   readonly done: string | undefined
+  /** The lock of the server after the command; undefined where it has none. */
+  readonly after: LockedServer | undefined
 }
 
 /** @returns the exit code: 1 where a server differs from the lock, or could not be compared; 2 where the command cannot be meant */
@@ -112,10 +118,13 @@ async function runLock(command: LockTask): Promise<number> {
     const all = listAll(config, candidates, runtime)
     const listed = await Promise.race([all, shutdown.ended.then(() => undefined)])
     if (listed === undefined) return 1
-    const found = listed.map((each) => judged(command, store.schemas, each))
+    let found = listed.map((each) => judged(command.what, store.schemas, each))
     try {
       if (command.what !== 'check')
-        await store.update((fresh) => pruned(command, config, schemas, written(command, fresh, listed)))
+        await store.update((fresh) => {
+          found = listed.map((each) => judged(command.what, fresh, each))
+          return pruned(command, config, schemas, written(fresh, found))
+        })
     } catch (error) {
       return failed(
         `${config.lock.path} ${error instanceof LockError ? '' : 'cannot be written: '}${errorText(error)}`,
@@ -132,47 +141,31 @@ async function runLock(command: LockTask): Promise<number> {
 /** The servers that are meant, or why a name means none. */
 function meantBy(schemas: readonly SchemaConfig[], names: readonly string[]): Meant[] | string {
   const all = candidatesOf(schemas).filter(({ server }) => server.lock !== false)
-  if (names.length === 0) return all.map((each) => ({ ...each, items: [] }))
-  const meant = names.map((name) => ({
-    name,
-    target: targetOf(
-      name,
-      all.map(({ server }) => server.name),
-    ),
-  }))
-  const unknown = meant.find(({ target }) => target === undefined)
+  const unknown = names.find((name) => !all.some(({ server }) => means(name, server.name)))
   if (unknown !== undefined)
-    return `no server that is locked is called "${unknown.name}"; write SERVER or SERVER/TOOL`
+    return `no server that is locked is called "${unknown}"; write SERVER or SERVER/TOOL`
   return all.flatMap((each) => {
-    const own = meant.flatMap(({ target }) => (target?.server === each.server.name ? [target] : []))
-    const isWhole = own.some(({ item }) => item === undefined)
-    return own.length === 0 ? [] : [{ ...each, items: isWhole ? [] : own.flatMap(({ item }) => item ?? []) }]
+    const own = names.filter((name) => means(name, each.server.name))
+    const items = own.map((name) => name.slice(each.server.name.length + 1))
+    if (names.length > 0 && own.length === 0) return []
+    return [{ ...each, items: items.includes('') ? [] : items }]
   })
 }
 
-/** The name of a server may have a slash too. */
-function targetOf(
-  name: string,
-  servers: readonly string[],
-): { readonly server: string; readonly item: string | undefined } | undefined {
-  if (servers.includes(name)) return { server: name, item: undefined }
-  const fits = servers.filter((server) => name.startsWith(`${server}/`))
-  const [server] = fits.sort((one, other) => other.length - one.length)
-  return server === undefined ? undefined : { server, item: name.slice(server.length + 1) }
+function means(name: string, server: string): boolean {
+  return `${name}/`.startsWith(`${server}/`)
 }
-
-type Tried = Omit<Found, 'changes' | 'done'>
 
 async function listAll(
   config: Configuration,
   candidates: readonly Meant[],
   runtime: Runtime,
 ): Promise<Tried[]> {
-  const tried = new Map<Meant, Tried>()
+  const tried: Tried[] = []
   await eachAtOnce(candidates, TRIALS_AT_ONCE_MAX, async (each) => {
-    tried.set(each, await listOnce(config, each, runtime))
+    tried[candidates.indexOf(each)] = await listOnce(config, each, runtime)
   })
-  return candidates.flatMap((each) => tried.get(each) ?? [])
+  return tried
 }
 
 async function listOnce(config: Configuration, each: Meant, runtime: Runtime): Promise<Tried> {
@@ -204,48 +197,35 @@ class Recorder implements ListGuard {
   }
 }
 
-/** The changes that are left behind the command, with what it did. */
-function judged(command: LockTask, schemas: LockedSchemas, tried: Tried): Found {
-  const before = schemas.get(tried.schema.name)?.get(tried.server.name)
-  const { listed, items } = tried
-  if (listed === undefined) return { ...tried, changes: [], done: undefined }
-  if (before === undefined) {
-    const isChecked = command.what === 'check'
-    const failure = isChecked ? 'not locked yet; mcps-proxy lock does that' : undefined
-    return { ...tried, failure, changes: [], done: isChecked ? undefined : 'locked' }
+/** What the command does with one server, by the lock as it is. */
+function judged(what: LockTask['what'], schemas: LockedSchemas, tried: Tried): Found {
+  const { schema, server, listed, items } = tried
+  const before = schemas.get(schema.name)?.get(server.name)
+  const untouched = { ...tried, changes: [], done: undefined, after: before }
+  if (listed === undefined) return untouched
+  if (before === undefined)
+    return what === 'check'
+      ? { ...untouched, failure: 'not locked yet; mcps-proxy lock does that' }
+      : { ...untouched, done: 'locked', after: lockedAs(listed) }
+  const changes = changesOf(before, listed, true)
+  if (what !== 'accept') return { ...untouched, changes }
+  const accepted = items.length === 0 ? changes : changes.filter(({ name }) => items.includes(name))
+  const isNone = accepted.length === 0 && items.length > 0
+  const done = isNone ? 'no change has that name' : `accepted ${counted(accepted.length, 'change')}`
+  return {
+    ...tried,
+    done,
+    changes: changes.filter((each) => !accepted.includes(each)),
+    after: withAccepted(before, accepted),
   }
-  const count = changesNamed(before, listed, items).length
-  const isNone = count === 0 && items.length > 0
-  const done = isNone ? 'no change has that name' : `accepted ${counted(count, 'change')}`
-  const changes = changesOf(changed(command, before, tried), listed, true)
-  return { ...tried, changes, done: command.what === 'accept' ? done : undefined }
 }
 
-/** The changes that are meant; all where no item is named. */
-function changesNamed(locked: LockedServer, listed: ListedServer, items: readonly string[]): Change[] {
-  const changes = changesOf(locked, listed, true)
-  return items.length === 0 ? changes : changes.filter(({ name }) => items.includes(name))
-}
-
-/** The lock of one server behind the command. */
-function changed(
-  { what }: LockTask,
-  before: LockedServer,
-  { listed, items }: Pick<Tried, 'listed' | 'items'>,
-): LockedServer {
-  if (what !== 'accept' || listed === undefined) return before
-  return withAccepted(before, changesNamed(before, listed, items))
-}
-
-/** The lock with what the command does, on top of what the file has now. */
-function written(command: LockTask, fresh: LockedSchemas, tried: readonly Tried[]): LockedSchemas {
-  return tried.reduce((schemas, each) => {
-    const { schema, server, listed } = each
-    if (listed === undefined) return schemas
-    const before = schemas.get(schema.name)?.get(server.name)
-    const after = before === undefined ? lockedAs(listed) : changed(command, before, each)
-    return withServer(schemas, schema.name, server.name, after)
-  }, fresh)
+function written(fresh: LockedSchemas, found: readonly Found[]): LockedSchemas {
+  return found.reduce(
+    (schemas, { schema, server, after }) =>
+      after === undefined ? schemas : withServer(schemas, schema.name, server.name, after),
+    fresh,
+  )
 }
 
 /** Entries of servers that have left the configuration go with the next plain `lock`. */
