@@ -4,7 +4,7 @@
 // in it. Advice follows from the configuration and from what the proxy itself observed.
 
 import { existsSync } from 'node:fs'
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { isAbsolute, join, resolve, sep } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { hasUsers } from '../config/front.js'
@@ -111,10 +111,9 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
   const [only] = chosen
   if (name !== undefined && only?.disabled === true) return sayDisabled(only.name, schema.name, json)
   const checked = { config, schemas: [{ ...schema, servers: chosen }], profile }
-  const form = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
   const isWhole = name === undefined && profile === undefined
-  const report = { ...form, namesPatterns: !isBrief }
-  const ofServers = await tryAll(checked, report, Math.max(1, chosen.length))
+  const form = json ? 'json' : isBrief ? 'line' : 'detail'
+  const ofServers = await tryAll(checked, form, Math.max(1, chosen.length))
   if (!json) await nameDisabled(chosen)
   const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
   if (!isWhole || isBrief) return exitCode
@@ -159,21 +158,11 @@ async function lookAtClients(servers: readonly ServerConfig[], json: boolean): P
     )
 }
 
+/** How the servers that were tried are reported: in all that is known, in one line each, or as JSON lines. */
+type Form = 'detail' | 'line' | 'json'
+
 /** Gives the lines for one server that was tried. */
 type Lines = (server: ServerConfig, trial: Trial, env: Environment) => string[]
-
-/** How the servers that were tried are reported: below each other with their names and a sum, or as JSON lines. */
-interface Report {
-  readonly lines: Lines
-  readonly isJson?: boolean
-  /** Whether patterns that fit no tool are named. */
-  readonly namesPatterns: boolean
-}
-
-const inBrief: Lines = (server, trial) => [
-  ...inWords(server, trial),
-  ...(trial.crossing === undefined || trial.failure !== undefined ? [] : [trial.crossing]),
-]
 
 const inOneLine: Lines = (server, trial) => {
   const { failure, needsLogin, revision = '' } = trial
@@ -230,12 +219,15 @@ const inJson: Lines = (server, trial, env) => {
   return [JSON.stringify({ name: server.name, ...facts })]
 }
 
+const forms: Readonly<Record<Form, Lines>> = { detail: inDetail, line: inOneLine, json: inJson }
+
 /** Every server that is enabled, so many at a time; each result is reported when it comes. */
 export async function tryAll(
   { config, schemas, profile }: CheckedConfig & { readonly profile?: string | undefined },
-  { lines: linesOf, isJson = false, namesPatterns }: Report = { lines: inBrief, namesPatterns: true },
+  form: Form = 'detail',
   atOnce: number = TRIALS_AT_ONCE_MAX,
 ): Promise<number> {
+  const isJson = form === 'json'
   const candidates = candidatesOf(schemas)
   const results: TrialResult[] = []
   let isCut = false
@@ -249,7 +241,7 @@ export async function tryAll(
         void say('stderr', `  ${escapeText(logger.clean(lateWords(label, server, ms, warning)))}\n`)
       const options = { runtime, profile, on, onLate }
       const trial = await tryServer(config, schema, atOnceRefused(server), options)
-      const lines = linesOf(server, trial, runtime.env).map((line) => escapeText(logger.clean(line)))
+      const lines = forms[form](server, trial, runtime.env).map((line) => escapeText(logger.clean(line)))
       const text = isJson
         ? `${lines.join('')}\n`
         : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
@@ -260,7 +252,7 @@ export async function tryAll(
     })
     isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
     if (!isJson || isCut) await say('stdout', sumOf(results, isCut ? candidates.length : 0))
-    if (namesPatterns && !isCut)
+    if (form !== 'line' && !isCut)
       for (const problem of problems)
         await say('stdout', isJson ? `${JSON.stringify({ problem })}\n` : `  ${escapeText(problem)}\n`)
     return isCut || results.includes('failed') ? 1 : 0
@@ -322,22 +314,15 @@ function remediesOf(server: ServerConfig, { failure }: Pick<Trial, 'failure'>, e
   const absent = inheritEnv === true ? [] : inheritEnv.filter((each) => env[each] === undefined)
   return [
     ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
-    programTrouble(server, env) ?? sandboxTrouble(server, true) ?? hiddenArgument(server) ?? [],
+    programTrouble(server, env) ?? sandboxTrouble(server) ?? hiddenArgument(server) ?? [],
   ].flat()
 }
 
-/**
- * The reason why a server cannot start in its sandbox: a path that does not exist, or a registry that it cannot reach. Which hosts a
- * registry has is not known here, so a list of hosts is doubted only when the start has failed.
- */
-export function sandboxTrouble(
-  { sandbox, command, args }: StdioServerConfig,
-  hasFailed = false,
-): string | undefined {
+/** The reason why a server cannot start in its sandbox: a path that does not exist, or a package that it may not download. */
+export function sandboxTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
   if (sandbox === undefined) return undefined
   const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
-  const isClosed = sandbox.network === 'none' || (hasFailed && sandbox.network !== 'host')
-  if (isClosed && isInstaller(command, args) && !hasInstalled)
+  if (sandbox.network === 'none' && isInstaller(command, args) && !hasInstalled)
     return `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
   const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
   const missing = paths.find(({ path }) => !existsSync(path))
@@ -355,18 +340,6 @@ function hiddenArgument({ args, cwd, sandbox }: StdioServerConfig): string | und
     existsSync(resolve(cwd, arg)) && !isShown(isAbsolute(arg) ? arg : cwd)
   const hidden = args.find((arg) => arg.includes(sep) && isHidden(arg))
   if (hidden === undefined) return undefined
-  const path = resolve(cwd, hidden)
-  const change = isAbsolute(hidden) ? '' : `write ${path} in place of it, and `
-  return `has the argument ${hidden}, which its sandbox hides; ${change}add ${packagesOf(path) ?? path} to "read" in "filesystem" of its "sandbox"`
-}
-
-/** The outermost `node_modules` above a file, else the folder of its package where that has the packages that it imports. */
-function packagesOf(path: string): string | undefined {
-  const parts = path.split(sep)
-  const at = parts.indexOf('node_modules')
-  if (at >= 0) return parts.slice(0, at + 1).join(sep)
-  const folder = dirname(path)
-  if (folder === path) return undefined
-  const isPackage = ['package.json', 'node_modules'].every((name) => existsSync(join(folder, name)))
-  return isPackage ? folder : packagesOf(folder)
+  const change = isAbsolute(hidden) ? '' : `write ${resolve(cwd, hidden)} in place of it, and `
+  return `has the argument ${hidden}, which its sandbox hides; ${change}add its folder, with all that it imports, to "read" in "filesystem" of its "sandbox"`
 }

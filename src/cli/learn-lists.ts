@@ -10,7 +10,7 @@ import { drainGiven } from '../upstream/process/detached.js'
 import { isGroupEmpty } from '../upstream/process/spawn.js'
 import { Children } from './shutdown.js'
 import { loadWithSecrets } from './load.js'
-import { listServers } from './server-trials.js'
+import { tryServer } from './server-trials.js'
 import { keptLock, unlistedServers } from './warm-up.js'
 
 /** In all: for the installs that were under way, and for the servers. */
@@ -50,8 +50,9 @@ export async function learnLists(
   const learn = async (areInstalling: boolean): Promise<void> => {
     const unlisted = unlistedServers(config, schema, process.env)
     const servers = unlisted.filter((server) => installing.has(server.name) === areInstalling)
-    if (servers.length > 0)
-      await listServers(config, { ...schema, servers }, children.watch(own), over(lock, endsAt))
+    const options = { runtime: children.watch(own), profile: undefined }
+    const all = servers.map((server) => tryServer(config, schema, server, options))
+    await Promise.race([Promise.all(all), over(lock, endsAt)])
   }
   try {
     // A server that ignores the end of its stdin looks as if its install went on.

@@ -104,7 +104,6 @@ export interface Trial {
   /** Undefined where it was never agreed on. */
   readonly revision: UpstreamStatus['revision']
   readonly evidence: UpstreamStatus['evidence']
-  readonly crossing: UpstreamStatus['crossing']
   /** All that the server has. */
   readonly tools: number
   /** Of its tools as a client lists them. */
@@ -119,9 +118,6 @@ export interface Trial {
   /** The differences from `mcps.lock`. */
   readonly changes: readonly ListChange[]
 }
-
-/** Longer than any wait for all servers. */
-const LISTED_MS_MAX = 600_000
 
 /** Warnings of one start that are kept. */
 const WARNINGS_MAX = 20
@@ -154,7 +150,7 @@ export async function tryServer(
   const waitMs = longestStartMs(server) + server.listTimeoutMs + MARGIN_MS
   // Its only client has no name.
   const front = { ...config.server, tokens: undefined, auth: undefined }
-  const alone = { ...withServers(config, schema, [{ ...server, lazy: false }], waitMs), server: front }
+  const alone = { ...withOneServer(config, schema, server, waitMs), server: front }
   const lastWords = new LastWords()
   const warnings = new Set<string>()
   const log: LogSink = ({ level, message, details }) => {
@@ -194,12 +190,12 @@ export async function tryServer(
     await within(tried(), waitMs, runtime)
     const [status] = proxy.status()
     const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
-    const { revision, evidence, crossing, ...more }: Partial<UpstreamStatus> = status ?? {}
+    const { revision, evidence, ...more }: Partial<UpstreamStatus> = status ?? {}
     const { tools = 0, changes = [] } = more
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    const facts = { revision, evidence, crossing, tools, toolBytes: list.bytes, shown: list.count, changes }
+    const facts = { revision, evidence, tools, toolBytes: list.bytes, shown: list.count, changes }
     return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
     await proxy.close(0)
@@ -217,18 +213,17 @@ function isSettled(news: ServerEvent): boolean {
   return news.state === 'ready' || news.state === 'failed'
 }
 
-/** The configuration with these servers alone, none of which is restarted, and a list that waits for them so long. */
-function withServers(
+/** The configuration with this server alone, which is not restarted, and a list that waits for it so long. */
+function withOneServer(
   config: Configuration,
   schema: SchemaConfig,
-  servers: readonly ServerConfig[],
+  server: ServerConfig,
   graceMs: number,
 ): Configuration {
-  const once = servers.map((server) =>
-    server.kind === 'stdio' ? { ...server, restart: false, startsAfterProbe: server.restart } : server,
-  )
-  const schemas = new Map([[schema.name, { ...schema, servers: once }]])
-  return { ...config, startupGraceMs: graceMs, schemas }
+  const once = { ...server, lazy: false }
+  const servers =
+    once.kind === 'stdio' ? [{ ...once, restart: false, startsAfterProbe: once.restart }] : [once]
+  return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
 }
 
 /** A proxy in which the guard takes the place of the lock. */
@@ -257,32 +252,6 @@ async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<
     return { bytes: Buffer.byteLength(page.text), count }
   } catch {
     return NO_TOOLS
-  }
-}
-
-/** Starts the servers of a schema, and resolves when each has listed or failed, or with `over`; their lists are kept. */
-export async function listServers(
-  config: Configuration,
-  schema: SchemaConfig,
-  runtime: Runtime,
-  over: Promise<void>,
-): Promise<void> {
-  const left = new Set(schema.servers.map(({ name }) => name))
-  const all = new Deferred<void>()
-  const on: ProxyListeners = {
-    server: (news) => {
-      if (isSettled(news)) left.delete(news.server)
-      if (left.size === 0) all.resolve()
-    },
-  }
-  const alone = withServers(config, schema, schema.servers, LISTED_MS_MAX)
-  const options = { schema: schema.name, runtime, on, keep: true, ownStart: 'with-client' } as const
-  const proxy = await createProxy(alone, options)
-  try {
-    void listed(proxy)
-    await Promise.race([all.promise, over])
-  } finally {
-    await proxy.close(0)
   }
 }
 

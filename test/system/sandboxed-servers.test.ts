@@ -127,11 +127,11 @@ describe('a server behind walls', () => {
     )
   })
 
-  test('of which an argument is hidden fails, and doctor names the path and the key to add', async (t) => {
+  test('of which an argument is hidden fails, and doctor names the argument and the key for its folder', async (t) => {
     const config = configFile(t, { bare: { command: process.execPath, args: [everything], sandbox: {} } })
     const out = await doctor(config, scratch(t))
     assert.match(out, /^ {2}bare +failed .*Cannot find module/m)
-    assert(out.includes(` add ${packages} to "read"`), out)
+    assert.match(out, /which its sandbox hides; add its folder, .* to "read" in "filesystem"/)
   })
 
   test('of which a path is not there says so', async (t) => {
