@@ -160,10 +160,10 @@ export class GrantCredentials implements HttpCredentials {
     }
   }
 
-  #common({ resource: named }: LoginPlace): Readonly<Record<string, string>> {
+  #common({ resource: named }: LoginPlace): Readonly<Record<string, string | undefined>> {
     const { resource = named } = this.#settings
-    const scope = this.#asked.join(' ')
-    return { ...(resource !== false && { resource }), ...(scope !== '' && { scope }) }
+    const scope = this.#asked.length === 0 ? undefined : this.#asked.join(' ')
+    return { resource: resource === false ? undefined : resource, scope }
   }
 
   /** The token of the identity provider for the authorization server (Identity Assertion JWT Authorization Grant). */

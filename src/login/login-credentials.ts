@@ -235,7 +235,8 @@ export class LoginCredentials implements HttpCredentials {
       const { issuer, tokenEndpoint, client, refreshToken, resource } = login
       const http = loginHttp(this.#runtime, new URL(this.#url))
       const requests = await TokenRequests.of({ issuer, token_endpoint: tokenEndpoint }, http)
-      const tokens = await requests.refresh(client, refreshToken, resource)
+      const parameters = { refresh_token: refreshToken, resource }
+      const tokens = await requests.grant(client, 'refresh_token', parameters)
       const now = this.#runtime.wallNow()
       this.#store.write({
         ...login,

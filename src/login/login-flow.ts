@@ -10,8 +10,14 @@ import { type BearerChallenge, scopesIn, wantedLogin } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
-import { type LoginPlace, findLogin, textsIn } from './metadata.js'
-import { type DeviceCode, type LoginClient, TokenRequests, type Tokens } from './token-requests.js'
+import { type LoginPlace, type LoginWish, findLogin, textsIn } from './metadata.js'
+import {
+  DEVICE_GRANT,
+  type DeviceCode,
+  type LoginClient,
+  TokenRequests,
+  type Tokens,
+} from './token-requests.js'
 
 /** The server that wants a login. */
 export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder' | 'isAutomatic'>> {
@@ -46,23 +52,47 @@ export async function logIn(
   runtime: LoginRuntime,
   person: LoginPerson,
 ): Promise<Login> {
-  const url = new URL(target.url)
-  const http = loginHttp(runtime, url)
-  const { challenge, isOpen } = await wantedLogin(url, http)
-  const place = await findLogin(url, challenge, http, { ...target, isOpen })
-  const requests = await TokenRequests.of(place.server, http)
+  const place = await wantedPlace(target, runtime)
   const port =
     target.callbackPort ??
     FIRST_PORT + (createHash('sha256').update(target.url).digest().readUInt32BE() % PORTS)
   const callback = person.pages ?? (await openCallback(port, target))
+  const { redirectUri } = callback
   try {
-    const client = await requests.clientFor(target, callback.redirectUri, store.read(target.url))
-    const tokens = await authorize({ target, challenge, place, client, requests, callback, person, runtime })
-    const login = loginOf(target, place, client, tokens, runtime.wallNow())
-    await store.alone(target.url, async () => store.write(login))
-    return login
+    const client = await place.requests.clientFor(target, redirectUri, store.read(target.url))
+    const tokens = await authorize(place, client, callback, person, runtime)
+    return await stored({ target, place, client, tokens, redirectUri }, store, runtime)
   } finally {
     callback.close()
+  }
+}
+
+/** The place of a login, and what a request for tokens names there. */
+interface WantedPlace {
+  readonly server: LoginPlace['server']
+  readonly requests: TokenRequests
+  /** Empty for none. */
+  readonly scope: string
+  /** The `resource` of requests for tokens; undefined leaves it out. */
+  readonly resource: string | undefined
+}
+
+/** @throws LoginError */
+async function wantedPlace(
+  target: LoginTarget,
+  runtime: LoginRuntime,
+  endpoints?: LoginWish['endpoints'],
+): Promise<WantedPlace> {
+  const url = new URL(target.url)
+  const http = loginHttp(runtime, url)
+  const { challenge, isOpen } = await wantedLogin(url, http)
+  const place = await findLogin(url, challenge, http, { ...target, isOpen, endpoints })
+  const { resource = place.resource } = target
+  return {
+    server: place.server,
+    requests: await TokenRequests.of(place.server, http),
+    scope: scopeOf(target, challenge, place),
+    resource: resource === false ? undefined : resource,
   }
 }
 
@@ -77,36 +107,22 @@ async function openCallback(port: number, { callbackPort }: LoginTarget): Promis
     }
 }
 
-interface Authorization {
-  readonly target: LoginTarget
-  readonly challenge: BearerChallenge | undefined
-  readonly place: LoginPlace
-  readonly client: LoginClient
-  readonly requests: TokenRequests
-  readonly callback: LoginPages
-  readonly person: LoginPerson
-  readonly runtime: LoginRuntime
-}
-
-/** The tokens, and the values of the requests that brought them. */
-type Given = Awaited<ReturnType<TokenRequests['exchange']>> & {
-  readonly asked: string
-  readonly redirectUri: string
-}
-
-async function authorize(of: Authorization): Promise<Given> {
-  const { target, challenge, place, client, requests, callback, person, runtime } = of
-  const { verifier, challenge: codeChallenge, state } = await requests.secrets()
+async function authorize(
+  { server, requests, scope, resource }: WantedPlace,
+  client: LoginClient,
+  callback: LoginPages,
+  person: LoginPerson,
+  runtime: LoginRuntime,
+): Promise<Tokens> {
+  const { verifier, challenge, state } = await requests.secrets()
   const { redirectUri } = callback
-  const resource = resourceOf(target, place)
-  const scope = scopeOf(target, challenge, place)
-  const address = new URL(place.server.authorization_endpoint ?? '')
+  const address = new URL(server.authorization_endpoint ?? '')
   const parameters = {
     response_type: 'code',
     client_id: client.id,
     redirect_uri: redirectUri,
     state,
-    code_challenge: codeChallenge,
+    code_challenge: challenge,
     code_challenge_method: 'S256',
     ...(resource !== undefined && { resource }),
     ...(scope !== '' && { scope }),
@@ -124,8 +140,7 @@ async function authorize(of: Authorization): Promise<Given> {
     runtime,
   )
   if (answer === undefined) throw new LoginError(`there was no login within ${LOGIN_MS / 60_000} minutes`)
-  const tokens = await requests.exchange(client, answer, { state, verifier, redirectUri, resource })
-  return { ...tokens, asked: scope, redirectUri }
+  return requests.exchange(client, answer, { state, verifier, redirectUri, resource })
 }
 
 /** The configured scopes, else those of the challenge, else all that the resource offers; with `offline_access`, for a refresh token, where the server knows that scope. */
@@ -138,41 +153,45 @@ function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, pl
   return scopes.length === 0 ? '' : scopesIn(scopes.join(' '), offline).join(' ')
 }
 
-/** The `resource` of requests for tokens; undefined leaves it out. */
-function resourceOf({ resource }: LoginTarget, place: LoginPlace): string | undefined {
-  return resource === false ? undefined : (resource ?? place.resource)
-}
-
 function parametersIn(text: string): URLSearchParams {
   if (!URL.canParse(text.trim()))
     throw new LoginError('that is no address; paste the whole address to which the browser was sent')
   return new URL(text.trim()).searchParams
 }
 
-/** The stored form of a login. */
-function loginOf(
-  target: LoginTarget,
-  place: LoginPlace,
-  client: LoginClient,
-  given: Given,
-  now: number,
-): Login {
-  const { server } = place
-  return {
+/** A login that was made. */
+interface Made {
+  readonly target: LoginTarget
+  readonly place: WantedPlace
+  readonly client: LoginClient
+  readonly tokens: Tokens
+  readonly redirectUri: string
+}
+
+async function stored(
+  { target, place: { server, scope, resource }, client, tokens, redirectUri }: Made,
+  store: LoginStore,
+  runtime: LoginRuntime,
+): Promise<Login> {
+  const now = runtime.wallNow()
+  const { accessToken, refreshToken, expiresIn } = tokens
+  const login = {
     url: target.url,
-    resource: resourceOf(target, place),
+    resource,
     issuer: server.issuer,
     tokenEndpoint: server.token_endpoint ?? '',
     revocationEndpoint: server.revocation_endpoint,
     client,
     isRegistered: client.id !== target.clientId && client.id !== target.clientMetadataUrl,
-    redirectUri: given.redirectUri,
-    accessToken: given.accessToken,
-    refreshToken: given.refreshToken,
-    scope: given.scope ?? (given.asked === '' ? undefined : given.asked),
+    redirectUri,
+    accessToken,
+    refreshToken,
+    scope: tokens.scope ?? (scope === '' ? undefined : scope),
     obtainedAtMs: now,
-    expiresAtMs: given.expiresIn === undefined ? undefined : now + given.expiresIn * 1000,
+    expiresAtMs: expiresIn === undefined ? undefined : now + expiresIn * 1000,
   }
+  await store.alone(target.url, async () => store.write(login))
+  return login
 }
 
 // A login on another device: the person opens an address there, and enters a code (RFC 8628).
@@ -193,21 +212,14 @@ export async function logInByDevice(
   runtime: LoginRuntime,
   show: ShowCode,
 ): Promise<Login> {
-  const url = new URL(target.url)
-  const http = loginHttp(runtime, url)
-  const { challenge, isOpen } = await wantedLogin(url, http)
-  const endpoints = ['device_authorization_endpoint', 'token_endpoint'] as const
-  const place = await findLogin(url, challenge, http, { ...target, isOpen, endpoints })
-  const requests = await TokenRequests.of(place.server, http)
+  const place = await wantedPlace(target, runtime, ['device_authorization_endpoint', 'token_endpoint'])
+  const { requests, scope, resource } = place
   const client = await requests.clientFor(target, undefined, store.read(target.url))
-  const [scope, resource] = [scopeOf(target, challenge, place), resourceOf(target, place)]
-  const code = await requests.deviceCode(client, scope, resource)
+  const code = await requests.deviceCode(client, { scope: scope === '' ? undefined : scope, resource })
   await show(code)
-  const tokens = await poll(code, runtime, () => requests.deviceTokens(client, code.deviceCode, resource))
-  const given = { ...tokens, asked: scope, redirectUri: '' }
-  const login = loginOf(target, place, client, given, runtime.wallNow())
-  await store.alone(target.url, async () => store.write(login))
-  return login
+  const parameters = { device_code: code.deviceCode, resource }
+  const tokens = await poll(code, runtime, () => requests.grant(client, DEVICE_GRANT, parameters))
+  return stored({ target, place, client, tokens, redirectUri: '' }, store, runtime)
 }
 
 /** Asks for the tokens until the person has entered the code, no faster than the server wants. */

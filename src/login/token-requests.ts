@@ -57,6 +57,8 @@ export interface LastLogin {
 
 type Library = typeof import('oauth4webapi')
 
+type GrantParameters = Readonly<Record<string, string | undefined>>
+
 /** Makes the requests of one login. */
 export class TokenRequests {
   readonly #server: AuthorizationServer
@@ -161,87 +163,57 @@ export class TokenRequests {
     callback: URLSearchParams,
     asked: { state: string; verifier: string; redirectUri: string; resource: string | undefined },
   ): Promise<Tokens> {
-    const { validateAuthResponse, authorizationCodeGrantRequest, processAuthorizationCodeResponse } =
-      this.#library
     // The library passes an issuer with a slash behind it (RFC 9207, section 2.4: simple string comparison).
     const issuer = callback.get('iss')
     if (issuer !== null && issuer !== this.#server.issuer)
       throw new LoginError('the answer is that of another authorization server')
-    return this.#said(async () => {
-      const params = validateAuthResponse(this.#server, libraryClient(client), callback, asked.state)
-      const response = await authorizationCodeGrantRequest(
-        ...(await this.#sender(client)),
-        params,
-        asked.redirectUri,
-        asked.verifier,
-        this.#options(asked.resource),
-      )
-      return processAuthorizationCodeResponse(this.#server, libraryClient(client), response)
-    })
+    const { validateAuthResponse } = this.#library
+    const answer = await this.#answered(async () =>
+      validateAuthResponse(this.#server, libraryClient(client), callback, asked.state),
+    )
+    const code = answer.get('code') ?? ''
+    if (code === '') throw new LoginError(`${this.host} gave no code`)
+    const { redirectUri: redirect_uri, verifier: code_verifier, resource } = asked
+    return this.grant(client, 'authorization_code', { code, redirect_uri, code_verifier, resource })
   }
 
-  /** @throws LoginError, which says whether the server does not accept the refresh token any more */
-  async refresh(client: LoginClient, refreshToken: string, resource: string | undefined): Promise<Tokens> {
-    const { refreshTokenGrantRequest, processRefreshTokenResponse } = this.#library
-    return this.#said(async () => {
-      const response = await refreshTokenGrantRequest(
-        ...(await this.#sender(client)),
-        refreshToken,
-        this.#options(resource),
-      )
-      return processRefreshTokenResponse(this.#server, libraryClient(client), response)
-    })
-  }
-
-  /** Tokens of a grant in which no person takes part. @throws LoginError */
-  grant(client: LoginClient, type: string, parameters: Readonly<Record<string, string>>): Promise<Tokens> {
+  /** Tokens of one grant; parameters that are undefined are left out. @throws LoginError */
+  async grant(client: LoginClient, type: string, parameters: GrantParameters): Promise<Tokens> {
     const { genericTokenEndpointRequest, processGenericTokenEndpointResponse } = this.#library
-    return this.#said(async () => {
+    // An assertion for another server is no token to be shown, and has this type (RFC 8693, section 2.2.1).
+    const recognizedTokenTypes = { n_a: () => undefined }
+    const sender = await this.#sender(client)
+    const tokens = await this.#answered(async () => {
       const response = await genericTokenEndpointRequest(
-        ...(await this.#sender(client)),
+        ...sender,
         type,
-        { ...parameters },
-        this.#options(undefined),
+        present(parameters),
+        this.#options(),
       )
-      // An assertion for another server is no token to be shown, and has this type (RFC 8693, section 2.2.1).
-      const recognizedTokenTypes = { n_a: () => undefined }
-      return processGenericTokenEndpointResponse(this.#server, libraryClient(client), response, {
-        recognizedTokenTypes,
-      })
+      return processGenericTokenEndpointResponse(sender[0], sender[1], response, { recognizedTokenTypes })
     })
+    const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn, scope } = tokens
+    return { accessToken, refreshToken, expiresIn, scope }
   }
 
   /** A code that a person enters elsewhere (RFC 8628, section 3.1). @throws LoginError */
-  async deviceCode(client: LoginClient, scope: string, resource: string | undefined): Promise<DeviceCode> {
+  async deviceCode(client: LoginClient, parameters: GrantParameters): Promise<DeviceCode> {
     const { deviceAuthorizationRequest, processDeviceAuthorizationResponse } = this.#library
-    const parameters = { ...(scope !== '' && { scope }), ...(resource !== undefined && { resource }) }
-    try {
-      const response = await deviceAuthorizationRequest(
-        ...(await this.#sender(client)),
-        parameters,
-        this.#options(undefined),
-      )
-      const said = await processDeviceAuthorizationResponse(this.#server, libraryClient(client), response)
-      if (!/^https?:/.test(said.verification_uri))
-        throw new LoginError(`${this.host} names an address for the code that no browser opens`)
-      return {
-        deviceCode: said.device_code,
-        userCode: said.user_code,
-        address: said.verification_uri,
-        wholeAddress: said.verification_uri_complete,
-        expiresIn: said.expires_in,
-        interval: said.interval ?? 5,
-      }
-    } catch (error) {
-      throw this.#failure(error)
+    const sender = await this.#sender(client)
+    const answer = await this.#answered(async () => {
+      const response = await deviceAuthorizationRequest(...sender, present(parameters), this.#options())
+      return processDeviceAuthorizationResponse(sender[0], sender[1], response)
+    })
+    if (!/^https?:/.test(answer.verification_uri))
+      throw new LoginError(`${this.host} names an address for the code that no browser opens`)
+    return {
+      deviceCode: answer.device_code,
+      userCode: answer.user_code,
+      address: answer.verification_uri,
+      wholeAddress: answer.verification_uri_complete,
+      expiresIn: answer.expires_in,
+      interval: answer.interval ?? 5,
     }
-  }
-
-  /** @throws LoginError, with the code `authorization_pending` as long as the person has not entered the code */
-  deviceTokens(client: LoginClient, deviceCode: string, resource: string | undefined): Promise<Tokens> {
-    const type = 'urn:ietf:params:oauth:grant-type:device_code'
-    const parameters = { device_code: deviceCode, ...(resource !== undefined && { resource }) }
-    return this.grant(client, type, parameters)
   }
 
   /** Ends a token (RFC 7009). @throws LoginError where the server cannot be reached, or fails */
@@ -249,7 +221,7 @@ export class TokenRequests {
     const response = await this.#library.revocationRequest(
       ...(await this.#sender(client)),
       token,
-      this.#options(undefined, ({ status }) => new Response(null, { status })),
+      this.#options(({ status }) => new Response(null, { status })),
     )
     if (!response.ok) throw new LoginError(`${this.host} answered HTTP ${response.status}`)
   }
@@ -259,7 +231,7 @@ export class TokenRequests {
     return [this.#server, libraryClient(client), await authOf(client, this.#server, this.#library)]
   }
 
-  #options(resource: string | undefined, read: typeof mended = mended): TokenOptions {
+  #options(read: typeof mended = mended): TokenOptions {
     const { customFetch, allowInsecureRequests } = this.#library
     return {
       // `LoginHttp` decides about addresses: http is for this machine alone.
@@ -268,19 +240,12 @@ export class TokenRequests {
         const text = body instanceof URLSearchParams ? body.toString() : ''
         return read(await this.#http(new URL(url), { method: 'POST', headers, body: text }), this.host)
       },
-      ...(resource !== undefined && { additionalParameters: { resource } }),
     }
   }
 
-  async #said(run: () => Promise<LibraryTokens>): Promise<Tokens> {
+  async #answered<T>(run: () => Promise<T>): Promise<T> {
     try {
-      const {
-        access_token: accessToken,
-        refresh_token: refreshToken,
-        expires_in: expiresIn,
-        scope,
-      } = await run()
-      return { accessToken, refreshToken, expiresIn, scope }
+      return await run()
     } catch (error) {
       throw this.#failure(error)
     }
@@ -321,15 +286,15 @@ const SHOWN_LENGTH_MAX = 300
 
 const forBrowser = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }
 
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+
 const forDevice = {
   redirect_uris: [],
-  grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+  grant_types: [DEVICE_GRANT, 'refresh_token'],
   response_types: [],
 }
 
 const methods = ['none', 'client_secret_basic', 'client_secret_post'] as const
-
-type LibraryTokens = Awaited<ReturnType<Library['processRefreshTokenResponse']>>
 
 /** Of the fetch of the library. */
 interface FetchTerms {
@@ -337,7 +302,13 @@ interface FetchTerms {
   readonly body?: unknown
 }
 
-type TokenOptions = NonNullable<Parameters<Library['refreshTokenGrantRequest']>[4]>
+type TokenOptions = NonNullable<Parameters<Library['genericTokenEndpointRequest']>[5]>
+
+function present(parameters: GrantParameters): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
 
 function libraryClient({ id }: LoginClient): Client {
   return { client_id: id }

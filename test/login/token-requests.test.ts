@@ -42,7 +42,7 @@ describe('a client', () => {
     const { requests, sent } = await place({ text: tokens })
     const client = requests.configured({ clientId: 'a-b_c.d:é', clientSecret: 's p+/~' })
     assert(client !== undefined)
-    await requests.refresh(client, 'r', undefined)
+    await requests.grant(client, 'refresh_token', { refresh_token: 'r' })
     const [, shown = ''] = /^Basic (.*)$/.exec(sent[0]?.headers?.['authorization'] ?? '') ?? []
     assert.equal(Buffer.from(shown, 'base64').toString(), 'a-b_c.d%3A%C3%A9:s+p%2B%2F%7E')
   })
@@ -170,7 +170,10 @@ describe('an answer of a token endpoint', () => {
   for (const [title, answer, wanted] of given)
     test(`of ${title}, is understood`, async () => {
       const { requests } = await place(answer)
-      assert.deepEqual(await requests.refresh(client, 'r', undefined), { ...nothing, ...wanted })
+      assert.deepEqual(await requests.grant(client, 'refresh_token', { refresh_token: 'r' }), {
+        ...nothing,
+        ...wanted,
+      })
     })
 
   const refusals: readonly [title: string, answer: Answered, message: RegExp, isOver: boolean][] = [
@@ -218,7 +221,7 @@ describe('an answer of a token endpoint', () => {
   for (const [title, answer, message, isOver] of refusals)
     test(`of ${title}, ${isOver ? 'ends' : 'does not end'} the login`, async () => {
       const { requests } = await place(answer)
-      await assert.rejects(requests.refresh(client, 'r', undefined), (error) => {
+      await assert.rejects(requests.grant(client, 'refresh_token', { refresh_token: 'r' }), (error) => {
         assert(error instanceof LoginError)
         assert.match(error.message, message)
         return error.isOver === isOver
