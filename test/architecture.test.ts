@@ -19,18 +19,20 @@ const rooms = table(`
   text                   | jsonrpc
   runtime                | text
   mcp                    | jsonrpc text
+  calls                  | jsonrpc mcp runtime
+  mcp/eras               | calls jsonrpc mcp text
   transports             | jsonrpc runtime text
   transports/http1       | jsonrpc runtime transports
   transports/http-client | jsonrpc runtime text transports transports/http1
-  transports/http-server | jsonrpc mcp runtime text transports transports/http1
-  upstream/contracts     | jsonrpc mcp runtime text transports/http-client
+  transports/http-server | jsonrpc mcp mcp/eras runtime text transports transports/http1
+  upstream/contracts     | jsonrpc mcp runtime text transports/http-client | calls mcp/eras
   upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts
-  login                  | config jsonrpc mcp runtime secrets text transports/http-client transports/http1 upstream/contracts
-  upstream/server        | jsonrpc mcp runtime text upstream/contracts | transports/ upstream/process
+  login                  | calls config jsonrpc mcp runtime secrets text transports/http-client transports/http1 upstream/contracts
+  upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | transports/ upstream/process
   upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/
   kept                   | jsonrpc mcp limits text | runtime upstream/
-  upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox
+  upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras
   limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime
   config                 | folder mcp runtime text upstream/contracts | upstream/
@@ -38,13 +40,13 @@ const rooms = table(`
   log                    | runtime text
   record                 | jsonrpc runtime text config
   events                 | | jsonrpc mcp runtime transports/ upstream/
-  audit                  | jsonrpc log mcp runtime text | config events
-  proxy/routing          | jsonrpc mcp runtime text | upstream/
-  proxy/input            | jsonrpc mcp runtime
-  proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/
+  audit                  | jsonrpc log mcp runtime text | calls config events
+  proxy/routing          | calls jsonrpc mcp runtime text | upstream/ mcp/eras
+  proxy/input            | calls jsonrpc mcp runtime
+  proxy/clients          | calls jsonrpc mcp mcp/eras runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
-  policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | upstream/
-  proxy                  | jsonrpc mcp runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/
+  policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | calls upstream/
+  proxy                  | jsonrpc mcp mcp/eras runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/ | calls
   front-auth             | jsonrpc runtime text login transports/http-server transports/http1 | config upstream/contracts
   gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
@@ -104,7 +106,9 @@ const linesMax = table(`
   version                | 2
   text                   | 671
   runtime                | 985
-  mcp                    | 5743
+  mcp                    | 3715
+  calls                  | 800
+  mcp/eras               | 1305
   transports             | 1282
   transports/http1       | 2115
   transports/http-client | 2380

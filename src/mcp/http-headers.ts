@@ -14,7 +14,6 @@ import type { Line } from '../jsonrpc/line.js'
 import { requestMeta } from './meta-keys.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FieldReader } from '../jsonrpc/connection.js'
-import type { Call } from './call.js'
 import { headerMismatch } from './error-codes.js'
 import type { ListItem } from './list-items.js'
 
@@ -224,7 +223,7 @@ function argumentFields({ line, params }: RequestFrame, marked: readonly ParamHe
 }
 
 /** Why a call is refused whose fields say something else than its arguments; undefined where they agree. */
-export function fieldFault({ frame }: Call, field: FieldReader, item: ListItem): ErrorBody | undefined {
+export function fieldFault(frame: RequestFrame, field: FieldReader, item: ListItem): ErrorBody | undefined {
   if (item.schemaSpan === undefined) return undefined
   const { start, end } = item.schemaSpan
   const headers = paramHeaders(item.line.subarray(start, end))

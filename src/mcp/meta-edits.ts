@@ -5,7 +5,6 @@ import type { Params, RequestFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, type EditReason, bothEdits } from '../jsonrpc/splice.js'
-import type { Call } from './call.js'
 import { cutMembers, insertion, isNamed } from './member-edits.js'
 
 /** Members for `_meta` as raw JSON, which may be none, in place of those with these names. */
@@ -74,7 +73,7 @@ export interface CallTracer {
 
 /** The edits of a client's request, with its trace. */
 export function requestEdits(
-  { frame, trace }: Pick<Call, 'frame' | 'trace'>,
+  { frame, trace }: { readonly frame: RequestFrame; readonly trace: CallTrace | undefined },
   others: readonly Edit[],
   given: readonly MetaMembers[],
 ): readonly Edit[] {

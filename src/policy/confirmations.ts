@@ -12,7 +12,7 @@ import { membersAt } from '../jsonrpc/members.js'
 import { numericId, type RequestId } from '../jsonrpc/request-id.js'
 import { NO_EDITS } from '../jsonrpc/splice.js'
 import { quote, write } from '../jsonrpc/text.js'
-import type { Asker, Call, CallContext, CallHolder } from '../mcp/call.js'
+import type { Call, CallHolder, Asker } from '../calls/call.js'
 import { hasCapability } from '../mcp/capabilities.js'
 import { notConfirmed, stateUnknown } from '../mcp/error-codes.js'
 import { requestFrame, resultFrame, withdrawalFrame } from '../proxy/input/own-frames.js'
@@ -220,7 +220,7 @@ class SessionQuestion implements Asker, CallHolder {
 }
 
 /** Why a client can show no form, in words. A client that declares elicitation without parts means forms. */
-function whyNoForm({ capabilities, revision }: CallContext): string | undefined {
+function whyNoForm({ capabilities, revision }: Call['context']): string | undefined {
   const { version, era, serverRequests } = revision
   // A revision without requests of servers has the question in the result.
   if (era === 'session' && !serverRequests.some((method) => method === METHOD))

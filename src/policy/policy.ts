@@ -5,7 +5,7 @@
 import { readFrame } from '../jsonrpc/frame.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
 import { rawAt, write } from '../jsonrpc/text.js'
-import type { Call } from '../mcp/call.js'
+import type { Call } from '../calls/call.js'
 import { rateLimited, stateUnknown } from '../mcp/error-codes.js'
 import type { CallPolicy } from '../proxy/routing/call-policy.js'
 import type { Target } from '../proxy/routing/catalog.js'

@@ -2,7 +2,7 @@
 
 import type { EventSource } from '../events/emitter.js'
 import type { Connection } from '../jsonrpc/connection.js'
-import type { ClientOrigin } from '../mcp/call.js'
+import type { ClientOrigin } from '../mcp/client-context.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { ServingEvents } from '../events/serving-events.js'
 import type { HttpAttached } from '../transports/http-server/endpoint.js'

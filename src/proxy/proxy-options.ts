@@ -1,7 +1,7 @@
 // The options of a proxy. Its configuration is apart.
 
 import type { TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
-import type { CallGate } from '../mcp/call.js'
+import type { CallGate } from '../calls/call.js'
 import type { CallTrace, CallTracer } from '../mcp/meta-edits.js'
 import type { Limits } from '../limits.js'
 import type { ProxyListeners } from '../events/proxy-events.js'

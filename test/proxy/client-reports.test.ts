@@ -7,7 +7,7 @@ import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/fra
 import { toLine } from '../../src/jsonrpc/line.js'
 import { messageNames } from '../../src/mcp/result-type.js'
 import { Emitter } from '../../src/events/emitter.js'
-import type { Outcome } from '../../src/mcp/call.js'
+import type { Outcome } from '../../src/calls/call.js'
 import { tooManyCalls, toolNotFound, upstreamFailed } from '../../src/mcp/error-codes.js'
 import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
 import { callOf } from '../upstream/support/calls.js'

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import type { Call } from '../../src/mcp/call.js'
+import type { Call } from '../../src/calls/call.js'
 import { LaneClients, Subscriptions } from '../../src/upstream/server/server-subscriptions.js'
 import { callOf, nobody } from './support/calls.js'
 

@@ -10,7 +10,8 @@ import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { CallContext, Outcome, StatelessContext } from '../call.js'
+import type { Outcome } from '../../calls/call.js'
+import type { CallContext, StatelessContext } from '../client-context.js'
 import {
   type ServerIdentity,
   clientCapabilities,

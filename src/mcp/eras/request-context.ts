@@ -9,7 +9,8 @@ import { toLine } from '../../jsonrpc/line.js'
 import { membersAt, membersOf } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS, bothEdits, inOrder, splice } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { Call, StatelessContext } from '../call.js'
+import type { Call } from '../../calls/call.js'
+import type { StatelessContext } from '../client-context.js'
 import {
   type ClientCapabilities,
   type ServerIdentity,

@@ -9,7 +9,7 @@ import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Edit, type EditReason, NO_EDITS, bothEdits, type Message } from '../../jsonrpc/splice.js'
 import { rawAt, stringAt, write } from '../../jsonrpc/text.js'
-import { type Call, type Outcome, toolFailure } from '../call.js'
+import { type Call, type Outcome, toolFailure } from '../../calls/call.js'
 import {
   inputRefused,
   internalError,

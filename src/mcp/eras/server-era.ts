@@ -11,7 +11,7 @@ import type { Span } from '../../jsonrpc/scan.js'
 import { type Edit, splice } from '../../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import { errorText } from '../../text/error-text.js'
-import type { Call, Outcome } from '../call.js'
+import type { Call, Outcome } from '../../calls/call.js'
 import {
   TASKS,
   type ClientCapabilities,

@@ -2,7 +2,7 @@
 
 import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import type { Call, Outcome } from '../call.js'
+import type { Call, Outcome } from '../../calls/call.js'
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { cutNamed } from '../member-edits.js'
 import { type MetaMembers, requestEdits } from '../meta-edits.js'

@@ -13,8 +13,8 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
-import { Call, type Outcome, type CallOwner, type InputNeeded, isResult } from '../../mcp/call.js'
-import { CallDeadline } from '../../mcp/call-deadline.js'
+import { Call, type Outcome, type CallOwner, type InputNeeded, isResult } from '../../calls/call.js'
+import { CallDeadline } from '../../calls/call-deadline.js'
 import type { ClientLeg, Received } from '../../mcp/eras/client-leg.js'
 import {
   clientUnreachable,

@@ -1,12 +1,24 @@
 // Emits the events `client`, `call` and `failure` of one client; without a listener none is made.
 
 import type { Emitter } from '../../events/emitter.js'
+import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { RequestFrame } from '../../jsonrpc/frame.js'
-import type { Call, CallContext, Outcome } from '../../mcp/call.js'
-import type { ProxyEvents } from '../../events/proxy-events.js'
+import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import { parse, rawAt } from '../../jsonrpc/text.js'
+import type { Call, Outcome } from '../../calls/call.js'
+import type { CallContext } from '../../mcp/client-context.js'
+import { namedVersion } from '../../mcp/eras/request-context.js'
+import { traceIdIn, traceparentOf } from '../../mcp/meta-edits.js'
+import { namesRevision } from '../../mcp/meta-keys.js'
+import { saysError } from '../../mcp/result-type.js'
+import { statelessRevision } from '../../mcp/revisions.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { EndedCall, type EndedRequest } from './ended-call.js'
+
+/** A call that has ended, or a request that was refused before it became a call. */
+type EndedRequest = Pick<Call, 'frame' | 'context'> &
+  Partial<Pick<Call, 'service' | 'item' | 'trace' | 'isConfirmed'>>
 
 /** Emits the events of one client. */
 export class ClientReports {
@@ -49,38 +61,162 @@ export class ClientReports {
 
   settled(call: Call, outcome: Outcome): void {
     if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
-    const { frame, context, service: server, item, deadline, trace, isConfirmed } = call
+    const { arrivedAt, sentAt } = call.deadline
     const now = this.#runtime.now()
-    const serverMs = deadline.sentAt === undefined ? undefined : now - deadline.sentAt
-    const ms = now - deadline.arrivedAt
-    this.#emit({ frame, context, server, item, ms, serverMs, trace, isConfirmed }, outcome)
+    this.#emit(call, outcome, now - arrivedAt, sentAt === undefined ? undefined : now - sentAt)
   }
 
   /** A request of this client was refused before it became a call; returns that error. */
   refused(frame: RequestFrame, error: ErrorBody, context: CallContext): ErrorBody {
-    if (this.heard.has('call') || this.heard.has('failure')) {
-      this.#emit({ frame, context, ms: 0, ...neverSent }, { kind: 'failed', error })
-    }
+    if (this.heard.has('call') || this.heard.has('failure'))
+      this.#emit({ frame, context }, { kind: 'failed', error }, 0, undefined)
     return error
   }
 
-  #emit(request: EndedRequest, outcome: Outcome): void {
-    const event = new EndedCall({ schema: this.#schema, client: this.#client }, request, outcome)
+  /** The messages stay readable for the listeners alone: one that keeps the event does not keep their memory. */
+  #emit(request: EndedRequest, outcome: Outcome, ms: number, serverMs: number | undefined): void {
+    const messages: Messages = { frame: request.frame, result: resultOf(outcome) }
+    const times = { schema: this.#schema, client: this.#client, ms, serverMs }
+    const event: CallEvent = {
+      ...times,
+      ...requestMembers(request),
+      ...endMembers(request, outcome, messages),
+    }
     this.#events.emit('call', event)
     if (event.outcome !== 'answered' && event.outcome !== 'cancelled') this.#events.emit('failure', event)
-    event.release()
+    messages.frame = undefined
+    messages.result = undefined
   }
 }
-
-const neverSent = {
-  server: undefined,
-  item: undefined,
-  serverMs: undefined,
-  trace: undefined,
-  isConfirmed: false,
-} as const
 
 function hasFailed(outcome: Outcome): boolean {
   if (outcome.kind === 'answered') return outcome.frame.kind === 'error'
   return outcome.kind === 'failed' || (outcome.kind === 'result' && outcome.refusal !== undefined)
+}
+
+/** The messages of a call while its event is emitted. */
+interface Messages {
+  frame: RequestFrame | undefined
+  /** Of a server, or raw JSON of the proxy itself. */
+  result: ResultFrame | string | Uint8Array | undefined
+}
+
+function requestMembers(request: EndedRequest) {
+  const { frame, context, trace } = request
+  const { origin, info, revision } = context
+  const { members } = frame.params
+  return {
+    clientName: info?.name,
+    principal: origin?.principal,
+    view: origin?.view,
+    transport: origin?.transport,
+    address: origin?.address,
+    revision: revision.era === 'session' && namesRevision(frame) ? claimed(frame) : revision.version,
+    method: frame.method,
+    name: members.string('name') ?? members.string('uri'),
+    server: request.service,
+    item: request.item,
+    argumentBytes: argumentsOf(frame)?.length ?? 0,
+    trace,
+    traceId: traceIdIn(trace?.traceparent ?? traceparentOf(frame)),
+    isConfirmed: request.isConfirmed === true,
+  }
+}
+
+function endMembers({ frame }: EndedRequest, outcome: Outcome, messages: Messages) {
+  return {
+    isAsked: outcome.kind === 'asked',
+    isToolError: frame.method === 'tools/call' && isToolError(outcome),
+    resultBytes: resultLength(messages),
+    bytes: (part: 'arguments' | 'result') =>
+      part === 'result' ? resultBytes(messages) : messages.frame && argumentsOf(messages.frame),
+    ...endOf(outcome),
+  }
+}
+
+/** A request that was refused before its own claim was read; undefined where it names no version that the proxy speaks. */
+function claimed(frame: RequestFrame): string | undefined {
+  return statelessRevision(namedVersion(frame))?.version
+}
+
+function argumentsOf({ line, params }: RequestFrame): Uint8Array | undefined {
+  const span = params.members.span('arguments')
+  return span && line.subarray(span.start, span.end)
+}
+
+function resultOf(outcome: Outcome): Messages['result'] {
+  if (outcome.kind === 'result') return outcome.result
+  if (outcome.kind !== 'answered' && outcome.kind !== 'asked') return undefined
+  return outcome.frame.kind === 'result' ? outcome.frame : undefined
+}
+
+function resultLength({ result }: Messages): number {
+  if (result === undefined) return 0
+  return isFrame(result) ? lengthOf(result.result) : Buffer.byteLength(result)
+}
+
+function resultBytes({ result }: Messages): Uint8Array | undefined {
+  if (result === undefined || result instanceof Uint8Array) return result
+  if (typeof result === 'string') return Buffer.from(result)
+  const { start, end } = result.result
+  return result.long?.slice(start, end) ?? result.line.subarray(start, end)
+}
+
+function isFrame(result: ResultFrame | string | Uint8Array): result is ResultFrame {
+  return typeof result !== 'string' && 'kind' in result
+}
+
+function lengthOf({ start, end }: Span): number {
+  return end - start
+}
+
+/** Whether a tool was refused, or its result says that it has failed. */
+function isToolError(outcome: Outcome): boolean {
+  if (outcome.kind === 'result') return outcome.refusal !== undefined
+  return outcome.kind === 'answered' && outcome.frame.kind === 'result' && saysError(outcome.frame)
+}
+
+type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
+
+function endOf(outcome: Outcome): End {
+  switch (outcome.kind) {
+    case 'answered':
+      return endByServer(outcome.frame)
+    case 'result':
+      return outcome.refusal === undefined
+        ? { outcome: 'answered' }
+        : { outcome: 'refused', message: outcome.refusal }
+    case 'asked':
+      return { outcome: 'answered' }
+    case 'failed':
+      return endByError(outcome.error)
+    case 'cancelled':
+      return { outcome: 'cancelled' }
+  }
+}
+
+function endByServer(frame: ResponseFrame): End {
+  if (frame.kind === 'result') return { outcome: 'answered' }
+  const { line, error } = frame
+  const members = membersAt(line, error)
+  const span = members?.span('code')
+  const code = span === undefined ? undefined : Number(parse(rawAt(line, span)))
+  return { outcome: 'error', code, message: members?.string('message') }
+}
+
+/** The proxy's own error; one that names a server is about what the server did. */
+function endByError({ code, message, data }: ErrorBody): End {
+  const said: unknown = data === undefined ? {} : parse(data)
+  const details = typeof said === 'object' && said !== null ? said : {}
+  const isOfServer = 'service' in details
+  const reason = 'reason' in details && typeof details.reason === 'string' ? details.reason : undefined
+  const status = 'status' in details && typeof details.status === 'number' ? details.status : undefined
+  return {
+    outcome: isOfServer ? 'failed' : 'refused',
+    code,
+    message,
+    // An error about credentials has no reason on the wire.
+    reason: reason ?? (isOfServer ? 'unauthorized' : undefined),
+    status,
+  }
 }

@@ -2,7 +2,7 @@
 
 import PQueue from 'p-queue'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
-import { Call, type CallOwner, type ClientPort, isResult, type Outcome } from '../../mcp/call.js'
+import { Call, type CallOwner, isResult, type Outcome, type ClientPort } from '../../calls/call.js'
 import {
   acknowledgement,
   isFollowedBy,
@@ -17,7 +17,7 @@ import { ListChanges, type ShownList } from '../routing/list-changes.js'
 import { requestFrame } from '../input/own-frames.js'
 import { numericId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
-import { CallDeadline } from '../../mcp/call-deadline.js'
+import { CallDeadline } from '../../calls/call-deadline.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
 import {
   type Followable,

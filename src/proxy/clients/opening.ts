@@ -5,25 +5,25 @@
 // protocol the others are in.
 
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
-import type { Call } from '../../mcp/call.js'
-import { CallQueue, type Queued, QueueRoom } from '../../mcp/call-queue.js'
+import type { Call } from '../../calls/call.js'
 import type { SessionLimits } from '../../limits.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 interface Early {
+  readonly bytes: number
   /** A ping waits for `pingWaitMs` at most. */
   readonly isPing: boolean
   /** The request that it answers; undefined for a call, which is cancelled itself, and for what answers no request. */
   readonly id: RequestId | undefined
-  readonly run: () => void
+  readonly run: () => unknown
 }
 
 /** Holds calls, and answers to other messages, until `initialize` is answered. */
 export class Opening {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly #pingWaitMs: number
-  readonly #room: QueueRoom
-  readonly #early: CallQueue<Early>
+  readonly #limits: Pick<SessionLimits, 'callsMax' | 'pingWaitMs' | 'waitingBytesMax'>
+  readonly #early = new Set<Early>()
+  #bytes = 0
   #answer: (() => void) | undefined
   #isPassing = false
   #since = 0
@@ -34,9 +34,7 @@ export class Opening {
     limits: Pick<SessionLimits, 'callsMax' | 'pingWaitMs' | 'waitingBytesMax'>,
   ) {
     this.#runtime = runtime
-    this.#pingWaitMs = limits.pingWaitMs
-    this.#room = new QueueRoom(limits.waitingBytesMax)
-    this.#early = new CallQueue(this.#room, limits.callsMax)
+    this.#limits = limits
   }
 
   /** Whether `initialize` has come and waits for its answer. */
@@ -61,36 +59,42 @@ export class Opening {
     this.#since = this.#runtime.now()
   }
 
-  /** Whether a call of so many bytes may wait. */
+  /** Whether a message of so many bytes may wait; a single one has no limit. */
   hasRoom(bytes: number): boolean {
-    return this.#room.has(bytes)
+    const { waitingBytesMax } = this.#limits
+    return !this.#isFull && (this.#bytes === 0 || this.#bytes + bytes <= waitingBytesMax)
   }
 
   /** Holds a call; who gives it up makes room for others. */
   hold(call: Call, route: () => void): void {
-    this.#early.add(call, { isPing: false, id: undefined, run: route })
+    call.keep()
+    const early = this.#add({
+      bytes: call.bytes,
+      isPing: false,
+      id: undefined,
+      run: () => call.settled || route(),
+    })
+    call.holder = { cancel: () => this.#drop(early) }
   }
 
   /** Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. */
   behind(bytes: number, run: () => void, id?: RequestId): void {
-    if (!this.on || !this.#early.hasRoom(bytes)) run()
-    else this.#early.addAnswer(bytes, { isPing: false, id, run })
+    if (!this.on || !this.hasRoom(bytes)) run()
+    else this.#add({ bytes, isPing: false, id, run })
   }
 
   /** The same for the answer to a ping, which waits for `pingWaitMs` at most. */
   ping(bytes: number, id: RequestId, run: () => void): void {
-    const leftMs = this.#since + this.#pingWaitMs - this.#runtime.now()
-    if (!this.on || leftMs <= 0 || this.#early.isFull) return run()
-    this.#early.addAnswer(bytes, { isPing: true, id, run })
+    const leftMs = this.#since + this.#limits.pingWaitMs - this.#runtime.now()
+    if (!this.on || leftMs <= 0 || this.#isFull) return run()
+    this.#add({ bytes, isPing: true, id, run })
     this.#pings ??= this.#runtime.setTimer(leftMs, () => this.#runPings())
   }
 
   /** An answer to the request with this canonical id is not wanted any more. */
   giveUp(key: RequestId | undefined): void {
-    for (const early of this.#early) {
-      const { id } = early.value
-      if (id !== undefined && canonical(id) === key) this.#early.take(early)
-    }
+    for (const early of this.#early)
+      if (early.id !== undefined && canonical(early.id) === key) this.#drop(early)
   }
 
   /** Answers `initialize`, and then what came behind it; later calls do nothing. */
@@ -103,12 +107,27 @@ export class Opening {
     for (const early of this.#early) this.#run(early)
   }
 
-  #run(early: Queued<Early>): void {
-    this.#early.take(early)?.run()
+  get #isFull(): boolean {
+    return this.#early.size >= this.#limits.callsMax
+  }
+
+  #add(early: Early): Early {
+    this.#early.add(early)
+    this.#bytes += early.bytes
+    return early
+  }
+
+  #drop(early: Early): void {
+    if (this.#early.delete(early)) this.#bytes -= early.bytes
+  }
+
+  #run(early: Early): void {
+    this.#drop(early)
+    early.run()
   }
 
   #runPings(): void {
     this.#pings = undefined
-    for (const early of this.#early) if (early.value.isPing) this.#run(early)
+    for (const early of this.#early) if (early.isPing) this.#run(early)
   }
 }

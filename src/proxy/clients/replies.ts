@@ -6,7 +6,7 @@ import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js
 import type { Peer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit, Message } from '../../jsonrpc/splice.js'
-import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
+import type { Call, Outcome, ReplyChannel } from '../../calls/call.js'
 import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { namesRevision } from '../../mcp/meta-keys.js'
 import { answerOf } from '../../mcp/eras/results.js'

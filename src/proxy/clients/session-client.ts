@@ -2,7 +2,8 @@
 
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { type Edit, writing } from '../../jsonrpc/splice.js'
-import type { Call, CallContext, Asker, Questions, ServerQuestion } from '../../mcp/call.js'
+import type { Call, Asker, Questions, ServerQuestion } from '../../calls/call.js'
+import type { CallContext } from '../../mcp/client-context.js'
 import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { type ListKind, severity } from '../../mcp/methods.js'
 import type { CatalogView } from '../routing/catalog-view.js'
@@ -19,7 +20,7 @@ import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
-import { ProgressTokens } from '../../mcp/progress-tokens.js'
+import { ProgressTokens } from '../../calls/progress-tokens.js'
 
 /** A client that has one connection. */
 export class SessionClient implements RoutedClient {

@@ -5,7 +5,8 @@
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, CallContext, InputNeeded } from '../../mcp/call.js'
+import type { Call, InputNeeded } from '../../calls/call.js'
+import type { CallContext } from '../../mcp/client-context.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
 import { serverNotifications, severity, type ListKind } from '../../mcp/methods.js'

@@ -5,14 +5,14 @@ import { NO_EDITS } from '../../jsonrpc/splice.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type {
-  Asker,
   Call,
-  ClientPort,
   InputNeeded,
-  Questions,
   ReturnedInput,
+  Asker,
+  ClientPort,
+  Questions,
   ServerQuestion,
-} from '../../mcp/call.js'
+} from '../../calls/call.js'
 import { inputRefused, mistyped, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
 import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
 import { PendingCall, type PendingInput } from './pending-input.js'

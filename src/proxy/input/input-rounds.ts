@@ -7,7 +7,7 @@
 import type { ResponseFrame } from '../../jsonrpc/frame.js'
 import { type RequestId, numericId } from '../../jsonrpc/request-id.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Asker, Call, CallHolder, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
+import type { Call, CallHolder, CallOwner, InputNeeded, Outcome, Asker } from '../../calls/call.js'
 import { inputRefused } from '../../mcp/error-codes.js'
 import {
   type InputRequest,
@@ -16,7 +16,7 @@ import {
   paramsFor,
   whyUnaskable,
 } from '../../mcp/input-requests.js'
-import { callTimeout } from '../../mcp/call-deadline.js'
+import { callTimeout } from '../../calls/call-deadline.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { requestFrame, withdrawalFrame } from './own-frames.js'
 import type { Runtime } from '../../runtime/runtime.js'

@@ -12,16 +12,16 @@ import { membersAt } from '../../jsonrpc/members.js'
 import { numericId, type RequestId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type {
-  Asker,
   Call,
   CallHolder,
   CallOwner,
-  ClientPort,
   InputNeeded,
   Outcome,
   ReplyChannel,
+  Asker,
+  ClientPort,
   ServerQuestion,
-} from '../../mcp/call.js'
+} from '../../calls/call.js'
 import { clientUnreachable, invalidParams, stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime } from '../../runtime/runtime.js'

@@ -8,7 +8,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt, write } from '../../jsonrpc/text.js'
-import type { Call, ReturnedInput } from '../../mcp/call.js'
+import type { Call, ReturnedInput } from '../../calls/call.js'
 import { insertion } from '../../mcp/member-edits.js'
 
 const MAC_BYTES = 16

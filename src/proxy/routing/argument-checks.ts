@@ -7,7 +7,7 @@ import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import { type Call, toolFailure } from '../../mcp/call.js'
+import { type Call, toolFailure } from '../../calls/call.js'
 import { internalError, invalidArguments, invalidParams } from '../../mcp/error-codes.js'
 import type { ListItem } from '../../mcp/list-items.js'
 import {

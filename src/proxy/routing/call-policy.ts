@@ -1,7 +1,7 @@
 // Decides whether a call of a tool may go to its server.
 
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import type { Target } from './catalog.js'
 
 /** The seam for limits and confirmations; every route to a tool passes it, under any name. */

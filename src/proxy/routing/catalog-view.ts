@@ -5,7 +5,7 @@
 // with the same view object share these tables.
 
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import type { ListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { publicName } from '../../mcp/names.js'

@@ -2,7 +2,7 @@
 
 import type { Catalog, Catalogs } from './catalog.js'
 import { type CatalogView, wholeCatalog } from './catalog-view.js'
-import type { ClientPort } from '../../mcp/call.js'
+import type { ClientPort } from '../../calls/call.js'
 import { describeServers } from './description.js'
 import { ListChanges, type ListsReader, type ShownList } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'

@@ -6,7 +6,7 @@
 // tasks apart, so of two equal ids the later one is refused. An id that is not known here does not exist.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call, HeldTask, TaskKeeper, TaskSource } from '../../mcp/call.js'
+import type { Call, HeldTask, TaskKeeper, TaskSource } from '../../calls/call.js'
 import { declaresTasks, TASKS, tasksRequired } from '../../mcp/capabilities.js'
 import {
   invalidParams,

@@ -7,12 +7,11 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Call } from '../../mcp/call.js'
-import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
+import type { Call } from '../../calls/call.js'
+import { CallQueue } from '../../calls/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { answerAt, lastStartOf, type ListTimes, missingOf, quietAt, SHORT_MS } from './first-list.js'
@@ -68,7 +67,7 @@ export class ListWaits {
     this.#lanes = lanes
     this.#options = options
     this.#runtime = options.runtime
-    this.#waiting = new CallQueue(new QueueRoom(options.bytesMax))
+    this.#waiting = new CallQueue(options.runtime, options.bytesMax)
   }
 
   /** Runs `run` once every server has listed these or could not, or the time of the list is over. */
@@ -115,14 +114,10 @@ export class ListWaits {
       return this.whenListed(call, [wanted.kind], run, () => (wanted.isOfOne() ? [] : this.#lanes()))
     }
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
-    const { deadline } = call
-    deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
-    const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
-    const leftMs = deadline.endsAt - this.#runtime.now()
+    call.deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
     const dueAt = (): number => (this.#pending(wanted, hurried).length === 0 ? -Infinity : Infinity)
-    const patience = setDeadline(this.#runtime, leftMs, expire, (to) => deadline.putOff(to))
-    const ended = (): void => patience.cancel()
-    if (!this.#hold(call, { dueAt, run, wanted }, ended)) ended()
+    const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
+    this.#hold(call, { dueAt, run, wanted }, expire)
   }
 
   /** Calls by names of this kind that came before may be this lane's and wait still: no later call may overtake them. */
@@ -213,12 +208,12 @@ export class ListWaits {
       release()
       ended()
     }
-    if (!this.#hold(call, wait, over)) release()
+    if (!this.#hold(call, wait, undefined, over)) release()
   }
 
-  #hold(call: Call, wait: Wait, ended: () => void): boolean {
+  #hold(call: Call, wait: Wait, expire?: () => void, ended?: () => void): boolean {
     const hasRoom = this.#waiting.hasRoom(call.bytes)
-    if (hasRoom) this.#waiting.add(call, wait, ended)
+    if (hasRoom) this.#waiting.add(call, wait, expire, ended)
     else call.fail(tooManyCalls())
     this.#schedule()
     return hasRoom

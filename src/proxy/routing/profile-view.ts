@@ -4,7 +4,7 @@
 // changes its rules, so that its clients keep their sessions and get a notification of each list that differs.
 
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import { type ListItem, readListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { argumentEdits, withoutParameters } from '../../mcp/set-arguments.js'

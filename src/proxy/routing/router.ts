@@ -13,7 +13,7 @@ import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import { nearest } from '../../text/nearest.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call, CallGate, ClientPort, Outcome, ReturnedInput } from '../../mcp/call.js'
+import type { Call, CallGate, Outcome, ReturnedInput, ClientPort } from '../../calls/call.js'
 import {
   inputRefused,
   invalidParams,
@@ -250,7 +250,7 @@ export class Router {
     if ('code' in begun) return call.fail(begun)
     edits = bothEdits(edits, begun)
     const { field } = call.context
-    const fault = field && fieldFault(call, field, target.item)
+    const fault = field && fieldFault(call.frame, field, target.item)
     if (fault !== undefined) return call.fail(fault)
     edits = bothEdits(edits, this.#catalog.callEdits(call, target))
     call.isWrapped = target.item.wrappedSpan !== undefined

@@ -3,7 +3,7 @@
 // `src/config` makes these from a file; `src/upstream/kinds` opens them.
 // Every field is present: defaults are applied once, where the file is read.
 
-import type { CallTimes } from '../../mcp/call-deadline.js'
+import type { CallTimes } from '../../calls/call-deadline.js'
 import type { ChangeAction } from './list-guard.js'
 import type { SandboxSettings } from './sandbox-config.js'
 

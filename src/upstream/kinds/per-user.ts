@@ -3,7 +3,7 @@
 // Each user gets a whole server: credentials, sockets, sessions, lists and crashes. Nothing of one user is within reach of
 // another, and `attach` is the only place that chooses by user.
 
-import type { ClientPort } from '../../mcp/call.js'
+import type { ClientPort } from '../../calls/call.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { type HttpServerConfig, type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ShownState, Upstream, UpstreamStatus } from '../contracts/upstream.js'

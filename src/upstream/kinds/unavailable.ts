@@ -1,7 +1,7 @@
 // A configured server that cannot be opened at all: the others do not wait for it.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { credentialsRefusal } from '../auth/refusal-words.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'

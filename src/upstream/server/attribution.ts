@@ -4,7 +4,7 @@
 // too: the server may still be processing it.
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Call, ClientPort } from '../../mcp/call.js'
+import type { Call, ClientPort } from '../../calls/call.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 export interface AbandonedLimits {

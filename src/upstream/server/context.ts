@@ -3,7 +3,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import type { ListItem } from '../../mcp/list-items.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Opened, Opening, OpenServer } from '../../mcp/eras/server-era.js'

@@ -4,7 +4,7 @@
 // when it was set, and looks again.
 
 import type { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import { graceMs } from '../../runtime/deadline.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 

@@ -7,7 +7,7 @@
 // clients share. `Worker` replaces a process that may still ask for a call of a client that has cancelled it.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-era.js'
 import {
   type ClientCapabilities,

@@ -3,7 +3,7 @@
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { parse } from '../../jsonrpc/text.js'
-import type { Call, ClientPort } from '../../mcp/call.js'
+import type { Call, ClientPort } from '../../calls/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-era.js'
 import { type ListItem, listKinds } from '../../mcp/list-items.js'
 import type { ListChange } from '../contracts/list-guard.js'

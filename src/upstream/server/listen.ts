@@ -10,7 +10,7 @@ import { itemsAt, membersAt } from '../../jsonrpc/members.js'
 import type { PendingAnswer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call } from '../../calls/call.js'
 import { type ServerCapabilities, TASKS } from '../../mcp/capabilities.js'
 import { notFollowed, isMissing, numberOfError } from '../../mcp/error-codes.js'
 import type { ServerNotificationRow } from '../../mcp/methods.js'
@@ -20,7 +20,7 @@ import type { ServerContext } from './context.js'
 import type { LaneClients } from './server-subscriptions.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
-import { callTimeout } from '../../mcp/call-deadline.js'
+import { callTimeout } from '../../calls/call-deadline.js'
 
 /** Something that is followed, by the member of the filter that it stands in. */
 interface Topic {

@@ -2,7 +2,7 @@
 
 import { quote } from '../../jsonrpc/text.js'
 import type { ServerContext } from './context.js'
-import { type Call, type ClientPort, isResult } from '../../mcp/call.js'
+import { type Call, isResult, type ClientPort } from '../../calls/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { ServerConnection } from './server-connection.js'

@@ -9,10 +9,10 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/splice.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
-import type { Call, ClientPort, HeldTask, Outcome, TaskSource } from '../../mcp/call.js'
+import type { Call, HeldTask, Outcome, TaskSource, ClientPort } from '../../calls/call.js'
 import type { TaskCapabilities } from '../../mcp/capabilities.js'
 import { taskIdTaken, taskLost, taskNotFound } from '../../mcp/error-codes.js'
-import type { ProgressTokens } from '../../mcp/progress-tokens.js'
+import type { ProgressTokens } from '../../calls/progress-tokens.js'
 import type { Revision } from '../../mcp/revisions.js'
 import {
   answeredTask,

@@ -5,7 +5,7 @@
 // client; `isolation` chooses otherwise.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import type { ClientPort } from '../../mcp/call.js'
+import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing-text.js'
 import { type EraMemory, type Opened, type Opening, recalledFacts } from '../../mcp/eras/server-era.js'

@@ -1,6 +1,6 @@
 // Which clients share a process.
 
-import type { Call, ClientPort } from '../../mcp/call.js'
+import type { Call, ClientPort } from '../../calls/call.js'
 import { type ClientCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { Isolation } from '../contracts/server-config.js'
 

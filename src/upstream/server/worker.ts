@@ -13,10 +13,10 @@
 
 import PQueue from 'p-queue'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, ClientPort } from '../../mcp/call.js'
-import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
-import { setDeadline, within } from '../../runtime/deadline.js'
-import { callTimeout } from '../../mcp/call-deadline.js'
+import type { Call, ClientPort } from '../../calls/call.js'
+import { CallQueue } from '../../calls/call-queue.js'
+import { within } from '../../runtime/deadline.js'
+import { callTimeout } from '../../calls/call-deadline.js'
 import {
   asUpstreamError,
   thatServer,
@@ -146,7 +146,7 @@ export class Worker {
     const { concurrency, idleTimeoutMs, limits, questionsNameTheirCall } = context
     const { sharing, startsOnCall } = scope
     this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.processIdleMs) : idleTimeoutMs
-    this.#waiting = new CallQueue(new QueueRoom(limits.outgoingBytesMax))
+    this.#waiting = new CallQueue(context.runtime, limits.outgoingBytesMax)
     this.#slots = { max: concurrency, taken: 0 }
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
@@ -192,8 +192,7 @@ export class Worker {
     const free = this.#waiting.size === 0 ? this.#connectionFor(call) : undefined
     if (free !== undefined) return this.#begin(free, { call, edits })
     if (!this.#hasRoom(call)) return this.#refuse(call, 'has too many calls waiting')
-    const patience = this.#patience(call)
-    this.#waiting.add(call, { call, edits }, () => patience.cancel())
+    this.#waiting.add(call, { call, edits }, () => this.#expired(call))
     if (call.row.askable) this.connection?.firstQuestions?.askHeld()
     this.#takeTurn()
   }
@@ -263,21 +262,14 @@ export class Worker {
   }
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
-  #patience(call: Call): Timer {
+  #expired(call: Call): void {
     const { gate, runtime, service } = this.#context
     const { deadline } = call
-    const wait = (): Timer =>
-      setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
-    const expire = (): void => {
-      if (this.#awaitsPlace) return call.abandon(gate.refusal(service).body)
-      // A server that is stuck ends the calls before this one, which gives this one its turn.
-      const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
-      if (!isPatient) return call.abandon(callTimeout(service, call, 'no turn'))
-      deadline.extend(runtime.now())
-      timer = wait()
-    }
-    let timer = wait()
-    return { cancel: () => timer.cancel() }
+    if (this.#awaitsPlace) return call.abandon(gate.refusal(service).body)
+    // A server that is stuck ends the calls before this one, which gives this one its turn.
+    const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
+    if (isPatient) deadline.extend(runtime.now())
+    else call.abandon(callTimeout(service, call, 'no turn'))
   }
 
   #refuse(call: Call, what: string): void {
@@ -286,7 +278,7 @@ export class Worker {
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
   release(client: ClientPort): Forward[] {
-    return this.#waiting.release(client)
+    return this.#waiting.takeAll((call) => call.client === client)
   }
 
   /** Gives back the first askable call that waits here. */

@@ -1,6 +1,6 @@
 // The processes of one lane, and which of them gets a call.
 
-import type { Call, ClientPort } from '../../mcp/call.js'
+import type { Call, ClientPort } from '../../calls/call.js'
 import type { UpstreamError } from '../contracts/upstream-error.js'
 import type { UpstreamState } from '../contracts/upstream.js'
 import type { Inbox } from './inbox.js'

@@ -12,7 +12,7 @@ import {
 } from '../../../src/index.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { splice } from '../../../src/jsonrpc/splice.js'
-import type { ClientOrigin } from '../../../src/mcp/call.js'
+import type { ClientOrigin } from '../../../src/mcp/client-context.js'
 import { RawClient } from './client.js'
 import { type ServerEntry, asRead } from './programs.js'
 import type { Scope, Servers } from './spawned.js'

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Outcome } from '../../../src/mcp/call.js'
+import type { Outcome } from '../../../src/calls/call.js'
 import { followableResources } from '../../../src/mcp/methods.js'
 import { FollowedThings } from '../../../src/proxy/clients/client-subscriptions.js'
 import { callOf } from '../../upstream/support/calls.js'

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { Call } from '../../../src/mcp/call.js'
+import type { Call } from '../../../src/calls/call.js'
 import { answerAt, listTimes } from '../../../src/proxy/routing/first-list.js'
 import { ListWaits, type Wanted } from '../../../src/proxy/routing/list-waits.js'
 import type { CallTarget, Lane } from '../../../src/upstream/contracts/upstream.js'

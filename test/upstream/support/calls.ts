@@ -2,8 +2,8 @@
 
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { Call, type ClientPort, type Outcome, type ReplyChannel } from '../../../src/mcp/call.js'
-import { CallDeadline } from '../../../src/mcp/call-deadline.js'
+import { Call, type Outcome, type ReplyChannel, type ClientPort } from '../../../src/calls/call.js'
+import { CallDeadline } from '../../../src/calls/call-deadline.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { requests } from '../../../src/mcp/methods.js'
 import { latestSession } from '../../../src/mcp/revisions.js'

@@ -7,7 +7,7 @@
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { Call } from './call.js'
-import { upstreamFailed } from './error-codes.js'
+import { upstreamFailed } from '../mcp/error-codes.js'
 
 /** How long a call may take, in milliseconds. */
 export interface CallTimes {

@@ -5,63 +5,20 @@
 // is ever said to the client for that id.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { FieldReader, Reply, TransportName } from '../jsonrpc/connection.js'
+import type { Reply } from '../jsonrpc/connection.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import { quote } from '../jsonrpc/text.js'
 import { type Edit, bothEdits, splice } from '../jsonrpc/splice.js'
-import { type ApartUris, apartUriEdits } from './apart-uris.js'
+import { type ApartUris, apartUriEdits } from '../mcp/apart-uris.js'
+import type { CallContext } from '../mcp/client-context.js'
+import { inputRefused } from '../mcp/error-codes.js'
+import type { ListKind, RequestRow } from '../mcp/methods.js'
+import type { Revision } from '../mcp/revisions.js'
+import type { TaskItem } from '../mcp/tasks.js'
+import type { CallTrace } from '../mcp/meta-edits.js'
 import type { CallDeadline } from './call-deadline.js'
-import type { ClientCapabilities, ClientInfo } from './capabilities.js'
-import { inputRefused } from './error-codes.js'
-import type { ListKind, RequestRow } from './methods.js'
-import type { Revision } from './revisions.js'
-import type { TaskItem } from './tasks.js'
-import type { CallTrace } from './meta-edits.js'
-
-/** The properties of a client that are known before its first message. */
-export interface ClientOrigin {
-  /** The protocol revision of one that may call without initializing. */
-  readonly version?: string | undefined
-  /** The identity that the front has found, the same on every instance, and never a secret. */
-  readonly principal?: string | undefined
-  /** Whether several clients may share the principal, as those do that show one token. */
-  readonly isSeveral?: boolean
-  /** What it sees of the servers, as in `profile:review` or `server:github`; undefined is everything. */
-  readonly view?: string | undefined
-  /** The address of a client over HTTP. */
-  readonly address?: string | undefined
-  /** Undefined where its connection does not say. */
-  readonly transport?: TransportName | undefined
-  /** How long the client had waited when it was attached: one on stdio counts from the start of the process. */
-  readonly waitedMs?: number
-}
-
-/** The properties of a client at the time of a call. */
-export interface CallContext {
-  /** Of its connection. */
-  readonly origin?: ClientOrigin | undefined
-  readonly principal?: string | undefined
-  /** As it says of itself. */
-  readonly info?: ClientInfo | undefined
-  readonly revision: Revision
-  readonly capabilities: ClientCapabilities
-  /** The least severe log messages that it wants of this call; undefined where its session says, and for none. */
-  readonly logLevel?: string | undefined
-  /** Reads a header field of the HTTP request that brought it. */
-  readonly field?: FieldReader | undefined
-  /** Whether several clients may send its requests, since they share a principal. */
-  readonly isSeveral?: boolean
-  /** Whether it has a session, of a revision with tasks, in which a task can be its own. */
-  readonly hasTasks?: boolean
-}
-
-/** The context of a request that says by itself what its client is. */
-export interface StatelessContext extends CallContext {
-  readonly principal: string
-  readonly isSeveral: boolean
-}
 
 /** The connection of a call, for what is sent before the answer. */
 export interface ReplyChannel {

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { ProgressTokens } from '../../src/mcp/progress-tokens.js'
+import { ProgressTokens } from '../../src/calls/progress-tokens.js'
 
 test("a client's own token passes where the connection is its own, and is minted where it is not", () => {
   const tokens = new ProgressTokens<string>()
