@@ -1,7 +1,8 @@
 // Admits clients to the front by its own tokens, and by access tokens of authorization servers.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FrontToken } from '../config/configuration.js'
+import type { FrontAuthConfig, FrontToken } from '../config/configuration.js'
+import { needsToken } from '../config/front.js'
 import type { FrontAuth } from '../front-auth/front-auth.js'
 import { write } from '../jsonrpc/text.js'
 import { transportRefused } from '../mcp/error-codes.js'
@@ -12,20 +13,53 @@ import {
   type SenderVerdict,
   isSender,
 } from '../transports/http-server/access.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+/** Who may use the front. */
+export interface AccessConfig extends TokenRules {
+  /** Access tokens of authorization servers, for this address; absent accepts none. */
+  readonly auth?: FrontAuthConfig | undefined
+  readonly publicUrl?: string | undefined
+}
+
+/**
+ * The access by these rules; `before` is that of the rules that they replace. Undefined where no client has ever needed a
+ * token. `Auth` must be there where the rules have authorization servers.
+ */
+export function accessBy(
+  { token, tokens, auth, publicUrl }: AccessConfig,
+  runtime: Runtime,
+  Auth: typeof FrontAuth | undefined,
+  before: FrontAccess | undefined,
+): FrontAccess | undefined {
+  if (before === undefined && !needsToken({ token, tokens, auth })) return undefined
+  const [tokensText, authText] = [write({ token, tokens }), write({ auth, publicUrl })]
+  const keepsAuth = before?.authText === authText
+  if (keepsAuth && before.tokensText === tokensText) return before
+  const canLogIn = auth !== undefined && publicUrl !== undefined && Auth !== undefined
+  const made = canLogIn && !keepsAuth ? new Auth({ auth, publicUrl, runtime }, before?.auth) : undefined
+  const ours = new FrontTokens({ token, tokens }, () => runtime.wallNow(), before?.tokens)
+  return new FrontAccess(ours, keepsAuth ? before.auth : made, tokensText, authText)
+}
 
 /** Tokens of the front begin with this text. No authorization server is asked about them. */
 const OWN = /^mcps_/
 
 export class FrontAccess {
-  readonly #tokens: FrontTokens
-  readonly #auth: FrontAuth | undefined
+  readonly tokens: FrontTokens
+  /** Undefined where clients cannot log in. */
+  readonly auth: FrontAuth | undefined
+  /** The rules of both, to be compared: tokens that were found valid stay so while nothing about them changes. */
+  readonly tokensText: string
+  readonly authText: string
   /** A client shows its token with each request, and the hash of a long one costs as much as a part of the request. */
   readonly #digests = new WeakMap<BearerToken, Digest>()
 
-  /** `auth` is undefined where clients cannot log in. */
-  constructor(tokens: FrontTokens, auth: FrontAuth | undefined) {
-    this.#tokens = tokens
-    this.#auth = auth
+  constructor(tokens: FrontTokens, auth: FrontAuth | undefined, tokensText = '', authText = '') {
+    this.tokens = tokens
+    this.auth = auth
+    this.tokensText = tokensText
+    this.authText = authText
   }
 
   readonly senderOf = (
@@ -34,21 +68,21 @@ export class FrontAccess {
     from: string,
   ): SenderVerdict | Promise<SenderVerdict> => {
     const digest = this.#digestOf(token)
-    const auth = this.#auth
+    const { auth } = this
     const known = auth?.known(digest.text, path)
     if (known !== undefined) return known
-    const own = this.#tokens.senderOf(digest.bytes)
-    const isOwn = isSender(own) || OWN.test(token.text) || this.#tokens.hasHad(digest.bytes)
+    const own = this.tokens.senderOf(digest.bytes)
+    const isOwn = isSender(own) || OWN.test(token.text) || this.tokens.hasHad(digest.bytes)
     return isOwn || auth === undefined ? own : auth.senderOf(token.text, digest.text, path, from)
   }
 
   /** The credential of a principal while it is valid; another one is another client. */
   readonly credentialOf = (principal: string): string | undefined =>
-    this.#tokens.credentialOf(principal) ?? this.#auth?.credentialOf(principal)
+    this.tokens.credentialOf(principal) ?? this.auth?.credentialOf(principal)
 
   /** The value of `WWW-Authenticate`; undefined where clients cannot log in. */
   get challenge(): ((path: string, description: string | undefined) => string) | undefined {
-    const auth = this.#auth
+    const { auth } = this
     if (auth === undefined) return undefined
     return (path, description) =>
       auth.challenge(path, { ...(description !== undefined && { error: 'invalid_token' }), description })
@@ -56,14 +90,14 @@ export class FrontAccess {
 
   /** The metadata of a resource at this path; undefined where there is none. */
   metadata(path: string): string | undefined {
-    return this.#auth?.metadata(path)
+    return this.auth?.metadata(path)
   }
 
   /** Why this sender may not use this path, where another scope would let it; undefined otherwise. */
   needsScope(path: string, sender: Sender): Refusal | undefined {
-    const scopes = sender.scopes === undefined ? undefined : this.#auth?.scopesToOpen(path, sender)
+    const scopes = sender.scopes === undefined ? undefined : this.auth?.scopesToOpen(path, sender)
     if (scopes === undefined) return undefined
-    const challenge = this.#auth?.challenge(path, { error: 'insufficient_scope', scopes })
+    const challenge = this.auth?.challenge(path, { error: 'insufficient_scope', scopes })
     return {
       status: 403,
       error: transportRefused(`The token lacks a scope; this needs ${scopes.join(' ')}`),

@@ -8,7 +8,6 @@ import { ConfigError } from '../config/problems.js'
 import { write } from '../jsonrpc/text.js'
 import { enabledSchemas } from '../config/config.js'
 import type { StartPages } from '../front-auth/start-pages.js'
-import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Serving } from '../proxy/listener.js'
 import { openProxy } from '../proxy/proxy.js'
@@ -16,7 +15,13 @@ import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { EventSource } from '../events/emitter.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from '../proxy/proxy-options.js'
-import { type SchemasServing, serveSchemas } from './serving.js'
+import {
+  type FrontRemedies,
+  type FrontRules,
+  type ProxiesServing,
+  refuseOpenFront,
+  serveProxies,
+} from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/front-limits.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
@@ -94,7 +99,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     !isLoopback(addressOf(config, options).host) || publicUrl !== undefined || auth !== undefined
   const isFar = options.person === 'here' && isPublic
   const proxies = new SchemaProxies({ ...options, ...(isFar && { person: 'elsewhere' }) }, common)
-  let serving: SchemasServing | undefined
+  let serving: ProxiesServing | undefined
   try {
     // No server starts for a front that cannot listen. No request arrives before the proxies exist, since they are
     // made in the same turn of the event loop.
@@ -134,7 +139,7 @@ function gatewayOf(
   config: Configuration,
   options: GatewayOptions,
   proxies: SchemaProxies,
-  serving: SchemasServing,
+  serving: ProxiesServing,
   common: Common,
 ): Gateway {
   let isClosing = false
@@ -280,10 +285,10 @@ function listen(
   options: GatewayOptions,
   { log, runtime, startPages }: Common & { readonly startPages: StartPages | undefined },
   served: ServedGateway,
-): Promise<SchemasServing> {
+): Promise<ProxiesServing> {
   const { source } = config
   const session = options.limits?.session
-  return serveSchemas(served, {
+  return serveProxies(served, {
     ...rulesOf(config, options),
     ...addressOf(config, options),
     allowUnauthenticated: options.allowUnauthenticated ?? false,

@@ -33,11 +33,11 @@ export interface HttpServerOptions {
 export function httpServer(options: HttpServerOptions = {}): Listener {
   return {
     serve: async (proxy, { name, log, runtime }) => {
-      const [{ serveSchemas }, { defaultHttpServerLimits }] = await Promise.all([
+      const [{ serveProxies }, { defaultHttpServerLimits }] = await Promise.all([
         import('./serving.js'),
         import('../transports/http-server/front-limits.js'),
       ])
-      return serveSchemas(
+      return serveProxies(
         { name, schemas: new Map([['default', proxy]]), views: new Map() },
         {
           host: options.host ?? '127.0.0.1',

@@ -6,15 +6,8 @@ import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
 import { sessionRevisions, statelessRevisions } from '../mcp/revisions.js'
 import { version } from '../version.js'
 import type { ServedProxy } from '../proxy/listener.js'
-import { escapeJson } from '../text/escape.js'
-import {
-  type GatewayStatus,
-  type SchemaStatus,
-  gatewayStatus,
-  sandboxStatus,
-  schemaStatus,
-} from './status.js'
-import type { Refusal } from '../transports/http-server/refusal.js'
+import { gatewayPage, healthPage, sandboxStatus, schemaPage } from './status.js'
+import type { FrontAccess } from './front-access.js'
 import type { Sender } from '../transports/http-server/access.js'
 import type {
   HttpEndpoint,
@@ -27,9 +20,6 @@ import type {
 /** The schema that has the short paths. */
 const DEFAULT = 'default'
 
-/** Every schema of a configuration; one that is disabled has no proxy. */
-export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
-
 /** The page of metrics, and its media type. */
 export interface MetricsPage {
   readonly type: string
@@ -39,7 +29,8 @@ export interface MetricsPage {
 /** The schemas that are served, and the name of the proxy. */
 export interface ServedGateway {
   readonly name: string
-  readonly schemas: ServedSchemas
+  /** Every schema of a configuration; one that is disabled has no proxy. */
+  readonly schemas: ReadonlyMap<string, ServedProxy | undefined>
   /** By the beginnings of their paths, as in `/p/NAME`. */
   readonly views: ReadonlyMap<string, ServedView>
 }
@@ -48,22 +39,6 @@ export interface ServedGateway {
 interface ServedView {
   readonly proxy: ServedProxy
   readonly view: string
-}
-
-/** The additions of access tokens of authorization servers to the paths. */
-export interface RouteAccess {
-  /** The metadata of a resource at this path; undefined where there is none. */
-  metadata(path: string): string | undefined
-  /** Why this sender may not use this path, where another scope would let it; undefined otherwise. */
-  needsScope(path: string, sender: Sender): Refusal | undefined
-}
-
-/** The page of one schema, where `status` may be that of its sandbox. */
-type SchemaPage = Omit<SchemaStatus, 'status'> & { readonly schema: string; readonly status: string }
-
-/** A page holds words of servers and clients, and terminals show it. */
-function shown(page: SchemaPage | GatewayStatus): string {
-  return escapeJson(write(page))
 }
 
 /** The pages that a gateway may serve in addition to its schemas. */
@@ -83,25 +58,21 @@ export class Routes implements HttpRoutes {
   readonly revisions: readonly HttpRevision[] = [...sessionRevisions, ...statelessRevisions]
   /** Known once the front listens; it is not read before. */
   address = { port: 0, origin: '' }
+  /** The front that these are the routes of. */
+  front: { readonly access: FrontAccess | undefined } = { access: undefined }
   #served: ServedGateway
   readonly #endpoints = new Map<string, HttpEndpoint>()
   readonly #views = new Map<string, HttpEndpoint>()
   /** By their proxies, and by the paths of their views; that of the whole proxy is empty. */
   readonly #byProxy = new WeakMap<ServedProxy, Map<string, HttpEndpoint>>()
-  readonly #access: RouteAccess
-  readonly #metrics: MetricsPage | undefined
-  readonly #handler: PathHandler | undefined
-  readonly #visited: PathHandler | undefined
+  readonly #more: MorePaths
   readonly #now: () => number
   readonly #startedMs: number
   /** Nearly all requests have the same path. */
   #last: McpPath | undefined
 
-  constructor(served: ServedGateway, now: () => number, access: RouteAccess, more: MorePaths = {}) {
-    this.#access = access
-    this.#metrics = more.metrics
-    this.#handler = more.handler
-    this.#visited = more.visited
+  constructor(served: ServedGateway, now: () => number, more: MorePaths) {
+    this.#more = more
     this.#served = served
     this.#now = now
     this.#startedMs = now()
@@ -127,11 +98,11 @@ export class Routes implements HttpRoutes {
   }
 
   handlerOf(path: string): RequestHandler | undefined {
-    return this.#visited?.(path) ?? this.#handler?.(path)
+    return this.#more.visited?.(path) ?? this.#more.handler?.(path)
   }
 
   isVisited(path: string): boolean {
-    return this.#visited?.(path) !== undefined
+    return this.#more.visited?.(path) !== undefined
   }
 
   find(sent: string, sender?: Sender): HttpRoute {
@@ -143,17 +114,14 @@ export class Routes implements HttpRoutes {
         return { kind: 'page', open: false, body: () => this.#index() }
       case '/health':
         // For machines that have no token; it says nothing but that the process answers.
-        return { kind: 'page', open: true, body: () => this.#health() }
+        return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
       case '/api/status':
         return { kind: 'page', open: false, body: () => this.#status() }
-      case '/metrics':
-        if (this.#metrics === undefined) return this.#nothing(path)
-        return {
-          kind: 'page',
-          open: false,
-          type: this.#metrics.type,
-          body: () => this.#metrics?.text() ?? '',
-        }
+      case '/metrics': {
+        const { metrics } = this.#more
+        if (metrics === undefined) return this.#nothing(path)
+        return { kind: 'page', open: false, type: metrics.type, body: () => metrics.text() }
+      }
       default:
         return this.#mcp(path)
     }
@@ -161,12 +129,12 @@ export class Routes implements HttpRoutes {
 
   /** For a client of some profiles no other path exists. A single profile is at the short paths too. */
   #within(path: string, sender: Sender, profiles: readonly string[]): HttpRoute {
-    if (path === '/health') return { kind: 'page', open: true, body: () => this.#health() }
+    if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
     if (LOGIN.test(path)) return this.#login(path)
     const own = profiles.map((name) => pathOfView('p', name))
     const view = readPath(path)?.view
     if (view !== undefined && own.includes(view)) return this.#mcp(path)
-    const refusal = this.#access.needsScope(path, sender)
+    const refusal = this.front.access?.needsScope(path, sender)
     if (refusal !== undefined) return { kind: 'nothing', refusal }
     const [first, ...more] = own
     if (first === undefined || !SHORT.test(path)) return this.#nothing(path, own.flatMap(pathsAt))
@@ -187,7 +155,7 @@ export class Routes implements HttpRoutes {
   }
 
   #login(path: string): HttpRoute {
-    const metadata = this.#access.metadata(path)
+    const metadata = this.front.access?.metadata(path)
     return metadata === undefined ? noLogin : { kind: 'page', open: true, body: () => metadata }
   }
 
@@ -212,25 +180,18 @@ export class Routes implements HttpRoutes {
     const short = names.includes(DEFAULT) ? ['POST /mcp', 'GET /sse'] : []
     const long = names.map(encodeURIComponent).flatMap((name) => pathsAt(`/api/${name}`))
     const profiles = [...this.#views.keys()].filter((path) => path.startsWith('/p/')).flatMap(pathsAt)
-    const metrics = this.#metrics === undefined ? [] : ['GET /metrics']
+    const metrics = this.#more.metrics === undefined ? [] : ['GET /metrics']
     return [...short, ...long, ...profiles, 'GET /health', 'GET /api/status', ...metrics, 'GET /']
-  }
-
-  #health(): string {
-    const uptime = Math.round(this.#uptimeMs) / 1000
-    return write({ status: 'ok', timestamp: new Date().toISOString(), uptime })
   }
 
   #sandbox(): object | undefined {
     const [only, ...others] = this.#served.schemas.values()
-    return others.length > 0 ? undefined : sandboxStatus(only, version)
+    return others.length > 0 ? undefined : sandboxStatus(only)
   }
 
   #status(): string {
-    const schemas = new Map<string, SchemaStatus>()
-    for (const [name, proxy] of this.#served.schemas) schemas.set(name, schemaStatus(proxy))
     const { port, origin: url } = this.address
-    return shown(gatewayStatus({ port, url, uptimeMs: this.#uptimeMs }, schemas))
+    return gatewayPage({ port, url, uptimeMs: this.#uptimeMs }, this.#served.schemas)
   }
 
   get #uptimeMs(): number {
@@ -251,7 +212,7 @@ function schemaEndpoint(name: string, proxy: ServedProxy): HttpEndpoint {
     name,
     // All clients with the token are one principal, and so are all clients of a front without a token.
     attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
-    status: () => shown({ schema: name, ...schemaStatus(proxy), ...sandboxStatus(proxy, version) }),
+    status: () => schemaPage(name, proxy),
   }
 }
 

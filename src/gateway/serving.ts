@@ -1,37 +1,72 @@
-// Schemas behind one HTTP front: endpoints, pages, and the order in which they end.
+// Proxies behind one HTTP front: who may use it, its endpoints and pages, and the order in which they end.
 //
 // Loaded only when something is served over HTTP.
 
+import { randomBytes } from 'node:crypto'
+import { needsToken } from '../config/front.js'
+import { ConfigError } from '../config/problems.js'
+import type { CorsConfig } from '../config/configuration.js'
 import { Emitter } from '../events/emitter.js'
 import { type ServingEvents, SessionReports } from '../events/serving-events.js'
+import type { FrontAuth } from '../front-auth/front-auth.js'
 import type { Serving } from '../proxy/listener.js'
-import { Front, type FrontOptions, type FrontRules } from './http-front.js'
-import { type MorePaths, type RouteAccess, Routes, type ServedGateway } from './routes.js'
+import type { HttpServerLimits } from '../transports/http-server/front-limits.js'
+import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
+import type { GuardRemedies, HttpRules } from '../transports/http-server/access.js'
+import { type AccessConfig, type FrontAccess, accessBy } from './front-access.js'
+import { type MorePaths, Routes, type ServedGateway } from './routes.js'
+import { isLoopback } from '../text/loopback.js'
+import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
+import { descriptorRoom } from '../upstream/process/descriptors.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
 
-/** A front whose schemas and rules may change. */
-export interface SchemasServing extends Serving {
+/** The access rules of the front; they may change while it runs. */
+export interface FrontRules extends AccessConfig {
+  readonly allowedHosts: readonly string[]
+  readonly clientAddressField?: string | undefined
+  readonly cors: CorsConfig
+}
+
+export interface FrontOptions extends FrontRules {
+  readonly host: string
+  readonly port: number
+  readonly allowUnauthenticated: boolean
+  readonly limits: HttpServerLimits
+  readonly log: LogSink
+  readonly runtime: Runtime
+  /** The name of the configuration in messages, and the remedy that they propose. */
+  readonly source: string
+  readonly remedies: FrontRemedies
+}
+
+/** Remedies for the operator, in the words of how the front was started. */
+export interface FrontRemedies extends GuardRemedies {
+  readonly token: string
+  readonly port: string
+  readonly host: string
+}
+
+/** Proxies that are served, and may change while clients use them. */
+export interface ProxiesServing extends Serving {
   /** Loads what these rules need, before a change to them. */
   prepare(rules: FrontRules): Promise<void>
-  /** Serves these schemas by these rules, which must have been prepared; a schema that stays keeps its sessions. */
+  /** Serves these proxies by these rules, which must have been prepared; a proxy that stays keeps its sessions. */
   change(served: ServedGateway, rules: FrontRules): void
 }
 
 /**
- * Listens, and serves each schema at its own endpoint.
+ * Listens, and serves each proxy at its own endpoint.
  *
  * @throws ConfigError when the front would be open to the network, or the system's error when it cannot listen
  */
-export async function serveSchemas(
+export async function serveProxies(
   served: ServedGateway,
   options: FrontOptions & MorePaths,
-): Promise<SchemasServing> {
+): Promise<ProxiesServing> {
   const events = new Emitter<ServingEvents>(options.log)
-  const access: RouteAccess = {
-    metadata: (path) => front.metadata(path),
-    needsScope: (path, sender) => front.needsScope(path, sender),
-  }
-  const routes = new Routes(served, () => options.runtime.now(), access, options)
-  const front: Front = await Front.make(options, routes, new SessionReports(events))
+  const routes = new Routes(served, () => options.runtime.now(), options)
+  const front = await Front.make(options, routes, new SessionReports(events))
+  routes.front = front
   const address = await front.listen()
   routes.address = address
   return {
@@ -47,3 +82,137 @@ export async function serveSchemas(
     close: () => front.server.close(),
   }
 }
+
+/** An HTTP server and its rules. */
+export class Front {
+  readonly server: HttpServer
+  readonly #options: FrontOptions
+  #access: FrontAccess | undefined
+  /** Loaded where a configuration needs it. */
+  #Auth: typeof FrontAuth | undefined
+
+  /**
+   * It does not listen yet.
+   *
+   * @throws ConfigError when it would be open to the network without a token
+   */
+  static async make(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch): Promise<Front> {
+    return new Front(options, routes, watch, await authFor(options))
+  }
+
+  private constructor(
+    options: FrontOptions,
+    routes: HttpRoutes,
+    watch: SessionWatch,
+    Auth: typeof FrontAuth | undefined,
+  ) {
+    refuseOpenFront(options)
+    const { host, port, remedies, log } = options
+    if (!needsToken(options) && !isLoopback(host))
+      log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
+    this.#options = options
+    this.#Auth = Auth
+    const own = { host, port, remedies, environment: environmentOf(options, watch) }
+    this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
+  }
+
+  /** Undefined where no client has ever needed a token. */
+  get access(): FrontAccess | undefined {
+    return this.#access
+  }
+
+  /** @throws the system's error with its `code`, and a message for the person who started the front */
+  async listen(): Promise<HttpAddress> {
+    try {
+      return await this.server.listen()
+    } catch (error) {
+      throw listenFailure(error, this.#options)
+    }
+  }
+
+  /** Loads what these rules need; to be awaited before a change to them. */
+  async prepare(rules: FrontRules): Promise<void> {
+    this.#Auth ??= await authFor(rules)
+  }
+
+  /**
+   * The rules must have been prepared. A front that asked for a token goes on asking, so that the end of the last token
+   * opens nothing.
+   */
+  change(rules: FrontRules): void {
+    const before = this.#access
+    this.server.change(this.#rulesOf(rules))
+    if (before === this.#access || needsToken(rules)) return
+    this.#options.log({
+      level: 'warn',
+      message:
+        'the configuration has no token any more, so every client is refused; make one with mcps-proxy token create, or restart to serve without one',
+    })
+  }
+
+  /** The server sees that the access has not changed by its functions, which are the same. */
+  #rulesOf(rules: FrontRules): HttpRules {
+    const { publicUrl, allowedHosts, clientAddressField, cors } = rules
+    this.#access = accessBy(rules, this.#options.runtime, this.#Auth, this.#access)
+    const { senderOf, challenge, credentialOf } = this.#access ?? {}
+    const own = publicUrl === undefined ? [] : [new URL(publicUrl).host]
+    const hosts = [...own, ...allowedHosts]
+    return { allowedHosts: hosts, clientAddressField, cors, senderOf, challenge, credentialOf }
+  }
+}
+
+/** @throws ConfigError when a front with these options would be open to the network without a token */
+export function refuseOpenFront(
+  options: Pick<
+    FrontOptions,
+    'token' | 'tokens' | 'auth' | 'host' | 'allowUnauthenticated' | 'source' | 'remedies'
+  >,
+): void {
+  const { host, allowUnauthenticated, source, remedies } = options
+  if (needsToken(options) || isLoopback(host) || allowUnauthenticated) return
+  const problem = `the HTTP front has no token, and ${host} can be reached from other machines`
+  throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
+}
+
+async function authFor({ auth }: FrontRules): Promise<typeof FrontAuth | undefined> {
+  return auth === undefined ? undefined : (await import('../front-auth/front-auth.js')).FrontAuth
+}
+
+function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWatch): HttpEnvironment {
+  const secret = runtime.secret ?? randomBytes
+  return {
+    limits,
+    newId: () => secret(ID_BYTES).toString('base64url'),
+    now: () => runtime.now(),
+    wallNow: () => runtime.wallNow(),
+    setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
+    room: descriptorRoom(),
+    ...(runtime.listen && { listen: runtime.listen }),
+    watch,
+    warn: (message) => log({ level: 'warn', message }),
+    failed: (error) =>
+      log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } }),
+  }
+}
+
+/** The system's error with its `code`, and why the front cannot listen, with a remedy. */
+function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const found = listenProblems.get(code)
+  if (found === undefined) return error
+  const [problem, remedy] = found
+  const message = `cannot listen on ${host}, port ${port}: ${problem} (${code}); ${remedies[remedy]}`
+  return Object.assign(new Error(message, { cause: error }), { code })
+}
+
+/** The remedy of each error. */
+const listenProblems: ReadonlyMap<string, readonly [string, 'port' | 'host']> = new Map([
+  ['EADDRINUSE', ['the port is taken', 'port']],
+  ['EACCES', ['this user may not listen there', 'port']],
+  ['EADDRNOTAVAIL', ['this machine has no such address', 'host']],
+  ['ENOTFOUND', ['the name is not known', 'host']],
+  ['EAI_AGAIN', ['the name could not be looked up', 'host']],
+])
+
+/** Of 192 random bits; written in visible ASCII. */
+const ID_BYTES = 24

@@ -1,6 +1,6 @@
 // A listener of the inspector's own, beside a proxy on stdin and stdout.
 
-import { Front } from '../gateway/http-front.js'
+import { Front } from '../gateway/serving.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import { defaultHttpServerLimits } from '../transports/http-server/front-limits.js'

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, describe, test } from 'node:test'
 import { readArguments } from '../../src/cli/commands.js'
-import { gatewayStatus, schemaStatus } from '../../src/gateway/status.js'
+import { gatewayPage } from '../../src/gateway/status.js'
 import type { UpstreamStatus } from '../../src/upstream/contracts/upstream.js'
 import { at, parsed } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
@@ -39,9 +39,9 @@ const ready = statusOf(upstream)
 function statusOf(...servers: UpstreamStatus[]): string {
   const client = { name: 'Ed', version: '2' }
   const session = { client, revision: '2025-06-18', connectedAtMs: 0, processes: [], unreadBytes: 0 }
-  const schema = schemaStatus({ status: () => servers, sessions: () => [session] })
+  const proxy = { status: () => servers, sessions: () => [session] }
   const facts = { port: 1, url: 'http://127.0.0.1:1', uptimeMs: 61_000 }
-  return JSON.stringify(gatewayStatus(facts, new Map([['default', schema]])))
+  return gatewayPage(facts, new Map([['default', proxy]]))
 }
 
 interface Answer {
