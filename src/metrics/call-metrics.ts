@@ -3,7 +3,7 @@
 import type { CallEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
 import { isClientMistake } from '../mcp/error-codes.js'
 import { requests, statelessRequests } from '../mcp/methods.js'
-import { Counter, Histogram, SeriesFamily, OTHER, SERIES_MAX } from './registry.js'
+import { Family, OTHER } from './registry.js'
 
 /** The protocol version and the transport of a server, as OpenTelemetry names them. */
 export interface ServerLabels {
@@ -30,27 +30,24 @@ const overheadBounds = [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30,
 const refusedFromStart = ['overloaded', 'rate-limited', 'not-confirmed', 'audit-failed']
 const failedFromStart = ['timeout', 'exited', 'unavailable']
 
-/** The series of calls that differ in nothing but time and lengths. */
-interface CallSeries {
-  readonly front: Histogram
-  readonly upstream: Histogram | undefined
-  readonly overhead: Histogram | undefined
-  readonly ended: Counter | undefined
-  readonly argumentBytes: Counter
-  readonly resultBytes: Counter
-}
-
 export class CallMetrics {
   readonly #hasTools: boolean
-  readonly #front = histograms('mcp_server_operation_duration_seconds', operationBounds)
-  readonly #upstream = histograms('mcp_client_operation_duration_seconds', operationBounds)
-  readonly #overhead = histograms('mcps_overhead_seconds', overheadBounds)
-  readonly #failed = counters('mcps_failed_total')
-  readonly #refused = counters('mcps_refused_total')
-  readonly #argumentBytes = counters('mcps_argument_bytes_total')
-  readonly resultBytes: SeriesFamily<Counter> = counters('mcps_result_bytes_total')
-  /** By everything that chooses them. */
-  readonly #known = new Map<string, CallSeries>()
+  readonly #front = new Family('mcp_server_operation_duration_seconds', operationBounds)
+  readonly #upstream = new Family('mcp_client_operation_duration_seconds', operationBounds)
+  readonly #overhead = new Family('mcps_overhead_seconds', overheadBounds)
+  readonly #failed = new Family('mcps_failed_total')
+  readonly #refused = new Family('mcps_refused_total')
+  readonly #argumentBytes = new Family('mcps_argument_bytes_total')
+  readonly resultBytes: Family = new Family('mcps_result_bytes_total')
+  readonly families: readonly Family[] = [
+    this.#front,
+    this.#upstream,
+    this.#overhead,
+    this.#failed,
+    this.#refused,
+    this.#argumentBytes,
+    this.resultBytes,
+  ]
   readonly #errorTypes = new LimitedValues(ERROR_TYPES_MAX, OTHER_ERROR)
   readonly #tools = new LimitedValues(TOOLS_MAX, OTHER)
   /** By schema and server; there are as many as were ever configured. */
@@ -58,17 +55,12 @@ export class CallMetrics {
   /** Of the events of a proxy. */
   readonly listeners: ProxyListeners = {
     call: (event) => this.observe(event),
-    server: (event) => this.#speaks(event),
+    server: (event) => this.#noteServer(event),
   }
 
   /** With `hasTools` the operations have the label of the tool. */
   constructor(hasTools: boolean) {
     this.#hasTools = hasTools
-  }
-
-  get families(): readonly SeriesFamily<Counter | Histogram>[] {
-    const counts = [this.#failed, this.#refused, this.#argumentBytes, this.resultBytes]
-    return [this.#front, this.#upstream, this.#overhead, ...counts]
   }
 
   /** Undefined before the server is ready. */
@@ -78,58 +70,32 @@ export class CallMetrics {
 
   /** A server without a name stands for requests for which none was chosen. */
   startAtZero(schema: string, server: string): void {
-    for (const reason of refusedFromStart) this.#refused.of([schema, server, reason])
-    for (const reason of server === '' ? [] : failedFromStart) this.#failed.of([schema, server, reason])
+    for (const reason of refusedFromStart) this.#refused.observe([schema, server, reason], 0)
+    for (const reason of server === '' ? [] : failedFromStart)
+      this.#failed.observe([schema, server, reason], 0)
   }
 
   observe(event: CallEvent): void {
-    const series = this.#seriesOf(event)
-    const { ms, serverMs = ms, argumentBytes, resultBytes } = event
-    series.front.observe(ms / 1000)
-    series.upstream?.observe(serverMs / 1000)
-    series.overhead?.observe((ms - serverMs) / 1000)
-    if (series.ended !== undefined) series.ended.value += 1
-    series.argumentBytes.value += argumentBytes
-    series.resultBytes.value += resultBytes
-  }
-
-  /** The cache only saves time, so it is emptied when clients bring too many kinds of calls. */
-  #seriesOf(event: CallEvent): CallSeries {
-    const { schema, server, method, item, outcome, isToolError, code, reason, revision, transport } = event
-    const tool = this.#hasTools ? item : undefined
-    const sent = event.serverMs === undefined ? 0 : 1
-    const key = `${schema}\0${server}\0${method}\0${tool}\0${outcome}\0${isToolError}\0${code}\0${reason}\0${revision}\0${transport}\0${sent}`
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
-    if (this.#known.size >= SERIES_MAX) this.#known.clear()
-    const series = this.#newSeries(event)
-    this.#known.set(key, series)
-    return series
-  }
-
-  #newSeries(event: CallEvent): CallSeries {
-    const { schema, server = '', revision = '', serverMs, item } = event
-    const named = [schema, server, isKnownMethod(event.method) ? event.method : OTHER]
-    const hasTool = this.#hasTools && event.method === 'tools/call' && item !== undefined
+    const { schema, server = '', method, item, revision = '', ms, serverMs, outcome } = event
+    const named = [schema, server, isKnownMethod(method) ? method : OTHER]
+    const hasTool = this.#hasTools && method === 'tools/call' && item !== undefined
     const tool = hasTool ? this.#tools.of(item) : ''
-    const speech = this.serverLabelsOf(schema, server)
     const front = [...named, this.#errorType(event, frontError(event)), revision, transportOf(event), tool]
-    const upstream = [...named, this.#errorType(event, upstreamError(event)), speech?.revision ?? '', speech?.transport ?? '', tool] // prettier-ignore
-    const wasSent = serverMs !== undefined
-    return {
-      front: this.#front.of(front),
-      upstream: wasSent ? this.#upstream.of(upstream) : undefined,
-      overhead: wasSent ? this.#overhead.of([schema, server]) : undefined,
-      ended: this.#endedOf(event),
-      argumentBytes: this.#argumentBytes.of(named),
-      resultBytes: this.resultBytes.of(named),
+    this.#front.observe(front, ms / 1000)
+    if (serverMs !== undefined) {
+      const own = this.serverLabelsOf(schema, server) ?? { revision: '', transport: '' }
+      const error = this.#errorType(event, upstreamError(event))
+      this.#upstream.observe([...named, error, own.revision, own.transport, tool], serverMs / 1000)
+      this.#overhead.observe([schema, server], (ms - serverMs) / 1000)
     }
+    if (outcome === 'failed') this.#failed.observe([schema, server, this.#reasonOf(event)], 1)
+    if (outcome === 'refused') this.#refused.observe([schema, server, this.#reasonOf(event)], 1)
+    this.#argumentBytes.observe(named, event.argumentBytes)
+    this.resultBytes.observe(named, event.resultBytes)
   }
 
-  #endedOf({ schema, server = '', outcome, reason, code }: CallEvent): Counter | undefined {
-    if (outcome !== 'failed' && outcome !== 'refused') return undefined
-    const why = this.#errorTypes.of(reason ?? (code === undefined ? 'arguments' : String(code)))
-    return (outcome === 'failed' ? this.#failed : this.#refused).of([schema, server, why])
+  #reasonOf({ reason, code }: CallEvent): string {
+    return this.#errorTypes.of(reason ?? (code === undefined ? 'arguments' : String(code)))
   }
 
   #errorType({ isToolError }: CallEvent, type: string): string {
@@ -137,14 +103,11 @@ export class CallMetrics {
     return type === '' ? '' : this.#errorTypes.of(type)
   }
 
-  #speaks(event: ServerEvent): void {
+  #noteServer(event: ServerEvent): void {
     if (event.state !== 'ready') return
     const { schema, server, kind, revision } = event
-    if (this.serverLabelsOf(schema, server)?.revision === revision) return
     const transport = kind === 'http' || kind === 'sse' ? 'tcp' : 'pipe'
     this.#servers.set(`${schema}\0${server}`, { revision, transport })
-    // Those that are kept have the labels of before.
-    this.#known.clear()
   }
 }
 
@@ -165,14 +128,6 @@ class LimitedValues {
     this.#known.add(value)
     return value
   }
-}
-
-function histograms(name: string, bounds: readonly number[]): SeriesFamily<Histogram> {
-  return new SeriesFamily(name, () => new Histogram(bounds))
-}
-
-function counters(name: string): SeriesFamily<Counter> {
-  return new SeriesFamily(name, () => new Counter())
 }
 
 export function isKnownMethod(method: string): boolean {

@@ -8,7 +8,7 @@ import { TOKEN_BYTES } from '../text/tokens.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { CallMetrics } from './call-metrics.js'
-import { exposition, type Family, familyOf } from './registry.js'
+import { type Family, exposition, familyOf } from './registry.js'
 
 /** The proxies that are looked at, by their schemas. */
 export type WatchedProxies = ReadonlyMap<string, Pick<McpProxy, 'status' | 'sessions'>>
@@ -59,19 +59,30 @@ export class Metrics {
   }
 
   families(): readonly Family[] {
-    const servers = [...this.#proxies()].flatMap(([schema, proxy]) =>
-      proxy.status().map((status) => ({ labels: [schema, status.name], status })),
+    const proxies = [...this.#proxies()].map(([schema, proxy]) => ({ schema, labels: [schema], proxy }))
+    const servers = proxies.flatMap(({ schema, proxy }) =>
+      proxy.status().map((status) => ({ schema, labels: [schema, status.name], status })),
     )
-    for (const schema of this.#proxies().keys()) this.calls.startAtZero(schema, '')
-    for (const { labels: [schema = '', name = ''] } of servers) this.calls.startAtZero(schema, name) // prettier-ignore
-    const results = this.calls.resultBytes
-      .points()
-      .flatMap(({ labels, value }) => (typeof value === 'number' ? [[labels, tokens(value)] as const] : []))
+    for (const { schema } of proxies) this.calls.startAtZero(schema, '')
+    for (const { schema, status } of servers) this.calls.startAtZero(schema, status.name)
+    const lists = servers.flatMap(({ labels }) =>
+      Object.entries(this.#lists.get(labels.join('\0')) ?? {}).map(([list, bytes]) => {
+        return { labels: [...labels, list], bytes }
+      }),
+    )
+    const sessions = proxies.map(({ labels, proxy }) => ({ labels, all: proxy.sessions() }))
     return [
       ...this.calls.families,
-      familyOf('mcps_result_tokens_total', results),
-      ...this.#ofServers(servers),
-      ...this.#ofClients(),
+      familyOf('mcps_result_tokens_total', this.calls.resultBytes.points(), ({ value }) =>
+        typeof value === 'number' ? tokens(value) : undefined,
+      ),
+      ...ofServers.map(([name, valueOf]) => familyOf(name, servers, ({ status }) => valueOf(status))),
+      familyOf('mcps_list_bytes', lists, ({ bytes }) => bytes),
+      familyOf('mcps_list_tokens', lists, ({ bytes }) => tokens(bytes)),
+      familyOf('mcps_sessions', sessions, ({ all }) => all.length),
+      familyOf('mcps_unread_bytes', sessions, ({ all }) =>
+        all.reduce((sum, { unreadBytes }) => sum + unreadBytes, 0),
+      ),
       ...this.#ofProcess(),
     ]
   }
@@ -85,57 +96,20 @@ export class Metrics {
     this.#delays.disable()
   }
 
-  #ofServers(
-    servers: readonly { readonly labels: readonly string[]; readonly status: UpstreamStatus }[],
-  ): readonly Family[] {
-    const lists = servers.flatMap(({ labels }) =>
-      Object.entries(this.#lists.get(labels.join('\0')) ?? {}).map(
-        ([list, bytes]) => [[...labels, list], bytes] as const,
-      ),
-    )
-    return [
-      ...ofServers.map(([name, valueOf]) => {
-        const values = servers.flatMap(({ labels, status }) => {
-          const value = valueOf(status)
-          return value === undefined ? [] : [[labels, value] as const]
-        })
-        return familyOf(name, values)
-      }),
-      familyOf('mcps_list_bytes', lists),
-      familyOf(
-        'mcps_list_tokens',
-        lists.map(([labels, bytes]) => [labels, tokens(bytes)]),
-      ),
-    ]
-  }
-
-  #ofClients(): readonly Family[] {
-    const sessions = [...this.#proxies()].map(([schema, proxy]) => ({ schema, all: proxy.sessions() }))
-    const unread = ({ all }: (typeof sessions)[number]): number =>
-      all.reduce((sum, { unreadBytes }) => sum + unreadBytes, 0)
-    return [
-      familyOf(
-        'mcps_sessions',
-        sessions.map(({ schema, all }) => [[schema], all.length]),
-      ),
-      familyOf(
-        'mcps_unread_bytes',
-        sessions.map((each) => [[each.schema], unread(each)]),
-      ),
-    ]
-  }
-
   #ofProcess(): readonly Family[] {
     const { user, system } = process.cpuUsage()
-    const delays = delayQuantiles.map((each) => [[each], this.#delaySeconds(Number(each))] as const)
+    const delays = delayQuantiles.map((each) => ({ labels: [each] }))
+    const waited = familyOf('mcps_eventloop_delay_seconds', delays, ({ labels: [quantile] }) =>
+      this.#delaySeconds(Number(quantile)),
+    )
     this.#delays.reset()
     return [
-      familyOf('mcps_audit_lost_lines_total', [[[], this.#lostLines()]]),
-      familyOf('mcps_build_info', [[[version, process.versions.node, process.platform], 1]]),
-      familyOf('mcps_start_time_seconds', [[[], this.#startedAtSeconds]]),
-      familyOf('mcps_memory_bytes', [[[], process.memoryUsage.rss()]]),
-      familyOf('mcps_cpu_seconds_total', [[[], (user + system) / 1e6]]),
-      familyOf('mcps_eventloop_delay_seconds', delays),
+      one('mcps_audit_lost_lines_total', this.#lostLines()),
+      one('mcps_build_info', 1, [version, process.versions.node, process.platform]),
+      one('mcps_start_time_seconds', this.#startedAtSeconds),
+      one('mcps_memory_bytes', process.memoryUsage.rss()),
+      one('mcps_cpu_seconds_total', (user + system) / 1e6),
+      waited,
     ]
   }
 
@@ -144,6 +118,11 @@ export class Metrics {
     if (this.#delays.count === 0) return 0
     return Math.max(0, this.#delays.percentile(quantile * 100) / 1e9 - DELAY_RESOLUTION_MS / 1000)
   }
+}
+
+/** A metric with one series. */
+function one(name: string, value: number, labels: readonly string[] = []): Family {
+  return familyOf(name, [{ labels }], () => value)
 }
 
 /** Estimated from bytes. */

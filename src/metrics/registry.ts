@@ -13,45 +13,17 @@ export const OTHER = 'other'
 /** Series of one metric. */
 export const SERIES_MAX = 2000
 
-/** One series at one moment; an empty label is one that it does not have. */
+/** One series: a sum or the value of a gauge, or a histogram. An empty label is one that it does not have. */
 export interface Point {
   readonly labels: readonly string[]
-  readonly value: number | Histogram
+  value: number | Histogram
 }
 
-/** The series of one name. */
-export interface Family {
-  readonly description: Description
-  points(): readonly Point[]
-}
-
-/** A sum. */
-export class Counter {
-  value = 0
-}
-
-export class Histogram {
+/** How many values are up to each bound and above the one before; the last is of those above all bounds. */
+export interface Histogram {
   readonly bounds: readonly number[]
-  /** How many values are up to each bound and above the one before; the last is of those above all bounds. */
   readonly buckets: number[]
-  sum = 0
-
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds
-    this.buckets = [...bounds, Infinity].map(() => 0)
-  }
-
-  get value(): this {
-    return this
-  }
-
-  observe(value: number): void {
-    const { bounds, buckets } = this
-    let at = 0
-    while (at < bounds.length && value > (bounds[at] ?? 0)) at++
-    buckets[at] = (buckets[at] ?? 0) + 1
-    this.sum += value
-  }
+  sum: number
 }
 
 /** How many values a histogram has counted. */
@@ -59,47 +31,63 @@ export function countOf({ buckets }: Histogram): number {
   return buckets.reduce((sum, each) => sum + each, 0)
 }
 
-/** The series of a counter or a histogram, by their labels. */
-export class SeriesFamily<T extends Counter | Histogram> implements Family {
+/** The series of one metric, by their labels. */
+export class Family {
   readonly description: Description
-  readonly #newValue: () => T
-  readonly #series = new Map<string, { readonly labels: readonly string[]; readonly value: T }>()
+  readonly #bounds: readonly number[] | undefined
+  readonly #series = new Map<string, Point>()
 
-  constructor(name: string, newValue: () => T) {
-    this.description = described(name)
-    this.#newValue = newValue
+  /** `bounds` are those of a histogram. */
+  constructor(name: string, bounds?: readonly number[]) {
+    const description = descriptions.get(name)
+    if (description === undefined) throw new Error(`the metric ${name} has no row in its table`)
+    this.description = description
+    this.#bounds = bounds
   }
 
-  /** The value with these labels, or the one of all that are too many. */
-  of(labels: readonly string[]): T {
+  /** Adds to the sum with these labels, or counts a value of the histogram; labels that are too many have one series together. */
+  observe(labels: readonly string[], value: number): void {
     const key = labels.join('\0')
-    const found = this.#series.get(key)
-    if (found !== undefined) return found.value
+    const point = this.#series.get(key)
+    if (point !== undefined) return add(point, value)
     const other = labels.map(() => OTHER)
-    if (this.#series.size >= SERIES_MAX && key !== other.join('\0')) return this.of(other)
-    const value = this.#newValue()
-    this.#series.set(key, { labels, value })
-    return value
+    if (this.#series.size >= SERIES_MAX && key !== other.join('\0')) return this.observe(other, value)
+    const bounds = this.#bounds
+    const empty = bounds && { bounds, buckets: [...bounds, Infinity].map(() => 0), sum: 0 }
+    const added: Point = { labels, value: empty ?? 0 }
+    this.#series.set(key, added)
+    add(added, value)
   }
 
   points(): readonly Point[] {
-    return [...this.#series.values()].map(({ labels, value }) => ({ labels, value: value.value }))
+    return [...this.#series.values()]
   }
 }
 
-/** A family that is read from elsewhere. */
-export function familyOf(
-  name: string,
-  values: readonly (readonly [labels: readonly string[], value: number])[],
-): Family {
-  const points = values.map(([labels, value]) => ({ labels, value }))
-  return { description: described(name), points: () => points }
+function add(point: Point, value: number): void {
+  if (typeof point.value === 'number') {
+    point.value += value
+    return
+  }
+  const { bounds, buckets } = point.value
+  const above = bounds.findIndex((bound) => value <= bound)
+  const at = above === -1 ? bounds.length : above
+  buckets[at] = (buckets[at] ?? 0) + 1
+  point.value.sum += value
 }
 
-function described(name: string): Description {
-  const description = descriptions.get(name)
-  if (description === undefined) throw new Error(`the metric ${name} has no row in its table`)
-  return description
+/** The family of values that are read from elsewhere; one that is undefined has no series. */
+export function familyOf<Row extends { readonly labels: readonly string[] }>(
+  name: string,
+  rows: readonly Row[],
+  valueOf: (row: Row) => number | undefined,
+): Family {
+  const family = new Family(name)
+  for (const row of rows) {
+    const value = valueOf(row)
+    if (value !== undefined) family.observe(row.labels, value)
+  }
+  return family
 }
 
 /** The page that a scraper reads. */
