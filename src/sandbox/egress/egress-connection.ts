@@ -3,21 +3,22 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex, Readable } from 'node:stream'
 import { type Clock, setDeadline, within } from '../../runtime/deadline.js'
-import { HeadReader } from '../../transports/http1/reader.js'
-import { HttpSyntaxError } from '../../transports/http1/grammar.js'
 import { type AllowedHosts, hostName } from './allowed-hosts.js'
 import { HelloReader } from './client-hello.js'
 import { type EgressRuntime, dial } from './dial.js'
 import {
   type Destination,
   type EgressRefusal,
-  type TunnelRequest,
   proxyRequest,
   refusal,
   refusalResponse,
 } from './proxy-request.js'
 
 const HEAD_BYTES_MAX = 16 * 1024
+
+const TOO_LONG = `the request is not understood: its head is longer than ${HEAD_BYTES_MAX} bytes`
+
+const END_OF_HEAD = '\r\n\r\n'
 
 /** The time limit of the request, and of the first TLS message: programs send both immediately. */
 const ASK_MS = 30_000
@@ -71,11 +72,10 @@ export class EgressConnection {
       const request = await this.#asked(isFull ? FULL_ASK_MS : ASK_MS)
       if (this.#life.signal.aborted) return
       if (isFull) return this.#refuse(refusal(503, 'there are too many connections already'))
-      if (request.kind === 'refusal') return this.#refuse(request)
-      const { to } = request
-      const server = await this.#reached(to)
+      if ('kind' in request) return this.#refuse(request)
+      const server = await this.#reached(request)
       if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server)
-      if (this.#attach(server)) await this.#tunnel(server, to)
+      if (this.#attach(server)) await this.#tunnel(server, request)
     } catch {
       this.close()
     }
@@ -90,24 +90,22 @@ export class EgressConnection {
     this.#program.destroy()
   }
 
-  async #asked(waitMs: number): Promise<TunnelRequest | EgressRefusal> {
-    const reader = new HeadReader(HEAD_BYTES_MAX)
-    let hasBegun = false
-    const look = (chunk: Buffer): { readonly found: string; readonly rest: Buffer } | undefined => {
-      hasBegun = true
-      const head = reader.take(chunk)
-      return head && { found: head.bytes.toString('latin1', 0, head.length), rest: head.rest }
+  async #asked(waitMs: number): Promise<Destination | EgressRefusal> {
+    let bytes: Buffer = Buffer.alloc(0)
+    const look = (chunk: Buffer): Found<Destination | EgressRefusal> | undefined => {
+      bytes = Buffer.concat([bytes, chunk])
+      const end = bytes.indexOf(END_OF_HEAD)
+      if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX)
+        return { found: refusal(431, TOO_LONG), rest: Buffer.alloc(0) }
+      if (end === -1) return undefined
+      return {
+        found: proxyRequest(bytes.toString('latin1', 0, end)),
+        rest: bytes.subarray(end + END_OF_HEAD.length),
+      }
     }
-    try {
-      const head = await within(readUntil(this.#program, look), waitMs, this.#terms.runtime)
-      if (head !== undefined) return proxyRequest(head)
-      if (!hasBegun) this.close()
-      return refusal(408, 'the request did not come, or not whole')
-    } catch (error) {
-      if (error instanceof HttpSyntaxError)
-        return refusal(431, `the request is not understood: ${error.message}`)
-      throw error
-    }
+    const found = await within(readUntil(this.#program, look), waitMs, this.#terms.runtime)
+    if (bytes.length === 0) this.close()
+    return found ?? refusal(408, 'the request did not come, or not whole')
   }
 
   async #reached(to: Destination): Promise<Duplex | EgressRefusal> {

@@ -1,46 +1,22 @@
-// The request of a program to the proxy (RFC 9110, section 9.3.6): a tunnel to a host and a port.
+// The request of a program to the proxy (RFC 9110, section 9.3.6): a tunnel to a host and a port. Its header fields decide nothing,
+// so they are not read.
 
 import { Buffer } from 'node:buffer'
-import { TOKEN, framingOf, HeaderFields, HttpSyntaxError } from '../../transports/http1/grammar.js'
 import { type AllowedHosts, hostName } from './allowed-hosts.js'
 
-const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\x7e]+) HTTP/1\\.([01])$`)
-
-const FIELDS_MAX = 100
+const REQUEST_LINE = /^([\x21-\x7e]+) ([\x21-\x7e]+) HTTP\/1\.[01]$/
 
 /** The most characters of an invalid name in the reason of a refusal. */
 const SHOWN_LENGTH_MAX = 100
 
-export interface TunnelRequest {
-  readonly kind: 'tunnel'
-  readonly to: Destination
-}
-
 /** `head` is the part before the empty line. */
-export function proxyRequest(head: string): TunnelRequest | EgressRefusal {
-  try {
-    return requestOf(head.split('\r\n'))
-  } catch (error) {
-    if (error instanceof HttpSyntaxError)
-      return refusal(400, `the request is not understood: ${error.message}`)
-    throw error
-  }
-}
-
-function requestOf(lines: readonly string[]): TunnelRequest | EgressRefusal {
-  const [, method, target, minor] = REQUEST_LINE.exec(lines[0] ?? '') ?? []
-  if (method === undefined || target === undefined || minor === undefined)
+export function proxyRequest(head: string): Destination | EgressRefusal {
+  const [, method, target] = REQUEST_LINE.exec(head.split('\r\n', 1)[0] ?? '') ?? []
+  if (method === undefined || target === undefined)
     return refusal(400, 'the request is not understood: this is a proxy for HTTP/1.1')
-  if (lines.length > FIELDS_MAX) return refusal(431, `the request has more than ${FIELDS_MAX} header fields`)
-  const fields = new HeaderFields(lines)
-  if (fields.all('host').length > 1) return refusal(400, 'the request has more than one field Host')
-  if (method !== 'CONNECT')
-    return refusal(403, 'http:// is not carried: use https:// (this proxy knows CONNECT HOST:443 only)')
-  const to = destinationOf(target)
-  if ('kind' in to) return to
-  return framingOf(fields, minor) === undefined
-    ? { kind: 'tunnel', to }
-    : refusal(400, 'CONNECT has no body', to)
+  return method === 'CONNECT'
+    ? destinationOf(target)
+    : refusal(403, 'http:// is not carried: use https:// (this proxy knows CONNECT HOST:443 only)')
 }
 
 /** Parses `HOST:PORT`. */
