@@ -193,7 +193,6 @@ function readRoot(
   const values = rootType.read(root)
   if (values === undefined) return undefined
   const folder = projectOf(context.folder, home) ?? context.folder
-  references.declare({ inputs: values.inputs, folder })
   const sources = { ...root.reading, env, references }
   const server = readFront(values.server, sources, {
     isServed: context.servesHttp ?? true,
@@ -217,7 +216,8 @@ function readRoot(
   })
   const warn = (schema: string, { name }: ServerConfig, message: string): void =>
     root.reading.problems.warn(serverPath(root, schema, name), message)
-  const schemas = withWalls(read, { env, home, files, warn })
+  const { schemas, path } = withWalls(read, { env, home, folder, files, warn })
+  references.declare({ inputs: values.inputs, folder, ...(path !== undefined && { env: { PATH: path } }) })
   const profiles = readProfiles(values.profiles, schemas)
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   if (server === undefined) return undefined

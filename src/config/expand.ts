@@ -8,8 +8,8 @@
 
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
-import { type PathBase, absoluteFile } from './paths.js'
-import { type References, type SecretReference, referenceText, unresolved } from './references.js'
+import { type PathBase, absoluteFile, isBareName } from './paths.js'
+import { type References, type SecretReference, referenceText, unresolved, wordsOf } from './references.js'
 import { isPublicName, isPublicValue, isPublicVariable } from './secrets.js'
 import type { ExpandedRule } from './values.js'
 
@@ -112,6 +112,8 @@ export class Expansion {
   #secret(written: SecretReference): string {
     const { references = unresolved } = this.#from
     const name = written.form === 'file' ? absoluteFile(written.name, this.#from) : written.name
+    const [program = ''] = written.form === 'cmd' ? (wordsOf(name) ?? []) : []
+    if (!isBareName(program)) absoluteFile(program, this.#from)
     const found = references.resolve({ form: written.form, name })
     this.variables.add(referenceText(written))
     if (found?.kind === 'value') {

@@ -29,6 +29,11 @@ export function absoluteFile(path: string, base: PathBase): string {
   return whole
 }
 
+/** Whether the system looks a program up in PATH. */
+export function isBareName(program: string): boolean {
+  return basename(program) === program
+}
+
 /** The target of a path through all links; the path itself when nothing exists there. */
 export function realPath(path: string): string {
   try {

@@ -4,6 +4,8 @@
 // and the configuration is read again once `src/secrets` has resolved them. An unresolved reference is empty, and the
 // reader draws no conclusion from a text that has one.
 
+import type { Environment } from './configuration.js'
+
 /** A reference as the file has it; the path of a `file` is absolute. */
 export interface SecretReference {
   readonly form: 'file' | 'cmd' | 'keyring' | 'input'
@@ -29,6 +31,8 @@ export interface ReferencesAbout {
   readonly inputs: readonly InputConfig[]
   /** Absolute. */
   readonly folder: string
+  /** Variables of programs that differ from those of the proxy. */
+  readonly env?: Environment
 }
 
 /** The references that a reader of a configuration meets. */
@@ -37,7 +41,7 @@ export interface References {
   readonly schema?: string | undefined
   /** Undefined notes the reference, and leaves it unresolved. */
   resolve(reference: SecretReference): Resolution | undefined
-  /** Tells what the file says of its references: `inputs`, and the folder in which programs are started. */
+  /** Tells what the file says of its references: `inputs`, and where and how programs are started. */
   declare(about: ReferencesAbout): void
 }
 
@@ -88,4 +92,15 @@ function keyOf({ form, name }: SecretReference): string {
 export function referenceText({ form, name }: SecretReference): string {
   const [program = '', ...args] = form === 'cmd' ? name.trim().split(/\s+/) : [name]
   return `\${${form}:${program}${args.length > 0 ? ' …' : ''}}`
+}
+
+/** The program and the arguments of a command line, split at spaces outside of quotes; a backslash means itself. Undefined when a quote does not end. */
+export function wordsOf(line: string): string[] | undefined {
+  const word = /\s*((?:[^\s"']|"[^"]*"|'[^']*')+)\s*/y
+  const words: string[] = []
+  for (let found = word.exec(line); found !== null; found = word.exec(line)) {
+    words.push((found[1] ?? '').replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'))
+    if (word.lastIndex === line.length) return words
+  }
+  return undefined
 }

@@ -17,28 +17,32 @@ import {
 import type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment, SchemaConfig } from './configuration.js'
 import { ownFiles, sandboxedFolder } from './file.js'
+import { isBareName } from './paths.js'
 
 export interface WallsContext {
   /** The files that the configuration consists of and names. */
   readonly files: ReadonlySet<string>
   readonly env: Environment
   readonly home: string
+  /** The folder in which programs of `${cmd:…}` are started. */
+  readonly folder: string
   readonly warn: (schema: string, server: ServerConfig, message: string) => void
 }
 
-/** The schemas, with what the walls of one server mean for the others. */
+/** The schemas, with what the walls of one server mean for the others, and the PATH of the proxy where that has to differ. */
 export function withWalls(
   schemas: ReadonlyMap<string, SchemaConfig>,
-  { files, env, home, warn }: WallsContext,
-): Map<string, SchemaConfig> {
+  { files, env, home, folder, warn }: WallsContext,
+): { readonly schemas: ReadonlyMap<string, SchemaConfig>; readonly path?: string | undefined } {
   const walled = [...schemas.values()].flatMap(({ name, servers }) =>
     servers.flatMap((server) => walledServer(server, name) ?? []),
   )
-  if (walled.length === 0) return new Map(schemas)
+  if (walled.length === 0) return { schemas }
   const programs = walled.flatMap((each) => each.programs)
   const obeyed = [process.execPath, programFolder, ...ownFiles(home), ...files, ...programs]
   const places = [...obeyed, sandboxedFolder(home)].map((path) => placesOf(path))
-  const refusals = new Map(walled.map((each) => [each.server, refusalOf(each, places)]))
+  const commands = [...schemas.values()].flatMap(({ servers }) => servers.flatMap(commandPlaces))
+  const refusals = new Map(walled.map((each) => [each.server, refusalOf(each, places, commands)]))
   for (const { server, schema } of walled) {
     const refusal = refusals.get(server)
     if (refusal !== undefined && !server.disabled) warn(schema, server, `is disabled: ${refusal}`)
@@ -55,13 +59,14 @@ export function withWalls(
       return [name, { ...schema, servers }]
     }),
   )
+  const path = paths.without({ env: {}, cwd: folder }, undefined)
   for (const [{ schema, server }, folders] of paths.skipped)
     warn(
       schema,
       server,
-      `may write ${[...folders].join(', ')} of PATH, where other servers look for no program now`,
+      `may write ${[...folders].join(', ')} of PATH, where other servers and \${cmd:…} look for no program now`,
     )
-  return result
+  return { schemas: result, path }
 }
 
 /** A server that confines what it runs, and the folders of the host that are open to that. */
@@ -88,12 +93,25 @@ function walledServer(server: ServerConfig, schema: string): WalledServer | unde
   return { schema, server, named, open: named, programs }
 }
 
+/** The program of a server that is started by its path. */
+interface CommandPlaces {
+  readonly server: ServerConfig
+  readonly places: readonly Place[]
+}
+
+function commandPlaces(server: ServerConfig): readonly CommandPlaces[] {
+  if (server.kind !== 'stdio' || server.disabled || isBareName(server.command)) return []
+  return [{ server, places: placesOf(resolve(server.cwd, server.command)) }]
+}
+
 /** Why a server is not started: the folder that it may write, what lies there, and the key to change. */
 function refusalOf(
   { server, named }: WalledServer,
   obeyed: readonly (readonly Place[])[],
+  commands: readonly CommandPlaces[],
 ): string | undefined {
-  for (const places of obeyed) {
+  const others = commands.flatMap((each) => (each.server === server ? [] : [each.places]))
+  for (const places of [...obeyed, ...others]) {
     const folder = folderThatReaches(places, named)
     if (folder === undefined) continue
     const change =
@@ -118,7 +136,10 @@ class SafePaths {
   }
 
   /** Undefined when nothing has to be left out. */
-  without({ env, cwd }: StdioServerConfig, itself: ServerConfig): string | undefined {
+  without(
+    { env, cwd }: Pick<StdioServerConfig, 'env' | 'cwd'>,
+    itself: ServerConfig | undefined,
+  ): string | undefined {
     const folders = (env['PATH'] ?? this.#env['PATH'] ?? '').split(delimiter)
     const safe = folders.filter((folder) => {
       const path = resolve(cwd, folder)

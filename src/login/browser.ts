@@ -2,27 +2,43 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { delimiter } from 'node:path'
+import { delimiter, isAbsolute } from 'node:path'
 import process from 'node:process'
+import { findProgram, systemFolders } from '../runtime/path-folders.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** False where no browser can be opened; true says that one was started. */
 export async function openBrowser(address: string, env: Environment): Promise<boolean> {
   if (!/^https?:\/\//.test(address)) return false
+  const isChosen = ownOpeners(env['BROWSER'] ?? '').length > 0
+  // `xdg-open` looks for browsers in PATH.
+  const PATH = isChosen || process.platform === 'win32' ? process.env['PATH'] : systemFolders.join(delimiter)
   for (const [program = '', ...args] of openers(env))
-    if (await starts(program, [...args, address])) return true
+    if (await starts(program, [...args, address], { ...process.env, PATH })) return true
   return false
 }
 
-/** `$BROWSER` is a choice of the person, also where there is no desktop. */
-function openers(env: Environment): readonly (readonly string[])[] {
+/**
+ * The programs that can open an address, with their arguments.
+ *
+ * `$BROWSER` is a choice of the person, also where there is no desktop. The others are those of the system: a folder of PATH may be
+ * writable for a server in a sandbox.
+ */
+export function openers(env: Environment): readonly (readonly string[])[] {
   const own = ownOpeners(env['BROWSER'] ?? '')
   if (own.length > 0) return own
+  return systemOpeners(env).flatMap(([name = '', ...args]) => {
+    const program = process.platform === 'win32' || isAbsolute(name) ? name : findProgram(name)
+    return program === undefined ? [] : [[program, ...args]]
+  })
+}
+
+function systemOpeners(env: Environment): readonly (readonly string[])[] {
   if (process.platform === 'darwin') return [['open']]
   if (process.platform === 'win32') return [['rundll32', 'url.dll,FileProtocolHandler']]
   if (env['WSL_DISTRO_NAME'] !== undefined)
-    return [['wslview'], ['rundll32.exe', 'url.dll,FileProtocolHandler']]
+    return [['wslview'], ['/mnt/c/Windows/System32/rundll32.exe', 'url.dll,FileProtocolHandler']]
   return hasDesktop(env) ? [['xdg-open'], ['gio', 'open']] : []
 }
 
@@ -42,7 +58,7 @@ export function hasPerson(env: Environment): boolean {
   if (isSet('BROWSER')) return true
   const away = ['SSH_CONNECTION', 'SSH_TTY', 'CI', 'container', 'KUBERNETES_SERVICE_HOST']
   if (away.some(isSet) || containerMarks.some((path) => existsSync(path))) return false
-  return openers(env).length > 0
+  return systemOpeners(env).length > 0
 }
 
 /** Docker and Podman leave these. */
@@ -52,9 +68,9 @@ function hasDesktop(env: Environment): boolean {
   return (env['DISPLAY'] ?? '') !== '' || (env['WAYLAND_DISPLAY'] ?? '') !== ''
 }
 
-function starts(program: string, args: readonly string[]): Promise<boolean> {
+function starts(program: string, args: readonly string[], env: Environment): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: 'ignore', detached: true })
+    const child = spawn(program, args, { stdio: 'ignore', detached: true, env })
     child.once('error', () => resolve(false))
     child.once('spawn', () => {
       child.unref()

@@ -1,7 +1,11 @@
-// The folders in which the system looks for a program that is named without a folder.
+// The folders in which a program is looked for that is named without a folder.
 
 import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
+import process from 'node:process'
+
+/** The folders of system programs. A PATH may name folders in which confined code could put a program. */
+export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 
 /**
  * The folders of a PATH, in its order.
@@ -24,4 +28,16 @@ export function isProgram(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** The program of that name in one of the folders `more`, or else in one of the system; it belongs to root or this user. */
+export function findProgram(name: string, more: readonly string[] = []): string | undefined {
+  return [...more, ...systemFolders].map((folder) => join(folder, name)).find((path) => isTrusted(path))
+}
+
+/** Whether this user may execute a file that only its owner, who is root or this user, can write. */
+function isTrusted(path: string): boolean {
+  if (!isProgram(path)) return false
+  const { uid, mode } = statSync(path)
+  return (uid === 0 || uid === process.geteuid?.()) && (mode & 0o022) === 0
 }

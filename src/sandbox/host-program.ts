@@ -1,16 +1,9 @@
-// Programs of the host: their paths, and the output of short-lived ones.
+// The output of short-lived programs of the host.
 
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
-import process from 'node:process'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { isProgram } from '../runtime/path-folders.js'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
-
-/** The folders of system programs. A PATH may name folders in which confined code could put a program. */
-export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 
 /** The variables of small programs of the system. */
 export const systemEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin' } as const
@@ -47,18 +40,6 @@ export function systemProgram(
   timeoutMs: number,
 ): Promise<ProgramOutput> {
   return programOutput(runtime, { command, args, cwd: '/', env: systemEnvironment }, timeoutMs)
-}
-
-/** The program of that name in one of the folders `more`, or else in one of the system; it belongs to root or this user. */
-export function findProgram(name: string, more: readonly string[] = []): string | undefined {
-  return [...more, ...systemFolders].map((folder) => join(folder, name)).find((path) => isTrusted(path))
-}
-
-/** Whether this user may execute a file that only its owner, who is root or this user, can write. */
-function isTrusted(path: string): boolean {
-  if (!isProgram(path)) return false
-  const { uid, mode } = statSync(path)
-  return (uid === 0 || uid === process.geteuid?.()) && (mode & 0o022) === 0
 }
 
 /** The most characters of stderr that are kept. */

@@ -8,6 +8,7 @@ import {
   type Resolution,
   type SecretReference,
   referenceText,
+  wordsOf,
 } from '../config/references.js'
 import { readTextFile } from '../runtime/read-file.js'
 import { realRuntime } from '../real-runtime.js'
@@ -131,13 +132,15 @@ async function askedFor({ name: id }: SecretReference, { store, about, ask }: So
   return failed(`the input ${id}${what} has no value; run mcps-proxy secret set ${inShell(id)}`)
 }
 
-/** The output of a program that is started without a shell, with the whole environment of the proxy. */
+/** The output of a program that is started without a shell, with the environment of the proxy and the PATH of `about`. */
 async function outputOf(reference: SecretReference, { runtime, about }: Sources): Promise<Resolution> {
   const text = referenceText(reference)
-  const [command, ...args] = splitWords(reference.name) ?? []
+  const [command, ...args] = wordsOf(reference.name) ?? []
   if (command === undefined) return failed(`${text} names no program, or has a quote that does not end`)
   const env = Object.fromEntries(
-    Object.entries(runtime.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    Object.entries({ ...runtime.env, ...about.env }).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
   )
   const child = runtime.spawn({ command, args, cwd: about.folder, env })
   child.stdin.on('error', () => undefined).end()
@@ -174,15 +177,4 @@ function textOf(stream: Readable): Promise<string> {
     stream.on('error', () => undefined)
     for (const end of ['end', 'close']) stream.on(end, () => resolve(text))
   })
-}
-
-/** Splits at spaces that stand in no quotes; a backslash means itself. Undefined when a quote does not end. */
-function splitWords(line: string): string[] | undefined {
-  const word = /\s*((?:[^\s"']|"[^"]*"|'[^']*')+)\s*/y
-  const words: string[] = []
-  for (let found = word.exec(line); found !== null; found = word.exec(line)) {
-    words.push((found[1] ?? '').replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'))
-    if (word.lastIndex === line.length) return words
-  }
-  return undefined
 }

@@ -52,6 +52,9 @@ describe('a server whose walls are open to what the proxy obeys', { skip }, () =
     ['the place of the lock', '$TOP/named/locks', undefined, 'named/locks/deep/mcps.lock'],
     ['the file of its variables', '$TOP/named/env', undefined, 'named/env/.env'],
     ['the file of a secret', '$TOP/named/key', undefined, 'named/key/file'],
+    ['the program of a secret', '$TOP/named/cmd', undefined, 'named/cmd/get'],
+    ['the program of another server', '$TOP/named/bin', undefined, 'named/bin/serve'],
+    ['its own program', '$TOP/own', undefined, undefined],
     ['the homes of others', '~/.mcps-proxy/sandboxed', undefined, '.mcps-proxy/sandboxed'],
     ['the home of one', '~/.mcps-proxy/sandboxed/x', undefined, '.mcps-proxy/sandboxed'],
     ['kept lists', '~/.mcps-proxy/kept', undefined, '.mcps-proxy/kept'],
@@ -60,12 +63,13 @@ describe('a server whose walls are open to what the proxy obeys', { skip }, () =
     test(`${title}: ${reached === undefined ? 'starts' : 'is refused'}`, (t) => {
       const filesystem = { write: [write], ...(read !== undefined && { read: [read] }) }
       const other = {
-        command: 'x',
+        command: '$TOP/named/bin/serve',
         envFile: '$TOP/named/env/.env',
-        env: { A: '${file:$TOP/named/key/file}' },
+        env: { A: '${file:$TOP/named/key/file}', B: '${cmd:"$TOP/named/cmd/get" x}' },
       }
       const lock = { file: '$TOP/named/locks/deep/mcps.lock' }
-      const config = loaded(t, { s: { command: 'x', sandbox: { filesystem } }, other }, { lock })
+      const s = { command: '$TOP/own/x', sandbox: { filesystem } }
+      const config = loaded(t, { s, other }, { lock })
       const { unavailable } = serverOf(config, 's')
       if (reached === undefined) return assert.equal(unavailable, undefined)
       const folder = write.replace('~', config.top).replace('$TOP', config.top)

@@ -7,7 +7,7 @@ import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { openBrowser } from '../../src/login/browser.js'
+import { openBrowser, openers } from '../../src/login/browser.js'
 import { CallbackServer } from '../../src/login/callback-server.js'
 import { LoginError } from '../../src/login/login-error.js'
 import { freePort } from '../integration/support/free-port.js'
@@ -131,6 +131,15 @@ describe('a browser', () => {
       await until(() => existsSync(seen))
       assert.deepEqual(JSON.parse(readFileSync(seen, 'utf8')), [...args, 'https://auth.example/'])
     })
+
+  test('that nobody names is opened by a program of the system alone', (t) => {
+    const folder = scratch(t)
+    for (const name of ['xdg-open', 'gio', 'wslview'])
+      writeFileSync(join(folder, name), '#!/bin/sh', { mode: 0o755 })
+    for (const more of [{}, { WSL_DISTRO_NAME: 'x' }])
+      for (const [program = ''] of openers({ DISPLAY: ':0', PATH: folder, ...more }))
+        assert.match(program, /^(?:\/(?:usr|bin|mnt)\/|rundll32$)/)
+  })
 
   test('that is not there is none', async () => {
     assert.equal(await openBrowser('https://auth.example/', { BROWSER: '/nowhere/browser' }), false)

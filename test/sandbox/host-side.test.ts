@@ -24,7 +24,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
-import { findProgram } from '../../src/sandbox/host-program.js'
+import { findProgram } from '../../src/runtime/path-folders.js'
 import { probeBubblewrap } from '../../src/sandbox/runtimes/bubblewrap/bubblewrap.js'
 import {
   type WantedInterpreter,

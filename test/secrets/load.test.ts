@@ -216,6 +216,27 @@ describe('a program', () => {
     assert.match(b?.unavailable ?? '', /none is not set/)
   })
 
+  test(
+    'is not looked for where a confined server may write',
+    { skip: process.platform !== 'linux' },
+    async (t) => {
+      const folder = place(t)
+      writeFileSync(join(folder, 'own', 'planted'), '#!/bin/sh\necho planted', { mode: 0o755 })
+      const { PATH } = process.env
+      process.env['PATH'] = `${join(folder, 'own')}:${PATH}`
+      t.after(() => (process.env['PATH'] = PATH))
+      const walled = { command: 'x', sandbox: { filesystem: { write: [join(folder, 'own')] } } }
+      const run = { command: 'x', env: { X: '${cmd:planted}' } }
+      const config = await load(
+        folder,
+        { mcpServers: { walled, run } },
+        { env: { PATH: process.env['PATH'] } },
+      )
+      const [, server] = config.schemas.get('default')?.servers ?? []
+      assert.equal(server?.unavailable, '${cmd:planted} cannot be started: ENOENT')
+    },
+  )
+
   test('that does not end is ended after 10 s', async (t) => {
     const runtime = new StuckRuntime()
     const found = serverWith(place(t), '${cmd:stuck --token canary}', { runtime })

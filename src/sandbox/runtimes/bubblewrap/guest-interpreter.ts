@@ -7,8 +7,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync }
 import { Buffer } from 'node:buffer'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
-import { isProgram } from '../../../runtime/path-folders.js'
-import { systemFolders } from '../../host-program.js'
+import { isProgram, systemFolders } from '../../../runtime/path-folders.js'
 import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
 

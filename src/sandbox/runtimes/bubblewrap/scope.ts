@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { readProcFile } from '../../../runtime/process-table.js'
 import type { Runtime } from '../../../runtime/runtime.js'
-import { findProgram, programOutput, systemEnvironment } from '../../host-program.js'
+import { programOutput, systemEnvironment } from '../../host-program.js'
+import { findProgram } from '../../../runtime/path-folders.js'
 
 const CGROUPS = '/sys/fs/cgroup'
 

@@ -2,7 +2,8 @@
 
 import process from 'node:process'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
-import { type ProgramOutput, findProgram, programOutput } from '../../host-program.js'
+import { type ProgramOutput, programOutput } from '../../host-program.js'
+import { findProgram } from '../../../runtime/path-folders.js'
 
 /** The engines in order of preference: the service uses the first that answers. */
 const programs = ['docker', 'podman'] as const
