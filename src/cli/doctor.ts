@@ -13,7 +13,12 @@ import { escapeText, inShell } from '../text/escape.js'
 import { covers } from '../runtime/places.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
-import { type ServerConfig, type StdioServerConfig, isRemote } from '../upstream/contracts/server-config.js'
+import {
+  type ProcessSandbox,
+  type ServerConfig,
+  type StdioServerConfig,
+  isRemote,
+} from '../upstream/contracts/server-config.js'
 import { type Command, command } from './command-line.js'
 import { type View, json, viewOf, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
@@ -322,13 +327,19 @@ function remediesOf(server: ServerConfig, { failure }: Pick<Trial, 'failure'>, e
 export function sandboxTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
   if (sandbox === undefined) return undefined
   const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
-  if (sandbox.network === 'none' && isInstaller(command, args) && !hasInstalled)
+  if (!mayReachRegistry(sandbox.network) && isInstaller(command, args) && !hasInstalled)
     return `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
   const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
   const missing = paths.find(({ path }) => !existsSync(path))
   return missing === undefined
     ? undefined
     : `has ${missing.path} in "${missing.key}" of its "sandbox", which is not there; make it, or correct the path`
+}
+
+/** A list of hosts is judged by the words that names of registries and of their mirrors have. */
+function mayReachRegistry(network: ProcessSandbox['network']): boolean {
+  if (typeof network === 'string') return network === 'host'
+  return network.some((host) => /npm|pypi|python|registry|package|artifact|nexus|mirror/.test(host))
 }
 
 /** A file among the arguments of a server that its sandbox hides; undefined without one. */

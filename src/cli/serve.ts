@@ -94,6 +94,8 @@ async function talkOnStdio(
   beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
   const { command, config, shutdown, children, options } = run
+  // One client has one process of each server.
+  warnOfTightLimits(run, schema.servers.filter(({ kind, disabled }) => kind === 'stdio' && !disabled).length)
   const inspection =
     command.uiPort === undefined ? undefined : new (await import('./inspect.js')).Inspection(run)
   const proxy = await createProxy(config, {
@@ -144,8 +146,7 @@ async function listenOnHttp(
 ): Promise<number> {
   const { command, config, shutdown, telemetry, options, logger } = run
   const { host, port, allowUnauthenticated } = command
-  for (const message of tightLimits(config.processesMax ?? limits.upstream.processesMax))
-    logger.sink({ level: 'warn', message })
+  warnOfTightLimits(run, Infinity)
   if (commandIn(run.argv)?.isNamed === false) warnOfClientOnStdin(run.program, logger)
   const { openGateway } = await import('../gateway/gateway.js')
   const inspection = await inspectionOf(run)
@@ -169,6 +170,12 @@ async function listenOnHttp(
   }
   await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
   return 0
+}
+
+/** `processesMax` is how many processes of servers can come at once. */
+function warnOfTightLimits({ config, logger }: Run, processesMax: number): void {
+  const most = Math.min(processesMax, config.processesMax ?? limits.upstream.processesMax)
+  for (const message of tightLimits(most)) logger.sink({ level: 'warn', message })
 }
 
 async function inspectionOf(run: Run<HttpTask>): Promise<Inspection | undefined> {

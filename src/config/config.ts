@@ -28,7 +28,7 @@ import { literal } from './expand.js'
 import { findConfigFile, homeOf } from './file.js'
 import { hasUsers, needsToken, readFront } from './front.js'
 import { type Repeated, lineFinder } from './json-syntax.js'
-import { lockFileName, profileType, rootFields, rootType } from './keys.js'
+import { lockFileName, profileType, rootFields, rootType, sharedSandbox } from './keys.js'
 import { absoluteFile, editorVariables, projectOf } from './paths.js'
 import { ConfigError, type FindLine, ProblemList } from './problems.js'
 import { type References, unresolved } from './references.js'
@@ -201,6 +201,8 @@ function readRoot(
   const { prefix, describe, argumentChecks, confirm, startupGraceMs, processesMax, logging, audit } = values
   const { stdio } = values.cli
   const lock = lockSettings(values, root, context.hasLock === true)
+  // Each server reads it with its own variables, and reports nothing of it.
+  if (values.sandbox !== undefined) sharedSandbox.read(values.sandbox)
   const read = readSchemas(root.with({ folder }), {
     ...sources,
     folder,

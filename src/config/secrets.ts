@@ -10,6 +10,7 @@
 
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
+import { secretMemberRanges } from '../text/secret-members.js'
 import { isSecretName, isSecretParameter } from '../text/secret-names.js'
 
 /** A parameter of an address that is as long as this is a key, under every name. */
@@ -61,18 +62,30 @@ export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[]
     .filter((value) => !isPublicValue(value))
 }
 
+/** The beginnings of tokens of GitHub, GitLab, Slack, OpenAI and others. */
+const knownToken = /(?<![\w-])(?:gh[oprsu]_|github_pat_|glpat-|sk-|xox[a-z]-)[\w-]{16,}/g
+
+/** A part of `Server=x;Password=y`, also behind the name of a variable or an option. */
+const textPair = /(?<=^|[;=])\s*(\w[\w .-]*)=(?=([^;]+))/g
+
 /**
  * The secrets in the arguments of a program: the value of an option such as `--api-key`, `NAME=VALUE` as `docker run -e` has it,
- * a header field, and those of addresses.
+ * a header field, those of addresses, connection strings and JSON, and tokens that show what they are.
  */
 export function secretsOfArguments(args: readonly string[]): string[] {
   return args.flatMap((arg, at) => {
     const [, field, fieldValue = ''] = /^([\w-]+):\s*(\S.*)$/s.exec(arg) ?? []
     if (field !== undefined && isSecretName(field)) return secretsOfHeaders(new Map([[field, fieldValue]]))
     const [, dashes, name = '', written] = /^(--?)?([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
-    const value = written ?? (dashes === undefined ? '' : (args[at + 1] ?? ''))
-    const isSecret = (isSecretName(name) || name === 'key') && !isPublicName(name) && !value.startsWith('-')
-    return isSecret && !isPublicValue(value) ? [value, ...secretsOfUrl(arg)] : secretsOfUrl(arg)
+    const next = dashes === undefined || args[at + 1]?.startsWith('--') ? '' : (args[at + 1] ?? '')
+    const pairs = [[name, written ?? next], ...[...arg.matchAll(textPair)].map((pair) => pair.slice(1))]
+    const named = pairs.flatMap(([name = '', value = '']) =>
+      // `Pwd` is a password in a connection string.
+      (isSecretName(name) || name === 'key') && (arg.includes(';') || !isPublicName(name)) ? [value] : [],
+    )
+    const members = secretMemberRanges(arg).map(({ start, end }) => arg.slice(start, end))
+    const own = [...named, ...members, ...(arg.match(knownToken) ?? [])]
+    return [...own.filter((value) => !isPublicValue(value)), ...secretsOfUrl(arg)]
   })
 }
 

@@ -87,6 +87,16 @@ describe('--check', () => {
       /may not download its package; .* \(npm config get registry\) to "network"/,
     ],
     [
+      'a package whose registry is none of the hosts of a sandbox',
+      { command: 'npx', args: ['-y', 'some-package'], sandbox: { network: ['api.example.com'] } },
+      /may not download its package; /,
+    ],
+    [
+      'a package whose registry is one of them',
+      { command: 'npx', args: ['-y', 'some-package'], sandbox: { network: ['registry.example.com'] } },
+      undefined,
+    ],
+    [
       'a folder of a sandbox that is not there',
       { command: 'sh', sandbox: { filesystem: { read: ['.'], write: ['nowhere'] } } },
       /has \S+nowhere in "write" of its "sandbox", which is not there/,

@@ -678,6 +678,21 @@ describe('variables', () => {
       ['k-abcdef', 't-abcdef', 's-abcdef', 'Bearer b-abcdef', 'b-abcdef'],
     ],
     [
+      'what args show as a secret',
+      {
+        ...one,
+        args: [
+          '--connection=Server=x;Password=c-abcdef',
+          'A=PWD=p-abcdef;Server=x',
+          '{"n":{"apiKey":"j-abcdef"}}',
+          'ghp_0123456789abcdefghij',
+          '--pass',
+          '-d-abcdef',
+        ],
+      },
+      ['c-abcdef', 'p-abcdef', 'j-abcdef', 'ghp_0123456789abcdefghij', '-d-abcdef'],
+    ],
+    [
       'other args are not',
       { ...one, args: ['--keyboard', 'qwertzu', '--token', '--verbose', 'a=bcdefgh'] },
       [],
@@ -957,6 +972,7 @@ const bad: [string, unknown, RegExp][] = [
     [
       ['audit', { audit: { file: 'a', method: ['*'] } }, 'audit\\.method.*"methods"'],
       ['limits', { limits: [{ perMinute: 1, tool: 'x' }] }, 'limits\\[0\\]\\.tool.*"tools"'],
+      ['sandbox', { sandbox: { programms: [] } }, 'sandbox\\.programms.*"programs"'],
       ['lock', { lock: { onchange: 'hide' } }, 'lock\\.onchange.*"onChange"'],
       [
         'server.auth',
@@ -974,6 +990,12 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: {}, ...value },
     new RegExp(`^${want.replace('.*', '\\|is not a known key here\\|did you mean ')}\\?$`),
   ]),
+  ['sandbox is a number', { mcpServers: {}, sandbox: 5 }, /^sandbox\|is 5\|must be an object like/],
+  [
+    'programs of sandboxes are a number',
+    { mcpServers: { s: { command: 'x', sandbox: {} }, t: { command: 'x' } }, sandbox: { programs: 5 } },
+    /^sandbox\.programs\|is a number\|must be a list of strings/,
+  ],
   ['prefix is a number', { mcpServers: {}, prefix: 1 }, /^prefix\|is 1\|must be true or false$/],
 ]
 
