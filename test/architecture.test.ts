@@ -105,7 +105,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 671
-  runtime                | 985
+  runtime                | 1001
   mcp                    | 3715
   calls                  | 800
   mcp/eras               | 1305
@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 704
   limits                 | 179
   real-runtime           | 63
-  config                 | 4915
+  config                 | 4973
   lock                   | 823
   log                    | 626
   record                 | 362
@@ -132,7 +132,7 @@ const linesMax = table(`
   proxy/routing          | 2352
   proxy/input            | 1000
   proxy/clients          | 2416
-  secrets                | 412
+  secrets                | 404
   policy                 | 571
   proxy                  | 1090
   front-auth             | 1224
@@ -146,7 +146,7 @@ const linesMax = table(`
   cli                    | 6700
   cli/clients            | 1927
   servers                | 346
-  sandbox                | 7423
+  sandbox                | 7407
   sandbox/egress         | 851
   sandbox/guest          | 513
 `)
