@@ -22,7 +22,7 @@ export { type Edit, type EditReason, editReasons } from './jsonrpc/splice.js'
 export type { ForwardEvent, Hop, LiveTap, TapSwitch, WireEvent, WireTap } from './jsonrpc/wire-tap.js'
 export { type Limits, limits } from './limits.js'
 export type { Listener, ServedProxy, Serving } from './proxy/listener.js'
-export type { AttachedSession } from './proxy/clients/draining.js'
+export type { AttachedSession } from './proxy/clients/session.js'
 export { createProxy } from './proxy/proxy.js'
 export type {
   CallEvent,
@@ -37,7 +37,7 @@ export type {
 export type { McpProxy } from './proxy/proxy-interface.js'
 export type { CallTrace, CallTracer, ProxyOptions } from './proxy/proxy-options.js'
 export { type RealRuntime, realRuntime } from './real-runtime.js'
-export type { SessionEnd } from './proxy/clients/draining.js'
+export type { SessionEnd } from './proxy/clients/session.js'
 export type { ServingEvents, SessionEvent } from './events/serving-events.js'
 export type { SessionProcess, SessionStatus } from './proxy/routing/session-status.js'
 export { type MemoryConnection, memoryPair } from './transports/memory.js'

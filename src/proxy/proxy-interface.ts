@@ -1,6 +1,6 @@
 // A proxy, for the program that embeds it.
 
-import type { AttachedSession } from './clients/draining.js'
+import type { AttachedSession } from './clients/session.js'
 import type { Configuration } from '../config/configuration.js'
 import type { ConfigurationJson } from '../config/keys.js'
 import type { EventSource } from '../events/emitter.js'

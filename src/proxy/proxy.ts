@@ -1,7 +1,7 @@
 // The proxy: what a configuration becomes, and who gets what.
 
 import { ArgumentChecks } from './routing/argument-checks.js'
-import type { AttachedSession } from './clients/draining.js'
+import type { AttachedSession } from './clients/session.js'
 import { type Common, openCommon } from './common.js'
 import type { Configuration } from '../config/configuration.js'
 import type { ConfiguredPolicy } from './configured-policy.js'
@@ -29,7 +29,7 @@ import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Views } from './routing/profile-view.js'
 import type { ClientRoutes, RoutedClient } from './routing/client-routes.js'
-import type { ClientLink } from './clients/client-link.js'
+import type { AttachedClient } from './clients/attached-client.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { RunningProcess, UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -180,16 +180,16 @@ class ConfiguredProxy implements McpProxy {
     // The process may be killed before its servers have ended.
     this.#common.kept.flush()
     for (const serving of this.#serving) serving.stop()
-    const channels = this.#directory.drain(graceMs)
-    this.#closed ??= this.#finish(channels)
+    const clients = this.#directory.drain(graceMs)
+    this.#closed ??= this.#finish(clients)
     return this.#closed
   }
 
-  async #finish(channels: readonly ClientLink[]): Promise<void> {
-    await Promise.all(channels.map(({ draining }) => draining.answered.promise))
+  async #finish(clients: readonly AttachedClient[]): Promise<void> {
+    await Promise.all(clients.map(({ session }) => session.answered.promise))
     this.#directory.close()
     // No call needs the servers any more while the clients read their last answers.
-    await Promise.all([this.#fleet.close(), ...channels.map(({ draining }) => draining.ended.promise)])
+    await Promise.all([this.#fleet.close(), ...clients.map(({ session }) => session.ended.promise)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#common.close()
     this.#common.events.emit('close', { schema: this.#schema })

@@ -2,22 +2,27 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { Draining } from '../../src/proxy/clients/draining.js'
+import { limits } from '../../src/limits.js'
+import { Session } from '../../src/proxy/clients/session.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
 
 function draining() {
   const clock = new FakeClock()
   const said: string[] = []
   const runtime = { now: () => clock.now(), setTimer: clock.setTimer.bind(clock) }
-  return { clock, said, session: new Draining(runtime, () => said.push(`gave up at ${clock.now()}`)) }
+  return {
+    clock,
+    said,
+    session: new Session(runtime, limits.session, () => said.push(`gave up at ${clock.now()}`)),
+  }
 }
 
 describe('a session that ends', () => {
   test('exit has what is left of the time since shutdown, and no second one', () => {
     const { clock, said, session } = draining()
-    session.announce(5000, () => said.push('shutdown answered'))
+    session.shutDown(5000, () => said.push('shutdown answered'))
     clock.advance(3000)
-    session.begin(0, 5000)
+    session.drain(0, 5000)
     clock.advance(60_000)
     assert.deepEqual(said, ['gave up at 5000'])
     assert.equal(session.rest(), true)
@@ -27,18 +32,18 @@ describe('a session that ends', () => {
 
   test('shutdown is answered once, and does not end the session', () => {
     const { said, session } = draining()
-    session.announce(5000, () => said.push('shutdown answered'))
+    session.shutDown(5000, () => said.push('shutdown answered'))
     assert.equal(session.rest(), false)
     assert.equal(session.rest(), false)
-    assert.equal(session.owesAnswer, false)
-    session.begin(0, 5000)
+    assert.equal(session.owesShutdown, false)
+    session.drain(0, 5000)
     assert.equal(session.rest(), true)
     assert.deepEqual(said, ['shutdown answered'])
   })
 
   test('what has a time of its own is waited for, until it is over', () => {
     const { clock, said, session } = draining()
-    session.announce(Infinity, () => said.push('shutdown answered'))
+    session.shutDown(Infinity, () => said.push('shutdown answered'))
     clock.advance(60_000)
     assert.deepEqual([said, clock.timers], [[], 0])
     session.wait(5000)
@@ -48,9 +53,9 @@ describe('a session that ends', () => {
 
   test('less patience counts, more does not', () => {
     const { clock, said, session } = draining()
-    session.begin(0, 5000)
-    session.begin(1, 100)
-    session.begin(1, 9000)
+    session.drain(0, 5000)
+    session.drain(1, 100)
+    session.drain(1, 9000)
     clock.advance(60_000)
     assert.deepEqual(said, ['gave up at 100'])
   })

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { type SlowReader, Unread } from '../../src/proxy/clients/flow.js'
+import { type SlowReader, Unread } from '../../src/proxy/clients/unread.js'
 
 interface Reader extends SlowReader {
   backlogBytes: number

@@ -3,11 +3,11 @@
 // A client without a session chooses what its requests say, so the number of these clients is bounded. The client that has
 // been idle for longest makes room.
 
-import { ClientLink } from './client-link.js'
+import { AttachedClient } from './attached-client.js'
 import type { ClientReports } from './client-reports.js'
-import type { AttachedSession } from './draining.js'
-import type { Unread } from './flow.js'
+import type { AttachedSession } from './session.js'
 import { StatelessClient } from './stateless-client.js'
+import type { Unread } from './unread.js'
 import { type PendingInput, secretBytes } from '../input/pending-input.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
@@ -61,10 +61,11 @@ export interface StatelessSender {
 export class ClientDirectory {
   readonly context: ClientContext
   /** By their serials. */
-  readonly #channels = new ChurnMap<number, ClientLink>()
+  readonly #attached = new ChurnMap<number, AttachedClient>()
   /** Of connections that no front has let in, by their serials. */
   readonly #ownPrincipals = new Map<number, string>()
-  readonly #seen: SeenClients
+  /** By principal, name and version. */
+  readonly #seen = new Map<string, SeenClient>()
   #serials = 0
   #connections = 0
   #isClosing = false
@@ -78,8 +79,6 @@ export class ClientDirectory {
 
   constructor(context: ClientContext) {
     this.context = context
-    const newReports = (): ClientReports => context.newReports(this.nextSerial())
-    this.#seen = new SeenClients(context.limits.stateless.statelessMax, newReports, context.runtime)
   }
 
   /** Whether there has been one connection in all, to a proxy that was made for one client. */
@@ -104,12 +103,12 @@ export class ClientDirectory {
     const principal = origin.principal ?? this.#principalOf(serial)
     const { transport } = connection
     const leg = this.context.newLeg(transport === undefined ? origin : { ...origin, transport }, principal)
-    const channel = new ClientLink(connection, serial, leg, view, this, this.context.watch())
-    this.#channels.set(serial, channel)
-    if (this.#isClosing) channel.drain()
-    const { begun, ended } = channel.draining
+    const client = new AttachedClient(connection, serial, leg, view, this, this.context.watch())
+    this.#attached.set(serial, client)
+    if (this.#isClosing) client.drain()
+    const { leaving, ended } = client.session
     return {
-      leaving: begun.promise,
+      leaving: leaving.promise,
       ended: ended.promise,
       get revision() {
         return leg.profile.revision
@@ -119,32 +118,32 @@ export class ClientDirectory {
 
   /** The connection with this serial is closed. */
   detached(serial: number): void {
-    this.#channels.take(serial)
+    this.#attached.take(serial)
     const principal = this.#ownPrincipals.get(serial)
     if (principal === undefined) return
     this.#ownPrincipals.delete(serial)
     for (const [key] of this.#of(principal)) this.#end(key)
-    this.#seen.left(principal)
+    this.#forget((seen) => seen.principal === principal)
   }
 
   /** Every client, the oldest first. */
   status(): SessionStatus[] {
-    const connected = [...this.#channels.values()].flatMap((channel) => channel.status() ?? [])
-    const all = [...connected, ...this.#seen.status()]
+    const connected = [...this.#attached.values()].flatMap((client) => client.status() ?? [])
+    const all = [...connected, ...[...this.#seen.values()].map(({ status }) => status)]
     return all.sort((one, other) => one.connectedAtMs - other.connectedAtMs)
   }
 
   /** Lets calls finish for up to `graceMs`, and answers all others; a connection that comes now is closed immediately. */
-  drain(graceMs: number): ClientLink[] {
+  drain(graceMs: number): AttachedClient[] {
     this.#isClosing = true
-    const channels = [...this.#channels.values()]
-    for (const channel of channels) channel.drain(0, graceMs)
-    return channels
+    const clients = [...this.#attached.values()]
+    for (const client of clients) client.drain(0, graceMs)
+    return clients
   }
 
   /** Ends the clients of these views, those with a session once what they have asked is answered. */
   leave(isGone: (view: CatalogView) => boolean): void {
-    for (const channel of this.#channels.values()) if (isGone(channel.view)) channel.drain()
+    for (const client of this.#attached.values()) if (isGone(client.view)) client.drain()
     for (const [key, { view }] of this.#clients) if (isGone(view)) this.#end(key)
   }
 
@@ -154,7 +153,7 @@ export class ClientDirectory {
     if (known !== undefined && !known.client.hasLeft && !known.seen.hasLeft) return known
     const client = this.#clientOf(context, view)
     if (client === undefined) return undefined
-    const sender = { client, seen: this.#seen.of(context) }
+    const sender = { client, seen: this.#seenOf(context) }
     this.#senders.set(context, sender)
     return sender
   }
@@ -174,7 +173,7 @@ export class ClientDirectory {
   close(): void {
     this.#sweeping?.cancel()
     for (const key of this.#clients.keys()) this.#end(key)
-    this.#seen.close()
+    this.#forget(() => true)
   }
 
   #clientOf(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
@@ -193,6 +192,30 @@ export class ClientDirectory {
     for (const leaver of leavers) this.#end(leaver)
     this.#sweepLater()
     return client
+  }
+
+  #seenOf(context: StatelessContext): SeenClient {
+    const { principal, info } = context
+    const key = write([principal, info?.name, info?.version])
+    const known = this.#seen.get(key)
+    if (known !== undefined) return known
+    const { limits, newReports, runtime } = this.context
+    if (this.#seen.size >= limits.stateless.statelessMax) {
+      const oldest = Math.min(...[...this.#seen.values()].map(({ usedAt }) => usedAt))
+      const [first] = [...this.#seen.values()].filter(({ usedAt }) => usedAt === oldest)
+      this.#forget((seen) => seen === first)
+    }
+    const seen = new SeenClient(context, newReports(this.nextSerial()), runtime)
+    this.#seen.set(key, seen)
+    return seen
+  }
+
+  #forget(isGone: (seen: SeenClient) => boolean): void {
+    for (const [key, seen] of this.#seen) {
+      if (!isGone(seen)) continue
+      this.#seen.delete(key)
+      seen.gone()
+    }
   }
 
   /**
@@ -245,7 +268,7 @@ export class ClientDirectory {
       const since = runtime.now() - statelessIdleMs
       for (const [key, client] of this.#clients)
         if (client.tasks.isIdle && client.isIdleSince(since)) this.#end(key)
-      this.#seen.sweep(since)
+      this.#forget((seen) => seen.isIdleSince(since))
       if (this.#clients.size + this.#seen.size > 0) this.#sweepLater()
     })
   }
@@ -267,6 +290,7 @@ function idlest(clients: readonly [string, StatelessClient][], since: number): r
 
 /** A client as events and the status count it. */
 export class SeenClient {
+  readonly principal: string
   readonly status: SessionStatus
   readonly #reports: ClientReports
   readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
@@ -277,27 +301,22 @@ export class SeenClient {
   hasLeft = false
 
   constructor(
-    { info, revision, origin }: StatelessContext,
+    { principal, info, revision, origin }: StatelessContext,
     reports: ClientReports,
     runtime: Pick<Runtime, 'now' | 'wallNow'>,
   ) {
+    this.principal = principal
     this.#reports = reports
     this.#runtime = runtime
     this.usedAt = runtime.now()
     const connectedAtMs = runtime.wallNow()
-    const { version } = revision
-    this.status = {
-      client: info,
-      view: origin?.view,
-      revision: version,
-      connectedAtMs,
-      processes: [],
-      unreadBytes: 0,
-    }
+    const who = { client: info, view: origin?.view, revision: revision.version }
+    this.status = { ...who, connectedAtMs, processes: [], unreadBytes: 0 }
   }
 
-  get isIdle(): boolean {
-    return this.#open === 0
+  /** Whether no request has come since that time, and none waits. */
+  isIdleSince(since: number): boolean {
+    return this.#open === 0 && this.usedAt <= since
   }
 
   /** It has sent a request. */
@@ -315,72 +334,5 @@ export class SeenClient {
   gone(): void {
     this.hasLeft = true
     this.#reports.gone()
-  }
-}
-
-/** The clients of one proxy. */
-class SeenClients {
-  readonly #clientsMax: number
-  readonly #newReports: () => ClientReports
-  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
-  readonly #clients = new Map<string, SeenClient>()
-
-  /** `newReports` makes the reports of one more client. */
-  constructor(
-    clientsMax: number,
-    newReports: () => ClientReports,
-    runtime: Pick<Runtime, 'now' | 'wallNow'>,
-  ) {
-    this.#clientsMax = clientsMax
-    this.#newReports = newReports
-    this.#runtime = runtime
-  }
-
-  get size(): number {
-    return this.#clients.size
-  }
-
-  of(context: StatelessContext): SeenClient {
-    const { principal, info } = context
-    const key = write([principal, info?.name, info?.version])
-    const known = this.#clients.get(key)
-    if (known !== undefined) return known
-    if (this.#clients.size >= this.#clientsMax) this.#forgetOne()
-    const client = new SeenClient(context, this.#newReports(), this.#runtime)
-    this.#clients.set(key, client)
-    return client
-  }
-
-  status(): SessionStatus[] {
-    return [...this.#clients.values()].map(({ status }) => status)
-  }
-
-  /** Those that have sent nothing since then are gone. */
-  sweep(since: number): void {
-    this.#end(({ isIdle, usedAt }) => isIdle && usedAt <= since)
-  }
-
-  /** The principal sends nothing any more. */
-  left(principal: string): void {
-    this.#end((_client, key) => key.startsWith(write([principal]).slice(0, -1)))
-  }
-
-  close(): void {
-    this.#end(() => true)
-  }
-
-  #end(isGone: (client: SeenClient, key: string) => boolean): void {
-    for (const [key, client] of this.#clients) {
-      if (!isGone(client, key)) continue
-      this.#clients.delete(key)
-      client.gone()
-    }
-  }
-
-  #forgetOne(): void {
-    const [oldest] = [...this.#clients].sort(([, one], [, other]) => one.usedAt - other.usedAt)
-    if (oldest === undefined) return
-    this.#clients.delete(oldest[0])
-    oldest[1].gone()
   }
 }

@@ -1,8 +1,10 @@
 // Sends answers and notifications to a client. Each request is answered once, alone or in its batch.
+//
+// A client that reads too slowly holds back the servers that work for it alone. A server that reads too slowly does not hold
+// its clients back, since they have other servers: what it has not taken has a limit, and calls above that are refused.
 
-import type { Flow } from './flow.js'
 import { buildBatch, buildResult, type ErrorBody } from '../../jsonrpc/build.js'
-import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
+import type { AnswerKind, Connection, MessageHead, Reply } from '../../jsonrpc/connection.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit, Message } from '../../jsonrpc/splice.js'
@@ -11,7 +13,9 @@ import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { namesRevision } from '../../mcp/meta-keys.js'
 import { answerOf } from '../../mcp/eras/results.js'
 import { invalidRequest, malformed } from '../../mcp/error-codes.js'
-import type { Opening } from './opening.js'
+import type { ClientContext } from './client-directory.js'
+import type { Session } from './session.js'
+import type { SlowReader } from './unread.js'
 import {
   splitBatch,
   type Frame,
@@ -23,20 +27,36 @@ import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 
 /** The connection of a client, as far as nothing is asked there. */
-type SendingPeer = Pick<Peer<unknown>, 'answerBytes' | 'item' | 'notify' | 'pass'>
+type SendingPeer = Pick<Peer<unknown>, 'answerBytes' | 'close' | 'item' | 'notify' | 'pass'>
 
 /** Everything that one connection of a client carries, but the questions of servers. */
-export class Replies implements ReplyChannel {
-  readonly flow: Flow
+export class Replies implements ReplyChannel, SlowReader {
+  readonly #connection: Connection
   readonly #peer: SendingPeer
   readonly #leg: ClientLeg
-  readonly #opening: Opening
+  readonly #session: Session
+  readonly #context: Pick<ClientContext, 'limits' | 'log' | 'unread'>
+  readonly #readServers: (on: boolean) => void
 
-  constructor(peer: SendingPeer, leg: ClientLeg, flow: Flow, opening: Opening) {
+  /** `readServers` stops or resumes reading what servers say to this client alone. */
+  constructor(
+    connection: Connection,
+    peer: SendingPeer,
+    leg: ClientLeg,
+    session: Session,
+    context: Pick<ClientContext, 'limits' | 'log' | 'unread'>,
+    readServers: (on: boolean) => void,
+  ) {
+    this.#connection = connection
     this.#peer = peer
     this.#leg = leg
-    this.flow = flow
-    this.#opening = opening
+    this.#session = session
+    this.#context = context
+    this.#readServers = readServers
+  }
+
+  get backlogBytes(): number {
+    return this.#connection.backlogBytes
   }
 
   /** `result` is raw JSON. */
@@ -46,7 +66,7 @@ export class Replies implements ReplyChannel {
 
   pong(to: Reply, id: RequestId): void {
     const answer = buildResult(id, '{}')
-    this.#opening.ping(answer.length, id, () => this.#send(to, 'result', answer))
+    this.#session.ping(answer.length, id, () => this.#send(to, 'result', answer))
   }
 
   refuse(to: Reply, id: RequestId | undefined, error: ErrorBody): void {
@@ -55,7 +75,7 @@ export class Replies implements ReplyChannel {
 
   /** An answer of the proxy leaves after the answer to an earlier `initialize`; a cancellation of `id` takes it back. */
   inTurn(to: Reply, kind: AnswerKind, answer: Message, id?: RequestId): void {
-    this.#opening.behind(answer.length, () => this.#send(to, kind, answer), id)
+    this.#session.behind(answer.length, () => this.#send(to, kind, answer), id)
   }
 
   /** A call has ended: one that came before `initialize`, or behind its answer. */
@@ -68,23 +88,54 @@ export class Replies implements ReplyChannel {
   /** A notification of a server, which may be about a call. */
   tell(frame: NotificationFrame, edits: readonly Edit[], call: Call | undefined): void {
     this.#peer.pass(frame, edits, { reply: call?.reply })
-    this.flow.sent()
+    this.sent()
   }
 
   /** A notification of the proxy, which may be about a call; `params` is raw JSON. */
   notify(method: string, params?: string, call?: Call): void {
     this.#peer.notify(method, params, { reply: call?.reply })
-    this.flow.sent()
+    this.sent()
   }
 
   splice(line: Line, edits: readonly Edit[]): Uint8Array {
     return this.#peer.item(line, edits)
   }
 
+  /** Something was sent to the client, which may have more bytes to read now than it takes at once. */
+  sent(): void {
+    if (!this.#connection.congested) return
+    this.#readServers(false)
+    if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
+    else this.#context.unread.add(this)
+  }
+
+  tooSlow(bytes: number): number {
+    const cut = this.#connection.cutSlowest?.() ?? 0
+    const message =
+      cut > 0
+        ? `a client without a session leaves ${cut} bytes of an answer unread: its connection is cut`
+        : `the client leaves ${bytes} bytes unread and is disconnected`
+    this.#context.log({ level: 'error', message })
+    if (cut > 0) return cut
+    void this.#peer.close(true)
+    return bytes
+  }
+
+  /** The client takes bytes again. */
+  drained(): void {
+    this.#context.unread.remove(this)
+    this.#readServers(true)
+  }
+
+  /** The client is gone. */
+  ended(): void {
+    this.#context.unread.remove(this)
+  }
+
   /** The one place from which answers leave. */
   #send(to: Reply, kind: AnswerKind, answer: Message): void {
     to.answer(answer, kind)
-    this.flow.sent()
+    this.sent()
   }
 }
 

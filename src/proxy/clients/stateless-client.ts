@@ -5,7 +5,7 @@
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, InputNeeded } from '../../calls/call.js'
+import type { Call } from '../../calls/call.js'
 import type { CallContext } from '../../mcp/client-context.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
@@ -124,11 +124,6 @@ export class StatelessClient implements RoutedClient {
     this.#logged.delete(call)
     this.#listens?.end(call)
     if (this.#calls === 0) this.usedAt = this.#directory.context.runtime.now()
-  }
-
-  /** The server of its call wants to know more before it goes on. */
-  needsInput(call: Call, needed: InputNeeded): void {
-    this.questions.relay(call, needed)
   }
 
   leave(): Promise<unknown> | undefined {

@@ -1,128 +1,19 @@
-// A client with one connection for life: a session, or calls without `initialize`.
+// The questions of servers to a client with a session: requests for sampling, elicitation and roots. Several servers ask
+// over one connection, so their ids and progress tokens may clash here as clients' do there, and are lent in the same way.
 
-import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { type Edit, writing } from '../../jsonrpc/splice.js'
-import type { Call, Asker, Questions, ServerQuestion } from '../../calls/call.js'
-import type { CallContext } from '../../mcp/client-context.js'
-import type { ClientLeg } from '../../mcp/eras/client-leg.js'
-import { type ListKind, severity } from '../../mcp/methods.js'
-import type { CatalogView } from '../routing/catalog-view.js'
-import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
-import type { SessionStatus } from '../routing/session-status.js'
-import type { ClientContext } from './client-directory.js'
-import type { ClientReports } from './client-reports.js'
-import type { Replies } from './replies.js'
-import type { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { RecentSet } from '../../jsonrpc/inflight.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
+import { type Edit, writing } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
+import type { Asker, Questions, ServerQuestion } from '../../calls/call.js'
 import { ProgressTokens } from '../../calls/progress-tokens.js'
-
-/** A client that has one connection. */
-export class SessionClient implements RoutedClient {
-  readonly serial: number
-  readonly view: CatalogView
-  readonly reports: ClientReports
-  readonly questions: SessionQuestions
-  /** The servers that it reaches; undefined until a request needs them. */
-  routes: ClientRoutes | undefined
-  opening: Call | undefined
-  readonly #leg: ClientLeg
-  readonly #replies: Replies
-  readonly #context: ClientContext
-  readonly #connectedAtMs: number
-  #leastSeverity = 0
-
-  constructor(
-    serial: number,
-    leg: ClientLeg,
-    view: CatalogView,
-    peer: Peer<Question>,
-    replies: Replies,
-    context: ClientContext,
-  ) {
-    this.serial = serial
-    this.view = view
-    this.reports = context.newReports(serial)
-    this.questions = new SessionQuestions(peer, replies.flow, leg, context.limits.session.earlyMax)
-    this.#leg = leg
-    this.#replies = replies
-    this.#context = context
-    this.#connectedAtMs = context.runtime.wallNow()
-  }
-
-  get profile(): CallContext {
-    return this.#leg.profile
-  }
-
-  get isReady(): boolean {
-    return this.questions.isReady
-  }
-
-  get listens(): boolean {
-    return this.#replies.flow.connection.busy ?? false
-  }
-
-  status(): SessionStatus {
-    const { info: client, revision } = this.profile
-    const processes = this.routes?.processes ?? []
-    const { backlogBytes: unreadBytes } = this.#replies.flow
-    return {
-      client,
-      view: this.view.name || undefined,
-      tools: this.routes?.shown('tools').length,
-      revision: revision.version,
-      connectedAtMs: this.#connectedAtMs,
-      processes,
-      unreadBytes,
-    }
-  }
-
-  /** Its routes; the first call opens them, and reports the client as attached. */
-  openRoutes(): ClientRoutes {
-    if (this.routes === undefined) {
-      this.reports.attached(this.profile)
-      this.routes = this.#context.openRoutes(this)
-    }
-    return this.routes
-  }
-
-  /** The client has sent `initialized`: it gets questions and notifications of changes. */
-  ready(): void {
-    this.questions.ready()
-    this.routes?.clientIsReady()
-  }
-
-  /** The least severe log messages that the client wants. */
-  setLevel(level: string): void {
-    this.#leastSeverity = severity(level)
-    this.openRoutes().level(level)
-  }
-
-  listsChanged(kinds: readonly ListKind[]): void {
-    this.routes?.changed(kinds)
-  }
-
-  tellChanges(methods: ReadonlySet<string>): void {
-    for (const method of methods) this.#replies.notify(method)
-  }
-
-  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
-    this.#replies.tell(frame, edits, during)
-  }
-
-  log(frame: NotificationFrame, during: Call | undefined): void {
-    const level = severity(frame.params.members.string('level'))
-    if (level < 0 || level >= this.#leastSeverity) this.tell(frame, [], during)
-  }
-}
-
-// The questions of servers to such a client: requests for sampling, elicitation and roots. Several servers ask over one
-// connection, so their ids and progress tokens may clash here as clients' do there, and are lent in the same way.
+import type { ClientLeg } from '../../mcp/eras/client-leg.js'
+import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
+import type { Replies } from './replies.js'
 
 /** An answer that is said again comes soon. */
 const USED_MAX = 1024
@@ -150,9 +41,9 @@ export class Question {
 }
 
 /** Asks one client, and passes its answers on. */
-class SessionQuestions implements Questions {
+export class SessionQuestions implements Questions {
   readonly #peer: Peer<Question>
-  readonly #flow: Flow
+  readonly #replies: Replies
   readonly #leg: Pick<ClientLeg, 'profile'>
   /** Of questions from before the client was ready. */
   readonly #earlyMax: number
@@ -167,9 +58,9 @@ class SessionQuestions implements Questions {
   /** Questions wait for `initialized`, are asked, or are refused since the client sends nothing any more. */
   #phase: 'early' | 'ready' | 'left' = 'early'
 
-  constructor(peer: Peer<Question>, flow: Flow, leg: Pick<ClientLeg, 'profile'>, earlyMax: number) {
+  constructor(peer: Peer<Question>, replies: Replies, leg: Pick<ClientLeg, 'profile'>, earlyMax: number) {
     this.#peer = peer
-    this.#flow = flow
+    this.#replies = replies
     this.#leg = leg
     this.#earlyMax = earlyMax
   }
@@ -202,7 +93,7 @@ class SessionQuestions implements Questions {
       this.#tokens.release(question.token)
       return false
     }
-    this.#flow.sent()
+    this.#replies.sent()
     return true
   }
 

@@ -1,0 +1,464 @@
+// One attached client: its connection, its leg, its session, and its requests.
+//
+// Every request that arrives here leaves here once: answered, refused, or cancelled by the client that sent it. Requests
+// without a session arrive here too; what they reach belongs to clients that outlive the connection.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Connection, Reply } from '../../jsonrpc/connection.js'
+import type { FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { Call, type CallOwner, type InputNeeded, isResult, type Outcome } from '../../calls/call.js'
+import { CallDeadline } from '../../calls/call-deadline.js'
+import type { CallContext } from '../../mcp/client-context.js'
+import type { ClientLeg, Received } from '../../mcp/eras/client-leg.js'
+import {
+  clientUnreachable,
+  idInUse,
+  invalidRequest,
+  malformed,
+  needsLogin,
+  sessionEnded,
+  shuttingDown,
+  tooLong,
+  tooManyCalls,
+} from '../../mcp/error-codes.js'
+import { traceparentOf } from '../../mcp/meta-edits.js'
+import { type ListKind, type RequestRow, severity } from '../../mcp/methods.js'
+import { askClient } from '../input/input-rounds.js'
+import type { CatalogView } from '../routing/catalog-view.js'
+import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
+import type { SessionStatus } from '../routing/session-status.js'
+import type { ClientContext, ClientDirectory } from './client-directory.js'
+import type { ClientReports } from './client-reports.js'
+import { OpenCalls } from './open-calls.js'
+import { Replies, receiveBatch } from './replies.js'
+import { Session } from './session.js'
+import { type Question, SessionQuestions } from './session-questions.js'
+
+type OpenRequest = Received & { readonly kind: 'open' }
+
+/** A client with a connection, which may carry the requests of many that have no session. */
+export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient {
+  readonly serial: number
+  readonly view: CatalogView
+  readonly session: Session
+  readonly questions: SessionQuestions
+  readonly channel: Replies
+  /** The `initialize` that has opened the one server. */
+  opening: Call | undefined
+  readonly #connection: Connection
+  readonly #leg: ClientLeg
+  readonly #directory: ClientDirectory
+  readonly #context: ClientContext
+  readonly #peer: Peer<Question>
+  readonly #reports: ClientReports
+  readonly #calls: OpenCalls
+  readonly #attachedAtMs: number
+  /** The servers that its session reaches; undefined until a request needs them. */
+  #routes: ClientRoutes | undefined
+  #leastSeverity = 0
+  /** Whether the server refused the client's own `initialize`, so that the client may try again. */
+  #isRefused = false
+  /** Whether a request without a session has come. */
+  #hasStateless = false
+
+  /** `view` is that of its client, and of each client whose requests come on it. */
+  constructor(
+    connection: Connection,
+    serial: number,
+    leg: ClientLeg,
+    view: CatalogView,
+    directory: ClientDirectory,
+    watch: PeerWatch,
+  ) {
+    const { context } = directory
+    const { runtime, limits } = context
+    this.serial = serial
+    this.view = view
+    this.#connection = connection
+    this.#leg = leg
+    this.#directory = directory
+    this.#context = context
+    this.#attachedAtMs = runtime.wallNow()
+    this.#reports = context.newReports(serial)
+    this.#peer = new Peer(connection, this, { ...limits.session, watch })
+    this.session = new Session(runtime, limits.session, () => this.#giveUp())
+    this.channel = new Replies(connection, this.#peer, leg, this.session, context, (on) =>
+      this.#routes?.read(on),
+    )
+    this.questions = new SessionQuestions(this.#peer, this.channel, leg, limits.session.earlyMax)
+    this.#calls = new OpenCalls(limits.session.callsMax)
+    this.#peer.start()
+  }
+
+  /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
+  status(): SessionStatus | undefined {
+    const { info: client, revision } = this.profile
+    if (this.#hasStateless && client === undefined && this.#routes === undefined) return undefined
+    return {
+      client,
+      view: this.view.name || undefined,
+      tools: this.#routes?.shown('tools').length,
+      revision: revision.version,
+      connectedAtMs: this.#attachedAtMs,
+      processes: this.#routes?.processes ?? [],
+      unreadBytes: this.channel.backlogBytes,
+    }
+  }
+
+  /** Lets calls finish for up to `graceMs`, answers all others with an error, and closes. */
+  drain(exitCode = 0, graceMs: number = this.#context.limits.drainMs): void {
+    this.session.drain(exitCode, graceMs)
+    this.#closeIfIdle()
+  }
+
+  // RoutedClient: what servers see of its session, and say to it.
+
+  get profile(): CallContext {
+    return this.#leg.profile
+  }
+
+  get isReady(): boolean {
+    return this.questions.isReady
+  }
+
+  get listens(): boolean {
+    return this.#connection.busy ?? false
+  }
+
+  listsChanged(kinds: readonly ListKind[]): void {
+    this.#routes?.changed(kinds)
+  }
+
+  tellChanges(methods: ReadonlySet<string>): void {
+    for (const method of methods) this.channel.notify(method)
+  }
+
+  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
+    this.channel.tell(frame, edits, during)
+  }
+
+  log(frame: NotificationFrame, during: Call | undefined): void {
+    const level = severity(frame.params.members.string('level'))
+    if (level < 0 || level >= this.#leastSeverity) this.tell(frame, [], during)
+  }
+
+  // PeerOwner: what arrives.
+
+  request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
+    if (this.#calls.has(frame.id, reply))
+      return this.channel.inTurn(reply, 'error', this.#leg.refusal(frame.id, idInUse(frame.id)))
+    const received = this.#leg.received(frame)
+    switch (received.kind) {
+      case 'call':
+        return this.#call(frame, received.row, reply)
+      case 'stateless':
+        return this.#callStateless(frame, received, reply)
+      case 'discover':
+        return this.#discover(frame, received, reply)
+      case 'ping':
+        return this.channel.pong(reply, frame.id)
+      case 'refused':
+        return this.#refuse(frame, received.error, reply)
+      case 'level':
+        this.#leastSeverity = severity(received.level)
+        this.#openRoutes().level(received.level)
+        return this.channel.result(reply, frame.id, '{}')
+      case 'open':
+        return this.#open(frame, received, reply)
+      case 'shutdown':
+        return this.#shutDown(frame.id, reply)
+    }
+  }
+
+  notification(frame: NotificationFrame): void {
+    const received = this.#leg.receivedNotification(frame)
+    if (received.kind === 'exit') return this.#leave(received.exitCode)
+    if (received.kind === 'unknown') return this.#log(`a notification '${frame.method}' was ignored`)
+    switch (received.row.does) {
+      case 'initialized':
+        // MCP, Lifecycle: the client has had the answer to `initialize`.
+        return this.session.behind(0, () => this.#ready())
+      case 'cancel':
+        return this.session.cancel(this.#calls.cancel(frame))
+      case 'progress':
+        return this.questions.progressed(frame)
+      case 'news':
+        return this.#routes?.rootsChanged(frame)
+      case 'exit':
+        return
+    }
+  }
+
+  response(frame: ResponseFrame, question: Question): void {
+    this.questions.answered(frame, question)
+  }
+
+  gaveUp(reply: Reply): void {
+    this.#calls.giveUp(reply)
+  }
+
+  stray(frame: ResponseFrame): void {
+    this.#log(`an answer with id ${frame.id ?? 'null'} that nobody waits for`)
+  }
+
+  batch(line: Line, reply: Reply): void {
+    const { frame: limits } = this.#context.limits.session
+    receiveBatch(line, this.#leg, limits, this.channel, reply, (frame, own) =>
+      this.#peer.receive(frame, undefined, own),
+    )
+  }
+
+  failed(question: Question | undefined, error: TransportError): void {
+    this.#log(error.message)
+    if (question !== undefined) this.questions.refused(question, clientUnreachable())
+  }
+
+  malformed(error: FrameError): void {
+    this.channel.refuse(this.#peer.ownReply, error.id, malformed(error))
+  }
+
+  oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
+    const error = tooLong(bytes, this.#context.limits.session.ndjson.lineBytesMax)
+    if (question === undefined) this.channel.refuse(this.#peer.ownReply, id, error)
+    else this.questions.refused(question, error)
+  }
+
+  drained(): void {
+    this.channel.drained()
+  }
+
+  ended(): void {
+    this.questions.left()
+    this.#leave(0)
+  }
+
+  closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
+    this.channel.ended()
+    // Calls end before servers get the refusals of their questions, so that no call goes on.
+    this.#calls.cancelAll()
+    this.questions.gone(unanswered)
+    this.session.finish()
+    const over = (): void => {
+      this.#directory.detached(this.serial)
+      this.#reports.gone()
+      this.session.close(cause)
+    }
+    const left = this.#routes?.leave()
+    if (left === undefined) over()
+    else void left.finally(over)
+  }
+
+  // Its session:
+
+  /** Its routes; the first call opens them, and reports the client as attached. */
+  #openRoutes(): ClientRoutes {
+    if (this.#routes === undefined) {
+      this.#reports.attached(this.profile)
+      this.#routes = this.#context.openRoutes(this)
+    }
+    return this.#routes
+  }
+
+  /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
+  #open(frame: RequestFrame, open: OpenRequest, to: Reply): void {
+    const { passed } = open
+    // A call before `initialize` has opened the server already.
+    if (passed !== undefined && (this.#routes === undefined || this.#isRefused))
+      return this.#pass(frame, open, passed, to)
+    const { reply } = open
+    const routes = this.#openRoutes()
+    this.session.open(() => this.channel.result(to, frame.id, reply(routes.describe())), false)
+    if (routes.settled === undefined) this.#opened()
+    else void routes.settled.then(() => this.#opened())
+  }
+
+  /**
+   * Opens the server with the client's own request; its answer, or why there is none, is the client's. A server that wants a
+   * login is described as one that says nothing yet, so that the client stays until there is a login.
+   */
+  #pass(
+    frame: RequestFrame,
+    { row, reply }: OpenRequest,
+    passed: (outcome: Outcome) => void,
+    to: Reply,
+  ): void {
+    let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
+    this.#isRefused = false
+    const deadline = new CallDeadline(this.#context.runtime.now())
+    const opening = new Call(frame, row, this, deadline, {
+      settled: (_opening, came) => {
+        outcome =
+          came.kind === 'failed' && needsLogin(came.error)
+            ? { kind: 'result', result: reply(this.#openRoutes().describe()) }
+            : came
+        this.#isRefused = !isResult(outcome)
+        passed(outcome)
+        this.#opened()
+      },
+    })
+    // Every later session with the server is opened with the same bytes.
+    opening.keep()
+    opening.reply = to
+    this.session.open(() => this.channel.settle(opening, outcome), true)
+    void this.#routes?.leave()
+    this.#routes = undefined
+    this.opening = opening
+    this.#openRoutes()
+  }
+
+  #opened(): void {
+    this.session.opened()
+    if (this.session.intake === 'refuse') this.session.wait(this.#context.limits.drainMs)
+    this.#closeIfIdle()
+  }
+
+  /** The client has sent `initialized`: it gets questions and notifications of changes. */
+  #ready(): void {
+    this.questions.ready()
+    this.#routes?.clientIsReady()
+  }
+
+  /** The client leaves. A server that it opens answers first, within the time for that. */
+  #leave(exitCode: number): void {
+    if (this.session.isPassing) this.session.behind(0, () => this.drain(exitCode))
+    else this.drain(exitCode)
+  }
+
+  #shutDown(id: RequestId, to: Reply): void {
+    if (this.session.owesShutdown)
+      return this.channel.refuse(to, id, invalidRequest('a shutdown is under way'))
+    const graceMs = this.session.isPassing ? Infinity : this.#context.limits.drainMs
+    this.session.shutDown(graceMs, () => this.channel.result(to, id, '{}'))
+    this.#closeIfIdle()
+  }
+
+  // CallOwner: what becomes of the calls of its session.
+
+  settled(call: Call, outcome: Outcome): void {
+    this.#answer(call, outcome)
+    const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
+    // Nearly all outcomes are results, and few programs listen to those.
+    if (!isResult || this.#reports.heard.has('call')) this.#reports.settled(call, outcome)
+    this.#closeIfIdle()
+  }
+
+  needsInput(call: Call, needed: InputNeeded): void {
+    askClient(call, needed, this.#context.limits.session.input, this.#context.runtime)
+  }
+
+  replaced(_call: Call, by: Call): void {
+    this.#calls.put(by)
+  }
+
+  // Requests:
+
+  #call(frame: RequestFrame, row: RequestRow, reply: Reply): void {
+    const { intake } = this.session
+    if (intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
+    const { runtime } = this.#context
+    const call = new Call(frame, row, this, new CallDeadline(runtime.now()), this)
+    if (this.#calls.isFull || (intake === 'hold' && !this.session.hasRoom(call.bytes)))
+      return this.#refuse(frame, tooManyCalls(), reply)
+    this.#begin(call, reply)
+    const { router } = this.#openRoutes()
+    if (intake === 'route') return router.route(call)
+    this.session.hold(call, () => {
+      call.beginAt(runtime.now())
+      router.route(call)
+    })
+  }
+
+  #callStateless(
+    frame: RequestFrame,
+    { row, context, filter }: Received & { readonly kind: 'stateless' },
+    reply: Reply,
+  ): void {
+    if (this.session.intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
+    const sender = this.#calls.isFull ? undefined : this.#directory.sender(context, this.view)
+    if (sender === undefined) return this.#refuse(frame, tooManyCalls(), reply)
+    const { client, seen } = sender
+    this.#hasStateless = true
+    seen.begun(context)
+    const owner: CallOwner = {
+      channel: this.channel,
+      settled: (call, outcome) => {
+        client.ended(call)
+        seen.settled(call, outcome)
+        this.#answer(call, outcome)
+        this.#closeIfIdle()
+      },
+      needsInput: (call, needed) => client.questions.relay(call, needed),
+      replaced: (_call, by) => this.#calls.put(by),
+    }
+    const { field } = reply
+    const deadline = new CallDeadline(this.#context.runtime.now())
+    const call = new Call(frame, row, client, deadline, owner, field ? { ...context, field } : context)
+    this.#begin(call, reply)
+    if (filter === undefined) client.route(call)
+    else client.listen(call, filter)
+  }
+
+  /** One server describes itself; what is not known of several is presumed. */
+  #discover(
+    frame: RequestFrame,
+    { context, reply }: Received & { readonly kind: 'discover' },
+    to: Reply,
+  ): void {
+    if (this.session.intake === 'refuse') return this.#refuse(frame, this.#ending(), to)
+    const { id } = frame
+    const describe = (): void => this.channel.result(to, id, reply(this.#context.describe(this.view)))
+    const settled = this.#context.isTransparent()
+      ? this.#directory.sender(context, this.view)?.client.settled
+      : undefined
+    if (settled === undefined || this.session.isOpening) return this.session.behind(0, describe, id)
+    this.session.open(describe, false)
+    void settled.then(() => this.#opened())
+  }
+
+  #begin(call: Call, reply: Reply): void {
+    const { tracer } = this.#context
+    if (tracer !== undefined)
+      call.trace = tracer.begin(traceparentOf(call.frame) ?? reply.field?.('traceparent'), call.frame.id)
+    call.deadline.isTimed = this.#reports.heard.has('call')
+    this.#calls.add(call, reply)
+  }
+
+  #answer(call: Call, outcome: Outcome): void {
+    this.#calls.remove(call)
+    this.channel.settle(call, outcome)
+  }
+
+  #refuse(frame: RequestFrame, error: ErrorBody, reply: Reply): void {
+    this.channel.refuse(reply, frame.id, this.#reports.refused(frame, error, this.#leg.profile))
+  }
+
+  // The end:
+
+  #giveUp(): void {
+    this.session.opened()
+    this.#calls.abandonAll(this.#ending())
+    this.#closeIfIdle()
+  }
+
+  /** Why a call is not answered while the session ends. */
+  #ending(): ErrorBody {
+    return this.#directory.isClosing ? shuttingDown() : sessionEnded()
+  }
+
+  /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
+  #closeIfIdle(): void {
+    if (this.session.intake !== 'refuse') return
+    this.#calls.endListening()
+    if (this.#calls.size > 0 || this.session.owesAnswers) return
+    if (this.session.rest()) void this.#peer.close()
+  }
+
+  #log(message: string): void {
+    this.#context.log({ level: 'debug', message })
+  }
+}
