@@ -4,23 +4,15 @@
 
 import { Buffer } from 'node:buffer'
 import type { Configuration, McpProxy } from '../index.js'
-import type { Message } from '../jsonrpc/splice.js'
-import { buildNotification, buildRequest, buildResult, buildError } from '../jsonrpc/build.js'
-import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
-import {
-  type NotificationFrame,
-  type RequestFrame,
-  type ResponseFrame,
-  frameOrError,
-} from '../jsonrpc/frame.js'
-import type { Line } from '../jsonrpc/line.js'
+import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
-import { numericId } from '../jsonrpc/request-id.js'
+import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import { isMissing, methodNotFound } from '../mcp/error-codes.js'
 import { latestSession } from '../mcp/revisions.js'
-import { type MemoryConnection, memoryPair } from '../transports/memory.js'
+import { memoryPair } from '../transports/memory.js'
 import { version } from '../version.js'
 
 /** An error that a call was answered with (JSON-RPC 2.0, 5.1). */
@@ -93,32 +85,26 @@ export interface Progress {
   readonly message: string | undefined
 }
 
-interface Waiting {
-  readonly resolve: (result: RawValue) => void
-  readonly reject: (error: Error) => void
-  readonly progressed: ((progress: Progress) => void) | undefined
-}
+const CLOSED = 'the proxy has closed the connection'
+
+/** The most requests that wait for an answer. */
+const INFLIGHT_MAX = 1000
 
 /** A client of one proxy. */
 export class LocalClient {
-  readonly #connection: MemoryConnection
+  readonly #peer: Peer<never>
   readonly #person: Person | undefined
-  readonly #waiting = new Map<string, Waiting>()
-  #lastId = 0
+  /** Of requests that wait for an answer, by their progress tokens. */
+  readonly #progressed = new Map<string, (progress: Progress) => void>()
+  #lastToken = 0
   #toolsChanged: () => void = () => {}
 
   /** `view` is one of the proxy's; undefined is everything. */
   constructor(proxy: Pick<McpProxy, 'attach'>, person?: Person, view?: string) {
     const [ours, theirs] = memoryPair()
-    this.#connection = ours
     this.#person = person
-    ours.start({
-      message: (line) => this.#onMessage(line),
-      oversize: (_, bytes) => this.#failAll(`an answer of ${bytes} bytes is too large`),
-      drained: () => undefined,
-      ended: () => this.#failAll('the proxy has closed the connection'),
-      closed: () => this.#failAll('the proxy has closed the connection'),
-    })
+    this.#peer = new Peer<never>(ours, this.#owner, { inflightMax: INFLIGHT_MAX })
+    this.#peer.start()
     void proxy.attach(theirs, { view })
   }
 
@@ -129,16 +115,23 @@ export class LocalClient {
       'initialize',
       `{"protocolVersion":"${latestSession.version}","capabilities":${capabilities},"clientInfo":${info}}`,
     )
-    this.#send(buildNotification('notifications/initialized'))
+    this.#peer.notify('notifications/initialized')
   }
 
   /** Sends a request; `params` is raw JSON. @throws AnswerError when it is answered with an error */
-  request(method: string, params: string, progressed?: (progress: Progress) => void): Promise<RawValue> {
-    const id = numericId(++this.#lastId)
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(String(id), { resolve, reject, progressed })
-      this.#send(buildRequest(id, method, params))
-    })
+  async request(
+    method: string,
+    params: string,
+    progressed?: (progress: Progress) => void,
+  ): Promise<RawValue> {
+    const token = String(++this.#lastToken)
+    if (progressed !== undefined) this.#progressed.set(token, progressed)
+    const asked = this.#peer.ask(method, params)
+    if (asked === undefined) throw new Error(CLOSED)
+    const frame = await asked.answer.finally(() => this.#progressed.delete(token))
+    if (frame.kind === 'result') return new RawValue(frame.line, frame.result)
+    const error = new RawValue(frame.line, frame.error)
+    throw new AnswerError(Number(error.member('code')?.text), error.string('message') ?? error.text)
   }
 
   /** Everything of a list, page by page. */
@@ -161,30 +154,21 @@ export class LocalClient {
 
   /** The token with which the progress of the next request is reported. */
   get nextToken(): number {
-    return this.#lastId + 1
+    return this.#lastToken + 1
   }
 
-  #send(message: Message): void {
-    this.#connection.send(message)
-  }
-
-  #onMessage(line: Line): void {
-    const frame = frameOrError(line)
-    if (frame instanceof FrameError) return this.#failAll(frame.message)
-    if (frame.kind === 'request') void this.#answer(frame)
-    else if (frame.kind === 'notification') this.#onNotification(frame)
-    else this.#onResponse(frame)
-  }
-
-  #onResponse(frame: ResponseFrame): void {
-    const key = String(frame.id)
-    const waiting = this.#waiting.get(key)
-    this.#waiting.delete(key)
-    if (frame.kind === 'result') return waiting?.resolve(new RawValue(frame.line, frame.result))
-    const error = new RawValue(frame.line, frame.error)
-    waiting?.reject(
-      new AnswerError(Number(error.member('code')?.text), error.string('message') ?? error.text),
-    )
+  get #owner(): PeerOwner<never> {
+    return {
+      request: (frame) => void this.#answer(frame),
+      notification: (frame) => this.#onNotification(frame),
+      ended: () => this.#peer.failOwn(new TransportError('TRANSPORT_CLOSED', CLOSED)),
+      stray: ignore,
+      batch: ignore,
+      malformed: ignore,
+      failed: ignore,
+      oversize: ignore,
+      closed: ignore,
+    }
   }
 
   #onNotification({ method, line, params }: NotificationFrame): void {
@@ -194,21 +178,19 @@ export class LocalClient {
     const progress = values.member('progress')?.text
     if (progress === undefined) return
     const report = { progress, total: values.member('total')?.text, message: values.string('message') }
-    this.#waiting.get(values.member('progressToken')?.text ?? '')?.progressed?.(report)
+    this.#progressed.get(values.member('progressToken')?.text ?? '')?.(report)
   }
 
   async #answer({ id, method, line, params }: RequestFrame): Promise<void> {
-    if (method === 'ping') return this.#send(buildResult(id, '{}'))
+    if (method === 'ping') return this.#peer.reply(id, '{}')
     const asked = params.span === undefined ? noParams : new RawValue(line, params.span)
     const answer = this.#person?.answer(method, asked)
-    this.#send(answer === undefined ? buildError(id, methodNotFound(method)) : buildResult(id, await answer))
-  }
-
-  #failAll(why: string): void {
-    for (const { reject } of this.#waiting.values()) reject(new Error(why))
-    this.#waiting.clear()
+    if (answer === undefined) this.#peer.refuse(id, methodNotFound(method))
+    else this.#peer.reply(id, await answer)
   }
 }
+
+function ignore(): void {}
 
 /** A person waits for a server as long as it may start. */
 const WAIT_MS = 600_000

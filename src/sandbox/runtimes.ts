@@ -113,7 +113,7 @@ function makeRuntime(
     )
   switch (id) {
     case 'microsandbox-server':
-      return new MicrosandboxServerRuntime(around.serverUrl, around.apiKey, runtime, log)
+      return new MicrosandboxServerRuntime(around.serverUrl, around.apiKey, log)
     case 'bubblewrap':
       return onHost(new BubblewrapDriver(runtime, log, join(program, 'sandbox/guest/agent.js'), programs))
     case 'container':

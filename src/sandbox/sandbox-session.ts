@@ -8,7 +8,7 @@ import { type Clock, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './files.js'
 import { exitCodeOf } from './exit-code.js'
 import { CallOutput, OutputFile } from './call-output.js'
-import { SandboxError, configurationError, creationFailed, executionFailed, resourceLimit } from './errors.js'
+import { SandboxError, executionFailed, resourceLimit, sandboxError } from './errors.js'
 import { Repl, startInterpreter } from './repl.js'
 import {
   type GuestExit,
@@ -314,9 +314,9 @@ export class SandboxSession {
 
 function startFailure(error: unknown, context: Readonly<Record<string, unknown>>): SandboxError {
   if (error instanceof SandboxError) return error
-  return error instanceof MachineStartError && error.isConfiguration
-    ? configurationError(errorText(error), context)
-    : creationFailed(errorText(error), context)
+  const isConfiguration = error instanceof MachineStartError && error.isConfiguration
+  const code = isConfiguration ? 'CONFIGURATION_ERROR' : 'SANDBOX_CREATION_FAILED'
+  return sandboxError(code, errorText(error), context)
 }
 
 function withListener(output: CallOutput, { onOutput }: CallTerms): CallOutput {

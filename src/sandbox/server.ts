@@ -17,7 +17,7 @@ import { version } from '../version.js'
 import { Arguments } from './arguments.js'
 import { TailBuffer } from './call-output.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
-import { SandboxError, wrapperError } from './errors.js'
+import { SandboxError, sandboxError } from './errors.js'
 import {
   type SandboxTool,
   type ToolAround,
@@ -173,7 +173,7 @@ export class SandboxServer implements PeerOwner<never> {
   #failure(error: unknown): SandboxError {
     if (error instanceof SandboxError) return error
     this.#served.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
-    return wrapperError()
+    return sandboxError('WRAPPER_ERROR', 'internal fault', {})
   }
 
   async #callTool(frame: RequestFrame, signal: AbortSignal): Promise<WrittenResult> {

@@ -8,7 +8,7 @@ import {
   type SandboxTemplate,
   sandboxFlavors,
 } from '../upstream/contracts/sandbox-config.js'
-import { resourceLimit, templateMismatch, wrongArgument } from './errors.js'
+import { type SandboxError, resourceLimit, sandboxError, wrongArgument } from './errors.js'
 import type { MachineSpec, SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
 
@@ -49,7 +49,7 @@ export class Sessions {
     const there = id === undefined ? undefined : this.find(id, owner)
     if (there === undefined) return { session: this.#create(wanted), isCreated: true }
     const has = there.facts.template
-    if (template !== undefined && template !== has) throw templateMismatch(there.facts.id, has, template)
+    if (template !== undefined && template !== has) throw mismatch(there.facts.id, has, template)
     return { session: there, isCreated: false }
   }
 
@@ -186,6 +186,16 @@ export class Sessions {
     this.#stopping.add(ended)
     return ended.finally(() => this.#stopping.delete(ended))
   }
+}
+
+function mismatch(id: string, has: string, wanted: string): SandboxError {
+  return sandboxError(
+    'TEMPLATE_MISMATCH',
+    `Session ${id} has the template '${has}' and not '${wanted}'`,
+    { session_id: id, template: has, requested_template: wanted },
+    `Call with the template '${has}'`,
+    'Use another session_id for another template',
+  )
 }
 
 /** No id has a line feed, so the key is unambiguous. */

@@ -7,12 +7,11 @@ import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { parse, write } from '../../jsonrpc/text.js'
-import type { Clock } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
-import type { LogSink, Runtime } from '../../runtime/runtime.js'
+import type { LogSink } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
-import { connectionFailed, executionFailed } from '../errors.js'
+import { type SandboxError, executionFailed, sandboxError } from '../errors.js'
 import {
   type GuestExit,
   type GuestProcess,
@@ -28,9 +27,6 @@ const PROBE_MS = 5000
 const STOP_MS = 30_000
 /** The extra time of a response, after the timeout that the server got. */
 const MARGIN_MS = 5000
-/** The most attempts of a repeatable request, and the wait before the second; the wait doubles. */
-const ATTEMPTS_MAX = 3
-const RETRY_MS = 250
 /** A response above this limit does not come from such a server. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
@@ -55,9 +51,9 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   /** Sandboxes that the service could not stop; the next sweep tries again. */
   readonly #left = new Set<string>()
 
-  constructor(serverUrl: string | undefined, apiKey: string | undefined, runtime: Runtime, log: LogSink) {
+  constructor(serverUrl: string | undefined, apiKey: string | undefined, log: LogSink) {
     this.#log = log
-    this.#rpc = new MicrosandboxRpc(serverUrl, apiKey, runtime)
+    this.#rpc = new MicrosandboxRpc(serverUrl, apiKey)
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -74,12 +70,12 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     const sandbox = `session-${randomName()}-${this.#instance}`
     const params = { sandbox, namespace: 'default', config: configOf(spec) }
     try {
-      const result = await this.#rpc.repeated('sandbox.start', params, spec.startTimeoutMs)
+      const result = await this.#rpc.call('sandbox.start', params, spec.startTimeoutMs)
       if (typeof result === 'string' && /timed out/i.test(result)) throw new MachineStartError(result)
     } catch (error) {
       await this.#stop(sandbox)
       if (error instanceof RpcFailure && error.kind !== 'failed')
-        throw connectionFailed(`the microsandbox server: ${error.message}`, { method: 'sandbox.start' })
+        throw unreachable(error.message, 'sandbox.start')
       throw new MachineStartError(errorText(error))
     }
     const machine = this.#machine(sandbox, spec.language)
@@ -139,10 +135,9 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       const why = errorText(error)
       if (!(error instanceof RpcFailure) || error.kind === 'failed')
         throw executionFailed(called, why, { method })
-      const message = `the microsandbox server: ${why}`
       // The sandbox may be gone, so the next call starts another one.
-      if (error.kind === 'unreachable') void end({ reason: 'died', message })
-      throw connectionFailed(message, { method })
+      if (error.kind === 'unreachable') void end({ reason: 'died', message: why })
+      throw unreachable(why, method)
     }
     const exited = this.#rpc.call(method, params, timeoutMs + MARGIN_MS, giveUp.signal).then((result) => {
       stdout.end(outputIn(result, 'stdout'))
@@ -156,7 +151,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   async #stop(sandbox: string): Promise<void> {
     this.#left.add(sandbox)
     try {
-      await this.#rpc.repeated('sandbox.stop', { sandbox, namespace: 'default' }, STOP_MS)
+      await this.#rpc.call('sandbox.stop', { sandbox, namespace: 'default' }, STOP_MS)
       this.#left.delete(sandbox)
     } catch (error) {
       // The error of the server means that the sandbox is already gone.
@@ -164,6 +159,10 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       this.#log({ level: 'warn', message: `sandbox ${sandbox} could not be stopped: ${errorText(error)}` })
     }
   }
+}
+
+function unreachable(why: string, method: string): SandboxError {
+  return sandboxError('CONNECTION_ERROR', `the microsandbox server: ${why}`, { method })
 }
 
 function configOf({ language, env, flavor, volumes }: MachineSpec): object {
@@ -215,32 +214,17 @@ class RpcFailure extends Error {
 class MicrosandboxRpc {
   readonly #base: string | undefined
   readonly #apiKey: string | undefined
-  readonly #clock: Clock
   #last = 0
 
-  constructor(serverUrl: string | undefined, apiKey: string | undefined, clock: Clock) {
+  constructor(serverUrl: string | undefined, apiKey: string | undefined) {
     this.#base = serverUrl?.replace(/\/+$/, '')
     this.#apiKey = apiKey
-    this.#clock = clock
   }
 
   /** @throws RpcFailure */
   async health(): Promise<void> {
     const { status } = await this.#send('/api/v1/health', {}, PROBE_MS)
     if (status !== 200) throw new RpcFailure('failed', `its health is HTTP ${status}`)
-  }
-
-  /** Sends a request again when no response has arrived. @throws RpcFailure */
-  async repeated(method: string, params: object, timeoutMs: number): Promise<unknown> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.call(method, params, timeoutMs)
-      } catch (error) {
-        const isLost = error instanceof RpcFailure && error.kind === 'unreachable'
-        if (!isLost || attempt >= ATTEMPTS_MAX) throw error
-        await new Promise<void>((resolve) => this.#clock.setTimer(RETRY_MS * 2 ** (attempt - 1), resolve))
-      }
-    }
   }
 
   /** Returns the result. @throws RpcFailure */
