@@ -6,6 +6,7 @@ import type { Buffer } from 'node:buffer'
 import { PassThrough, type Readable, Transform, type Writable } from 'node:stream'
 import { parse, write } from '../../../jsonrpc/text.js'
 import type { Clock } from '../../../runtime/deadline.js'
+import { Deferred } from '../../../runtime/deferred.js'
 import { errorCode, errorText } from '../../../text/error-text.js'
 import { isObject } from '../../../text/json-object.js'
 import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
@@ -169,13 +170,11 @@ class MachineProgram implements GuestProcess {
   readonly stdin = new PassThrough()
   readonly stdout: Transform
   readonly stderr: Transform
-  readonly exited: Promise<GuestExit>
   readonly #send: (kind: 'interrupt' | 'kill') => void
-  readonly #begun: Promise<void>
+  readonly #begun = new Deferred<void>()
+  readonly #exit = new Deferred<GuestExit>()
   #pipes: ProgramPipes | undefined
   #isStarted = false
-  #begin: () => void = () => {}
-  #exit: (exit: GuestExit) => void = () => {}
 
   /** `send` sends an order about this program. */
   constructor(rate: OutputRate, send: (kind: 'interrupt' | 'kill') => void) {
@@ -183,27 +182,25 @@ class MachineProgram implements GuestProcess {
     this.stdout = rate.stream()
     this.stderr = rate.stream()
     this.stdin.on('error', () => undefined)
-    this.#begun = new Promise((resolve) => {
-      this.#begin = resolve
-    })
-    this.exited = new Promise((resolve) => {
-      this.#exit = resolve
-    })
+  }
+
+  get exited(): Promise<GuestExit> {
+    return this.#exit.promise
   }
 
   interrupt(): void {
-    void this.#begun.then(() => this.#send('interrupt'))
+    void this.#begun.promise.then(() => this.#send('interrupt'))
   }
 
   kill(): void {
-    void this.#begun.then(() => this.#send('kill'))
+    void this.#begun.promise.then(() => this.#send('kill'))
   }
 
   /** The order to start follows. */
   begin(pipes: ProgramPipes): void {
     this.#pipes = pipes
     pipes.read([this.stdout, this.stderr])
-    this.#begin()
+    this.#begun.resolve()
   }
 
   /** The agent has opened its ends. Returns false when it said so before. */
@@ -221,7 +218,7 @@ class MachineProgram implements GuestProcess {
     this.#pipes?.end()
     this.stdin.destroy()
     const full = exit.failure === undefined ? outputs.filter((stream) => stream.writableLength > 0) : []
-    void Promise.all(full.map(whenRead)).then(() => this.#exit(exit))
+    void Promise.all(full.map(whenRead)).then(() => this.#exit.resolve(exit))
   }
 }
 

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import { readProcFile, readProcess } from '../../../runtime/process-table.js'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
+import { Deferred } from '../../../runtime/deferred.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { WAY_OUT } from '../../agent-messages.js'
 import { Egress, PROXY_PORT, proxyVariables } from '../../egress/egress.js'
@@ -81,7 +82,7 @@ export class BubblewrapMachine implements Machine {
   readonly interpreter: readonly [string, ...string[]]
   readonly ended: Promise<MachineEnd>
   /** Resolves when programs can be started; never resolves when the machine ends before. */
-  readonly ready: Promise<void>
+  readonly ready: Deferred<void> = new Deferred()
   readonly #terms: StartTerms
   readonly #child: Child
   readonly #first: number
@@ -94,7 +95,6 @@ export class BubblewrapMachine implements Machine {
   readonly #unwatch: () => void
   /** How often the memory limit had been reached before a program began. */
   readonly #marks = new WeakMap<GuestProcess, number>()
-  #isReady: () => void = () => {}
   /** Why the machine must end; the first reason counts. */
   #verdict: MachineEnd | undefined
 
@@ -108,15 +108,12 @@ export class BubblewrapMachine implements Machine {
     this.#pipes = pipes
     this.interpreter = [terms.interpreter.program]
     this.#startedAt = readProcess(first)?.startedAt
-    this.ready = new Promise((resolve) => {
-      this.#isReady = resolve
-    })
     this.#link = new AgentLink(
       { input: child.stdin, output: child.stdout },
       pipes,
       new OutputRate(terms.runtime),
       {
-        ready: () => this.#isReady(),
+        ready: () => this.ready.resolve(),
         broken: (how) =>
           this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
         explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? 0),
@@ -282,7 +279,7 @@ async function machineOf(
     const first = await begun(terms, child, pipes)
     const group = terms.host.scopes && groupOf(child.pid ?? 0)
     const machine = new BubblewrapMachine(terms, { child, first, group, pipes, egress })
-    const started = Promise.race([machine.ready.then(() => true), machine.ended.then(() => false)])
+    const started = Promise.race([machine.ready.promise.then(() => true), machine.ended.then(() => false)])
     const isReady = await within(started, spec.startTimeoutMs, runtime)
     if (isReady === true) return machine
     await machine.stop()

@@ -6,6 +6,7 @@ import { type Readable, Transform } from 'node:stream'
 import { SIGNALLED } from '../../exit-code.js'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
+import { Deferred } from '../../../runtime/deferred.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { callMark } from '../../agent-messages.js'
 import type {
@@ -139,7 +140,7 @@ class ContainerProcess implements GuestProcess {
   }
 
   interrupt(): void {
-    void this.#start.pid.then((pid) => {
+    void this.#start.pid.promise.then((pid) => {
       if (pid !== undefined) this.#endings.interrupt(pid)
     })
   }
@@ -274,19 +275,15 @@ class ShellStart {
   /** The stderr of the program. */
   readonly stderr: Readable
   /** Resolves with the number of the process; undefined when it was not started. */
-  readonly pid: Promise<string | undefined>
+  readonly pid: Deferred<string | undefined> = new Deferred()
   #said = ''
   #isTold = false
-  #tell: (pid: string | undefined) => void = () => {}
 
   constructor(source: Readable) {
-    this.pid = new Promise((resolve) => {
-      this.#tell = resolve
-    })
     const rest = new Transform({
       transform: (chunk: Buffer, _encoding, done) => done(null, this.#isTold ? chunk : this.#take(chunk)),
       flush: (done) => {
-        this.#tell(undefined)
+        this.pid.resolve(undefined)
         done()
       },
     })
@@ -298,7 +295,7 @@ class ShellStart {
   async exit({ code, signal, failure }: GuestExit): Promise<GuestExit> {
     const none = { code: undefined, signal: undefined }
     if (failure !== undefined) return { ...none, failure }
-    const pid = await this.pid
+    const pid = await this.pid.promise
     if (pid === undefined) return { ...none, failure: this.#said.trim() || 'it was not started' }
     const ended = Object.entries(constants.signals).find(([, number]) => SIGNALLED + number === code)
     return ended === undefined ? { code, signal } : { code: undefined, signal: ended[0] }
@@ -313,7 +310,7 @@ class ShellStart {
       return Buffer.alloc(0)
     }
     this.#isTold = true
-    this.#tell(this.#said)
+    this.pid.resolve(this.#said)
     return chunk.subarray(end + 1)
   }
 }
