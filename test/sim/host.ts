@@ -1,7 +1,7 @@
 // The world that a simulated proxy runs in: its clock, its dice, its processes and its network.
 
 import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/runtime/runtime.js'
-import { type LogStream, createLogger } from '../../src/log/log.js'
+import { type LogStream, Logger } from '../../src/log/log.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import type { SimContext } from './byte-flow.js'
 import { SimFront } from './front.js'
@@ -157,7 +157,7 @@ export class Host implements SimContext {
       },
     }
     const now = (): Date => new Date(EPOCH_MS + this.clock.now)
-    const { sink } = createLogger({ level: 'debug', console: { stream, format: 'json' }, now })
+    const { sink } = new Logger({ level: 'debug', console: { stream, format: 'json' }, now })
     return (record) => {
       check(record)
       sink(record)
