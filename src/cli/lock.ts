@@ -6,10 +6,11 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import {
   type Change,
   changesOf,
+  contentsOf,
   differences,
+  type KnownContents,
   lockedAs,
   type ListedServer,
-  ListReader,
   subjectOf,
   unseenLines,
   withAccepted,
@@ -181,7 +182,7 @@ async function listOnce(config: Configuration, each: Meant, runtime: Runtime): P
 
 /** Remembers what one server lists to any kind of client. */
 class Recorder implements ListGuard {
-  readonly #reader = new ListReader()
+  readonly #known: KnownContents = new WeakMap()
   listed: ListedServer | undefined
 
   judge(): undefined {
@@ -190,7 +191,7 @@ class Recorder implements ListGuard {
 
   complete(_config: ServerConfig, listed: Listed, isWhole: boolean): void {
     if (!isWhole) return
-    const [before, now] = [this.listed, this.#reader.read(listed)]
+    const [before, now] = [this.listed, contentsOf(listed, this.#known)]
     const all = (kind: (typeof lockedKinds)[number]): Contents =>
       new Map([...(now[kind] ?? []), ...(before?.[kind] ?? [])])
     this.listed = { instructions: all('instructions'), tools: all('tools'), prompts: all('prompts') }

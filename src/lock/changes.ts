@@ -20,35 +20,31 @@ export interface Change extends ListChange {
 /** The name of the one entry of instructions. */
 export const INSTRUCTIONS = 'instructions'
 
-/** Converts what servers list to contents; each item is parsed once. */
-export class ListReader {
-  readonly #known = new WeakMap<ListItem, Content>()
+/** The contents of items that were parsed before. */
+export type KnownContents = WeakMap<ListItem, Content>
 
-  read({ instructions, lists }: Listed): ListedServer {
-    return {
-      instructions: instructions && instructionsOf(instructions.text),
-      tools: this.#named(lists.get('tools')),
-      prompts: this.#named(lists.get('prompts')),
-    }
-  }
-
-  /** Of items with the same name the first counts, as it does for clients. */
-  #named(items: readonly ListItem[] | undefined): Contents | undefined {
-    if (items === undefined) return undefined
-    const named = new Map<string, Content>()
-    for (const item of items) if (!named.has(item.key)) named.set(item.key, this.#content(item))
-    return named
-  }
-
-  #content(item: ListItem): Content {
-    const content = this.#known.get(item) ?? contentOf(item.line)
-    this.#known.set(item, content)
-    return content
+/** The contents of what a server lists. */
+export function contentsOf({ instructions, lists }: Listed, known: KnownContents): ListedServer {
+  const { text = '' } = instructions ?? {}
+  const entries = text === '' ? [] : [[INSTRUCTIONS, contentOf(Buffer.from(quote(text)))] as const]
+  return {
+    instructions: instructions && new Map(entries),
+    tools: named(lists.get('tools'), known),
+    prompts: named(lists.get('prompts'), known),
   }
 }
 
-function instructionsOf(text = ''): Contents {
-  return new Map(text === '' ? [] : [[INSTRUCTIONS, contentOf(Buffer.from(quote(text)))]])
+/** Of items with the same name the first counts, as it does for clients. */
+function named(items: readonly ListItem[] | undefined, known: KnownContents): Contents | undefined {
+  if (items === undefined) return undefined
+  const contents = new Map<string, Content>()
+  for (const item of items) {
+    if (contents.has(item.key)) continue
+    const content = known.get(item) ?? contentOf(item.line)
+    known.set(item, content)
+    contents.set(item.key, content)
+  }
+  return contents
 }
 
 /**

@@ -1,14 +1,34 @@
-// The file `mcps.lock`: read at the start and after each change, and written with the first lists of a server.
+// The file `mcps.lock`: read at the start and after each change, written with the first lists of a server, and compared with
+// what servers list.
 
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { readTextFile } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
-import type { ListGuard } from '../upstream/contracts/list-guard.js'
-import { type Change, lockedAs, type ListedServer, ListReader } from './changes.js'
-import { type LockState, type LockWriter, SchemaGuard } from './guard.js'
-import { decodeLock, encodeLock, LockError, type LockedSchemas, type LockedServer } from './lock-file.js'
+import type { ListItem } from '../mcp/list-items.js'
+import type { Listed, ListGuard, LockedKind, Verdict } from '../upstream/contracts/list-guard.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import {
+  acceptCommand,
+  type Change,
+  changesOf,
+  contentsOf,
+  differences,
+  type KnownContents,
+  lockedAs,
+  type ListedServer,
+  subjectOf,
+  unseenLines,
+} from './changes.js'
+import {
+  decodeLock,
+  encodeLock,
+  LockError,
+  lockedKinds,
+  type LockedSchemas,
+  type LockedServer,
+} from './lock-file.js'
 
 /** A lock of a thousand tools has about two megabytes. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -19,6 +39,12 @@ const LOCK_WAIT_MS = 30_000
 /** Changes that are remembered as logged, and first lists that wait to be written. */
 const REMEMBERED_MAX = 1024
 
+/** Names in one error. */
+const NAMED_MAX = 5
+
+/** A line of the log; mcps-proxy lock shows the whole change. */
+const LINE_LENGTH_MAX = 2000
+
 const NO_SCHEMAS: LockedSchemas = new Map()
 
 interface FirstList {
@@ -28,16 +54,19 @@ interface FirstList {
 }
 
 /** The lock of one configuration. */
-export class LockStore implements LockWriter {
+export class LockStore {
   readonly path: string
   readonly #runtime: LockRuntime
   readonly #log: LogSink
-  readonly #reader = new ListReader()
+  readonly known: KnownContents = new WeakMap()
   readonly #logged = new Set<string>()
   readonly #guards = new Map<string, ListGuard>()
   /** The text that was read or written last; undefined where there is no file. */
   #text: string | undefined
-  #state: LockState = { schemas: NO_SCHEMAS, problem: undefined }
+  /** The servers of each schema, as they are locked. */
+  schemas: LockedSchemas = NO_SCHEMAS
+  /** Why the file cannot be used; undefined where it can, or there is none. */
+  problem: string | undefined
   #unsaved: FirstList[] = []
   #saving: Promise<void> = Promise.resolve()
 
@@ -48,49 +77,36 @@ export class LockStore implements LockWriter {
     this.read()
   }
 
-  /** The servers of each schema, as they are locked. */
-  get schemas(): LockedSchemas {
-    return this.#state.schemas
-  }
-
-  /** Why the file cannot be used; undefined where it can, or there is none. */
-  get problem(): string | undefined {
-    return this.#state.problem
-  }
-
   /** Reads the file again. One that cannot be used changes nothing, unless it is the first that is read. */
   read(): void {
     try {
       const text = textAt(this.path)
-      if (text === this.#text && this.#state.problem === undefined) return
+      if (text === this.#text && this.problem === undefined) return
       this.#text = text
-      this.#use({
-        schemas: text === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(text)),
-        problem: undefined,
-      })
+      this.#use(text === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(text)))
     } catch (error) {
       const problem = inWords(this.path, error)
       this.#log({ level: 'error', message: problem })
-      if (this.#state.schemas === NO_SCHEMAS) this.#use({ schemas: NO_SCHEMAS, problem })
+      if (this.schemas === NO_SCHEMAS) this.#use(NO_SCHEMAS, problem)
     }
   }
 
   /** The guard of a schema; it is another object after each change of the lock. */
   guard(schema: string): ListGuard {
-    const known = this.#guards.get(schema)
-    if (known !== undefined) return known
-    const guard = new SchemaGuard(schema, this.#state, this.#reader, this)
+    const guard = this.#guards.get(schema) ?? new SchemaGuard(schema, this)
     this.#guards.set(schema, guard)
     return guard
   }
 
+  /** Locks a server with its first lists, unless the file has it already. */
   baseline(schema: string, server: string, listed: ListedServer): void {
     if (this.#unsaved.length >= REMEMBERED_MAX) return
-    this.#use({ ...this.#state, schemas: withFirst(this.#state.schemas, { schema, server, listed }) })
+    this.#use(withFirst(this.schemas, { schema, server, listed }), this.problem)
     this.#unsaved.push({ schema, server, listed })
     this.#saving = this.#saving.then(() => this.#save())
   }
 
+  /** Logs each change once. */
   changed(server: string, { kind, name, after }: Change, message: () => string): void {
     const change = `${server} ${kind} ${name} ${after?.hash ?? ''}`
     if (this.#logged.has(change) || this.#logged.size >= REMEMBERED_MAX) return
@@ -112,7 +128,7 @@ export class LockStore implements LockWriter {
       const text = encodeLock(schemas)
       if (text !== before) replaceFile(this.path, text, 0o644)
       this.#text = text
-      this.#use({ schemas, problem: undefined })
+      this.#use(schemas)
     } finally {
       lock.free()
     }
@@ -137,9 +153,101 @@ export class LockStore implements LockWriter {
     }
   }
 
-  #use(state: LockState): void {
-    this.#state = state
+  #use(schemas: LockedSchemas, problem?: string): void {
+    this.schemas = schemas
+    this.problem = problem
     this.#guards.clear()
+  }
+}
+
+/** The verdicts about the servers of one schema. */
+class SchemaGuard implements ListGuard {
+  readonly #schema: string
+  readonly #store: LockStore
+
+  constructor(schema: string, store: LockStore) {
+    this.#schema = schema
+    this.#store = store
+  }
+
+  judge({ lock, name }: ServerConfig, listed: Listed): Verdict | undefined {
+    if (lock === undefined || lock === false) return undefined
+    const { problem, schemas } = this.#store
+    if (problem !== undefined) return lock === 'warn' ? undefined : blockedBy(problem, listed, [])
+    const locked = schemas.get(this.#schema)?.get(name)
+    if (locked === undefined) return undefined
+    const changes = changesOf(locked, contentsOf(listed, this.#store.known), false)
+    if (changes.length === 0) return undefined
+    if (lock === 'fail') return blockedBy(this.#failure(name, changes), listed, changes)
+    const hidden = lock === 'hide' ? changes : []
+    const lists = [...listed.lists].map(
+      ([kind, items]) => [kind, this.#withheld(kind, name, items, hidden)] as const,
+    )
+    const showsInstructions = !hidden.some(({ kind }) => kind === 'instructions')
+    return { lists: new Map(lists), showsInstructions, blocked: undefined, changes }
+  }
+
+  complete({ lock, name }: ServerConfig, listed: Listed, isWhole: boolean): void {
+    if (lock === undefined || lock === false || this.#store.problem !== undefined) return
+    const locked = this.#store.schemas.get(this.#schema)?.get(name)
+    const now = contentsOf(listed, this.#store.known)
+    if (locked !== undefined) {
+      for (const change of changesOf(locked, now, false))
+        this.#store.changed(name, change, () => this.#line(name, change, lock))
+      return
+    }
+    // Many servers list nothing at first.
+    const hasSome = lockedKinds.some((kind) => kind !== 'instructions' && (now[kind]?.size ?? 0) > 0)
+    if (isWhole && hasSome) this.#store.baseline(this.#schema, name, now)
+  }
+
+  #withheld(
+    kind: LockedKind,
+    server: string,
+    items: readonly ListItem[],
+    hidden: readonly Change[],
+  ): readonly ListItem[] {
+    const reasons = new Map(
+      hidden.filter((each) => each.kind === kind).map((each) => [each.name, this.#reason(server, each)]),
+    )
+    if (!items.some(({ key }) => reasons.has(key))) return items
+    return items.map((item) => {
+      const withheld = reasons.get(item.key)
+      return withheld === undefined ? item : { ...item, withheld }
+    })
+  }
+
+  #reason(server: string, change: Change): string {
+    return `'${server}': ${subjectOf(change)} is not as it was accepted (${change.change}), and hidden; ${this.#remedy(server, change.name)}`
+  }
+
+  #failure(server: string, changes: readonly Change[]): string {
+    const named = changes.slice(0, NAMED_MAX).map((each) => `${subjectOf(each)} (${each.change})`)
+    const more = changes.length > NAMED_MAX ? ` and ${changes.length - NAMED_MAX} more` : ''
+    return `'${server}' is not as it was accepted: ${named.join(', ')}${more}; ${this.#remedy(server, undefined)}`
+  }
+
+  #remedy(server: string, item: string | undefined): string {
+    return `look at it with mcps-proxy lock, and accept it with ${acceptCommand(this.#schema, server, item)}`
+  }
+
+  #line(server: string, change: Change, action: 'warn' | 'hide' | 'fail'): string {
+    const lines = [...unseenLines(change.after), ...differences(change)].join('; ')
+    const shown = lines.length > LINE_LENGTH_MAX ? `${lines.slice(0, LINE_LENGTH_MAX)}…` : lines
+    const then = { warn: '', hide: 'it is hidden; ', fail: 'the server is not used; ' }[action]
+    return `${subjectOf(change)} is not as in mcps.lock (${change.change}): ${shown}; ${then}${acceptCommand(this.#schema, server, change.name)} accepts it`
+  }
+}
+
+function blockedBy(why: string, listed: Listed, changes: readonly Change[]): Verdict {
+  const lists = [...listed.lists].map(
+    ([kind, items]) => [kind, items.map((item) => ({ ...item, withheld: why }))] as const,
+  )
+  return {
+    lists: new Map(lists),
+    showsInstructions: false,
+    blocked: { why, by: changes.map(({ kind }) => kind) },
+    changes,
   }
 }
 

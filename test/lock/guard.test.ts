@@ -1,11 +1,12 @@
 // What follows from a change, and when lists are compared.
 
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
-import { ListReader } from '../../src/lock/changes.js'
-import { SchemaGuard } from '../../src/lock/guard.js'
-import type { LockedServer } from '../../src/lock/lock-file.js'
+import { encodeLock, type LockedServer } from '../../src/lock/lock-file.js'
+import { LockStore } from '../../src/lock/store.js'
 import { factsIn } from '../../src/mcp/eras/server-era.js'
 import { type ListItem, readListItem } from '../../src/mcp/list-items.js'
 import { latestSession } from '../../src/mcp/revisions.js'
@@ -13,6 +14,8 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import type { Listed, ListGuard, Verdict } from '../../src/upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { GuardedLists } from '../../src/upstream/server/guarded-lists.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
 import { type Items, locked } from './support/locked.js'
 
 const a = { description: 'a', annotations: { readOnlyHint: true } }
@@ -43,10 +46,13 @@ function said(tools: Items, instructions?: string): Listed {
   }
 }
 
-function judged(config: ServerConfig, before: LockedServer, now: Listed): Verdict | undefined {
-  const writer = { baseline: () => assert.fail(), changed: () => assert.fail() }
-  const state = { schemas: new Map([['default', new Map([['s', before]])]]), problem: undefined }
-  return new SchemaGuard('default', state, new ListReader(), writer).judge(config, now)
+/** By a lock with one server. */
+function judged(t: Scope, config: ServerConfig, before: LockedServer, now: Listed): Verdict | undefined {
+  const path = join(scratch(t), 'mcps.lock')
+  writeFileSync(path, encodeLock(new Map([['default', new Map([['s', before]])]])))
+  const runtime = realRuntime()
+  t.after(() => runtime.close())
+  return new LockStore(path, runtime, () => assert.fail()).guard('default').judge(config, now)
 }
 
 function outcome(verdict: Verdict | undefined): string {
@@ -77,8 +83,8 @@ const cases: readonly (readonly [
 
 describe('what clients see', () => {
   for (const [title, lock, ofServer, now, want] of cases)
-    test(`with ${title} is ${want}`, () => {
-      assert.equal(outcome(judged(configOf(lock, ofServer), locked({ x: a, y: a }), now)), want)
+    test(`with ${title} is ${want}`, (t) => {
+      assert.equal(outcome(judged(t, configOf(lock, ofServer), locked({ x: a, y: a }), now)), want)
     })
 })
 
