@@ -57,7 +57,7 @@ const rooms = table(`
   ask                    | index jsonrpc mcp text transports/ version
   cli                    | ask front-auth audit index jsonrpc kept limits mcp metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
   cli/clients            | config mcp runtime text
-  servers
+  servers                | text
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
   sandbox/egress         | runtime text
   sandbox/guest          | runtime sandbox

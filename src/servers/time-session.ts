@@ -1,5 +1,6 @@
 // The protocol of the Time server: one line in, at most one line out. Nothing is kept between two messages.
 
+import { isObject } from '../text/json-object.js'
 import { callTool, toolList } from './time-tools.js'
 
 /** The inputs of an answer in addition to the line. */
@@ -9,7 +10,6 @@ export interface TimeHost {
   readonly localZone: string
 }
 
-type Fields = Readonly<Record<string, unknown>>
 type Outcome =
   { readonly result: object } | { readonly error: { readonly code: number; readonly message: string } }
 
@@ -21,7 +21,7 @@ export function answerLine(line: string, host: TimeHost): string | undefined {
   if (line.trim() === '') return undefined
   const message = parsed(line)
   if (message === undefined) return answer(null, failure(-32700, 'Parse error'))
-  if (!isFields(message)) return answer(null, failure(-32600, 'Invalid Request'))
+  if (!isObject(message)) return answer(null, failure(-32600, 'Invalid Request'))
   const { method, id } = message
   const isResponse = method === undefined && ('result' in message || 'error' in message)
   if (isResponse || (typeof method === 'string' && id === undefined)) return undefined
@@ -39,9 +39,9 @@ function respond(method: string, params: unknown, { now, localZone }: TimeHost):
     case 'tools/list':
       return { result: toolList(localZone) }
     case 'tools/call': {
-      const { name, arguments: given } = isFields(params) ? params : {}
+      const { name, arguments: given } = isObject(params) ? params : {}
       const args = given ?? {}
-      if (typeof name !== 'string' || !isFields(args)) return failure(-32602, 'Invalid request parameters')
+      if (typeof name !== 'string' || !isObject(args)) return failure(-32602, 'Invalid request parameters')
       return { result: callTool(name, args, now()) }
     }
     default:
@@ -50,7 +50,7 @@ function respond(method: string, params: unknown, { now, localZone }: TimeHost):
 }
 
 function initializeResult(params: unknown): object {
-  const asked = isFields(params) ? params['protocolVersion'] : undefined
+  const asked = isObject(params) ? params['protocolVersion'] : undefined
   return {
     protocolVersion: revisions.includes(asked) ? asked : newest,
     capabilities: { experimental: {}, tools: { listChanged: false } },
@@ -77,8 +77,4 @@ function answer(id: string | number | null, outcome: Outcome): string {
 
 function isId(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -11,16 +11,7 @@ export interface Reading {
 
 const secondMs = 1000
 const dayMs = 86_400 * secondMs
-const monthMs = 30 * dayMs
-const months = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const
-
-/** Zones whose standard time is their larger offset: the flag is set in winter, in Morocco in Ramadan. */
-const negativeDst: ReadonlySet<string> = new Set([
-  'Europe/Dublin',
-  'Eire',
-  'Africa/Casablanca',
-  'Africa/El_Aaiun',
-])
+const quarterMs = 91 * dayMs
 
 /** Whether the engine knows a zone of this name; offsets such as `+01:00` are no names. */
 export function isZone(name: string): boolean {
@@ -74,26 +65,17 @@ function offsetAt(zone: string, instantMs: number): number {
 }
 
 /**
- * Whether the database flags the instant as daylight saving time.
+ * Whether the instant is in daylight saving time.
  *
- * The English zone names carry the flag ("Pacific Daylight Time"), also in a year in which a
- * zone changes its standard offset, where comparing summer with winter would go wrong. A few
- * zones have no English name; there an offset counts as daylight saving time if it comes and goes.
+ * The English zone names say so ("Pacific Daylight Time"), also in a year in which a zone changes its standard offset, where
+ * comparing summer with winter would go wrong. In a zone without an English name an offset that is larger than another one of
+ * half a year before or after counts as daylight saving time.
  */
 function isDstAt(zone: string, instantMs: number): boolean {
-  if (negativeDst.has(zone)) return comesAndGoes(zone, instantMs, (offset, other) => offset < other)
   const text = zoneTextAt(zone, 'long', instantMs)
-  if (!text.startsWith('GMT')) return /\b(?:Daylight|Summer)\b/.test(text)
-  return comesAndGoes(zone, instantMs, (offset, other) => offset > other)
-}
-
-type IsApart = (offset: number, other: number) => boolean
-
-/** Whether the offset is apart from one in the year before and from one in the year after. */
-function comesAndGoes(zone: string, instantMs: number, isApart: IsApart): boolean {
+  if (!text.startsWith('GMT')) return /\b(?:Daylight|Summer|Irish Standard)\b/.test(text)
   const offset = offsetAt(zone, instantMs)
-  const isApartIn = (count: number): boolean => isApart(offset, offsetAt(zone, instantMs + count * monthMs))
-  return months.some((count) => isApartIn(-count)) && months.some(isApartIn)
+  return [-2, -1, 1, 2].some((count) => offsetAt(zone, instantMs + count * quarterMs) < offset)
 }
 
 function zoneTextAt(zone: string, style: 'long' | 'longOffset', instantMs: number): string {

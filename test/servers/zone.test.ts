@@ -1,4 +1,5 @@
-// The expected values are what Python's `zoneinfo` gives for the same zone and instant.
+// The expected values are what Python's `zoneinfo` gives for the same zone and instant. In Ireland and Morocco summer time is
+// daylight saving time here, as people expect it, and there the database has a winter time instead.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,13 +18,13 @@ const readings: readonly [name: string, instant: string, text: string, isDst: bo
   ['Asia/Kathmandu', '2025-07-15T12:00:00Z', '2025-07-15T17:45:00+05:45', false],
   ['Europe/London', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', false],
   ['Europe/Guernsey', '2025-07-15T12:00:00Z', '2025-07-15T13:00:00+01:00', true],
-  ['Europe/Dublin', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', true],
-  ['Europe/Dublin', '2025-07-15T12:00:00Z', '2025-07-15T13:00:00+01:00', false],
-  ['Eire', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', true],
+  ['Europe/Dublin', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', false],
+  ['Europe/Dublin', '2025-07-15T12:00:00Z', '2025-07-15T13:00:00+01:00', true],
+  ['Eire', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', false],
   ['Africa/Casablanca', '2025-01-15T12:00:00Z', '2025-01-15T13:00:00+01:00', false],
-  ['Africa/Casablanca', '2025-03-15T12:00:00Z', '2025-03-15T12:00:00+00:00', true],
+  ['Africa/Casablanca', '2025-03-15T12:00:00Z', '2025-03-15T12:00:00+00:00', false],
   ['Africa/Casablanca', '2025-07-15T12:00:00Z', '2025-07-15T13:00:00+01:00', false],
-  ['Africa/El_Aaiun', '2025-03-15T12:00:00Z', '2025-03-15T12:00:00+00:00', true],
+  ['Africa/El_Aaiun', '2025-03-15T12:00:00Z', '2025-03-15T12:00:00+00:00', false],
   ['Australia/Lord_Howe', '2025-01-15T12:00:00Z', '2025-01-15T23:00:00+11:00', true],
   ['Australia/Lord_Howe', '2025-07-15T12:00:00Z', '2025-07-15T22:30:00+10:30', false],
   ['Antarctica/Troll', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', false],
@@ -54,8 +55,8 @@ const walls: readonly [name: string, wall: string, text: string, isDst: boolean,
   ['America/New_York', '2025-03-09T03:00Z', '2025-03-09T03:00:00-04:00', true, '2025-03-09T07:00:00.000Z'],
   ['America/New_York', '2025-11-02T01:30Z', '2025-11-02T01:30:00-04:00', true, '2025-11-02T05:30:00.000Z'],
   ['America/New_York', '2025-11-02T02:00Z', '2025-11-02T02:00:00-05:00', false, '2025-11-02T07:00:00.000Z'],
-  ['Europe/Dublin', '2025-03-30T01:30Z', '2025-03-30T01:30:00+00:00', true, '2025-03-30T01:30:00.000Z'],
-  ['Europe/Dublin', '2025-10-26T01:30Z', '2025-10-26T01:30:00+01:00', false, '2025-10-26T00:30:00.000Z'],
+  ['Europe/Dublin', '2025-03-30T01:30Z', '2025-03-30T01:30:00+00:00', false, '2025-03-30T01:30:00.000Z'],
+  ['Europe/Dublin', '2025-10-26T01:30Z', '2025-10-26T01:30:00+01:00', true, '2025-10-26T00:30:00.000Z'],
   [
     'Australia/Lord_Howe',
     '2025-10-05T02:15Z',
@@ -67,7 +68,7 @@ const walls: readonly [name: string, wall: string, text: string, isDst: boolean,
   ['Antarctica/Troll', '2025-03-30T02:30Z', '2025-03-30T02:30:00+00:00', false, '2025-03-30T02:30:00.000Z'],
   ['Antarctica/Troll', '2025-10-26T02:30Z', '2025-10-26T02:30:00+02:00', true, '2025-10-26T00:30:00.000Z'],
   ['Africa/Casablanca', '2025-02-23T02:30Z', '2025-02-23T02:30:00+01:00', false, '2025-02-23T01:30:00.000Z'],
-  ['Africa/Casablanca', '2025-04-06T02:30Z', '2025-04-06T02:30:00+00:00', true, '2025-04-06T02:30:00.000Z'],
+  ['Africa/Casablanca', '2025-04-06T02:30Z', '2025-04-06T02:30:00+00:00', false, '2025-04-06T02:30:00.000Z'],
   ['Pacific/Apia', '2011-12-30T12:00Z', '2011-12-30T12:00:00-10:00', true, '2011-12-30T22:00:00.000Z'],
   ['Asia/Kathmandu', '2025-05-05T03:15Z', '2025-05-05T03:15:00+05:45', false, '2025-05-04T21:30:00.000Z'],
 ]
