@@ -16,7 +16,7 @@ import { errorText } from '../text/error-text.js'
 /** A thousand secrets fit. */
 const FILE_BYTES_MAX = 1024 * 1024
 
-/** The form of the file; a newer program reads the older ones. */
+/** The form of the file. */
 const FORMAT = 1
 
 /** Many changes, one after the other. */
@@ -53,7 +53,8 @@ export class SecretStore {
         `the secret is in the keyring of the system, which cannot be reached; unlock it, install @napi-rs/keyring beside mcps-proxy, or set it again`,
       )
     try {
-      return await keyring.get(name)
+      const found = await keyring(name).getPassword()
+      return typeof found === 'string' ? found : undefined
     } catch (error) {
       throw new SecretStoreError(`the keyring of the system refuses it: ${errorText(error)}`)
     }
@@ -75,7 +76,7 @@ export class SecretStore {
   async remove(name: string): Promise<boolean> {
     const value = this.#read().get(name)
     if (value === undefined) return false
-    if (value === null) await (await this.#keyring())?.remove(name)
+    if (value === null) await (await this.#keyring())?.(name).deleteCredential()
     await this.#change((secrets) => secrets.delete(name))
     return true
   }
@@ -83,7 +84,7 @@ export class SecretStore {
   async #putInKeyring(name: string, value: string): Promise<boolean> {
     try {
       const keyring = await this.#keyring()
-      await keyring?.set(name, value)
+      await keyring?.(name).setPassword(value)
       return keyring !== undefined
     } catch {
       return false
@@ -99,17 +100,14 @@ export class SecretStore {
     const read = readJson(file.text)
     const value = read.kind === 'value' ? read.value : undefined
     if (!isObject(value)) throw new SecretStoreError(`${this.path} is not an object of strings`)
-    const { format = FORMAT, secrets = {} } = value
-    // Before there was a format number, the file was the object of strings itself.
-    const isFormatted = typeof format === 'number' && isObject(secrets)
-    if (isFormatted && format > FORMAT)
+    const { format, secrets } = value
+    if (format !== FORMAT || !isObject(secrets))
       throw new SecretStoreError(
-        `${this.path} has format ${format}, and this version of mcps-proxy reads ${FORMAT}; use a newer one`,
+        `${this.path} has format ${String(format)}, and this version of mcps-proxy reads ${FORMAT}; use a newer one`,
       )
     return new Map(
-      Object.entries(isFormatted && 'secrets' in value ? secrets : value).flatMap(
-        ([name, each]): [string, string | null][] =>
-          typeof each === 'string' || each === null ? [[name, each]] : [],
+      Object.entries(secrets).flatMap(([name, each]): [string, string | null][] =>
+        typeof each === 'string' || each === null ? [[name, each]] : [],
       ),
     )
   }
@@ -141,14 +139,8 @@ const SERVICE = 'mcps-proxy'
 /** The keyring of the kernel is not used: a restart of the machine empties it. */
 const LASTING = { linux: { store: 'secret-service' } }
 
-export interface Keyring {
-  get(name: string): Promise<string | undefined>
-  set(name: string, value: string): Promise<void>
-  remove(name: string): Promise<void>
-}
-
-/** An entry, as `@napi-rs/keyring` has them. */
-interface Entry {
+/** The entry of a secret, as `@napi-rs/keyring` has it. */
+export type Keyring = (name: string) => {
   getPassword(): Promise<unknown>
   setPassword(value: string): Promise<unknown>
   deleteCredential(): Promise<unknown>
@@ -160,32 +152,17 @@ async function openKeyring(): Promise<Keyring | undefined> {
     // The type `string` hides the package from the compiler, which would require it otherwise.
     const specifier: string = '@napi-rs/keyring'
     const module: unknown = await import(specifier)
-    const entryOf = (name: string): Entry => newEntry(module, name)
-    entryOf('probe')
-    return keyringOf(entryOf)
+    if (!hasEntries(module)) return undefined
+    const keyring: Keyring = (name) => new module.AsyncEntry(SERVICE, name, LASTING)
+    keyring('probe')
+    return keyring
   } catch {
     return undefined
   }
 }
 
-function keyringOf(entryOf: (name: string) => Entry): Keyring {
-  return {
-    get: async (name) => {
-      const value = await entryOf(name).getPassword()
-      return typeof value === 'string' ? value : undefined
-    },
-    set: async (name, value) => void (await entryOf(name).setPassword(value)),
-    remove: async (name) => void (await entryOf(name).deleteCredential()),
-  }
-}
-
-function newEntry(module: unknown, name: string): Entry {
-  if (!hasEntries(module)) throw new Error('the package has no AsyncEntry')
-  return new module.AsyncEntry(SERVICE, name, LASTING)
-}
-
 interface KeyringModule {
-  readonly AsyncEntry: new (service: string, name: string, options: object) => Entry
+  readonly AsyncEntry: new (service: string, name: string, options: object) => ReturnType<Keyring>
 }
 
 function hasEntries(module: unknown): module is KeyringModule {

@@ -142,7 +142,9 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   writeFileSync(join(folder, 'print-canary.cjs'), `console.log(${JSON.stringify(secret['program'])})`)
   mkdirSync(join(folder, '.mcps-proxy'), { mode: 0o700 })
   const kept = { canary: secret['set'], 'canary-input': secret['input'] }
-  writeFileSync(join(folder, '.mcps-proxy', 'secrets.json'), JSON.stringify(kept), { mode: 0o600 })
+  writeFileSync(join(folder, '.mcps-proxy', 'secrets.json'), JSON.stringify({ format: 1, secrets: kept }), {
+    mode: 0o600,
+  })
   const record = join(folder, 'record.jsonl')
   const env = {
     PATH: process.env['PATH'],

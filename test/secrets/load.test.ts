@@ -28,7 +28,9 @@ function place(t: Scope, stored: Readonly<Record<string, string>> = { known: 'va
   writeFileSync(join(folder, 'nul.txt'), 'a\0b')
   writeFileSync(join(folder, 'braces.txt'), '${A}')
   mkdirSync(join(folder, 'own'), { mode: 0o700 })
-  writeFileSync(join(folder, 'own', 'secrets.json'), JSON.stringify(stored), { mode: 0o600 })
+  writeFileSync(join(folder, 'own', 'secrets.json'), JSON.stringify({ format: 1, secrets: stored }), {
+    mode: 0o600,
+  })
   return folder
 }
 

@@ -8,13 +8,13 @@ export function memoryKeyring(fails = false): {
   readonly open: () => Promise<Keyring>
 } {
   const kept = new Map<string, string>()
-  const keyring: Keyring = {
-    get: async (name) => kept.get(name),
-    set: async (name, value) => {
+  const keyring: Keyring = (name) => ({
+    getPassword: async () => kept.get(name),
+    setPassword: async (value) => {
       if (fails) throw new Error('locked')
       kept.set(name, value)
     },
-    remove: async (name) => void kept.delete(name),
-  }
+    deleteCredential: async () => kept.delete(name),
+  })
   return { kept, open: async () => keyring }
 }
