@@ -1,7 +1,7 @@
 // The audit of a configuration: in a file, or on stderr.
 
 import type { AuditConfig } from '../config/configuration.js'
-import { type LogStream, flushed } from '../log/log.js'
+import { type LogStream, LineStream } from '../log/log.js'
 import { RotatingFile, type RotatingFileOptions } from '../log/rotating-file.js'
 import { within } from '../runtime/deadline.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -9,9 +9,6 @@ import { Audit, type AuditContext, type AuditSink, gapLine } from './audit.js'
 
 /** How long `close` waits for a disk. */
 const FLUSH_MS_MAX = 2000
-
-/** Bytes that wait for a slow reader of stderr; lines on top of it are lost and counted. */
-const STREAM_BYTES_MAX = 1024 * 1024
 
 export interface AuditParts {
   readonly log: LogSink
@@ -27,7 +24,9 @@ export function openAudit(config: AuditConfig, parts: AuditParts): Audit {
   const { runtime, clean } = parts
   const context = { wallNow: () => runtime.wallNow(), clean }
   const sink =
-    config.file === undefined ? new StreamSink(parts, context) : fileSink(config, config.file, parts, context)
+    config.file === undefined
+      ? new LineStream(parts.stderr, (lost) => gapLine(context, lost))
+      : fileSink(config, config.file, parts, context)
   return new Audit(sink, config, context)
 }
 
@@ -56,37 +55,5 @@ function fileSink(
       return file.lost
     },
     close: () => within(file.close(), FLUSH_MS_MAX, runtime),
-  }
-}
-
-/** Writes lines to stderr, between those of the log. */
-class StreamSink implements AuditSink {
-  readonly #stream: LogStream
-  readonly #context: AuditContext
-  #lost = 0
-  lost = 0
-
-  constructor({ stderr }: AuditParts, context: AuditContext) {
-    this.#stream = stderr
-    this.#context = context
-  }
-
-  get isWritable(): boolean {
-    return this.#stream.writableLength <= STREAM_BYTES_MAX
-  }
-
-  write(line: string): void {
-    if (this.#stream.writableLength > STREAM_BYTES_MAX) {
-      this.#lost += 1
-      this.lost += 1
-      return
-    }
-    if (this.#lost > 0) this.#stream.write(gapLine(this.#context, this.#lost))
-    this.#lost = 0
-    this.#stream.write(line)
-  }
-
-  async close(): Promise<void> {
-    if (this.#stream.writableLength > 0) await flushed(this.#stream)
   }
 }

@@ -14,7 +14,7 @@ import {
   stdio,
 } from '../index.js'
 import { type Paint, loadPaint, noPaint, wantsColors } from '../log/lines.js'
-import { type Logger, createLogger } from '../log/log.js'
+import { Logger } from '../log/log.js'
 import type { Telemetry } from '../metrics/telemetry.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { realRuntime } from '../real-runtime.js'
@@ -364,7 +364,7 @@ function openLogger({ config, command, schemasOf }: Plan, paint: Paint): Logger 
   const format = process.stderr.isTTY ? 'readable' : 'json'
   // A client that stops reading our stderr must not stop us.
   process.stderr.on('error', () => undefined)
-  const logger = createLogger({
+  const logger = new Logger({
     level: command.logLevel ?? logging.level,
     console: logging.console
       ? { stream: process.stderr, format, level: command.silent ? 'error' : 'debug' }

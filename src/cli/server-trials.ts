@@ -13,7 +13,7 @@ import {
   createProxy,
 } from '../index.js'
 import { noPaint } from '../log/lines.js'
-import { type Logger, createLogger } from '../log/log.js'
+import { Logger } from '../log/log.js'
 import { everyAskable } from '../mcp/capabilities.js'
 import { openCommon } from '../proxy/common.js'
 import { openProxy } from '../proxy/proxy.js'
@@ -43,7 +43,7 @@ export async function withChildren(
   schemas: readonly string[],
   run: (attended: Attended) => Promise<number>,
 ): Promise<number> {
-  const logger = createLogger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
+  const logger = new Logger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
   logger.addSecrets(secretsIn(config, schemas))
   const children = new Children()
   const shutdown = new Shutdown(logger.sink, children)

@@ -1,21 +1,20 @@
 // The log: one record in, one line out on stderr and one in the file.
 //
 // Log records come from children, clients and errors, so control characters are escaped
-// and secrets are redacted. Logging never throws and never waits: when the reader of stderr
-// is too slow, lines are dropped, so that the memory of the proxy stays bounded.
+// and secrets are redacted. Logging never throws and never waits.
 
 import { jsonLine, plainRecord, readableLine, noPaint, type Paint } from './lines.js'
 import { Redactor } from '../text/redactor.js'
 import { RotatingFile } from './rotating-file.js'
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 
-/** Bytes that wait for a slow reader of stderr; lines on top of it are dropped and counted. */
-const consoleBytesMax = 1024 * 1024
+/** Bytes that wait for a slow reader; lines on top of it are lost and counted. */
+const WAITING_BYTES_MAX = 1024 * 1024
 
-/** How long `close` waits for a reader of stderr that may never come back. */
-const consoleFlushMsMax = 1000
+/** How long `close` waits for a reader that may never come back. */
+const FLUSH_MS_MAX = 1000
 
-/** The members of a stream that the log uses: `process.stderr` has them. */
+/** The members of a stream that are used: `process.stderr` has them. */
 export interface LogStream {
   readonly writableLength: number
   write(text: string, written?: () => void): boolean
@@ -42,11 +41,7 @@ export interface LoggerOptions {
 
 const severity: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2, debug: 3 }
 
-/** Makes a logger; it is closed by its owner. */
-export function createLogger(options: LoggerOptions): Logger {
-  return new Logger(options)
-}
-
+/** It is closed by its owner. */
 export class Logger {
   /** Takes a record; never throws. */
   readonly sink: LogSink
@@ -59,13 +54,16 @@ export class Logger {
   /** Of records of one server alone: a server that hands out common words must not blank those of others. */
   readonly #learnt = new Map<string, Redactor>()
   readonly #file: RotatingFile | undefined
-  #dropped = 0
+  readonly #console: LineStream | undefined
 
   constructor(options: LoggerOptions) {
     this.#options = options
     this.level = options.level
     const onTrouble = (message: string): void =>
       this.#safely(() => this.#toConsole({ level: 'warn', message }))
+    const { console } = options
+    this.#console =
+      console && new LineStream(console.stream, (lost) => this.#line(droppedRecord(lost), console.format))
     this.#file = options.file && new RotatingFile({ ...options.file, onTrouble })
     this.sink = (record) => this.#log(record)
   }
@@ -98,16 +96,10 @@ export class Logger {
     this.#safely(() => this.#toConsole(record))
   }
 
-  /** Resolves when the file has what was logged so far. */
-  async flush(): Promise<void> {
-    await this.#file?.flush()
-  }
-
   /** Writes out what is pending; a stuck reader of stderr is not waited for longer than a second. */
   async close(): Promise<void> {
     await this.#file?.close()
-    const stream = this.#options.console?.stream
-    if (stream !== undefined && stream.writableLength > 0) await flushed(stream)
+    await this.#console?.close()
   }
 
   #log(record: LogRecord): void {
@@ -128,18 +120,7 @@ export class Logger {
   #toConsole(record: LogRecord): void {
     const target = this.#options.console
     if (target === undefined || severity[record.level] > severity[target.level ?? 'debug']) return
-    if (target.stream.writableLength > consoleBytesMax) {
-      this.#dropped += 1
-      return
-    }
-    if (this.#dropped > 0) target.stream.write(this.#line(this.#droppedRecord(), target.format))
-    target.stream.write(this.#line(record, target.format))
-  }
-
-  #droppedRecord(): LogRecord {
-    const message = `${this.#dropped} log lines were dropped, since nobody reads stderr fast enough`
-    this.#dropped = 0
-    return { level: 'warn', message }
+    this.#console?.write(this.#line(record, target.format))
   }
 
   #line(record: LogRecord, format: 'readable' | 'json'): string {
@@ -150,21 +131,55 @@ export class Logger {
   #plain(record: LogRecord): ReturnType<typeof plainRecord> {
     const learnt = this.#learnt.get(record.service ?? '')
     const known = learnt === undefined ? record : { ...record, message: learnt.clean(record.message) }
-    return plainRecord(known, this.#now(), this.#redactor)
-  }
-
-  #now(): Date {
-    return this.#options.now?.() ?? new Date()
+    return plainRecord(known, this.#options.now?.() ?? new Date(), this.#redactor)
   }
 }
 
-/** Resolves when a reader of stderr has taken everything, or after a second. */
-export async function flushed(stream: LogStream): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, consoleFlushMsMax)
-    stream.write('', () => {
-      clearTimeout(timer)
-      resolve()
+function droppedRecord(lost: number): LogRecord {
+  return { level: 'warn', message: `${lost} log lines were dropped, since nobody reads stderr fast enough` }
+}
+
+/** Lines to a stream that may be read too slowly, such as stderr: nothing waits for the reader, and memory stays bounded. */
+export class LineStream {
+  readonly #stream: LogStream
+  readonly #gapLine: (lost: number) => string
+  /** Since the last line. */
+  #dropped = 0
+  /** The number of lines that were lost since the start. */
+  lost = 0
+
+  /** `gapLine` is written in the place of so many lost lines. */
+  constructor(stream: LogStream, gapLine: (lost: number) => string) {
+    this.#stream = stream
+    this.#gapLine = gapLine
+  }
+
+  /** Whether the next line will not be lost. */
+  get isWritable(): boolean {
+    return this.#stream.writableLength <= WAITING_BYTES_MAX
+  }
+
+  write(line: string): void {
+    if (!this.isWritable) {
+      this.#dropped += 1
+      this.lost += 1
+      return
+    }
+    const gap = this.#dropped === 0 ? '' : this.#gapLine(this.#dropped)
+    this.#dropped = 0
+    if (gap !== '') this.#stream.write(gap)
+    this.#stream.write(line)
+  }
+
+  /** Resolves when the reader has taken everything, or after a second. */
+  async close(): Promise<void> {
+    if (this.#stream.writableLength === 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, FLUSH_MS_MAX)
+      this.#stream.write('', () => {
+        clearTimeout(timer)
+        resolve()
+      })
     })
-  })
+  }
 }

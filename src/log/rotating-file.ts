@@ -6,8 +6,10 @@
 // So the file is opened for each batch: after another process rotated it, its path names a new file.
 
 import { type Stats, fstatSync } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { realTimers } from '../runtime/deadline.js'
+import { FileLock } from '../runtime/file-lock.js'
 import { openToWrite } from '../runtime/open-to-write.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
@@ -20,8 +22,7 @@ const batchLengthMax = 64 * 1024
 /** A disk that takes longer for one write, such as that of a server that is gone, is reported. */
 const SLOW_MS = 10_000
 
-/** A rotation takes milliseconds. */
-const CLAIM_MS = 10_000
+const clock = { ...realTimers, now: () => performance.now(), wallNow: () => Date.now() }
 
 const LF = 0x0a
 
@@ -234,8 +235,8 @@ async function withoutTorn(file: FileHandle, bytes: Buffer, size: number, writte
  * Only the process that makes the claim renames files, and only if the path still names the full file.
  */
 async function rotate(path: string, maxFiles: number, full: Stats): Promise<void> {
-  const claim = `${path}.rotating`
-  if (!(await claims(claim, full))) return
+  const claim = new FileLock(`${path}.rotating`, clock)
+  if (!claim.tryTake()) return
   try {
     if ((await stat(path)).ino !== full.ino) return
     for (let at = maxFiles - 1; at > 0; at -= 1)
@@ -244,23 +245,7 @@ async function rotate(path: string, maxFiles: number, full: Stats): Promise<void
   } catch (error) {
     ignoreMissing(error)
   } finally {
-    await rm(claim, { force: true })
-  }
-}
-
-/** A claim that is older than the last line by far belongs to a process that has ended; the next rotation makes its own. */
-async function claims(claim: string, { mtimeMs }: Stats): Promise<boolean> {
-  try {
-    await (await open(claim, 'wx', 0o600)).close()
-    return true
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error
-    const claimedMs = await stat(claim).then(
-      (claimed) => claimed.mtimeMs,
-      () => mtimeMs,
-    )
-    if (mtimeMs - claimedMs > CLAIM_MS) await rm(claim, { force: true })
-    return false
+    claim.free()
   }
 }
 

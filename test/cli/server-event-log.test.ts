@@ -6,7 +6,7 @@ import { ServerEventLog } from '../../src/cli/server-event-log.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
-import { createLogger } from '../../src/log/log.js'
+import { Logger } from '../../src/log/log.js'
 import type { LogLevel } from '../../src/runtime/runtime.js'
 
 /** The lines of a log at this level, as level and message. */
@@ -22,7 +22,7 @@ function eventLogAt(
       return true
     },
   }
-  const logger = createLogger({ level, console: { stream, format: 'json' } })
+  const logger = new Logger({ level, console: { stream, format: 'json' } })
   const runtime = { now, setTimer: () => ({ cancel: (): void => undefined }) }
   const lines = (): string[] =>
     written

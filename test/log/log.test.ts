@@ -17,10 +17,10 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { escapeText } from '../../src/text/escape.js'
 import { loadPaint, wantsColors } from '../../src/log/lines.js'
-import { createLogger } from '../../src/log/log.js'
+import { Logger } from '../../src/log/log.js'
 import { RotatingFile } from '../../src/log/rotating-file.js'
 import type { LogLevel, LogRecord } from '../../src/runtime/runtime.js'
-import type { Logger, LoggerOptions, LogStream } from '../../src/log/log.js'
+import type { LoggerOptions, LogStream } from '../../src/log/log.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-log-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
@@ -39,7 +39,7 @@ class Memory implements LogStream {
 
 function logger(stream: LogStream | undefined, more: Partial<LoggerOptions> = {}): Logger {
   const console = stream && { stream, format: 'json' as const }
-  return createLogger({ level: 'debug', console, now: () => time, ...more })
+  return new Logger({ level: 'debug', console, now: () => time, ...more })
 }
 
 function logged(record: LogRecord, secrets: string[] = []): Record<string, unknown> {
@@ -371,7 +371,7 @@ describe('the file', () => {
     const file = options('shared.log', 4096)
     const log = logger(undefined, { file })
     log.sink(info('before'))
-    await log.flush()
+    await log.close()
     renameSync(file.path, `${file.path}.1`)
     log.sink(info('after'))
     await log.close()
@@ -386,7 +386,7 @@ describe('the file', () => {
     const log = logger(undefined, { file })
     const fill = async (): Promise<void> => {
       log.sink(info('x'.repeat(600)))
-      await log.flush()
+      await log.close()
     }
     await fill()
     writeFileSync(claim, '')
@@ -424,7 +424,7 @@ describe('the file', () => {
       const stream = new Memory()
       const log = logger(stream, { file: { path: path(), maxSizeBytes: 1024, maxFiles: 2 } })
       log.sink(info('one'))
-      await log.flush()
+      await log.close()
       log.sink(info('two'))
       await log.close()
       const warnings = stream.text.split('\n').filter((line) => line.includes('cannot be written'))
@@ -476,7 +476,7 @@ describe('the file', () => {
     const file = { path, maxSizeBytes: 1024 ** 2, maxFiles: 1 }
     const log = logger(undefined, { file, console })
     for (let line = 0; line < 30; line += 1) log.sink(info('x'.repeat(1000)))
-    await log.flush()
+    await log.close()
     assert.match(stream.text, /cannot be written: ENOSPC/)
     rmSync(join(disk, 'filler'))
     log.sink(info('in time'))

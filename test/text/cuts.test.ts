@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { callEvent } from '../proxy/support/call-event.js'
 import { ServerEventLog } from '../../src/cli/server-event-log.js'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
-import { createLogger } from '../../src/log/log.js'
+import { Logger } from '../../src/log/log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { unusable } from '../../src/upstream/contracts/upstream-error.js'
@@ -17,9 +17,9 @@ const secret = 'K7fQz9Wm2Yt4Ub6Vn8Xp3Cs5Dr1Eg0Ha7Jl2Mo9'
 const runtime = { now: (): number => 0, setTimer: () => ({ cancel: (): void => undefined }) }
 const redactor = new Redactor([secret])
 
-function loggerTo(lines: string[]): ReturnType<typeof createLogger> {
+function loggerTo(lines: string[]): Logger {
   const stream = { writableLength: 0, write: (text: string) => lines.push(text) > 0 }
-  const logger = createLogger({ level: 'info', console: { stream, format: 'json' } })
+  const logger = new Logger({ level: 'info', console: { stream, format: 'json' } })
   logger.addSecrets([secret])
   return logger
 }
