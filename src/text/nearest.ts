@@ -40,14 +40,13 @@ export function nearest(word: string, candidates: Iterable<string>, most = 1): s
   const wanted = word.toLowerCase()
   // Of a word of which no letter is right, nothing is near.
   const scoreMax = Math.min(mistakesMax, wanted.length - 1, Math.max(1, Math.round(wanted.length * 0.4)))
-  const distance = new EditDistance()
   const best: { candidate: string; score: number }[] = []
   for (const candidate of candidates) {
     // Only what beats the worst one kept is worth counting to the end.
     const limit = best.length < most ? scoreMax : (best.at(-1)?.score ?? 0) - 1
     if (limit < 0) break
     const lower = candidate.toLowerCase()
-    const mistakes = distance.between(wanted, lower, limit)
+    const mistakes = mistakesBetween(wanted, lower, limit)
     const score = mistakes > limit && isPart(wanted, lower) ? scoreMax : mistakes
     if (score > limit) continue
     best.splice(best.findLastIndex((kept) => kept.score <= score) + 1, 0, { candidate, score })
@@ -61,58 +60,27 @@ function isPart(wanted: string, candidate: string): boolean {
   return candidate.endsWith(wanted) || candidate.startsWith(wanted)
 }
 
-/** More than any distance between two words. */
-const far = 0xffff
-
-/** Counts the mistakes between two words; keeps its rows, since ten thousand words are compared in one go. */
-class EditDistance {
-  #current = new Uint16Array(wordLengthMax + mistakesMax + 2)
-  #previous = new Uint16Array(wordLengthMax + mistakesMax + 2)
-  #beforePrevious = new Uint16Array(wordLengthMax + mistakesMax + 2)
-
-  /** `limit + 1` when there are more than `limit`. */
-  between(a: string, b: string, limit: number): number {
-    if (Math.abs(a.length - b.length) > limit) return limit + 1
-    for (let column = 0; column <= b.length; column += 1) this.#previous[column] = column
-    for (let row = 1; row <= a.length; row += 1) {
-      if (this.#fillRow(a, b, row, limit) > limit) return limit + 1
-      const free = this.#beforePrevious
-      this.#beforePrevious = this.#previous
-      this.#previous = this.#current
-      this.#current = free
+/** How many letters are wrong, missing, too many, or exchanged with their neighbour; `limit + 1` when more than `limit`. */
+function mistakesBetween(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1
+  let above: readonly number[] = []
+  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column += 1) {
+      const [letter, other] = [a[row - 1], b[column - 1]]
+      const isExchange = letter === b[column - 2] && a[row - 2] === other
+      const replaced = at(last, column - 1) + (letter === other ? 0 : 1)
+      const exchanged = isExchange ? at(above, column - 2) + 1 : Infinity
+      current.push(Math.min(replaced, exchanged, at(last, column) + 1, at(current, column - 1) + 1))
     }
-    return this.#previous[b.length] ?? far
+    if (Math.min(...current) > limit) return limit + 1
+    above = last
+    last = current
   }
-
-  /** Fills the cells that can still matter, those near the diagonal, and returns the least of them. */
-  #fillRow(a: string, b: string, row: number, limit: number): number {
-    const current = this.#current
-    const first = Math.max(1, row - limit)
-    const last = Math.min(b.length, row + limit)
-    current[first - 1] = first === 1 ? row : far
-    let least = current[first - 1] ?? far
-    for (let column = first; column <= last; column += 1) {
-      const cell = this.#cell(a, b, row, column)
-      current[column] = cell
-      if (cell < least) least = cell
-    }
-    current[last + 1] = far
-    return least
-  }
-
-  #cell(a: string, b: string, row: number, column: number): number {
-    const same = a.charCodeAt(row - 1) === b.charCodeAt(column - 1)
-    const replaced = (this.#previous[column - 1] ?? far) + (same ? 0 : 1)
-    const added = (this.#previous[column] ?? far) + 1
-    const removed = (this.#current[column - 1] ?? far) + 1
-    const exchanged = isExchange(a, b, row, column) ? (this.#beforePrevious[column - 2] ?? far) + 1 : far
-    return Math.min(replaced, added, removed, exchanged)
-  }
+  return at(last, b.length)
 }
 
-function isExchange(a: string, b: string, row: number, column: number): boolean {
-  if (row < 2 || column < 2) return false
-  return (
-    a.charCodeAt(row - 1) === b.charCodeAt(column - 2) && a.charCodeAt(row - 2) === b.charCodeAt(column - 1)
-  )
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Infinity
 }
