@@ -7,7 +7,7 @@ import { membersAt, membersOf } from '../jsonrpc/members.js'
 import { rawAt } from '../jsonrpc/text.js'
 import type { ListItem } from '../mcp/list-items.js'
 import { matcherOf } from '../text/name-patterns.js'
-import type { ConfirmRule, ServerConfig } from '../upstream/contracts/server-config.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 
 /** Tools that were destructive. With more of them every tool of such a rule counts as destructive. */
 const DESTRUCTIVE_MAX = 10_000
@@ -18,43 +18,24 @@ export interface RuledTool {
   readonly item: ListItem
 }
 
-interface Compiled {
-  readonly names: (tool: string) => boolean
-  readonly asksDestructive: boolean
-}
-
 /** The rules of all servers of one schema. */
 export class ConfirmRules {
-  readonly #compiled = new WeakMap<readonly ConfirmRule[], Compiled>()
-  readonly #isDestructive = new WeakMap<ListItem, boolean>()
   /** Servers and tools, as one text. */
   readonly #destructive = new Set<string>()
 
   /** Whether a person must agree to a call of this tool; `tool` names it and its server, and no other. */
   asksFor({ lane: { config }, item }: RuledTool, tool: string): boolean {
-    if (config.confirm.length === 0) return false
-    const { names, asksDestructive } = this.#rulesOf(config.confirm)
-    return names(item.key) || (asksDestructive && this.#wasDestructive(item, tool))
+    const patterns = config.confirm.filter((rule) => typeof rule === 'string')
+    if (matcherOf(patterns)(item.key)) return true
+    return patterns.length < config.confirm.length && this.#wasDestructive(item, tool)
   }
 
   #wasDestructive(item: ListItem, tool: string): boolean {
     if (this.#destructive.has(tool)) return true
-    let isDestructive = this.#isDestructive.get(item)
-    if (isDestructive === undefined) {
-      isDestructive = saysDestructive(item)
-      this.#isDestructive.set(item, isDestructive)
-    }
-    if (isDestructive && this.#destructive.size < DESTRUCTIVE_MAX) this.#destructive.add(tool)
-    return isDestructive || this.#destructive.size >= DESTRUCTIVE_MAX
-  }
-
-  #rulesOf(rules: readonly ConfirmRule[]): Compiled {
-    const known = this.#compiled.get(rules)
-    if (known !== undefined) return known
-    const names = matcherOf(rules.filter((rule) => typeof rule === 'string'))
-    const compiled = { names, asksDestructive: rules.some((rule) => typeof rule !== 'string') }
-    this.#compiled.set(rules, compiled)
-    return compiled
+    if (this.#destructive.size >= DESTRUCTIVE_MAX) return true
+    const isDestructive = saysDestructive(item)
+    if (isDestructive) this.#destructive.add(tool)
+    return isDestructive
   }
 }
 

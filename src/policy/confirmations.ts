@@ -20,7 +20,8 @@ import { newInstance, newState, type OwnQuestions, secretBytes } from '../proxy/
 import { setDeadline } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Redactor } from '../text/redactor.js'
-import { CONFIRMED_LENGTH_MAX, type ConfirmedCall, confirmParams } from './confirm-text.js'
+import { escapeJson, escapeText } from '../text/escape.js'
+import { withoutSecretMembers } from '../text/secret-members.js'
 
 /** How long a person may take. */
 const LIFE_MS = 300_000
@@ -29,6 +30,17 @@ const LIFE_MS = 300_000
 const WAITING_MAX = 1024
 /** The most questions of one principal. */
 const WAITING_OF_ONE_MAX = 128
+
+/** A question shows all arguments of a call, so a call with more than these UTF-16 units of them is refused. */
+const CONFIRMED_LENGTH_MAX = 32 * 1024
+const NAME_LENGTH_MAX = 200
+
+/** Of one tool call; `args` is raw JSON. */
+interface ConfirmedCall {
+  readonly server: string
+  readonly tool: string
+  readonly args: string
+}
 
 const METHOD = 'elicitation/create'
 /** The name of the only question in a result. */
@@ -252,4 +264,15 @@ function principalOf({ context: { principal = '' } }: Call): string {
 /** One text for a principal, a tool and arguments. */
 function aboutOf(call: Call, { server, tool, args }: ConfirmedCall): string {
   return write([principalOf(call), server, tool, createHash('sha256').update(args).digest('base64url')])
+}
+
+/** Raw JSON of the params of an `elicitation/create` that asks for consent and for nothing else. */
+export function confirmParams({ server, tool, args }: ConfirmedCall, redactor: Redactor): string {
+  const shown = escapeJson(withoutSecretMembers(redactor.clean(args)))
+  const message = `Allow this call of the tool ${quoted(tool)} of the server ${quoted(server)}?\n\nArguments: ${shown}`
+  return write({ message, requestedSchema: { type: 'object', properties: {} } })
+}
+
+function quoted(text: string): string {
+  return `'${escapeText(text.slice(0, NAME_LENGTH_MAX))}'`
 }

@@ -6,7 +6,7 @@ import { resolveConfig, selectSchema } from '../../src/config/config.js'
 import { parse } from '../../src/jsonrpc/text.js'
 import { readListItem } from '../../src/mcp/list-items.js'
 import { ConfirmRules, type RuledTool } from '../../src/policy/confirm-rules.js'
-import { confirmParams } from '../../src/policy/confirm-text.js'
+import { confirmParams } from '../../src/policy/confirmations.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { textAt } from '../integration/support/json.js'
 
