@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { HttpPause, retryAfterMs } from '../../src/transports/http-client/retries.js'
+import { HttpPause, retryAfterMs } from '../../src/transports/http-client/pause.js'
 import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
 import { answerOf, connect, json, scripted } from './support/scripted.js'
 

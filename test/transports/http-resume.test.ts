@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Credential } from '../../src/transports/http-client/options.js'
-import { HttpPause } from '../../src/transports/http-client/retries.js'
+import { HttpPause } from '../../src/transports/http-client/pause.js'
 import {
   type Opened,
   type Scope,

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { HttpPause } from '../../src/transports/http-client/retries.js'
+import { HttpPause } from '../../src/transports/http-client/pause.js'
 import type { HttpTarget } from '../../src/transports/http-client/options.js'
 import { rawServer } from './support/raw-server.js'
 import { type Opened, type Scope, answerOf, connect, json, scripted, testTimers } from './support/scripted.js'

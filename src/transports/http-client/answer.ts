@@ -2,7 +2,6 @@
 
 import { Buffer } from 'node:buffer'
 import type { HttpAnswer } from '../http1/client.js'
-import { type SseLimits, SseParser, type SseSink } from '../sse/parser.js'
 import { UnfinishedLine } from '../unfinished-line.js'
 
 /** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
@@ -43,18 +42,6 @@ export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: s
     end: finish,
     cut: finish,
   })
-}
-
-/** Reads an event stream until its end, in order or not. */
-export function readEvents(
-  answer: HttpAnswer,
-  limits: SseLimits,
-  sink: SseSink,
-  ended: (error?: Error) => void,
-): SseParser {
-  const parser = new SseParser(sink, limits)
-  answer.readBy({ data: (chunk) => answer.worked(parser.push(chunk)), end: () => ended(), cut: ended })
-  return parser
 }
 
 /** Reads and forgets a body of which nothing is wanted, so that its connection can be used again. */

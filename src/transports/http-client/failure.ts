@@ -5,7 +5,6 @@ import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { rawAt } from '../../jsonrpc/text.js'
 import { HttpSyntaxError, type SocketTrouble } from '../http1/client.js'
 import { resolvedAddress } from '../address.js'
 import type { HttpTarget } from './options.js'
@@ -30,11 +29,6 @@ const remedies: ReadonlyMap<number, string> = new Map([
   [503, 'the server is overloaded or starting; try again later'],
   [504, 'the server took too long; raise its own request timeout'],
 ])
-
-/** A request that its sender has cancelled; the error reaches no caller. */
-export function takenBack(): TransportError {
-  return failure('TRANSPORT_IO', 'it was taken back')
-}
 
 /** A response whose status is no success. */
 export function refused(target: HttpTarget, { status, body }: RefusedResponse): TransportError {
@@ -128,40 +122,6 @@ export function errorTo(id: RequestId | undefined, body: string): ErrorFrame | u
   const frame = errorIn(body)
   const isOurs = id !== undefined && frame?.id !== undefined && canonical(frame.id) === canonical(id)
   return isOurs ? frame : undefined
-}
-
-const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
-
-/** The request, and the error numbers that refuse it. */
-interface Asked {
-  readonly id: RequestId | undefined
-  readonly refusesRequest: HttpTarget['refusesRequest']
-}
-
-/**
- * Whether the answer with this status is that of a server that does not know the session any more.
- *
- * The protocol has 404 for it, and many servers answer 400 and words. A request that is refused so was not executed and is
- * sent to the next session. The answer of a tool must not be mistaken for such a refusal, although it may have the same
- * status and mention sessions.
- */
-export function forgetsSession(status: number, body: string, { id, refusesRequest }: Asked): boolean {
-  if (status !== 404 && status !== 400) return false
-  const own = errorTo(id, body)
-  if (own === undefined) return status === 404 || unknownSession.test(body)
-  return saysNoSession(own, status, refusesRequest)
-}
-
-/** Whether an error refuses a request because there is no such session. */
-export function saysNoSession(
-  { line, error }: ErrorFrame,
-  status: number,
-  refusesRequest: HttpTarget['refusesRequest'],
-): boolean {
-  const members = membersAt(line, error)
-  const code = members?.span('code')
-  if (code === undefined || !refusesRequest(Number(rawAt(line, code)), status)) return false
-  return (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')
 }
 
 /** The message of a JSON-RPC error that names no request. */

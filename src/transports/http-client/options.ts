@@ -5,7 +5,8 @@ import type { ErrorFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { Redactor } from '../../text/redactor.js'
-import type { DoubtfulRefusals, HttpPause } from './retries.js'
+import type { DoubtfulRefusals } from './forgotten-session.js'
+import type { HttpPause } from './pause.js'
 
 /** Time and chance, from outside. */
 export type HttpTimers = Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'random'>

@@ -1,48 +1,57 @@
 // One HTTP request of a session, until there is a response to it or none will come.
 //
-// A redirect within the origin is followed, and a request whose credential was refused is made once more where
-// there may be a better one: neither got to the server behind. The response to the last request counts.
+// The request follows redirects within the origin, renews a refused credential once, and is sent again where it cannot take
+// effect twice: no connection was made, the server said that it had not accepted the request (429, 503 with Retry-After), or
+// the request only reads, or is an answer, of which the first counts. All attempts are within `retries`, and none is made
+// before the time of `Retry-After`.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type HttpAnswer, type ClientSocket, type ClientSocketUser, socketTrouble } from '../http1/client.js'
-import { discard, mediaType } from './answer.js'
-import { paused, takenBack, type HttpTrouble } from './failure.js'
+import { discard, mediaType, readExcerpt } from './answer.js'
+import { failure, paused, type HttpTrouble } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
+import { retryAfterMs } from './pause.js'
 import type { HttpAsk, HttpSession } from './session.js'
 
-/** Exactly one of the two is called, unless the request is cancelled. */
+/** Exactly one of `responded`, `refused` and `troubled` is called for each time that it is sent, unless it is cancelled. */
 export interface RequestHandler {
-  /** Whether its credential was renewed already, by this request or by one before it. */
-  isRenewed?: boolean
-  /** The response is not needed any more: the request is not repeated elsewhere or with another credential. */
-  isAbandoned?(): boolean
   responded(answer: HttpAnswer): void
+  /** The server has refused it (400 and above), and it is not sent again. Without this method `responded` gets refusals. */
+  refused?(answer: HttpAnswer, body: string): void
+  /** Whether a refusal is the answer that was wanted. */
+  isAnswer?(answer: HttpAnswer, body: string): boolean
   troubled(trouble: HttpTrouble): void
   /** The system has taken the whole request. */
   sent?(): void
 }
 
+/** Until the next attempt, for a credential, on its way, for the verdict on a refused credential; then over. */
+type State = 'waits' | 'credential' | 'sent' | 'verdict' | 'settled' | 'cancelled'
+
 /** A request that is on its way. */
 export class OutgoingRequest implements ClientSocketUser {
   /** The address that the response comes from. */
   url: URL
+  /** The session that the last attempt named. */
+  sessionId: string | undefined
   readonly #session: HttpSession
   readonly #ask: HttpAsk
   readonly #handler: RequestHandler
+  #state: State = 'waits'
   /** The credential that it was sent with, if credentials may change. */
   #credential: Credential | undefined
   #channel: ClientSocket | undefined
   /** Earlier responses, whose bodies may still come. */
   readonly #discarded: HttpAnswer[] = []
-  #connecting: { cancel(): void } | undefined
-  /** Until a pause is over that the server has asked for meanwhile. */
-  #pausing: { cancel(): void } | undefined
+  /** Until the next attempt begins, or until the connection of this one is late. */
+  #timer: { cancel(): void } | undefined
   #startedAt = 0
   #redirects = 0
-  #isHeld = false
-  #hasTriedOther = false
-  #settled = false
-  #cancelled = false
+  #retried = 0
+  #verdicts = 0
+  /** One more once a credential is tried that was there before. */
+  #verdictsMax = 1
+  #isAbandoned = false
 
   /** Sends the request; it can be cancelled from now on. */
   constructor(session: HttpSession, ask: HttpAsk, handler: RequestHandler) {
@@ -50,54 +59,74 @@ export class OutgoingRequest implements ClientSocketUser {
     this.#ask = ask
     this.#handler = handler
     this.url = ask.url
-    this.#begin()
+    if (ask.afterMs !== undefined) this.#after(ask.afterMs)
+    else if (ask.retry !== undefined) this.again()
+    else this.#prove()
   }
 
-  /** Whether the request waits for a credential. */
+  /** Whether it is not on its way now, but will be. */
   get isHeld(): boolean {
-    return this.#isHeld
+    return this.#state === 'waits' || this.#state === 'credential' || this.#state === 'verdict'
   }
 
-  /** Tells nothing any more and drops the connection. */
+  /** The response is not needed any more: the request is not sent again. */
+  abandon(): void {
+    this.#isAbandoned = true
+  }
+
+  /** Calls its handler no more and drops the connection. */
   cancel(): void {
-    this.#settled = true
-    this.#cancelled = true
-    this.#connecting?.cancel()
-    this.#pausing?.cancel()
+    this.#state = 'cancelled'
+    this.#timer?.cancel()
     this.#session.agent.forget(this)
     this.#channel?.leave(this)
     for (const answer of this.#discarded) answer.drop()
   }
 
-  #begin(): void {
+  /** Sends it once more, but not before the time of a `Retry-After`. */
+  again(): void {
+    const { target } = this.#session
+    const { leftMs } = target.pause
+    this.#state = 'waits'
+    if (this.#isAbandoned) return this.#failed(failure('TRANSPORT_IO', 'it was taken back'))
+    if (leftMs === 0) return this.#prove()
+    if (leftMs <= target.patienceMs) return this.#after(leftMs)
+    // Later: the caller must have returned before its handler is called.
+    setImmediate(() => this.#failed(paused(target)))
+  }
+
+  /** Sends it again later, since its response was cut; false where it must not be. */
+  retryCut(): boolean {
+    return this.#retriesTrouble({ neverSent: false, lasts: false })
+  }
+
+  #after(delayMs: number): void {
+    const { timers, limits } = this.#session.target
+    this.#state = 'waits'
+    this.#timer?.cancel()
+    this.#timer = timers.setTimer(Math.min(delayMs, limits.retryAfterMsMax), () => this.again())
+  }
+
+  #prove(): void {
     const { credentials, trace, timers } = this.#session.target
     if (trace !== undefined) this.#startedAt = timers.now()
     const credential = credentials?.credential({ method: this.#ask.method, url: this.url })
     if (!(credential instanceof Promise)) return this.#send(credential)
-    this.#isHeld = true
+    this.#state = 'credential'
     credential.then(
-      (known) => this.#send(known),
+      (known) => {
+        if (this.#state === 'credential') this.#send(known)
+      },
       (error: unknown) => this.#failed(asTransportError(error)),
     )
   }
 
-  /** The same once more, and not before the time of a `Retry-After`. */
-  #again(): void {
-    const { pause, patienceMs, timers } = this.#session.target
-    const { leftMs } = pause
-    if (this.#handler.isAbandoned?.() === true) return this.#failed(takenBack())
-    if (leftMs === 0) return this.#begin()
-    if (leftMs > patienceMs) return this.#failed(paused(this.#session.target))
-    this.#isHeld = true
-    this.#pausing = timers.setTimer(leftMs, () => this.#again())
-  }
-
   #send(credential: Credential | undefined): void {
-    if (this.#settled) return
-    const { agent } = this.#session
-    this.#isHeld = false
+    const { agent, id } = this.#session
+    this.#state = 'sent'
     this.#credential = credential
     this.#channel = undefined
+    this.sessionId = id
     try {
       agent.request(this.#session.headOf(this.#ask, this.url, credential), this.#ask.body, this)
     } catch (error) {
@@ -113,20 +142,20 @@ export class OutgoingRequest implements ClientSocketUser {
     if (channel.isConnected) return
     const { timers, limits } = this.#session.target
     const late = new Error(`no connection within ${limits.connectMs} ms`)
-    this.#connecting = timers.setTimer(limits.connectMs, () => channel.close(late))
+    this.#timer = timers.setTimer(limits.connectMs, () => channel.close(late))
   }
 
   connected(): void {
-    this.#connecting?.cancel()
+    this.#timer?.cancel()
   }
 
   sent(): void {
-    if (!this.#cancelled) this.#handler.sent?.()
+    if (this.#state !== 'cancelled') this.#handler.sent?.()
   }
 
   responded(answer: HttpAnswer): void {
-    if (this.#settled) return
-    this.#connecting?.cancel()
+    if (this.#state !== 'sent') return
+    this.#timer?.cancel()
     if (this.#session.target.trace !== undefined) this.#traceAnswer(answer)
     this.#session.learnCookies(answer, this.url)
     const { redirectsMax } = this.#session.target.limits
@@ -136,11 +165,11 @@ export class OutgoingRequest implements ClientSocketUser {
       this.url = to
       // Later POSTs go to the new address directly.
       if (this.#ask.method === 'POST') this.#session.url = to
-      return this.#again()
+      return this.again()
     }
     const verdict = this.#verdictOn(answer)
     if (verdict === undefined) return this.#settle(answer)
-    this.#isHeld = true
+    this.#state = 'verdict'
     answer.read(false)
     void verdict.then((said) => this.#renew(answer, said))
   }
@@ -154,26 +183,20 @@ export class OutgoingRequest implements ClientSocketUser {
   #verdictOn(answer: HttpAnswer): Promise<CredentialVerdict> | undefined {
     const { status } = answer
     const { credentials } = this.#session.target
-    if (credentials === undefined || this.#handler.isRenewed === true || (status !== 401 && status !== 403))
-      return undefined
-    this.#handler.isRenewed = true
+    if (credentials === undefined || (status !== 401 && status !== 403)) return undefined
+    if (++this.#verdicts > this.#verdictsMax) return undefined
     const challenges = answer.all('www-authenticate')
     return credentials.refused(this.#credential, { status, challenges, rpc: this.#ask.rpc })
   }
 
   #renew(answer: HttpAnswer, said: CredentialVerdict): void {
-    if (this.#settled) return
-    this.#isHeld = false
-    if (said === undefined) this.#settle(answer)
-    else this.#discard(answer)
+    if (this.#state !== 'verdict') return
+    if (said === 'other') this.#verdictsMax = 2
     answer.read(true)
-    // A credential that was there before does not count as renewed, once.
-    if (said === 'other' && !this.#hasTriedOther) {
-      this.#hasTriedOther = true
-      this.#handler.isRenewed = false
-    }
-    if (said === 'again' || said === 'other') this.#again()
-    else if (said !== undefined) this.#failed(said, answer.status)
+    if (said === undefined) return this.#settle(answer)
+    this.#discard(answer)
+    if (said === 'again' || said === 'other') this.again()
+    else this.#failed(said, answer.status)
   }
 
   #discard(answer: HttpAnswer): void {
@@ -182,8 +205,20 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   #settle(answer: HttpAnswer): void {
-    this.#settled = true
-    this.#handler.responded(answer)
+    const isRefusal = answer.status >= 400 && this.#handler.refused !== undefined
+    this.#state = isRefusal ? 'sent' : 'settled'
+    if (!isRefusal) return this.#handler.responded(answer)
+    readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => this.#refused(answer, body))
+  }
+
+  #refused(answer: HttpAnswer, body: string): void {
+    if (this.#state !== 'sent') return
+    if (this.#handler.isAnswer?.(answer, body) !== true) {
+      this.#session.target.pause.learn(answer)
+      if (this.#retriesRefusal(answer)) return
+    }
+    this.#state = 'settled'
+    this.#handler.refused?.(answer, body)
   }
 
   /** Credentials that are not there will not be there in a second either. */
@@ -193,12 +228,40 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   #trouble(trouble: HttpTrouble): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#isHeld = false
-    this.#connecting?.cancel()
+    if (this.#state === 'settled' || this.#state === 'cancelled') return
+    this.#timer?.cancel()
     this.#trace(trouble.what)
+    if (this.#retriesTrouble(trouble)) return
+    this.#state = 'settled'
     this.#handler.troubled(trouble)
+  }
+
+  #retriesTrouble({ neverSent, lasts }: Pick<HttpTrouble, 'neverSent' | 'lasts'>): boolean {
+    const { retry } = this.#ask
+    if (lasts || retry === undefined || this.#isAbandoned) return false
+    if (neverSent) this.#session.target.onUnreachable?.()
+    return (neverSent || retry.isRepeatable) && this.#retry(retry.delayMs)
+  }
+
+  #retriesRefusal(answer: HttpAnswer): boolean {
+    const { status } = answer
+    const { retry } = this.#ask
+    const { patienceMs, limits, timers } = this.#session.target
+    const waitMs = retryAfterMs(answer, timers)
+    const wasNotTaken = status === 429 || (status === 503 && waitMs !== undefined)
+    const isPassing = status === 502 || status === 503 || status === 504
+    if (retry === undefined || !(wasNotTaken || (isPassing && retry.isRepeatable))) return false
+    if (wasNotTaken && waitMs !== undefined && waitMs > Math.min(patienceMs, limits.retryAfterMsMax))
+      return false
+    return this.#retry(retry.delayMs, waitMs)
+  }
+
+  #retry(delayMs: number, waitMs?: number): boolean {
+    const { retries, timers } = this.#session.target
+    if (this.#isAbandoned || this.#retried >= retries) return false
+    const grownMs = delayMs * 2 ** this.#retried++ * (0.8 + 0.4 * timers.random())
+    this.#after(waitMs ?? grownMs)
+    return true
   }
 
   #traceAnswer(answer: HttpAnswer): void {

@@ -15,34 +15,23 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
 import { type UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpAnswer } from '../http1/client.js'
-import {
-  contentCodings,
-  discard,
-  isCompressed,
-  mediaType,
-  readEvents,
-  readExcerpt,
-  readWhole,
-} from './answer.js'
+import { contentCodings, discard, isCompressed, mediaType, readExcerpt, readWhole } from './answer.js'
 import {
   type HttpTrouble,
   compressed,
   errorTo,
   failure,
-  forgetsSession,
-  saysNoSession,
   incomplete,
   notAMessage,
-  paused,
   redirected,
   refused,
   unreachable,
 } from './failure.js'
+import { forgetsSession } from './forgotten-session.js'
 import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
-import type { SseParser } from '../sse/parser.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
-import { Attempts } from './retries.js'
+import { ResponseStream, type StreamReader } from './response-stream.js'
 import type { HttpSession } from './session.js'
 
 const ACCEPTED = 202
@@ -52,7 +41,7 @@ const TOO_MANY = 429
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
-export class PostedMessage {
+export class PostedMessage implements RequestHandler, StreamReader, Waiting {
   readonly head: MessageHead
   readonly bytes: Line
   /** Its number among those of its connection. */
@@ -61,35 +50,22 @@ export class PostedMessage {
   readonly mirrored: readonly string[] | undefined
   readonly #session: HttpSession
   readonly #link: HttpLink
-  /** One for all attempts: a credential is renewed once. */
-  readonly #handler: RequestHandler = {
-    isRenewed: false,
-    isAbandoned: () => !this.#awaited,
-    sent: () => this.#sent(),
-    responded: (answer) => this.#responded(answer),
-    troubled: (trouble) => this.#troubled(trouble),
-  }
-  readonly #timeout: Waiting = { waited: () => this.#timedOut() }
-  /** Undefined until something goes wrong; counts the attempts to resume a response too. */
-  #attempts: Attempts | undefined
+  /** An answered or abandoned message gets a moment in which the server may end the exchange. */
+  #state: 'waits' | 'answered' | 'abandoned' | 'ended' = 'waits'
+  /** The POST; undefined before it is sent, and once no more of its response is needed. */
   #request: OutgoingRequest | undefined
-  /** The session that the last attempt named, and whether a newer one was tried after it. */
-  #sessionId: string | undefined
-  #hasFollowed = false
-  /** The response that is being read, and its events. */
-  #source: HttpAnswer | undefined
-  #parser: SseParser | undefined
-  #lastEventId: string | undefined
-  /** Whether the answer has come; the stream that brought it may go on. */
-  #isAnswered = false
+  /** The response, where it is JSON. */
+  #body: HttpAnswer | undefined
+  /** The response, where it is events, and the responses that go on with it. */
+  #stream: ResponseStream | undefined
+  /** Attempts to resume the stream since its last event, and the event that the last one began after. */
+  #resumes = 0
+  #resumedAfter: string | undefined
   /** The queue of timeouts that it waits in, and its place there. */
   #waits: Waits
   #wait: Wait
-  /** Whether the sender still waits for an answer. */
-  #awaited = true
   /** Whether the system has the whole of it. */
   #isSent = false
-  #ended = false
 
   constructor(head: MessageHead, bytes: Line, session: HttpSession, link: HttpLink, number: number) {
     this.head = head
@@ -101,151 +77,214 @@ export class PostedMessage {
     this.mirrored = target.mirror?.(bytes, head.method)
     const isEndless = head.method !== undefined && target.isEndless?.(head.method) === true
     const answer = isEndless ? waits.endless : waits.answer
-    this.#waits = head.id === undefined || this.#elsewhere ? waits.accept : answer
-    this.#wait = this.#waits.begin(this.#timeout)
+    this.#waits = this.#isAnsweredHere ? answer : waits.accept
+    this.#wait = this.#waits.begin(this)
   }
 
   send(): void {
-    if (this.#ended) return
-    if (this.#session.target.pause.leftMs > 0) {
-      if (this.#attempted.afterPause(() => this.send())) return
-      // Later: the sender must have returned before its handler is called.
-      return void setImmediate(() => this.#fail(paused(this.#session.target)))
-    }
-    const ask = {
-      method: 'POST',
-      rpc: this.head.method,
-      url: this.#session.url,
-      accept: ACCEPT,
-      body: this.bytes,
-      mirrored: this.mirrored,
-    } as const
-    this.#sessionId = this.#session.id
-    this.#request = new OutgoingRequest(this.#session, ask, this.#handler)
+    if (this.#state === 'ended') return
+    const { url, target } = this.#session
+    const { method } = this.head
+    // An answer has no method.
+    const isRepeatable = method === undefined || target.isRead(method)
+    const retry = { delayMs: target.retryDelayMs, isRepeatable }
+    const ask = { method: 'POST', url, rpc: method, accept: ACCEPT, retry } as const
+    const { bytes: body, mirrored } = this
+    this.#request = new OutgoingRequest(this.#session, { ...ask, body, mirrored }, this)
   }
 
   /** Stops or resumes reading what comes back. */
   read(on: boolean): void {
-    this.#source?.read(on)
+    this.#body?.read(on)
+    this.#stream?.read(on)
   }
 
-  /** The answer is not needed any more; the server gets a moment to end the exchange by itself. */
+  /** The answer is not needed any more. */
   abandon(): void {
-    this.#awaited = false
-    if (this.#attempts?.waiting === true || this.#request?.isHeld === true) return this.cancel()
-    this.#waits.cancel(this.#wait)
-    if (this.#ended) return
-    this.#waits = this.#session.waits.linger
-    this.#wait = this.#waits.begin(this.#timeout)
+    if (this.#state === 'waits') this.#lingers('abandoned')
   }
 
   /** Drops everything; only the end is reported. */
   cancel(): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
     this.#waits.cancel(this.#wait)
-    this.#attempts?.stop()
     this.#request?.cancel()
-    this.#sent()
+    this.#stream?.stop()
+    this.sent()
     this.#link.ended(this)
   }
 
-  get #elsewhere(): boolean {
-    return this.#link.answersElsewhere
+  /** Nothing has come for too long. */
+  waited(): void {
+    this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${this.#waits.lengthMs} ms`))
   }
 
-  #sent(): void {
+  /** Whether it is a request whose answer comes in the response to its POST. */
+  get #isAnsweredHere(): boolean {
+    return this.head.id !== undefined && !this.#link.answersElsewhere
+  }
+
+  /** The server gets a moment to end the exchange by itself. A message that is not on its way has none to end. */
+  #lingers(state: 'answered' | 'abandoned'): void {
+    if (this.#state === 'ended') return
+    this.#state = state
+    if (this.#request?.isHeld === true || this.#stream?.isHeld === true) return this.cancel()
+    this.#request?.abandon()
+    this.#waits.cancel(this.#wait)
+    this.#waits = this.#session.waits.linger
+    this.#wait = this.#waits.begin(this)
+  }
+
+  #fail(error: TransportError): void {
+    if (this.#state === 'waits') this.#link.failed(this, error)
+    this.cancel()
+  }
+
+  // RequestHandler: what becomes of the POST.
+
+  sent(): void {
     if (!this.#isSent) this.#link.sent(this)
     this.#isSent = true
   }
 
-  /** Nothing has come for too long. */
-  #timedOut(): void {
-    this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${this.#waits.lengthMs} ms`))
-  }
-
-  #fail(error: TransportError): void {
-    if (this.#ended) return
-    if (this.#awaited) this.#link.failed(this, error)
-    this.cancel()
-  }
-
-  #troubled(trouble: HttpTrouble): void {
-    // A request without a waiting sender is not repeated.
-    if (this.#awaited && this.#attempted.afterTrouble(trouble, () => this.send())) return
+  troubled(trouble: HttpTrouble): void {
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
 
-  #responded(answer: HttpAnswer): void {
+  responded(answer: HttpAnswer): void {
     const { status } = answer
-    const isSuccess = status >= 200 && status < 300
-    // The body says what is limited.
-    if (status !== TOO_MANY) this.#session.learn(answer, this.mirrored === undefined && isSuccess)
-    if (status >= 300 && status < 400)
-      return this.#fail(redirected(this.#session.target, status, answer.get('location')))
-    if (!isSuccess) return this.#refused(answer)
-    if (this.head.id === undefined || this.#elsewhere) return this.#taken(answer)
-    if (status === ACCEPTED && this.#link.listens && !mayAnswer(answer)) return this.#taken(answer)
-    this.#lastEventId = undefined
-    this.#take(answer, this.head.id)
+    const { target } = this.#session
+    if (status >= 300) return this.#fail(redirected(target, status, answer.get('location')))
+    if (this.mirrored === undefined) this.#session.learn(answer)
+    const type = mediaType(answer)
+    const isAnswer = type === 'application/json' || type === 'text/event-stream'
+    const comesLater = status === ACCEPTED && this.#link.listens && !isAnswer
+    if (!this.#isAnsweredHere || comesLater) return this.#taken(answer)
+    if (!this.#link.isReading) answer.read(false)
+    if (isCompressed(answer)) {
+      answer.drop()
+      const codings = contentCodings(answer).join(', ').slice(0, 50)
+      this.#finish(compressed(target.redactor.beginning(codings)))
+    } else if (type === 'text/event-stream') {
+      this.#resumedAfter = undefined
+      this.#stream = new ResponseStream(this.#session, this.#link, this)
+      this.#stream.take(answer)
+    } else {
+      this.#body = answer
+      if (type === 'application/json') this.#readJson(answer)
+      else readExcerpt(answer, target.limits.excerptBytesMax, (body) => this.#noAnswer(answer, body))
+    }
   }
 
-  get #attempted(): Attempts {
-    this.#attempts ??= new Attempts(this.#session.target, this.head.method)
-    return this.#attempts
+  /** An error that limits the tool that was called answers the call, and other messages may be sent. */
+  isAnswer({ status }: HttpAnswer, body: string): boolean {
+    const error = status === TOO_MANY ? errorTo(this.head.id, body) : undefined
+    return error !== undefined && this.#session.target.limitsTool?.(error) === true
   }
 
-  /** Reads a response to the request `id`; `cancel` ends the reading. */
-  #take(source: HttpAnswer, id: RequestId): void {
-    if (!this.#link.isReading) source.read(false)
-    this.#source = source
-    const type = mediaType(source)
-    const { limits, redactor } = this.#session.target
-    if (isCompressed(source)) {
-      const coding = redactor.beginning(contentCodings(source).join(', ').slice(0, 50))
-      source.drop()
-      this.#finish(compressed(coding))
-    } else if (type === 'text/event-stream') this.#readEvents(source, id)
-    else if (type === 'application/json') this.#readJson(source, id)
-    else readExcerpt(source, limits.excerptBytesMax, (body) => this.#noAnswer(type, source, body))
+  refused({ status }: HttpAnswer, body: string): void {
+    const { head } = this
+    const { target } = this.#session
+    const error = errorTo(head.id, body)
+    const isForgotten = this.#link.answersElsewhere
+      ? status === 404
+      : forgetsSession(this.#session, head, { status, error, body })
+    if (isForgotten) return this.#forgotten(status)
+    const isOverruled = head.method !== undefined && target.overrules?.(head.method, status) === true
+    if (error === undefined || status === 401 || status === 403 || isOverruled)
+      return this.#fail(refused(target, { status, body: target.redactor.beginning(body) }))
+    this.#link.deliver(error.line, this.#link.readMessages(error.line), head.id)
+    this.cancel()
+  }
+
+  // StreamReader: what comes in events.
+
+  onMessage(message: Line | LongLine): void {
+    if (this.#state === 'ended') return
+    this.#resumes = 0
+    const received = this.#link.readMessages(message)
+    if (received.some((each) => this.#forgets(each))) {
+      this.#stream?.drop()
+      return this.#forgotten(200)
+    }
+    const isAnswer = this.#state !== 'answered' && received.some((each) => answers(each, this.head.id))
+    this.#deliver(message, received)
+    if (isAnswer) this.#lingers('answered')
+  }
+
+  onOversize(found: RequestId | undefined, bytes: number, isCall: boolean): void {
+    this.#link.oversize(isCall ? found : this.head.id, bytes, isCall)
+    // An answer that is too long is not read further: it may have no end.
+    if (!isCall) this.#finish(undefined)
+  }
+
+  onEnd(error?: Error): void {
+    const { lastEventId, retryMs } = this.#stream ?? {}
+    if (this.#state === 'answered') return this.cancel()
+    if (lastEventId !== this.#resumedAfter) this.#resumes = 0
+    this.#resumedAfter = lastEventId
+    const { limits, reconnectMs, pause } = this.#session.target
+    // An empty id resets the ids before it (HTML, server-sent events).
+    const isResumable = lastEventId !== undefined && lastEventId !== ''
+    if (!isResumable || this.#resumes >= limits.resumesMax)
+      return this.#finish(incomplete('the event stream ended before the answer', error))
+    const grownMs = (retryMs ?? reconnectMs) * 2 ** this.#resumes++
+    this.#stream?.open({ afterMs: Math.max(grownMs, pause.leftMs) })
+  }
+
+  /** The stream is not resumed; 409 says that the server has not missed us yet. */
+  onRefusal(answer: HttpAnswer): void {
+    const { status } = answer
+    answer.drop()
+    this.#session.target.pause.learn(answer)
+    const isPassing = status === 409 || status === TOO_MANY || status >= 500
+    if (isPassing && this.#resumes < this.#session.target.limits.resumesMax) return this.onEnd()
+    const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
+    this.#finish(failure('TRANSPORT_IO', why))
+  }
+
+  onTrouble({ status, error }: HttpTrouble): void {
+    if (status === undefined) this.onEnd()
+    else this.#finish(error)
   }
 
   /** Everything has been read, or the answer will not come. */
   #finish(error: TransportError | undefined): void {
-    if (this.#ended) return
-    if (error === undefined || this.#isAnswered) return this.cancel()
-    // An answer that was cut and cannot be resumed is asked for anew where nothing is done twice by that.
-    const wasCut = error.code === 'TRANSPORT_IO' && this.#awaited
-    const cut = { neverSent: false, lasts: false }
-    if (!wasCut || !this.#attempted.afterTrouble(cut, () => this.send())) this.#fail(error)
+    if (error === undefined || this.#state === 'answered') return this.cancel()
+    // A request whose answer was cut and cannot be resumed is sent again where nothing is done twice by that.
+    const isRepeated =
+      error.code === 'TRANSPORT_IO' && this.#state === 'waits' && this.#request?.retryCut() === true
+    if (!isRepeated) this.#fail(error)
   }
 
-  #noAnswer(type: string, { status }: HttpAnswer, body: string): void {
+  #noAnswer(answer: HttpAnswer, text: string): void {
     const { target } = this.#session
-    this.#finish(notAMessage(target, type, { status, body: target.redactor.beginning(body) }))
+    const body = target.redactor.beginning(text)
+    this.#finish(notAMessage(target, mediaType(answer), { status: answer.status, body }))
   }
 
-  #readJson(source: HttpAnswer, id: RequestId): void {
+  #readJson(answer: HttpAnswer): void {
     const { answerBytesMax, excerptBytesMax } = this.#session.target.limits
-    readWhole(source, answerBytesMax, (body, why, error) => {
-      if (this.#ended) return
+    readWhole(answer, answerBytesMax, (body, why, error) => {
+      if (this.#state === 'ended') return
       if (why === 'cut') return this.#finish(incomplete('the answer was cut', error))
       if (body === undefined) {
-        const bytes = Number(source.get('content-length') ?? 0)
-        this.#link.oversize(id, Math.max(bytes, answerBytesMax), false)
+        const bytes = Number(answer.get('content-length') ?? 0)
+        this.#link.oversize(this.head.id, Math.max(bytes, answerBytesMax), false)
         return this.#finish(undefined)
       }
       const message = this.#messageIn(body)
       const received = this.#link.readMessages(message)
-      // A batch holds the answer among others; anything else would leave the request waiting.
       if (received.some((each) => this.#forgets(each))) return this.#forgotten(200)
-      if (received.some((each) => answers(each, id))) {
+      // A batch holds the answer among others; anything else would leave the request waiting.
+      if (received.some((each) => answers(each, this.head.id))) {
         this.#deliver(message, received)
         return this.#finish(undefined)
       }
       // The server may be out of step, so that its next answer on this connection would be the wrong one too.
-      source.drop()
-      this.#noAnswer('application/json', source, joinedLine(message).toString('utf8', 0, excerptBytesMax))
+      answer.drop()
+      this.#noAnswer(answer, joinedLine(message).toString('utf8', 0, excerptBytesMax))
     })
   }
 
@@ -265,70 +304,6 @@ export class PostedMessage {
     this.#link.deliver(message, received, this.head.id)
   }
 
-  #readEvents(source: HttpAnswer, id: RequestId): void {
-    const sink = {
-      event: (type: string, data: Line) => this.#event(type, data, id),
-      long: (type: string, parts: readonly Buffer[]) =>
-        this.#event(type, this.#session.longLines.end(parts), id),
-      oversize: (found: RequestId | undefined, bytes: number, isCall: boolean) => {
-        if (this.#ended) return
-        this.#link.oversize(isCall ? found : id, bytes, isCall)
-        // An answer that is too long is not read further: it may have no end.
-        if (!isCall) this.#finish(undefined)
-      },
-    }
-    const { sse } = this.#session.target.limits
-    this.#parser = readEvents(source, sse, sink, (error) => this.#streamEnded(id, error))
-  }
-
-  #event(type: string, data: Line | LongLine, id: RequestId): void {
-    if (this.#ended || type !== 'message') return
-    this.#attempted.progressed()
-    const received = this.#link.readMessages(data)
-    if (received.some((each) => this.#forgets(each))) {
-      this.#source?.drop()
-      return this.#forgotten(200)
-    }
-    const isAnswer = !this.#isAnswered && received.some((each) => answers(each, id))
-    this.#deliver(data, received)
-    if (!isAnswer || this.#ended) return
-    this.#isAnswered = true
-    this.abandon()
-  }
-
-  #streamEnded(id: RequestId, error?: Error): void {
-    if (this.#ended) return
-    this.#source = undefined
-    if (this.#isAnswered) return this.#finish(undefined)
-    const lastEventId = this.#parser?.lastEventId
-    if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#attempted.progressed()
-    this.#lastEventId = lastEventId ?? this.#lastEventId
-    // An empty id resets the ids before it (HTML, server-sent events).
-    const isResumable = this.#lastEventId !== undefined && this.#lastEventId !== ''
-    if (isResumable && this.#attempted.resume(this.#parser?.retryMs, () => this.#resume(id))) return
-    this.#finish(incomplete('the event stream ended before the answer', error))
-  }
-
-  /** Always with GET, though the stream began with a POST. */
-  #resume(id: RequestId): void {
-    const { url } = this.#session
-    const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
-    this.#request = new OutgoingRequest(this.#session, ask, {
-      responded: (source) => this.#resumed(source, id),
-      troubled: ({ status, error }) => (status === undefined ? this.#streamEnded(id) : this.#finish(error)),
-    })
-  }
-
-  #resumed(source: HttpAnswer, id: RequestId): void {
-    const { status } = source
-    if (status === 200 && mediaType(source) === 'text/event-stream') return this.#take(source, id)
-    source.drop()
-    this.#session.learn(source, false)
-    if (this.#attempted.resumeAfter(source, this.#parser?.retryMs, () => this.#resume(id))) return
-    const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
-    this.#finish(failure('TRANSPORT_IO', why))
-  }
-
   /** The body of a response to a notification or to an answer is ignored. */
   #taken(answer: HttpAnswer): void {
     if (mediaType(answer) !== 'text/event-stream') {
@@ -338,69 +313,19 @@ export class PostedMessage {
     this.cancel()
   }
 
-  #refused(answer: HttpAnswer): void {
-    const { limits, limitsTool } = this.#session.target
-    readExcerpt(answer, limits.excerptBytesMax, (body) => {
-      const error = answer.status === TOO_MANY ? errorTo(this.head.id, body) : undefined
-      const isOfTool = error !== undefined && limitsTool?.(error) === true
-      if (answer.status === TOO_MANY && !isOfTool) this.#session.learn(answer, false)
-      if (this.#ended) return
-      if (isOfTool) return this.#stands(answer, body)
-      // A request that was cancelled in flight is not sent again.
-      if (this.#awaited && this.#attempted.afterRefusal(answer, () => this.send())) return
-      this.#stands(answer, body)
-    })
-  }
-
-  /** No attempt is left: the sender gets the refusal. */
-  #stands({ status }: HttpAnswer, body: string): void {
-    if (this.#isForgotten(status, body)) return this.#forgotten(status)
-    const { target } = this.#session
-    const isOverruled =
-      this.head.method !== undefined && target.overrules?.(this.head.method, status) === true
-    const isNoAnswer = status === 401 || status === 403 || isOverruled
-    const answer = isNoAnswer ? undefined : errorTo(this.head.id, body)?.line
-    if (answer === undefined) {
-      const said = { status, body: this.#session.target.redactor.beginning(body) }
-      return this.#fail(refused(this.#session.target, said))
-    }
-    this.#link.deliver(answer, this.#link.readMessages(answer), this.head.id)
-    this.cancel()
-  }
-
   /** The request was not executed. The server may have named another session since it was sent. */
   #forgotten(status: number): void {
-    if (this.#awaited && !this.#hasFollowed && this.#sessionId !== this.#session.id) {
-      this.#hasFollowed = true
-      return this.send()
-    }
+    if (this.#state === 'waits' && this.#request?.sessionId !== this.#session.id)
+      return this.#request?.again()
     this.#link.forgotten(this, status)
     this.cancel()
   }
 
-  /** Whether an answer with status 200 says that there is no such session, in one that the server has served. */
+  /** Whether an answer with status 200 says that there is no such session. */
   #forgets(received: ReceivedMessage): boolean {
-    const { method, id } = this.head
-    if (!this.#session.hasServed || this.#session.id === undefined || method === undefined) return false
-    if (received.kind !== 'error' || id === undefined || !answers(received, id)) return false
-    const { refusals, refusesRequest } = this.#session.target
-    return saysNoSession(received, 200, refusesRequest) && !refusals.isAnswer(method, this.#session)
+    if (received.kind !== 'error' || !answers(received, this.head.id)) return false
+    return forgetsSession(this.#session, this.head, { status: 200, error: received })
   }
-
-  #isForgotten(status: number, body: string): boolean {
-    if (this.#elsewhere) return status === 404
-    if (this.#session.id === undefined || this.head.method === 'initialize') return false
-    const { refusesRequest, refusals, isList } = this.#session.target
-    if (!forgetsSession(status, body, { id: this.head.id, refusesRequest })) return false
-    const { method } = this.head
-    const isOfList = status === 404 && method !== undefined && isList(method)
-    return !isOfList || !refusals.isAnswer(method, this.#session)
-  }
-}
-
-/** Whether the body may be an answer. */
-function mayAnswer(answer: HttpAnswer): boolean {
-  return ['application/json', 'text/event-stream'].includes(mediaType(answer))
 }
 
 /** A version goes into a header, so it has to look like one. */
@@ -437,7 +362,8 @@ function membersOf(line: Line): readonly Line[] {
 }
 
 /** Whether a message is the answer to that request, or was meant to be. */
-export function answers(received: ReceivedMessage, id: RequestId): boolean {
+export function answers(received: ReceivedMessage, id: RequestId | undefined): boolean {
+  if (id === undefined) return false
   if (received.kind === 'unreadable') return seemsAnswerTo(received.line, id)
   const answered = answeredId(received)
   return answered !== undefined && (answered === id || canonical(answered) === canonical(id))

@@ -10,6 +10,10 @@ import { CookieJar } from './cookie-jar.js'
 import type { Credential, UnprovenRequest, HttpTarget } from './options.js'
 
 export interface HttpAsk extends UnprovenRequest {
+  /** How it is sent again where that is in order; undefined for a request that is sent once. */
+  readonly retry?: { readonly delayMs: number; readonly isRepeatable: boolean } | undefined
+  /** How long to wait before it is sent. */
+  readonly afterMs?: number | undefined
   /** The JSON-RPC method in the body. */
   readonly rpc?: string | undefined
   readonly accept: string
@@ -98,15 +102,10 @@ export class HttpSession {
     for (const waits of Object.values(this.waits)) waits.stop()
   }
 
-  /**
-   * Takes what the head of a response to a message says about all sessions, and where the response is `ofSession` about this one.
-   *
-   * A server may name another id with each response; the latest is used.
-   */
-  learn(answer: HttpAnswer, ofSession: boolean): void {
-    this.target.pause.learn(answer)
+  /** Takes the session id from a response to a message. A server may name another with each; the latest is used. */
+  learn(answer: HttpAnswer): void {
     const id = answer.get('mcp-session-id')
-    if (!ofSession || id === undefined || id === this.#namedId) return
+    if (id === undefined || id === this.#namedId) return
     this.#namedId = id
     this.target.redactor.add(id)
     if (sessionId.test(id)) this.#id = id

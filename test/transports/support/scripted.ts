@@ -18,7 +18,8 @@ import { refusesRequest } from '../../../src/mcp/error-codes.js'
 import { Redactor } from '../../../src/text/redactor.js'
 import { HttpLink } from '../../../src/transports/http-client/link.js'
 import { HttpAgent, connectPlain } from '../../../src/transports/http1/client.js'
-import { DoubtfulRefusals, HttpPause } from '../../../src/transports/http-client/retries.js'
+import { DoubtfulRefusals } from '../../../src/transports/http-client/forgotten-session.js'
+import { HttpPause } from '../../../src/transports/http-client/pause.js'
 import {
   type HttpClientLimits,
   type HttpTarget,
