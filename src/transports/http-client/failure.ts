@@ -5,15 +5,10 @@ import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { HttpSyntaxError, type SocketTrouble } from '../http1/client.js'
+import { type HttpAnswer, HttpSyntaxError, type SocketTrouble } from '../http1/client.js'
+import { mediaType } from './answer.js'
 import { resolvedAddress } from '../address.js'
-import type { HttpTarget } from './options.js'
-
-/** The head of a response that is no answer, and the beginning of its body. */
-export interface RefusedResponse {
-  readonly status: number
-  readonly body: string
-}
+import type { CredentialsRefusal, HttpTarget } from './options.js'
 
 /** Gateways that answer 200 say in the body that the key is wrong. */
 const saysUnauthorized = /^(?=[^]*"success"\s*:\s*false)[^]*"code"\s*:\s*"?(?:401|1001)\b/
@@ -30,45 +25,38 @@ const remedies: ReadonlyMap<number, string> = new Map([
   [504, 'the server took too long; raise its own request timeout'],
 ])
 
-/** A response whose status is no success. */
-export function refused(target: HttpTarget, { status, body }: RefusedResponse): TransportError {
-  const unauthorized = status === 401 || status === 403 ? credentialsRefused(target, status, body) : undefined
-  if (unauthorized !== undefined) return unauthorized
-  const said = rpcMessage(body)
-  const shown = said ?? excerpt(target, body)
-  const message = `it answered HTTP ${status}${shown === '' ? '' : `: ${shown}`}`
+/** Why a response is no answer: its status, or a body that is no message; `said` is the beginning of the body. */
+export function noAnswer(target: HttpTarget, answer: HttpAnswer, said: string): TransportError {
+  const { status } = answer
+  const body = target.redactor.beginning(said)
+  if (status >= 300 && status < 400) return redirected(target, status, answer.get('location'))
+  const isUnauthorized = status === 401 || status === 403 || (status < 300 && saysUnauthorized.test(body))
+  const rpcWords = rpcMessage(body)
+  const words = rpcWords ?? excerpt(target, body)
+  const refusal = isUnauthorized ? target.refusal(status, words) : undefined
+  if (refusal !== undefined) return credentialsRefused(refusal, status, words)
+  if (status < 300) return notAMessage(status, mediaType(answer), excerpt(target, body))
+  const message = `it answered HTTP ${status}${words === '' ? '' : `: ${words}`}`
   const remedy = remedies.get(status)
   // A server that refuses in JSON-RPC has said everything with that.
-  const details = said === undefined ? { status, body: shown, ...(remedy && { remedy }) } : { status }
+  const details = rpcWords === undefined ? { status, body: words, ...(remedy && { remedy }) } : { status }
   return failure('TRANSPORT_STATUS', message, details)
 }
 
-/** A body of a success that is no message; some gateways hide a refusal in it. */
-export function notAMessage(
-  target: HttpTarget,
-  type: string,
-  { status, body }: RefusedResponse,
+/** The words of the server are in the log: they may repeat the key, and the variable says what to change. */
+function credentialsRefused(
+  { message, remedy }: CredentialsRefusal,
+  status: number,
+  body: string,
 ): TransportError {
-  const unauthorized = saysUnauthorized.test(body) ? credentialsRefused(target, status, body) : undefined
-  if (unauthorized !== undefined) return unauthorized
-  const shown = excerpt(target, body)
-  const what = type === '' ? 'without a content type' : `with ${type.slice(0, 100)}`
-  const tail = shown === '' ? ', and nothing else' : `: ${shown}`
-  return failure('TRANSPORT_ANSWER', `it answered HTTP ${status} ${what}, which is no answer${tail}`, {
-    status,
-    body: shown,
-  })
+  if (remedy === undefined) return failure('TRANSPORT_AUTH', message)
+  return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body, remedy })
 }
 
-/** Undefined when the refusal is not about credentials. */
-function credentialsRefused(target: HttpTarget, status: number, body: string): TransportError | undefined {
-  const words = rpcMessage(body) ?? excerpt(target, body)
-  const refusal = target.refusal(status, words)
-  if (refusal === undefined) return undefined
-  const { message, remedy } = refusal
-  // The words of the server are in the log: they may repeat the key, and the variable says what to change.
-  if (remedy === undefined) return failure('TRANSPORT_AUTH', message)
-  return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: words, remedy })
+function notAMessage(status: number, type: string, body: string): TransportError {
+  const what = type === '' ? 'without a content type' : `with ${type.slice(0, 100)}`
+  const message = `it answered HTTP ${status} ${what}, which is no answer${body === '' ? ', and nothing else' : `: ${body}`}`
+  return failure('TRANSPORT_ANSWER', message, { status, body })
 }
 
 /** A server that asks for a longer pause than a caller waits. */
@@ -97,7 +85,7 @@ export function incomplete(what: string, error: Error | undefined): TransportErr
     : failure('TRANSPORT_IO', what)
 }
 
-export function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {
+function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {
   const to = location === undefined ? undefined : resolvedAddress(location, target.url)
   const where =
     to === undefined || to.origin === 'null'

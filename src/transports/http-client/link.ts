@@ -17,11 +17,13 @@ import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { messagePassesTap } from '../tap.js'
-import type { HttpAgent } from '../http1/client.js'
+import { within } from '../../runtime/deadline.js'
+import type { HttpAgent, HttpAnswer } from '../http1/client.js'
+import { discard } from './answer.js'
 import { answeredId, readMessages, PostedMessage } from './posted-message.js'
 import type { HttpTarget } from './options.js'
-import { deleteSession } from './outgoing-request.js'
-import { OlderStream, StandaloneStream } from './server-streams.js'
+import { OutgoingRequest } from './outgoing-request.js'
+import { ServerStream } from './server-stream.js'
 import { HttpSession } from './session.js'
 
 export interface LinkOptions {
@@ -54,7 +56,7 @@ export class HttpLink implements Connection {
   readonly #options: LinkOptions
   #choice: Choice = { kind: 'open', first: undefined }
   #session: HttpSession
-  #stream: StandaloneStream | OlderStream
+  #stream: ServerStream
   #sink: Sink | undefined
   #isClosed = false
   /** Why it has closed. */
@@ -80,10 +82,7 @@ export class HttpLink implements Connection {
     this.#agent = agent
     this.#options = options
     this.#session = new HttpSession(target, agent)
-    this.#stream =
-      options.older === 'yes'
-        ? new OlderStream(this.#session, this)
-        : new StandaloneStream(this.#session, this)
+    this.#stream = new ServerStream(this.#session, this, options.older === 'yes')
   }
 
   get session(): HttpSession {
@@ -100,18 +99,18 @@ export class HttpLink implements Connection {
 
   /** Answers come on the stream of the server, so that a message is done once it is taken. */
   get answersElsewhere(): boolean {
-    return this.#stream instanceof OlderStream
+    return this.#stream.isOlder
   }
 
   /** The server has a stream of its own, on which the answer to a request that it has accepted (202) may come. */
   get listens(): boolean {
-    return this.#stream.isOffered
+    return this.#stream.isStandalone
   }
 
   start(sink: Sink): void {
     this.#sink = sink
     if (this.#isClosed) setImmediate(() => sink.closed(this.#cause))
-    else if (this.#stream instanceof OlderStream) this.#stream.open()
+    else if (this.#stream.isOlder) this.#stream.open()
   }
 
   send(message: Message, head: MessageHead): void {
@@ -257,7 +256,7 @@ export class HttpLink implements Connection {
 
   /** Two POSTs may overtake each other, and a server must not be called before it has taken `notifications/initialized`. */
   #post(post: PostedMessage): void {
-    if (this.#gate !== undefined || !this.#stream.isAddressed) return void this.#held.push(post)
+    if (this.#gate !== undefined || !this.#stream.hasAddress) return void this.#held.push(post)
     if (post.head.method === 'notifications/initialized') this.#closeGate(post)
     if (!this.#passes('out', post.bytes)) return
     post.send()
@@ -275,7 +274,7 @@ export class HttpLink implements Connection {
     this.#patience?.cancel()
     this.#gate = undefined
     if (this.#isClosed || this.#isForgotten || this.#closing !== undefined) return
-    if (this.#stream instanceof StandaloneStream) this.#stream.open()
+    if (!this.#stream.isOlder) this.#stream.open()
     for (const post of this.#held.splice(0)) this.#post(post)
   }
 
@@ -293,9 +292,8 @@ export class HttpLink implements Connection {
     this.#choice = { kind: 'refused', error }
     this.#stop()
     this.#session = new HttpSession(this.#target, this.#agent)
-    const stream = new OlderStream(this.#session, this)
-    this.#stream = stream
-    stream.open()
+    this.#stream = new ServerStream(this.#session, this, true)
+    this.#stream.open()
     this.send(first.message, first.head)
     return true
   }
@@ -318,23 +316,33 @@ export class HttpLink implements Connection {
   async #finish(): Promise<void> {
     if (this.#isClosed) return
     for (const post of this.#held.splice(0)) post.cancel()
-    await this.#quiet()
+    if (this.#isTelling()) await this.#briefly((done) => (this.#onQuiet = done))
     this.#stop()
-    if (!this.answersElsewhere && !this.#isForgotten) await deleteSession(this.#session)
+    if (!this.answersElsewhere && !this.#isForgotten) await this.#deleteSession()
     this.end(undefined)
   }
 
-  /** Waits until nothing is on its way that expects no answer (a cancel, or an answer of ours), but not for long. */
-  async #quiet(): Promise<void> {
-    if (!this.#isTelling()) return
-    const { timers, limits } = this.#target
-    await new Promise<void>((resolve) => {
-      const timer = timers.setTimer(limits.closeMs, resolve)
-      this.#onQuiet = () => {
-        timer.cancel()
-        resolve()
+  /** MCP, Transports: session management. A server may refuse it (405). */
+  async #deleteSession(): Promise<void> {
+    const session = this.#session
+    if (session.id === undefined) return
+    const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
+    let request: OutgoingRequest | undefined
+    await this.#briefly((done) => {
+      const responded = (answer: HttpAnswer): void => {
+        discard(answer, session.target.limits.excerptBytesMax)
+        request = undefined
+        done()
       }
+      request = new OutgoingRequest(session, ask, { responded, troubled: done })
     })
+    request?.cancel()
+  }
+
+  /** Resolves when `begin` calls back, and otherwise soon. */
+  async #briefly(begin: (done: () => void) => void): Promise<void> {
+    const { timers, limits } = this.#target
+    await within(new Promise<void>(begin), limits.closeMs, timers)
   }
 
   #isTelling(): boolean {

@@ -285,31 +285,3 @@ export class OutgoingRequest implements ClientSocketUser {
 function asTransportError(error: unknown): TransportError {
   return error instanceof TransportError ? error : new TransportError('TRANSPORT_AUTH', String(error))
 }
-
-/**
- * Ends a session at the server (MCP, Transports: session management).
- *
- * Resolves with the response or after a limit; a server may refuse the request (405).
- */
-export function deleteSession(session: HttpSession): Promise<void> {
-  const { timers, limits } = session.target
-  if (session.id === undefined) return Promise.resolve()
-  return new Promise((resolve) => {
-    const done = (): void => {
-      timer.cancel()
-      resolve()
-    }
-    const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
-    const request = new OutgoingRequest(session, ask, {
-      responded: (answer) => {
-        discard(answer, limits.excerptBytesMax)
-        done()
-      },
-      troubled: done,
-    })
-    const timer = timers.setTimer(limits.closeMs, () => {
-      request.cancel()
-      resolve()
-    })
-  })
-}

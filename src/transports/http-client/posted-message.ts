@@ -22,9 +22,7 @@ import {
   errorTo,
   failure,
   incomplete,
-  notAMessage,
-  redirected,
-  refused,
+  noAnswer,
   unreachable,
 } from './failure.js'
 import { forgetsSession } from './forgotten-session.js'
@@ -155,7 +153,7 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
   responded(answer: HttpAnswer): void {
     const { status } = answer
     const { target } = this.#session
-    if (status >= 300) return this.#fail(redirected(target, status, answer.get('location')))
+    if (status >= 300) return this.#fail(noAnswer(target, answer, ''))
     if (this.mirrored === undefined) this.#session.learn(answer)
     const type = mediaType(answer)
     const isAnswer = type === 'application/json' || type === 'text/event-stream'
@@ -173,7 +171,10 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
     } else {
       this.#body = answer
       if (type === 'application/json') this.#readJson(answer)
-      else readExcerpt(answer, target.limits.excerptBytesMax, (body) => this.#noAnswer(answer, body))
+      else
+        readExcerpt(answer, target.limits.excerptBytesMax, (text) =>
+          this.#finish(noAnswer(target, answer, text)),
+        )
     }
   }
 
@@ -183,8 +184,9 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
     return error !== undefined && this.#session.target.limitsTool?.(error) === true
   }
 
-  refused({ status }: HttpAnswer, body: string): void {
+  refused(answer: HttpAnswer, body: string): void {
     const { head } = this
+    const { status } = answer
     const { target } = this.#session
     const error = errorTo(head.id, body)
     const isForgotten = this.#link.answersElsewhere
@@ -193,7 +195,7 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
     if (isForgotten) return this.#forgotten(status)
     const isOverruled = head.method !== undefined && target.overrules?.(head.method, status) === true
     if (error === undefined || status === 401 || status === 403 || isOverruled)
-      return this.#fail(refused(target, { status, body: target.redactor.beginning(body) }))
+      return this.#fail(noAnswer(target, answer, body))
     this.#link.deliver(error.line, this.#link.readMessages(error.line), head.id)
     this.cancel()
   }
@@ -258,12 +260,6 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
     if (!isRepeated) this.#fail(error)
   }
 
-  #noAnswer(answer: HttpAnswer, text: string): void {
-    const { target } = this.#session
-    const body = target.redactor.beginning(text)
-    this.#finish(notAMessage(target, mediaType(answer), { status: answer.status, body }))
-  }
-
   #readJson(answer: HttpAnswer): void {
     const { answerBytesMax, excerptBytesMax } = this.#session.target.limits
     readWhole(answer, answerBytesMax, (body, why, error) => {
@@ -284,7 +280,8 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
       }
       // The server may be out of step, so that its next answer on this connection would be the wrong one too.
       answer.drop()
-      this.#noAnswer(answer, joinedLine(message).toString('utf8', 0, excerptBytesMax))
+      const text = joinedLine(message).toString('utf8', 0, excerptBytesMax)
+      this.#finish(noAnswer(this.#session.target, answer, text))
     })
   }
 
