@@ -8,7 +8,7 @@ import { type LookupAddress, lookup } from 'node:dns'
 import { type LookupFunction, isIP } from 'node:net'
 import { within } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { HttpAgent, type HttpAnswer, connectorFor } from '../transports/http1/client.js'
+import { HttpAgent, type HttpAnswer, dialFor } from '../transports/http1/client.js'
 import { readWhole } from '../transports/http-client/answer.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import { LoginError } from './login-error.js'
@@ -58,7 +58,7 @@ export function loginHttp(runtime: LoginRuntime, server: URL | boolean): LoginHt
     const allowed = await reach
     allowed?.check(url)
     const way = { proxy, lookup: allowed?.lookup, connect: runtime.connect }
-    const agent = new HttpAgent(url, limits, await connectorFor(url, way))
+    const agent = new HttpAgent(url, limits, await dialFor(url, way))
     try {
       const response = await within(exchange(agent, url, request), ANSWER_MS, runtime)
       if (response === undefined)

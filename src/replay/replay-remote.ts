@@ -12,8 +12,8 @@ import { refusesRequest } from '../mcp/error-codes.js'
 import { requestFields } from '../mcp/http-headers.js'
 import { cancelledId } from '../mcp/methods.js'
 import { Redactor } from '../text/redactor.js'
-import { HttpAgent } from '../transports/http1/client.js'
-import type { ChildExit, Connect, Runtime } from '../runtime/runtime.js'
+import { type Dial, HttpAgent } from '../transports/http1/client.js'
+import type { ChildExit, Runtime } from '../runtime/runtime.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
 import { HttpLink } from '../transports/http-client/link.js'
 import { DoubtfulRefusals } from '../transports/http-client/forgotten-session.js'
@@ -40,10 +40,10 @@ export class ReplayRemote implements ReplayedServer {
   readonly #connection: HttpLink
   #why = 'the connection was closed'
 
-  constructor(options: HttpReplayOptions, connect: Connect) {
+  constructor(options: HttpReplayOptions, dial: Dial) {
     const target = targetOf(options)
     this.#mail = new Mailbox(options.runtime)
-    this.#agent = new HttpAgent(target.url, target.limits, connect)
+    this.#agent = new HttpAgent(target.url, target.limits, dial)
     this.#connection = new HttpLink(target, this.#agent, { older: 'maybe' })
     this.#start()
   }

@@ -1,6 +1,6 @@
 // Replays each transcript against its server, which is started before it and ended after it.
 
-import { connectorFor } from '../transports/http1/client.js'
+import { dialFor } from '../transports/http1/client.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Expectations } from './expectations.js'
@@ -103,7 +103,7 @@ export class Replayer {
     const { headers, timeoutMs } = this.#request
     const runtime = this.#runtime
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
-    const connect = await connectorFor(url, { proxy })
+    const connect = await dialFor(url, { proxy })
     const server = new ReplayRemote({ url, headers, runtime, timeoutMs }, connect)
     try {
       return await new Replay(transcript, server, runtime, timeoutMs).run()

@@ -7,7 +7,7 @@ import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { array, assert as check, asyncProperty, constantFrom, nat, property, uniqueArray } from 'fast-check'
-import { type RequestHead, RequestReader } from '../../src/transports/http1/request.js'
+import { type RequestHead, requestReader } from '../../src/transports/http1/request.js'
 import { numRuns } from '../properties/runs.js'
 import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
@@ -224,7 +224,7 @@ function readByUs(raw: string, cuts: readonly number[]): string[] {
       body += chunk.toString('latin1')
     },
   }
-  const reader = new RequestReader({ headersBytesMax: 16 * 1024, headersMax: 100 })
+  const reader = requestReader({ headersBytesMax: 16 * 1024, headersMax: 100 })
   const places = [...cuts.toSorted((a, b) => a - b), bytes.length]
   let from = 0
   try {

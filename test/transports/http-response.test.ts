@@ -18,7 +18,7 @@ import {
   uniqueArray,
 } from 'fast-check'
 import { numRuns } from '../properties/runs.js'
-import { type ResponseHead, ResponseReader } from '../../src/transports/http1/response-reader.js'
+import { type ResponseHead, responseReader } from '../../src/transports/http1/response-head.js'
 import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
@@ -349,24 +349,19 @@ function readByUs(
   let head: ResponseHead | undefined
   let body = ''
   let keepsAlive: boolean | undefined
+  let isPaused = false
   const sink = {
-    paused: false,
     head: (came: ResponseHead) => {
       head = came
-      sink.paused = stopping
+      isPaused = stopping
     },
     data: (chunk: Buffer) => {
-      assert.equal(sink.paused, false)
+      assert.equal(isPaused, false)
       body += chunk.toString('latin1')
-      sink.paused = stopping
-    },
-    end: (isKept: boolean) => {
-      assert.equal(sink.paused, false)
-      keepsAlive = isKept
+      isPaused = stopping
     },
   }
-  const reader = new ResponseReader(sink)
-  reader.begin()
+  const reader = responseReader()
   const bytes = Buffer.from(raw, 'latin1')
   const places = [...cuts.filter((cut) => cut < bytes.length).toSorted((a, b) => a - b), bytes.length]
   let rest = Buffer.alloc(0)
@@ -376,14 +371,15 @@ function readByUs(
       rest = Buffer.concat([rest, bytes.subarray(from, to)])
       from = to
       do {
-        sink.paused = false
-        rest = Buffer.from(reader.push(rest))
-      } while (sink.paused)
+        isPaused = false
+        while (rest.length > 0 && !isPaused && !reader.isWhole) rest = Buffer.from(reader.take(rest, sink))
+      } while (isPaused)
     }
   } catch (error) {
     assert.ok(error instanceof HttpSyntaxError, String(error))
     return { read: undefined, keepsAlive: undefined }
   }
+  if (reader.isWhole) keepsAlive = head?.keepsAlive
   if (isEnded && reader.endsWithConnection) keepsAlive = false
   const isWhole = keepsAlive !== undefined && (rest.length === 0 || end === 'before more')
   const fields = [...(head?.fields ?? [])].map(([name, value]) => `${name}=${value}`).join()

@@ -7,10 +7,12 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
+import type { SocketPlace } from '../../runtime/runtime.js'
 import { behind, writeAll } from './bytes.js'
 import type { HttpAgent } from './client.js'
 import type { HeaderFields } from './grammar.js'
-import { type ResponseHead, ResponseReader, type ResponseSink } from './response-reader.js'
+import type { MessageSink } from './reader.js'
+import { type ResponseHead, responseReader } from './response-head.js'
 import { asError } from './trouble.js'
 
 /** A socket; what only real ones have may be missing. */
@@ -20,6 +22,13 @@ export type HttpSocket = Duplex & {
   ref?(): unknown
   unref?(): unknown
 }
+
+/**
+ * Makes a socket: at once, or when there is a way to the server.
+ *
+ * A socket for TLS emits `secureConnect` when it is ready, any other `connect` if it is `connecting`; one that is promised is ready.
+ */
+export type Dial = (to: SocketPlace, signal: AbortSignal) => HttpSocket | Promise<HttpSocket>
 
 /** The owner of a connection during one exchange. `responded` or `failed` is called once. */
 export interface ClientSocketUser {
@@ -48,22 +57,25 @@ const LARGE_READ_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /** One socket and what is asked on it. */
-export class ClientSocket implements ResponseSink {
-  paused = false
-  readonly #socket: HttpSocket
+export class ClientSocket implements MessageSink<ResponseHead> {
+  #isPaused = false
   readonly #agent: HttpAgent
-  readonly #reader = new ResponseReader(this)
-  readonly #throttle: ReadThrottle
+  readonly #dialing = new AbortController()
+  #socket: HttpSocket | undefined
+  readonly #reader = responseReader()
+  #throttle: ReadThrottle | undefined
   /** Pieces of the present read. */
   #pieces = 0
   #user: ClientSocketUser | undefined
+  /** The request, while there is no socket. */
+  #unsent: readonly Uint8Array[] = []
   #answer: HttpAnswer | undefined
   #isConnected = false
   /** No more of the answer is needed. */
   #isSpare = false
   #isSent = true
-  /** Set when the response has come: whether the connection may be used again. */
-  #keepsAlive: boolean | undefined
+  /** Whether the connection may be used again after the response. */
+  #keepsAlive = false
   #restMs: number
   /** Its time ran out while it was in use, and has to be set anew. */
   #isOverdue = false
@@ -74,28 +86,21 @@ export class ClientSocket implements ResponseSink {
   #end: End | undefined
   #gone = false
 
-  constructor(socket: HttpSocket, isTls: boolean, restMs: number, agent: HttpAgent) {
-    this.#socket = socket
+  constructor(dial: Dial, to: SocketPlace, restMs: number, agent: HttpAgent) {
     this.#agent = agent
     this.#restMs = restMs
-    this.#throttle = new ReadThrottle(socket)
-    if (isTls) socket.once('secureConnect', () => this.#connects())
-    else if (socket.connecting === true) socket.once('connect', () => this.#connects())
+    const dialed = dial(to, this.#dialing.signal)
+    if (dialed instanceof Promise) {
+      dialed.then(
+        (socket) => this.#opens(socket),
+        (error: unknown) => this.close(asError(error)),
+      )
+      return
+    }
+    this.#attach(dialed)
+    if (to.isTls) dialed.once('secureConnect', () => this.#connects())
+    else if (dialed.connecting === true) dialed.once('connect', () => this.#connects())
     else this.#isConnected = true
-    socket.on('data', (chunk: Buffer) => {
-      this.#pieces = 0
-      this.#take(chunk)
-      if (chunk.length >= LARGE_READ_BYTES) this.#throttle.worked(this.#pieces)
-    })
-    socket.on('end', () => this.#ends({ isWhole: true }))
-    socket.on('timeout', () => {
-      if (this.#user === undefined || this.#isSpare) this.drop()
-      else this.#isOverdue = true
-    })
-    socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
-    socket.on('close', () => this.#ends({ isWhole: false }))
-    // Any byte on it begins the time anew, so that it need not be set for each rest.
-    socket.setTimeout?.(restMs)
   }
 
   get isConnected(): boolean {
@@ -107,26 +112,23 @@ export class ClientSocket implements ResponseSink {
     this.#user = user
     this.#isSpare = false
     this.#isSent = false
-    this.#keepsAlive = undefined
-    this.#reader.begin()
-    this.#socket.ref?.()
-    writeAll(this.#socket, behind(head, body === undefined ? [] : [body]), (error) => {
-      if (!error) this.#sent()
-    })
+    this.#reader.next()
+    this.#unsent = behind(head, body === undefined ? [] : [body])
+    if (this.#socket !== undefined) this.#write(this.#socket)
   }
 
   /** Shortens the idle time; the server knows best for how long it keeps a connection. */
   #restAtMost(ms: number): void {
     if (ms >= this.#restMs) return
     this.#restMs = ms
-    if (ms > 0) this.#socket.setTimeout?.(ms)
+    if (ms > 0) this.#socket?.setTimeout?.(ms)
   }
 
   /** Stops or goes on reading the answer. */
   read(on: boolean): void {
-    if (this.paused !== on) return
-    this.paused = !on
-    this.#throttle.want(on)
+    if (this.#isPaused !== on) return
+    this.#isPaused = !on
+    this.#throttle?.want(on)
     if (!on) return
     // Later: a caller that resumes several channels may stop all of them at the first message.
     if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
@@ -165,16 +167,18 @@ export class ClientSocket implements ResponseSink {
     const answer = this.#answer
     this.#user = undefined
     this.#answer = undefined
-    this.#socket.destroy()
+    this.#dialing.abort()
+    this.#socket?.destroy()
     this.#agent.gone(this)
     if (answer !== undefined) answer.ended('cut', error)
     else user?.failed(error ?? hangup())
   }
 
-  // ResponseSink
+  // MessageSink
 
   head(head: ResponseHead): void {
     const { restMs } = head
+    this.#keepsAlive = head.keepsAlive
     if (restMs !== undefined) this.#restAtMost(restMs - REST_MARGIN_MS)
     const answer = new HttpAnswer(head, this)
     this.#answer = answer
@@ -186,8 +190,42 @@ export class ClientSocket implements ResponseSink {
     this.#answer?.data(chunk)
   }
 
-  end(keepsAlive: boolean): void {
-    this.#keepsAlive = keepsAlive
+  #attach(socket: HttpSocket): void {
+    const throttle = new ReadThrottle(socket)
+    this.#socket = socket
+    this.#throttle = throttle
+    socket.on('data', (chunk: Buffer) => {
+      this.#pieces = 0
+      this.#take(chunk)
+      if (chunk.length >= LARGE_READ_BYTES) throttle.worked(this.#pieces)
+    })
+    socket.on('end', () => this.#ends({ isWhole: true }))
+    socket.on('timeout', () => {
+      if (this.#user === undefined || this.#isSpare) this.drop()
+      else this.#isOverdue = true
+    })
+    socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
+    socket.on('close', () => this.#ends({ isWhole: false }))
+    // Any byte on it begins the time anew, so that it need not be set for each rest.
+    socket.setTimeout?.(this.#restMs)
+  }
+
+  /** The promised socket is there. */
+  #opens(socket: HttpSocket): void {
+    if (this.#gone) return void socket.destroy()
+    this.#attach(socket)
+    if (socket.destroyed) return this.close()
+    this.#connects()
+    this.#write(socket)
+  }
+
+  #write(socket: HttpSocket): void {
+    const pieces = this.#unsent
+    this.#unsent = []
+    socket.ref?.()
+    writeAll(socket, pieces, (error) => {
+      if (!error) this.#sent()
+    })
   }
 
   #connects(): void {
@@ -204,17 +242,17 @@ export class ClientSocket implements ResponseSink {
   #take(chunk: Buffer): void {
     // Bytes without a request would be taken for the next answer.
     if (this.#user === undefined) return this.close()
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    this.#rest = NOTHING
+    let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     this.#isTaking = true
     try {
-      this.#rest = this.#reader.push(bytes)
+      while (rest.length > 0 && !this.#isPaused && !this.#reader.isWhole) rest = this.#reader.take(rest, this)
     } catch (error) {
       return this.close(asError(error))
     } finally {
+      this.#rest = rest
       this.#isTaking = false
     }
-    if (this.#keepsAlive !== undefined && !this.#gone) this.#finish(this.#keepsAlive)
+    if (this.#reader.isWhole && !this.#isPaused && !this.#gone) this.#finish(this.#keepsAlive)
   }
 
   #ends(end: End): void {
@@ -224,8 +262,8 @@ export class ClientSocket implements ResponseSink {
 
   /** Takes the waiting bytes and then the end of the connection, unless reading was turned off again. */
   #goOn(): void {
-    if (this.#user !== undefined && !this.paused && !this.#isTaking) this.#take(NOTHING)
-    if (this.#end === undefined || (this.#user !== undefined && this.paused)) return
+    if (this.#user !== undefined && !this.#isPaused && !this.#isTaking) this.#take(NOTHING)
+    if (this.#end === undefined || (this.#user !== undefined && this.#isPaused)) return
     const { isWhole, error } = this.#end
     if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) return this.#finish(false)
     this.close(error)
@@ -247,8 +285,8 @@ export class ClientSocket implements ResponseSink {
 
   /** An idle socket must not keep the process alive. Its idle timer restarts if it expired during the exchange. */
   #beginRest(): void {
-    this.#socket.unref?.()
-    if (this.#isOverdue) this.#socket.setTimeout?.(this.#restMs)
+    this.#socket?.unref?.()
+    if (this.#isOverdue) this.#socket?.setTimeout?.(this.#restMs)
     this.#isOverdue = false
   }
 }

@@ -9,13 +9,13 @@ import { type LookupFunction, type Socket, connect } from 'node:net'
 import { hostAndPort } from '../address.js'
 import { TCP_KEEP_ALIVE_MS } from './bytes.js'
 import type { TlsMeans } from './connect-tls.js'
-import { ClientSocket, type ClientSocketUser } from './client-socket.js'
+import { ClientSocket, type ClientSocketUser, type Dial } from './client-socket.js'
 import { asError } from './trouble.js'
 
 export type { TlsMeans } from './connect-tls.js'
 export { HttpSyntaxError, fieldLine } from './grammar.js'
 export { type SocketTrouble, SocketTroubleError, socketTrouble } from './trouble.js'
-export type { ClientSocket, ClientSocketUser, HttpAnswer } from './client-socket.js'
+export type { ClientSocket, ClientSocketUser, Dial, HttpAnswer } from './client-socket.js'
 
 /** How many connections there may be, and how long one rests. */
 export interface HttpAgentLimits {
@@ -33,7 +33,7 @@ interface Waiting {
 /** Sends requests to one origin. */
 export class HttpAgent {
   readonly #place: SocketPlace
-  readonly #connect: Connect
+  readonly #dial: Dial
   readonly #limits: HttpAgentLimits
   readonly #channels = new Set<ClientSocket>()
   readonly #resting: ClientSocket[] = []
@@ -41,13 +41,13 @@ export class HttpAgent {
   readonly #waiting = new Map<ClientSocketUser, Waiting>()
   #isDestroyed = false
 
-  constructor(url: URL, limits: HttpAgentLimits, connect: Connect) {
+  constructor(url: URL, limits: HttpAgentLimits, dial: Dial) {
     this.#place = { ...hostAndPort(url), isTls: url.protocol === 'https:' }
     this.#limits = limits
-    this.#connect = connect
+    this.#dial = dial
   }
 
-  /** Sends a head and a body. @throws what `connect` throws; any error once it is destroyed */
+  /** Sends a head and a body. @throws what `dial` throws; any error once it is destroyed */
   request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
     if (this.#isDestroyed) throw closed()
     const resting = this.#resting.pop()
@@ -103,8 +103,7 @@ export class HttpAgent {
   }
 
   #open(user: ClientSocketUser, waiting: Waiting): void {
-    const socket = this.#connect(this.#place)
-    const channel = new ClientSocket(socket, this.#place.isTls, this.#limits.idleSocketMs, this)
+    const channel = new ClientSocket(this.#dial, this.#place, this.#limits.idleSocketMs, this)
     this.#channels.add(channel)
     start(channel, user, waiting)
   }
@@ -134,32 +133,27 @@ export interface Way {
 }
 
 /** Makes plain sockets. */
-export function connectPlain({ host, port }: SocketPlace, lookup?: LookupFunction): Socket {
+export function connectPlain(to: SocketPlace): Socket {
+  return connectTo(to, undefined)
+}
+
+function connectTo({ host, port }: SocketPlace, lookup: LookupFunction | undefined): Socket {
   const keepAlive = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS }
   return connect({ host, port, ...keepAlive, ...(lookup !== undefined && { lookup }) })
 }
 
 /** Resolves to the function that makes sockets for this address; TLS and tunnels are loaded only where they are used. */
-export async function connectorFor(
-  url: URL,
-  { proxy, tls, lookup, connect: given }: Way = {},
-): Promise<Connect> {
-  if (proxy === undefined) return given ?? direct(url, tls, lookup)
-  const { tunnelConnector } = await import('./tunnel.js')
-  const dial = given ?? (await direct(proxy, undefined))
-  return tunnelConnector(proxy, dial, url.protocol === 'https:' ? await secured(tls) : undefined)
+export async function dialFor(url: URL, { proxy, tls, lookup, connect: given }: Way = {}): Promise<Dial> {
+  if (proxy === undefined) return given ?? connectorFor(url, tls, lookup)
+  const { tunnelDial } = await import('./tunnel.js')
+  const isTls = url.protocol === 'https:'
+  const secure = isTls ? (await import('./connect-tls.js')).tlsConnector(tls) : undefined
+  return tunnelDial(proxy, given ?? (await connectorFor(proxy)), secure)
 }
 
-function direct({ protocol }: URL, tls: TlsMeans | undefined, lookup?: LookupFunction): Promise<Connect> {
-  return protocol === 'https:' ? secured(tls, lookup) : Promise.resolve((to) => connectPlain(to, lookup))
-}
-
-async function secured(
-  tls: TlsMeans | undefined,
-  lookup?: LookupFunction,
-): Promise<ReturnType<TlsModule['tlsConnector']>> {
+async function connectorFor({ protocol }: URL, tls?: TlsMeans, lookup?: LookupFunction): Promise<Connect> {
+  if (protocol !== 'https:') return (to) => connectTo(to, lookup)
   const { tlsConnector } = await import('./connect-tls.js')
-  return tlsConnector(tls, lookup)
+  const connectTls = tlsConnector(tls, lookup)
+  return (to) => connectTls(to)
 }
-
-type TlsModule = typeof import('./connect-tls.js')

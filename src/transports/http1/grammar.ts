@@ -14,6 +14,11 @@ export class HttpSyntaxError extends Error {
   }
 }
 
+/** The error of bytes that are another protocol. */
+export function notHttp(): HttpSyntaxError {
+  return new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
+}
+
 // The syntax of header fields (RFC 9110, sections 5.1 and 5.5).
 
 /** As a part of a regular expression. */

@@ -13,9 +13,9 @@ import {
   type RequestBodySink,
   type RequestHead,
   type RequestLimits,
-  RequestReader,
-  type RequestSink,
+  requestReader,
 } from './request.js'
+import type { MessageReader, MessageSink } from './reader.js'
 import { HttpResponse, type ResponseWire, statusLine } from './response.js'
 
 export { TCP_KEEP_ALIVE_MS } from './bytes.js'
@@ -87,8 +87,8 @@ export class FrontConnection implements ResponseWire {
   readonly #context: FrontConnectionContext
   readonly #owner: FrontConnectionOwner
   readonly #serve: (request: HttpRequest) => void
-  readonly #reader: RequestReader
-  readonly #input: RequestSink = {
+  readonly #reader: MessageReader<RequestHead>
+  readonly #input: MessageSink<RequestHead> = {
     head: (head, body) => this.#head(head, body),
     data: (chunk) => {
       this.#isExpected = false
@@ -130,7 +130,7 @@ export class FrontConnection implements ResponseWire {
     this.#context = context
     this.#owner = owner
     this.#serve = serve
-    this.#reader = new RequestReader(context.limits)
+    this.#reader = requestReader(context.limits)
     this.#keepAliveField = keepAliveField(context.limits.idleConnectionMs)
     this.#sinceMs = context.now()
     socket.on('data', (chunk: Buffer) => this.#take(chunk))

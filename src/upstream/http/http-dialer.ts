@@ -5,10 +5,10 @@ import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
-import { HttpAgent, SocketTroubleError, connectorFor, type TlsMeans } from '../../transports/http1/client.js'
+import { type Dial, HttpAgent, SocketTroubleError, dialFor, type TlsMeans } from '../../transports/http1/client.js'
 import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/deferred.js'
-import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
+import type { LogLevel, Runtime } from '../../runtime/runtime.js'
 import {
   type HttpCredentials,
   defaultHttpClientLimits,
@@ -40,7 +40,7 @@ const LISTEN = 'subscriptions/listen'
 
 /** How a server is reached. */
 interface WayThere {
-  readonly connect: Connect
+  readonly dial: Dial
   readonly via: string | undefined
   readonly known: KnownServer
   /** Of a server that gets its tokens without a person. */
@@ -76,16 +76,16 @@ export class HttpDialer {
         message: `its proxy is not used: ${url.hostname} is reached directly`,
       })
     const tls = config.tls && tlsMeans(config.tls)
-    const connect = await connectorFor(url, { proxy, tls, connect: given })
+    const dial = await dialFor(url, { proxy, tls, connect: given })
     const unattended = await unattendedCredentials(config, around)
-    return new HttpDialer(config, around, redactor, { connect, via: proxy?.origin, known, unattended })
+    return new HttpDialer(config, around, redactor, { dial, via: proxy?.origin, known, unattended })
   }
 
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, person, loginPages, limits: own }: ProxyContext,
     redactor: Redactor,
-    { connect, via, known, unattended }: WayThere,
+    { dial, via, known, unattended }: WayThere,
   ) {
     const url = new URL(config.url)
     this.#isSaidOlder = config.kind === 'sse'
@@ -120,7 +120,7 @@ export class HttpDialer {
       timers: runtime,
       limits,
     }
-    this.#agent = new HttpAgent(url, limits, connect)
+    this.#agent = new HttpAgent(url, limits, dial)
   }
 
   /** A new connection to the server. */
