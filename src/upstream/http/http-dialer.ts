@@ -5,7 +5,7 @@ import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
-import { type Dial, HttpAgent, SocketTroubleError, dialFor, type TlsMeans } from '../../transports/http1/client.js'
+import { HttpAgent, SocketTroubleError, dialFor, type TlsMeans } from '../../transports/http1/client.js'
 import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/deferred.js'
 import type { LogLevel, Runtime } from '../../runtime/runtime.js'
@@ -40,7 +40,7 @@ const LISTEN = 'subscriptions/listen'
 
 /** How a server is reached. */
 interface WayThere {
-  readonly dial: Dial
+  readonly agent: HttpAgent
   readonly via: string | undefined
   readonly known: KnownServer
   /** Of a server that gets its tokens without a person. */
@@ -66,7 +66,7 @@ export class HttpDialer {
     known: KnownServer,
   ): Promise<HttpDialer> {
     const url = new URL(config.url)
-    const { env, connect: given } = around.runtime
+    const { env, connect } = around.runtime
     const proxy = proxyFor(url, { own: config.proxy, env })
     for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) redactor.add(secret)
     if (typeof config.proxy === 'string' && isNearby(url.hostname))
@@ -76,18 +76,19 @@ export class HttpDialer {
         message: `its proxy is not used: ${url.hostname} is reached directly`,
       })
     const tls = config.tls && tlsMeans(config.tls)
-    const dial = await dialFor(url, { proxy, tls, connect: given })
+    const agent = new HttpAgent(url, defaultHttpClientLimits, await dialFor(url, { proxy, tls, connect }))
     const unattended = await unattendedCredentials(config, around)
-    return new HttpDialer(config, around, redactor, { dial, via: proxy?.origin, known, unattended })
+    return new HttpDialer(config, around, redactor, { agent, via: proxy?.origin, known, unattended })
   }
 
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, person, loginPages, limits: own }: ProxyContext,
     redactor: Redactor,
-    { dial, via, known, unattended }: WayThere,
+    { agent, via, known, unattended }: WayThere,
   ) {
     const url = new URL(config.url)
+    this.#agent = agent
     this.#isSaidOlder = config.kind === 'sse'
     this.#isOlder = this.#isSaidOlder
     const limits = limitsFor(config, own)
@@ -106,7 +107,12 @@ export class HttpDialer {
       reconnectMs: config.reconnectIntervalMs,
       isRead,
       isList,
-      mirror: config.protocol === 'handshake' || this.#isSaidOlder ? undefined : mirrorOf(known),
+      // Servers of revisions with sessions want no fields that repeat a message, so that messages to them are not read.
+      mirror: (message, method) => {
+        const hasSessions = config.protocol === 'handshake' || this.#isSaidOlder
+        const isMirrored = method === DISCOVER || known.era !== 'session'
+        return isMirrored && !hasSessions ? requestFields(message, known.marked) : undefined
+      },
       isEndless: (method) => method === LISTEN,
       overrules: (method, status) => method === DISCOVER && saysNothing(status),
       refusesRequest,
@@ -120,7 +126,6 @@ export class HttpDialer {
       timers: runtime,
       limits,
     }
-    this.#agent = new HttpAgent(url, limits, dial)
   }
 
   /** A new connection to the server. */
@@ -131,12 +136,6 @@ export class HttpDialer {
       onOlder: (isOlder) => (this.#isOlder = isOlder || this.#isSaidOlder),
     })
   }
-}
-
-/** Gives the header fields that repeat a message; servers of revisions with sessions want none, so their messages are not read. */
-function mirrorOf(known: KnownServer): HttpTarget['mirror'] {
-  return (message, method) =>
-    method === DISCOVER || known.era !== 'session' ? requestFields(message, known.marked) : undefined
 }
 
 /** Whether a refusal of the first request says nothing about the server, regardless of its body. */
