@@ -349,16 +349,16 @@ function readByUs(
   let head: ResponseHead | undefined
   let body = ''
   let keepsAlive: boolean | undefined
-  let isPaused = false
+  const reading = { isPaused: false }
   const sink = {
     head: (came: ResponseHead) => {
       head = came
-      isPaused = stopping
+      reading.isPaused = stopping
     },
     data: (chunk: Buffer) => {
-      assert.equal(isPaused, false)
+      assert.equal(reading.isPaused, false)
       body += chunk.toString('latin1')
-      isPaused = stopping
+      reading.isPaused = stopping
     },
   }
   const reader = responseReader()
@@ -371,9 +371,10 @@ function readByUs(
       rest = Buffer.concat([rest, bytes.subarray(from, to)])
       from = to
       do {
-        isPaused = false
-        while (rest.length > 0 && !isPaused && !reader.isWhole) rest = Buffer.from(reader.take(rest, sink))
-      } while (isPaused)
+        reading.isPaused = false
+        while (rest.length > 0 && !reading.isPaused && !reader.isWhole)
+          rest = Buffer.from(reader.take(rest, sink))
+      } while (reading.isPaused)
     }
   } catch (error) {
     assert.ok(error instanceof HttpSyntaxError, String(error))

@@ -316,7 +316,8 @@ export class HttpLink implements Connection {
   async #finish(): Promise<void> {
     if (this.#isClosed) return
     for (const post of this.#held.splice(0)) post.cancel()
-    if (this.#isTelling()) await this.#briefly((done) => (this.#onQuiet = done))
+    // Later in any case: the caller may be a receiver of a message.
+    await (this.#isTelling() ? this.#briefly((done) => (this.#onQuiet = done)) : undefined)
     this.#stop()
     if (!this.answersElsewhere && !this.#isForgotten) await this.#deleteSession()
     this.end(undefined)

@@ -189,19 +189,12 @@ function listening(server: Server, host: string, port: number): Promise<number> 
   })
 }
 
-/** The network of a connection, and when it was opened. */
-interface Origin {
-  readonly network: string
-  readonly sinceMs: number
-}
-
 /** Keeps connections until they have shown what is asked for. */
-export class UnauthenticatedConnections {
+class UnauthenticatedConnections {
   readonly #limits: HttpServerLimits
   readonly #clock: Clock
-  /** The oldest first, as in every set below. */
-  readonly #origins = new Map<FrontSocket, Origin>()
-  readonly #byNetwork = new Map<string, Set<FrontSocket>>()
+  /** The network of each and when it was opened, the oldest first. As many as there may be connections at most. */
+  readonly #origins = new Map<FrontSocket, { readonly network: string; readonly sinceMs: number }>()
 
   constructor(limits: HttpServerLimits, clock: Clock) {
     this.#limits = limits
@@ -216,8 +209,6 @@ export class UnauthenticatedConnections {
   admit(socket: FrontSocket, isLimited: boolean): string | undefined {
     const network = networkOf(socket.remoteAddress ?? '')
     const isCrowded = isLimited && this.#makesRoomIn(network)
-    const sockets = this.#byNetwork.get(network) ?? new Set()
-    this.#byNetwork.set(network, sockets.add(socket))
     this.#origins.set(socket, { network, sinceMs: this.#clock.now() })
     socket.once('close', () => this.know(socket))
     return isCrowded ? network : undefined
@@ -225,42 +216,35 @@ export class UnauthenticatedConnections {
 
   /** It has shown what is asked for, or is gone. */
   know(socket: FrontSocket): void {
-    const origin = this.#origins.get(socket)
-    if (origin === undefined) return
     this.#origins.delete(socket)
-    const sockets = this.#byNetwork.get(origin.network)
-    sockets?.delete(socket)
-    if (sockets?.size === 0) this.#byNetwork.delete(origin.network)
   }
 
   /** Closes the oldest: of a network that has too many, otherwise of all. Gives its network; undefined when there is none. */
   makeRoom(): string | undefined {
-    for (const [network, sockets] of this.#byNetwork)
-      if (sockets.size > this.#limits.unauthenticatedPerNetworkMax) return this.#close(sockets, network)
-    const [oldest] = this.#origins
-    return oldest === undefined ? undefined : this.#close([oldest[0]], oldest[1].network)
+    const counts = new Map<string, number>()
+    for (const { network } of this.#origins.values()) counts.set(network, (counts.get(network) ?? 0) + 1)
+    const all = [...this.#origins]
+    const isOfMany = (network: string): boolean =>
+      (counts.get(network) ?? 0) > this.#limits.unauthenticatedPerNetworkMax
+    const [socket, origin] = all.find(([, { network }]) => isOfMany(network)) ?? all[0] ?? []
+    if (socket !== undefined) this.#close(socket)
+    return origin?.network
   }
 
+  /** A connection counts after a moment: a proxy in front opens hundreds together, and their requests are in flight. */
   #makesRoomIn(network: string): boolean {
     const { unauthenticatedPerNetworkMax, strangerMs } = this.#limits
     const untilMs = this.#clock.now() - strangerMs
-    const sockets = this.#byNetwork.get(network) ?? new Set()
-    let isCrowded = false
-    for (const socket of sockets) {
-      const { sinceMs } = this.#origins.get(socket) ?? { sinceMs: 0 }
-      if (sockets.size < unauthenticatedPerNetworkMax || sinceMs > untilMs) break
-      this.#close([socket], network)
-      isCrowded = true
-    }
-    return isCrowded
+    const own = [...this.#origins].filter(([, origin]) => origin.network === network)
+    const surplus = own.slice(0, Math.max(0, own.length - unauthenticatedPerNetworkMax + 1))
+    const late = surplus.filter(([, { sinceMs }]) => sinceMs <= untilMs)
+    for (const [socket] of late) this.#close(socket)
+    return late.length > 0
   }
 
-  #close([oldest]: Iterable<FrontSocket>, network: string): string {
-    if (oldest !== undefined) {
-      this.know(oldest)
-      oldest.destroy()
-    }
-    return network
+  #close(socket: FrontSocket): void {
+    this.know(socket)
+    socket.destroy()
   }
 }
 

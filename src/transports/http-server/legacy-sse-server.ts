@@ -114,7 +114,7 @@ export class LegacySseServer {
   constructor(environment: HttpEnvironment, bodies: Bodies) {
     this.#environment = environment
     this.#bodies = bodies
-    this.#sessions = new HttpSessions(environment, 'http+sse')
+    this.#sessions = new HttpSessions(environment, Infinity, 'http+sse')
   }
 
   /** Opens a session and its stream of events. */
@@ -128,7 +128,9 @@ export class LegacySseServer {
     if (response.isClosed) return undefined
     const id = this.#sessions.admit(owner)
     if (id === undefined) return crowded
-    const connection = new LegacySseConnection(response, this.#environment, () => this.#sessions.delete(id))
+    const connection = new LegacySseConnection(response, this.#environment, () =>
+      this.#sessions.delete(id, connection),
+    )
     this.#sessions.add(id, owner, connection)
     owner.onStream?.()
     await attach(owner, connection)

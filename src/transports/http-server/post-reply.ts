@@ -131,7 +131,7 @@ export class PostReply implements Reply, Waiting {
   #open(): EventStream {
     this.#stopWaiting()
     if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#connection.streams.open(this.#response)
+    this.#stream = this.#connection.stream(this.#response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
     return this.#stream
   }
@@ -148,15 +148,15 @@ export class PostReply implements Reply, Waiting {
   #sendBody(): void {
     const response = this.#response
     if (response.isClosed) return
-    const { streams } = this.#connection
+    const connection = this.#connection
     const [first] = this.#answers
-    if (first === undefined) return response.send(this.#statusOfNothing, streams.fields)
+    if (first === undefined) return response.send(this.#statusOfNothing, connection.fields)
     // A stream has no status but 200.
     if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
     const body = this.#isBatch ? buildBatch(this.#answers) : first
     const { status, fields } = this.#status
-    response.sendJson(status, body, [...streams.fields, ...fields])
-    if (response.unsentBytes > LARGE_BYTES) streams.sending(response)
+    response.sendJson(status, body, [...connection.fields, ...fields])
+    if (response.unsentBytes > LARGE_BYTES) connection.sending(response)
   }
 
   #stopWaiting(): void {

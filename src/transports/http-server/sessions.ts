@@ -1,4 +1,4 @@
-// The sessions of a front: who they belong to, how long they last, how many there are.
+// The clients of a front, in their sessions and without: who they belong to, how long they last, how many there are.
 //
 // A session id is no proof of identity (MCP, Security Best Practices): a session
 // is found only at the endpoint and by the principal that it was opened with.
@@ -24,15 +24,22 @@ interface Entry<S> extends Owner {
   usedMs: number
 }
 
-/** Sessions by id. */
+/** Sessions by id, or connections of clients without one by a key. */
 export class HttpSessions<S extends RegisteredSession> {
   readonly #entries = new ChurnMap<string, Entry<S>>()
   readonly #environment: HttpEnvironment
-  readonly #transport: SessionTransport
+  readonly #idleMs: number
+  readonly #transport: SessionTransport | undefined
 
-  constructor(environment: HttpEnvironment, transport: SessionTransport) {
+  /** `transport` is that of sessions. */
+  constructor(environment: HttpEnvironment, idleMs: number, transport?: SessionTransport) {
     this.#environment = environment
+    this.#idleMs = idleMs
     this.#transport = transport
+  }
+
+  get size(): number {
+    return this.#entries.size
   }
 
   /**
@@ -47,7 +54,8 @@ export class HttpSessions<S extends RegisteredSession> {
 
   add(id: string, { endpoint, principal }: Owner, session: S): void {
     const openedMs = this.#environment.now()
-    const number = this.#environment.watch.opened(endpoint.name, this.#transport)
+    const transport = this.#transport
+    const number = transport === undefined ? 0 : this.#environment.watch.opened(endpoint.name, transport)
     this.#entries.set(id, { endpoint, principal, session, number, openedMs, usedMs: openedMs })
   }
 
@@ -59,20 +67,24 @@ export class HttpSessions<S extends RegisteredSession> {
     return entry.session
   }
 
-  delete(id: string): void {
-    const entry = this.#entries.take(id)
-    if (entry === undefined) return
+  /** It has ended; another may have taken its place. */
+  delete(id: string, session: S): void {
+    const entry = this.#entries.get(id)
+    if (entry?.session !== session) return
+    this.#entries.take(id)
     const { endpoint, number, openedMs } = entry
-    this.#environment.watch.ended(endpoint.name, this.#transport, number, this.#environment.now() - openedMs)
+    const ms = this.#environment.now() - openedMs
+    if (this.#transport !== undefined)
+      this.#environment.watch.ended(endpoint.name, this.#transport, number, ms)
   }
 
-  /** Ends the sessions that have been idle for too long. */
+  /** Ends those that have been idle for too long. */
   sweep(): void {
     const nowMs = this.#environment.now()
     for (const entry of this.#entries.values()) {
       entry.session.sweep?.()
       if (entry.session.busy) entry.usedMs = nowMs
-      else if (nowMs - entry.usedMs > this.#environment.limits.sessionIdleMs) void entry.session.close()
+      else if (nowMs - entry.usedMs > this.#idleMs) void entry.session.close()
     }
   }
 

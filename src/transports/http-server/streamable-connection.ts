@@ -1,4 +1,4 @@
-// The connection of one client that speaks over many requests.
+// The connection of one client that speaks over many requests, and the event streams that it has.
 //
 // Each message leaves on exactly one response (MCP 2025-03-26, Transports,
 // Multiple connections): what belongs to a request on the response to its POST,
@@ -11,53 +11,75 @@ import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
-import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
+import type { HttpAttached, HttpEnvironment, HttpRevision, Owner } from './endpoint.js'
+import { type EventStore, EventStream, readEventId, SseWriter } from './event-stream.js'
 import { type AnswerStatus, PostReply } from './post-reply.js'
 import { ClientInbox } from './client-inbox.js'
 import { statusOf } from './protocol.js'
-import type { HttpResponse } from '../http1/server.js'
-import type { RegisteredSession } from './sessions.js'
-import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
+import type { Fields, HttpResponse } from '../http1/server.js'
+import { type RegisteredSession, attach } from './sessions.js'
 
 /**
- * How long a connection lasts: as its session; as long as it is used, shared by requests without a session, each
- * of which its client cancels by leaving; or for one message.
+ * How long a connection lasts: as its session, whose events outlive its responses; as long as it is used, shared by requests
+ * without a session, each of which its client cancels by leaving; or for one message.
  */
 export type ConnectionLife =
-  ({ readonly kind: 'session' } & StreamSession) | { readonly kind: 'shared' | 'single' }
+  | { readonly kind: 'session'; readonly id: string; readonly store: EventStore }
+  | { readonly kind: 'shared' | 'single' }
+
+/** How an attempt to listen ends; `over` where the request was cancelled and the client has all events of it. */
+export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
+
+/** The number of the standalone stream. */
+const STANDALONE = 0
 
 /** One client of Streamable HTTP, in its session or without one. */
 export class StreamableConnection implements Connection, RegisteredSession {
   readonly transport = 'http'
+  /** Resolves when its client is attached; undefined from then on. */
+  ready: Promise<void> | undefined
+  /** It answers what was asked, and ends. */
+  isLeaving = false
   /** Known before the first message comes. */
-  attached: HttpAttached | undefined
-  readonly streams: HttpStreams
+  #attached: HttpAttached | undefined
+  /** The fields of every response. */
+  fields: Fields
   /** For how long nothing is said while there is no answer. */
   readonly waits: Waits
+  readonly #environment: HttpEnvironment
   readonly #life: ConnectionLife
+  /** Undefined for a client without a session, which can resume nothing and has no standalone stream. */
+  readonly #store: EventStore | undefined
   readonly #closed: () => void
   readonly #inbox: ClientInbox
   /** Those of requests that wait for their answers. */
   readonly #replies = new ChurnMap<number, PostReply>()
   #posts = 0
   #hasOpened = false
+  readonly #standalone: EventStream
+  /** The standalone stream and those of POSTs, by their numbers. */
+  readonly #streams = new Map<number, EventStream>()
+  #lastStream = STANDALONE
+  /** Responses that hold what the client has not taken. */
+  readonly #sending = new Set<HttpResponse>()
+  /** Those of them whose client has not taken the latest bytes. A client may have hundreds of streams, nearly all of them idle. */
+  readonly #behind = new Set<HttpResponse>()
 
   constructor(environment: HttpEnvironment, waits: Waits, life: ConnectionLife, closed: () => void) {
+    this.#environment = environment
     this.#life = life
+    this.#store = life.kind === 'session' ? life.store : undefined
+    this.fields = life.kind === 'session' ? ['mcp-session-id', life.id] : []
     this.waits = waits
     this.#closed = closed
     this.#inbox = new ClientInbox(environment.limits, (cause) => this.#end(cause))
-    this.streams = new HttpStreams(
-      environment,
-      life.kind === 'session' ? life : undefined,
-      () => this.revision.primesStreams,
-      () => this.measure(),
-    )
+    this.#standalone = new EventStream(STANDALONE, this.#store)
+    this.#streams.set(STANDALONE, this.#standalone)
   }
 
   get revision(): HttpRevision {
-    if (this.attached === undefined) throw fault('the client is attached')
-    return this.attached.revision
+    if (this.#attached === undefined) throw fault('the client is attached')
+    return this.#attached.revision
   }
 
   get congested(): boolean {
@@ -65,7 +87,12 @@ export class StreamableConnection implements Connection, RegisteredSession {
   }
 
   get backlogBytes(): number {
-    return this.streams.backlogBytes
+    let bytes = 0
+    for (const response of this.#behind) {
+      if (response.unsentBytes === 0) this.#behind.delete(response)
+      bytes += response.unsentBytes
+    }
+    return bytes
   }
 
   get open(): boolean {
@@ -84,12 +111,27 @@ export class StreamableConnection implements Connection, RegisteredSession {
 
   /** Ends the response that its client does not read; nothing where all responses are of one client. */
   cutSlowest(): number {
-    return this.isShared ? this.streams.cutSlowest() : 0
+    if (!this.isShared) return 0
+    let slowest: HttpResponse | undefined
+    for (const response of this.#sending)
+      if (response.unsentBytes > (slowest?.unsentBytes ?? 0)) slowest = response
+    const bytes = slowest?.unsentBytes ?? 0
+    slowest?.cut()
+    return bytes
   }
 
   /** Whether the client listens, or waits for an answer. */
   get busy(): boolean {
-    return this.#replies.size > 0 || this.streams.attached
+    return this.#replies.size > 0 || this.#sending.size > 0
+  }
+
+  /** Attaches its client; `version` is the revision that the client names. */
+  attachTo(owner: Owner, version?: string): Promise<void> {
+    this.ready = attach(owner, this, version).then((attached) => {
+      this.#attached = attached
+      this.ready = undefined
+    })
+    return this.ready
   }
 
   start(sink: Sink): void {
@@ -106,17 +148,18 @@ export class StreamableConnection implements Connection, RegisteredSession {
 
   close(atOnce = false): Promise<void> {
     this.#end(undefined)
-    if (atOnce) this.streams.abandon()
+    if (atOnce) for (const response of this.#sending) response.cut()
     return Promise.resolve()
   }
 
   /** The session ends as soon as what was asked is answered. */
   leave(): void {
+    this.isLeaving = true
     this.#inbox.ended()
   }
 
   sweep(): void {
-    if (this.#life.kind === 'session') this.#life.store.sweep()
+    this.#store?.sweep()
   }
 
   /** Takes what a POST brought, and answers its requests on its response; `isOpening` where it opens the session. */
@@ -132,9 +175,16 @@ export class StreamableConnection implements Connection, RegisteredSession {
     response.send(202, [])
   }
 
-  /** Opens the standalone stream, or resumes the one that holds this event. */
+  /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
   listen(response: HttpResponse, lastEventId: string | undefined): ListenState {
-    return this.streams.listen(response, lastEventId)
+    const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
+    const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
+    if (stream === undefined) return 'unknown'
+    if (place === undefined && stream.attached) return 'busy'
+    if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
+    if (place !== undefined && stream.isOverAfter(place.number)) return 'over'
+    this.#write(response, stream, place?.number)
+    return 'open'
   }
 
   // For its replies to call.
@@ -148,7 +198,7 @@ export class StreamableConnection implements Connection, RegisteredSession {
   tell(message: Message, { kind, id }: MessageHead, reply: PostReply | undefined): void {
     const wire = this.passing(message)
     if (wire === undefined) return
-    const isSent = reply?.during(wire) === true || this.streams.aside(wire)
+    const isSent = reply?.during(wire) === true || (this.#store !== undefined && this.#standalone.send(wire))
     // The server must not wait for the answer of a client that cannot be asked.
     if (!isSent && kind === 'request')
       this.#inbox.failed(id, new TransportError('TRANSPORT_IO', 'the client has left'))
@@ -157,7 +207,7 @@ export class StreamableConnection implements Connection, RegisteredSession {
 
   /** Sees whether the client has left too much unread. */
   measure(): void {
-    this.#inbox.measure(this.streams.backlogBytes)
+    this.#inbox.measure(this.backlogBytes)
   }
 
   /** The status of an error that is the whole response; undefined in a session. */
@@ -168,10 +218,30 @@ export class StreamableConnection implements Connection, RegisteredSession {
   /** `initialize` is answered. An error leaves without the id of a session, and ends it; a second `initialize` ends nothing. */
   opens(isRefused: boolean): void {
     if (isRefused && !this.#hasOpened) {
-      this.streams.fields = []
+      this.fields = []
       setImmediate(() => this.#end(undefined))
     }
     this.#hasOpened ||= !isRefused
+  }
+
+  /** Begins the event stream of a POST. */
+  stream(response: HttpResponse): EventStream {
+    const stream = new EventStream(++this.#lastStream, this.#store)
+    this.#streams.set(stream.number, stream)
+    this.#dropEnded()
+    this.#write(response, stream)
+    return stream
+  }
+
+  /** Counts what the client has not taken of this response until it has taken everything. */
+  sending(response: HttpResponse): void {
+    this.#sending.add(response)
+    this.#behind.add(response)
+    response.whenClosed(() => {
+      this.#sending.delete(response)
+      this.#behind.delete(response)
+      this.measure()
+    })
   }
 
   /** The client has closed the response before its answer. */
@@ -198,14 +268,41 @@ export class StreamableConnection implements Connection, RegisteredSession {
    * question and need not (MCP 2025-03-26, Transports).
    */
   #latestHeard(): PostReply | undefined {
-    const open = this.streams.listens ? [] : [...this.#replies.values()]
+    const open = this.#standalone.attached ? [] : [...this.#replies.values()]
     return open.findLast((reply) => reply.isHeard)
+  }
+
+  #write(response: HttpResponse, stream: EventStream, after?: number): void {
+    // `gone` is not called for a response that is closed already.
+    if (response.isClosed) return
+    const writer = new SseWriter(response, this.fields, this.#environment, {
+      behind: () => this.#behind.add(response),
+      drained: () => this.measure(),
+      gone: () => stream.detach(writer),
+    })
+    this.sending(response)
+    stream.attach(writer, after)
+    // Replayed events have ids already.
+    if (this.#store !== undefined && after === undefined && this.revision.primesStreams)
+      stream.prime(this.#environment.limits.retryMs)
+  }
+
+  /** A client that lost the end of a stream comes back for it soon, or not at all. */
+  #dropEnded(): void {
+    if (this.#streams.size <= this.#environment.limits.endedStreamsMax) return
+    for (const [number, stream] of this.#streams) {
+      if (!stream.ended) continue
+      this.#streams.delete(number)
+      return
+    }
   }
 
   #end(cause: TransportError | undefined): void {
     this.#inbox.close(cause, () => {
       for (const reply of this.#replies.drain()) reply.end()
-      this.streams.close()
+      for (const stream of this.#streams.values()) stream.end()
+      this.#streams.clear()
+      this.#store?.clear()
       this.#closed()
     })
   }

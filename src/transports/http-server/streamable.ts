@@ -7,8 +7,8 @@
 import { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './access.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
-import { StreamableConnection } from './streamable-connection.js'
-import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
+import { type ConnectionLife, StreamableConnection } from './streamable-connection.js'
+import type { HttpEnvironment, Owner } from './endpoint.js'
 import { EventBudget, EventStore } from './event-stream.js'
 import type { RequestHead, HttpRequest } from '../http1/server.js'
 import {
@@ -29,7 +29,7 @@ import {
   sessionIdIn,
   staysOpen,
 } from './protocol.js'
-import { HttpSessions, attach } from './sessions.js'
+import { HttpSessions } from './sessions.js'
 
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
 
@@ -41,17 +41,24 @@ export class Streamable {
   readonly #sessions: HttpSessions<StreamableConnection>
   readonly #budget: EventBudget
   readonly #waits: Waits
-  readonly #stateless: StatelessClients
+  /**
+   * The connections of clients without sessions: one for all requests of a principal at an endpoint, since a request needs
+   * nothing of earlier ones and a connection for each would cost more than the request.
+   */
+  readonly #shared: HttpSessions<StreamableConnection>
+  /** Those for one message of a revision with sessions. */
+  readonly #single = new Set<StreamableConnection>()
 
   /** `gone` says why a client was not taken, though its endpoint was there when its request began. */
   constructor(environment: HttpEnvironment, bodies: Bodies, gone: (head: RequestHead) => Refusal) {
     this.#environment = environment
     this.#bodies = bodies
     this.#gone = gone
-    this.#sessions = new HttpSessions(environment, 'streamable-http')
+    const { sessionIdleMs, statelessIdleMs } = environment.limits
+    this.#sessions = new HttpSessions(environment, sessionIdleMs, 'streamable-http')
+    this.#shared = new HttpSessions(environment, statelessIdleMs)
     this.#budget = new EventBudget(environment.limits.events.totalBytesMax)
     this.#waits = new Waits(environment.limits.answerWaitMs, environment)
-    this.#stateless = new StatelessClients(environment, this.#waits)
   }
 
   serve(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
@@ -71,19 +78,20 @@ export class Streamable {
 
   sweep(): void {
     this.#sessions.sweep()
-    this.#stateless.sweep()
+    this.#shared.sweep()
   }
 
   /** Ends the sessions of these principals, once what was asked in them is answered. */
   leave(isGone: (principal: string) => boolean): void {
     this.#sessions.leave(isGone)
-    this.#stateless.leave(isGone)
+    this.#shared.leave(isGone)
   }
 
   endAll(): void {
     this.#waits.stop()
     this.#sessions.endAll()
-    this.#stateless.endAll()
+    this.#shared.endAll()
+    for (const connection of this.#single) void connection.close()
   }
 
   #post(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
@@ -123,7 +131,7 @@ export class Streamable {
     const isOpening = judgement === 'opening'
     if (named !== undefined) return named.post(posted, response, accepts, isOpening)
     const version = posted.head.get('mcp-protocol-version')
-    const opened = judgement === 'alone' ? this.#stateless.single(owner, version) : this.#open(owner)
+    const opened = judgement === 'alone' ? this.#openSingle(owner, version) : this.#open(owner)
     return opened.then((taken) => {
       if (taken === undefined) return crowded
       // The endpoint may have been removed while the body came.
@@ -145,11 +153,36 @@ export class Streamable {
       return undefined
     }
     if (staysOpen(posted)) owner.onStream?.()
-    const shared = this.#stateless.shared(owner)
-    if (shared === undefined) return crowded
+    const client = this.#sharedOf(owner)
+    if (client === undefined) return crowded
     const serve = (): Refusal | undefined =>
-      shared.connection.open ? shared.connection.post(posted, response, accepts) : this.#gone(posted.head)
-    return shared.connection.attached === undefined ? shared.ready.then(serve) : serve()
+      client.open ? client.post(posted, response, accepts) : this.#gone(posted.head)
+    return client.ready === undefined ? serve() : client.ready.then(serve)
+  }
+
+  /** The connection for requests of this owner; undefined when there are too many. */
+  #sharedOf(owner: Owner): StreamableConnection | undefined {
+    const key = `${owner.endpoint.name} ${owner.principal}`
+    const found = this.#shared.find(key, owner)
+    if (found?.open === true && !found.isLeaving) return found
+    if (this.#shared.size >= this.#environment.limits.sessionlessMax) return undefined
+    const client = this.#newClient({ kind: 'shared' }, () => this.#shared.delete(key, client))
+    this.#shared.add(key, owner, client)
+    void client.attachTo(owner)
+    return client
+  }
+
+  /** One for a single message, of the revision that its head names; undefined when there are too many. */
+  async #openSingle(owner: Owner, version: string | undefined): Promise<StreamableConnection | undefined> {
+    if (this.#single.size >= this.#environment.limits.sessionlessMax) return undefined
+    const client = this.#newClient({ kind: 'single' }, () => this.#single.delete(client))
+    this.#single.add(client)
+    await client.attachTo(owner, version)
+    return client
+  }
+
+  #newClient(life: ConnectionLife, closed: () => void): StreamableConnection {
+    return new StreamableConnection(this.#environment, this.#waits, life, closed)
   }
 
   /** Attaches a client and opens its session; undefined when there are too many. */
@@ -157,12 +190,10 @@ export class Streamable {
     const id = this.#sessions.admit(owner)
     if (id === undefined) return undefined
     const store = new EventStore(this.#environment.limits.events, this.#budget, this.#environment)
-    const life = { kind: 'session', id, store } as const
-    const closed = (): void => this.#sessions.delete(id)
-    const client = new StreamableConnection(this.#environment, this.#waits, life, closed)
+    const client = this.#newClient({ kind: 'session', id, store }, () => this.#sessions.delete(id, client))
     // At once, so that those that come meanwhile count it.
     this.#sessions.add(id, owner, client)
-    client.attached = await attach(owner, client)
+    await client.attachTo(owner)
     return client
   }
 
@@ -201,94 +232,5 @@ export class Streamable {
     const client = this.#sessions.find(id, owner)
     if (client === undefined) return noSession
     return refusesVersion(head, client) ?? client
-  }
-}
-
-interface SharedConnection {
-  readonly connection: StreamableConnection
-  /** Resolves when its client is attached. */
-  readonly ready: Promise<unknown>
-  usedMs: number
-}
-
-/**
- * The connections of clients without sessions: one for all requests of a principal at an endpoint, since a request needs
- * nothing of earlier ones and a connection for each would cost more than the request.
- */
-class StatelessClients {
-  readonly #environment: HttpEnvironment
-  readonly #waits: Waits
-  readonly #shared = new Map<HttpEndpoint, Map<string, SharedConnection>>()
-  /** Those for one message of a revision with sessions. */
-  readonly #single = new Set<StreamableConnection>()
-  #size = 0
-
-  constructor(environment: HttpEnvironment, waits: Waits) {
-    this.#environment = environment
-    this.#waits = waits
-  }
-
-  /** The connection for requests of this owner; undefined when there are too many. */
-  shared(owner: Owner): SharedConnection | undefined {
-    const found = this.#shared.get(owner.endpoint)?.get(owner.principal)
-    const entry = found?.connection.open === true ? found : this.#open(owner)
-    if (entry !== undefined) entry.usedMs = this.#environment.now()
-    return entry
-  }
-
-  /** One for a single message, of the revision that its head names; undefined when there are too many. */
-  async single(owner: Owner, version: string | undefined): Promise<StreamableConnection | undefined> {
-    if (this.#single.size >= this.#environment.limits.sessionlessMax) return undefined
-    const closed = (): void => void this.#single.delete(connection)
-    const connection = new StreamableConnection(this.#environment, this.#waits, { kind: 'single' }, closed)
-    this.#single.add(connection)
-    connection.attached = await attach(owner, connection, version)
-    return connection
-  }
-
-  /** Ends the connections that have been idle for too long. */
-  sweep(): void {
-    const { limits } = this.#environment
-    const sinceMs = this.#environment.now() - limits.statelessIdleMs
-    for (const { connection, usedMs } of this.#all())
-      if (!connection.busy && usedMs < sinceMs) void connection.close()
-  }
-
-  /** Ends those of these principals once what was asked is answered. */
-  leave(isGone: (principal: string) => boolean): void {
-    for (const owners of this.#shared.values())
-      for (const [principal, { connection }] of owners) {
-        if (!isGone(principal)) continue
-        owners.delete(principal)
-        connection.leave()
-      }
-  }
-
-  endAll(): void {
-    for (const { connection } of this.#all()) void connection.close()
-    for (const connection of this.#single) void connection.close()
-  }
-
-  #all(): SharedConnection[] {
-    return [...this.#shared.values()].flatMap((owners) => [...owners.values()])
-  }
-
-  #open(owner: Owner): SharedConnection | undefined {
-    const { limits } = this.#environment
-    if (this.#size >= limits.sessionlessMax) return undefined
-    this.#size++
-    const { endpoint, principal } = owner
-    const closed = (): void => {
-      this.#size--
-      const owners = this.#shared.get(endpoint)
-      if (owners?.get(principal) === entry) owners.delete(principal)
-      if (owners?.size === 0) this.#shared.delete(endpoint)
-    }
-    const connection = new StreamableConnection(this.#environment, this.#waits, { kind: 'shared' }, closed)
-    const ready = attach(owner, connection).then((attached) => (connection.attached = attached))
-    const entry: SharedConnection = { connection, ready, usedMs: 0 }
-    const owners = this.#shared.get(endpoint) ?? new Map<string, SharedConnection>()
-    this.#shared.set(endpoint, owners.set(principal, entry))
-    return entry
   }
 }

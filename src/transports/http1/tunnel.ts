@@ -45,15 +45,16 @@ function asked(socket: HttpSocket, { host, port }: SocketPlace, login: string | 
   const proof = login === undefined ? '' : `Proxy-Authorization: ${login}\r\n`
   return new Promise((resolve, reject) => {
     const reader = responseReader()
-    let answer: ResponseHead | undefined
+    const answers: ResponseHead[] = []
     const take = (chunk: Buffer): void => {
       let rest = chunk
       try {
-        while (rest.length > 0 && answer === undefined)
-          rest = reader.take(rest, { head: (head) => (answer = head), data: () => undefined })
+        while (rest.length > 0 && answers.length === 0)
+          rest = reader.take(rest, { head: (head) => answers.push(head), data: () => undefined })
       } catch (error) {
         return reject(refused(`the proxy answers something that is no HTTP: ${asError(error).message}`, true))
       }
+      const [answer] = answers
       if (answer === undefined) return
       socket.off('data', take)
       if (answer.status >= 300) return reject(noTunnel(answer.status))
