@@ -101,12 +101,12 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2975
+  jsonrpc                | 2991
   folder                 | 5
   version                | 2
   text                   | 671
   runtime                | 1001
-  mcp                    | 3715
+  mcp                    | 3762
   calls                  | 800
   mcp/eras               | 1305
   transports             | 1282
@@ -129,7 +129,7 @@ const linesMax = table(`
   record                 | 362
   events                 | 249
   audit                  | 238
-  proxy/routing          | 2352
+  proxy/routing          | 2367
   proxy/input            | 1000
   proxy/clients          | 2416
   secrets                | 404

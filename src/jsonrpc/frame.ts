@@ -276,3 +276,13 @@ export function splitBatch(line: Line, limits: FrameLimits = defaultFrameLimits)
   }
   return items.map((item) => toLine(line.subarray(item.start, item.end)))
 }
+
+/** The same where the sender must be heard in any case: a batch that is broken is one message, which cannot be read. */
+export function batchMembers(line: Line): readonly Line[] {
+  try {
+    return splitBatch(line)
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error
+    return [line]
+  }
+}

@@ -4,6 +4,7 @@
 // when an answer comes. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
 
 import {
+  batchMembers,
   isBatch,
   isBlank,
   type Frame,
@@ -294,6 +295,12 @@ export class Peer<E> {
     } catch (error) {
       this.#faulty(error)
     }
+  }
+
+  /** Takes the messages of a batch one by one (MCP 2025-03-26, Base protocol: batching). */
+  receiveBatch(line: Line): void {
+    for (const member of batchMembers(line))
+      this.receive(receivedMessage(frameOrError(member, this.#frameLimits), member))
   }
 
   /** Ends the requests that the message claims to answer, since no other answer will come. */

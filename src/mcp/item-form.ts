@@ -2,15 +2,15 @@
 // ResourceTemplate).
 //
 // Many clients check a list as a whole: one item of another form costs them the items of all servers. A member that is
-// null or empty where the schema has another type is cut, because its absence means the same. Every other fault is
-// reported, and the caller leaves the item out.
+// null or empty where the schema has another type is cut, because its absence means the same; so is a hint with a fault.
+// Every other fault is reported, and the caller leaves the item out.
 
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import type { Line } from '../jsonrpc/line.js'
 import { itemsAt, type Member, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, NO_EDITS } from '../jsonrpc/splice.js'
-import { rawAt, stringAt } from '../jsonrpc/text.js'
+import { parse, rawAt, stringAt } from '../jsonrpc/text.js'
 import { cutMembers } from './member-edits.js'
 import type { ListKind } from './methods.js'
 import { dangles } from './structured-wrap.js'
@@ -31,42 +31,78 @@ interface Form {
   readonly isSchema?: boolean
   /** Whether the references of the value must lead to something within it. */
   readonly isClosed?: boolean
+  /** Whether a text or a number has one of the values that the schema of MCP names. */
+  readonly allows?: (value: unknown) => boolean
+  /** Whether clients can do without the member. */
+  readonly isHint?: boolean
 }
 
 const text: Form = { type: 'text' }
 const flag: Form = { type: 'boolean' }
 const object: Form = { type: 'object' }
+const oneOf = (...values: readonly string[]): Form => ({
+  type: 'text',
+  allows: (value) => values.some((each) => each === value),
+})
 const annotations: Form = {
   type: 'object',
-  members: { audience: { type: 'list' }, priority: { type: 'number' }, lastModified: text },
+  isHint: true,
+  members: {
+    audience: { type: 'list', each: oneOf('user', 'assistant') },
+    priority: { type: 'number', allows: (value) => Number(value) >= 0 && Number(value) <= 1 },
+    // ISO 8601; the official SDK takes a date with a time and a zone alone.
+    lastModified: {
+      type: 'text',
+      allows: (value) =>
+        /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/.test(String(value)),
+    },
+  },
 }
-const described = { title: text, description: text, icons: { type: 'list' }, _meta: object } as const
+const icon: Form = {
+  type: 'object',
+  required: ['src'],
+  members: { src: text, mimeType: text, sizes: { type: 'list', each: text }, theme: oneOf('light', 'dark') },
+}
+const described = {
+  title: text,
+  description: text,
+  icons: { type: 'list', each: icon, isHint: true },
+  _meta: object,
+} as const
 const schemaMembers = {
   properties: { type: 'object', each: { type: 'object', isSchema: true } },
   required: { type: 'list', each: text },
 } as const
 
-const forms: Readonly<Record<ListKind, Form>> = {
-  tools: {
-    type: 'object',
-    required: ['inputSchema'],
-    members: {
-      ...described,
-      inputSchema: { type: 'object', members: schemaMembers, schemaOf: 'object' },
-      outputSchema: { type: 'object', members: schemaMembers, isClosed: true },
-      annotations: {
-        type: 'object',
-        members: {
-          title: text,
-          readOnlyHint: flag,
-          destructiveHint: flag,
-          idempotentHint: flag,
-          openWorldHint: flag,
-        },
+const outputSchema: Form = { type: 'object', members: schemaMembers, isClosed: true }
+const tool: Form = {
+  type: 'object',
+  required: ['inputSchema'],
+  members: {
+    ...described,
+    inputSchema: { type: 'object', members: schemaMembers, schemaOf: 'object' },
+    outputSchema,
+    annotations: {
+      type: 'object',
+      isHint: true,
+      members: {
+        title: text,
+        readOnlyHint: flag,
+        destructiveHint: flag,
+        idempotentHint: flag,
+        openWorldHint: flag,
       },
-      execution: { type: 'object', members: { taskSupport: text } },
+    },
+    execution: {
+      type: 'object',
+      isHint: true,
+      members: { taskSupport: oneOf('required', 'optional', 'forbidden') },
     },
   },
+}
+
+const forms: Readonly<Record<ListKind, Form>> = {
+  tools: tool,
   prompts: {
     type: 'object',
     members: {
@@ -93,10 +129,17 @@ const forms: Readonly<Record<ListKind, Form>> = {
   },
 }
 
-/** The edits that give an item its form, or what is wrong with it. */
-export function repairs(line: Line, kind: ListKind): readonly Edit[] | string {
+/** Before 2026-07-28 the values of an output schema are objects. */
+const sessionTool: Form = {
+  ...tool,
+  members: { ...tool.members, outputSchema: { ...outputSchema, schemaOf: 'object', isHint: true } },
+}
+
+/** The edits that give an item its form, or what is wrong with it; `isStateless` says whether its server is. */
+export function repairs(line: Line, kind: ListKind, isStateless: boolean): readonly Edit[] | string {
   const edits: Edit[] = []
-  const fault = check(line, { start: 0, end: line.length }, forms[kind], '', edits)
+  const form = kind === 'tools' && !isStateless ? sessionTool : forms[kind]
+  const fault = check(line, { start: 0, end: line.length }, form, '', edits)
   return fault ?? (edits.length === 0 ? NO_EDITS : edits)
 }
 
@@ -109,6 +152,7 @@ function check(line: Line, span: Span, form: Form, path: string, edits: Edit[]):
     return undefined
   }
   if (type !== form.type) return `'${path}' is no ${form.type}`
+  if (form.allows?.(parse(rawAt(line, span))) === false) return `'${path}' is ${rawAt(line, span)}`
   if (form.type === 'list') {
     const { each } = form
     for (const item of each === undefined ? [] : itemsAt(line, span)) {
@@ -153,11 +197,13 @@ function formOf(line: Line, { key }: Member, { members, each }: Form): Form | un
   return Object.hasOwn(members, name) ? members[name] : undefined
 }
 
-/** A value of another type that says nothing, or a schema whose references lead nowhere. */
+/** A value of another type that says nothing, a schema whose references lead nowhere, or a hint with a fault. */
 function isToBeCut(line: Line, value: Span, form: Form | undefined): boolean {
   if (form === undefined) return false
-  if (typeOf(line[value.start]) !== form.type) return /^(?:null|""|\[\s*\]|\{\s*\})$/.test(rawAt(line, value))
-  return form.isClosed === true && dangles(line, value)
+  const isOfType = typeOf(line[value.start]) === form.type
+  if (!isOfType && /^(?:null|""|\[\s*\]|\{\s*\})$/.test(rawAt(line, value))) return true
+  if (form.isHint === true && check(line, value, form, '', []) !== undefined) return true
+  return isOfType && form.isClosed === true && dangles(line, value)
 }
 
 function within(path: string, name: string): string {

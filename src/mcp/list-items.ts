@@ -70,12 +70,13 @@ export interface Page {
  * The items of one page, in the form of the protocol and without those that cannot have it; undefined when the result
  * is no such list.
  *
- * Of a page with more than `itemsMax` items nothing is read.
+ * Of a page with more than `itemsMax` items nothing is read. `isStateless` is the era of its server.
  */
 export function readPage(
   frame: ResultFrame,
   kind: ListKind,
   itemsMax: number,
+  isStateless: boolean,
 ): Page | 'too-long' | undefined {
   const shape = listShapes[kind]
   const members = membersAt(frame.line, frame.result)
@@ -92,7 +93,7 @@ export function readPage(
       faults.push(`'${shape.key}' is missing in one of its ${kind}`)
       continue
     }
-    const edits = repairs(line, kind)
+    const edits = repairs(line, kind, isStateless)
     if (typeof edits === 'string') faults.push(`${edits} in '${read.key}' of its ${kind}`)
     else items.push(edits.length === 0 ? read : (readItem(splice(line, edits).joined, shape.key) ?? read))
   }

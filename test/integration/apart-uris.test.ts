@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { at, listAt } from './support/json.js'
-import { type Act, enter, handshake, scripted } from './support/scripted.js'
+import { type Act, enter, handshake, scripted, toolChanges } from './support/scripted.js'
 
 const page = 'ui://app/page.html'
 const apart = 'ui://b/app/page.html'
@@ -21,6 +21,12 @@ const app: Act = (method, { command }, params) => {
     default:
       return `{"contents":[{"uri":"${String(at(params, 'uri'))}","text":"of ${command}"}]}`
   }
+}
+
+const late: Act = (method, child, params) => {
+  const result = app(method, child, params)
+  const isLate = method === 'resources/list' && child.command === 'b' && typeof result === 'string'
+  return isLate ? { afterMs: 5000, result } : result
 }
 
 describe('an address of an app that two servers list', () => {
@@ -46,5 +52,16 @@ describe('an address of an app that two servers list', () => {
       assert.equal(at(called.value, 'result', 'content', 0, 'uri'), uri)
       assert.equal(at(called.value, 'result', 'content', 1, 'text'), `"uri":"${page}"`)
     }
+  })
+
+  test('changes a list of tools that the client has before the second server has listed its resources', async (t) => {
+    const it = await scripted(t, { a: {}, b: {} }, late)
+    const party = await enter(it)
+    const listed = async (): Promise<unknown> =>
+      at((await party.client.request('tools/list')).value, 'result', 'tools', 1, '_meta', 'ui', 'resourceUri')
+    assert.equal(await listed(), page)
+    await it.runtime.pass(6000)
+    assert.equal(toolChanges(party), 1)
+    assert.equal(await listed(), apart)
   })
 })

@@ -6,6 +6,7 @@ import { limits } from '../../src/index.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
+import { enter, scripted, simple } from './support/scripted.js'
 import { itServer } from './support/programs.js'
 import type { Scope, Servers } from './support/spawned.js'
 import { until } from './support/waiting.js'
@@ -30,6 +31,16 @@ const callsOf = (lines: readonly unknown[], tool: string): unknown[] =>
 
 const holdLine = (id: string, key: string): string =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"${key}"}}}`
+
+test('a server may answer in a batch', async (t) => {
+  const it = await scripted(t, { s: {} }, (method, child) => {
+    if (method !== 'tools/call') return simple(method, child)
+    child.say(`[{"jsonrpc":"2.0","id":${child.lastId},"result":{"content":[]}}]`)
+    return undefined
+  })
+  const { client } = await enter(it)
+  assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
+})
 
 describe('a server that ends in the middle of calls', () => {
   test('each call in flight gets one error, and the next call works', async (t) => {

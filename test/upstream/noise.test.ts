@@ -34,7 +34,7 @@ describe('lines that are no messages', () => {
     for (let i = 0; i < 4; i++) noise.line(line, line.length, error)
     hear()
     for (let i = 0; i < 3; i++) noise.line(line, line.length, error)
-    noise.batch()
+    noise.request('roots/list')
     assert.deepEqual(ends, [])
     noise.line(line, line.length, error)
     assert.deepEqual(ends, ['wrote 5 lines in a row that are no messages'])
@@ -48,7 +48,7 @@ describe('lines that are no messages', () => {
     assert.equal(log.length, 1)
     assert.match(log[0]?.message ?? '', /no JSON-RPC message: Loading/)
     clock.now += 1000
-    noise.batch()
+    noise.request('roots/list')
     assert.deepEqual(
       log.map(({ details }) => details?.['lines']),
       [1, 3],

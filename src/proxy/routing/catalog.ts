@@ -2,6 +2,7 @@
 //
 // A public name maps back through these tables and never by splitting it.
 
+import { isDeepStrictEqual } from 'node:util'
 import { offersTasks } from './client-tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
@@ -27,6 +28,8 @@ export interface Target {
   readonly mark: string | undefined
   /** The own name as the server wrote it, quotes included. */
   readonly ownKey: Uint8Array
+  /** Of a tool: the addresses of its server that clients see otherwise. */
+  readonly apart?: ApartUris | undefined
 }
 
 /** The edits from the public name, which stands at `span`, to the name that the server knows. */
@@ -56,8 +59,11 @@ interface Index {
    * undefined where several servers have one.
    */
   readonly byName: ReadonlyMap<string, Target | undefined>
-  /** Of resources: the addresses of a server that clients see otherwise, since an earlier server lists them too. */
-  readonly apart: ReadonlyMap<CallTarget, ApartUris>
+  /**
+   * Of resources and tools, by the name of the server: its addresses that clients see otherwise, since an earlier server
+   * lists them too.
+   */
+  readonly apart: ReadonlyMap<string, ApartUris>
   /** The number of this state of the list; a cursor names it. */
   readonly generation: number
 }
@@ -92,6 +98,10 @@ export class Catalog {
   /** The lists of some server have changed. */
   invalidate(kinds: readonly ListKind[]): void {
     for (const kind of kinds) this.#indexes.delete(kind)
+    const tools = this.#indexes.get('tools')
+    // A tool names the address of its app, which is a resource.
+    if (kinds.includes('resources') && tools && !isDeepStrictEqual(tools.apart, this.#apart()))
+      this.#indexes.delete('tools')
     if (kinds.includes('templates')) this.#templates = undefined
   }
 
@@ -127,7 +137,11 @@ export class Catalog {
 
   /** The addresses of this server that clients see otherwise. */
   apartUris(lane: CallTarget): ApartUris | undefined {
-    return this.lanes.length === 1 ? undefined : this.#index('resources').apart.get(lane)
+    return this.#apart().get(lane.config.name)
+  }
+
+  #apart(): Index['apart'] {
+    return this.lanes.length === 1 ? NOTHING_APART : this.#index('resources').apart
   }
 
   /** The lanes that may have a resource which none lists and no template fits. */
@@ -222,7 +236,7 @@ export class Catalog {
       sources,
       targets,
       byName,
-      apart: apartIn(targets, kind),
+      apart: kind === 'tools' ? this.#apart() : apartIn(targets, kind),
       generation: this.#context.next(),
     }
     this.#indexes.set(kind, index)
@@ -234,12 +248,13 @@ export class Catalog {
     return this.lanes.flatMap((lane) => {
       const { config } = lane
       const mark = kind === 'tools' && this.view.marks(config) ? `[${config.name}] ` : undefined
+      const apart = kind === 'tools' ? this.apartUris(lane) : undefined
       return withoutRepeats(this.#items(lane, kind)).map((item) => {
         const wanted = this.view.nameOf(config, kind, item.key)
         // An item that no client gets takes no name from another one.
         const isNamed = item.withheld === undefined
         const name = isNamed ? names.add({ service: config.name, own: item.key }, wanted) : wanted
-        return target(lane, item, name, mark)
+        return { ...target(lane, item, name, mark), apart }
       })
     })
   }
@@ -348,14 +363,16 @@ function withApart(line: Line, edits: readonly Edit[], uris: ApartUris): readonl
   return bothEdits(edits, apartUriEdits(line, { start: 0, end: line.length }, uris))
 }
 
+const NOTHING_APART: Index['apart'] = new Map()
+
 /** The addresses that are not the servers' own, by their servers. */
-function apartIn(targets: readonly Target[], kind: ListKind): ReadonlyMap<CallTarget, ApartUris> {
-  const apart = new Map<CallTarget, Map<string, string>>()
+function apartIn(targets: readonly Target[], kind: ListKind): ReadonlyMap<string, ApartUris> {
+  const apart = new Map<string, Map<string, string>>()
   if (kind !== 'resources') return apart
   for (const { lane, item, publicName } of targets) {
     if (publicName === item.key) continue
-    const uris = apart.get(lane) ?? new Map<string, string>()
-    apart.set(lane, uris.set(item.key, publicName))
+    const uris = apart.get(lane.config.name) ?? new Map<string, string>()
+    apart.set(lane.config.name, uris.set(item.key, publicName))
   }
   return apart
 }

@@ -57,7 +57,7 @@ export function answerAt(lanes: readonly CallTarget[], kind: ListKind, times: Li
     view.isShown(kind) && (kind !== 'tools' || view.items(kind).length > 0)
   const isSomeKept = lanes.some((lane) => lane.view.wasKept && isFilled(lane))
   if (isSomeKept && !times.isConfigured) return lastStartOf(missing) + Math.min(KEPT_WAIT_MS, times.ms)
-  return quietAt(lanes, missing, kind === 'tools' ? ['tools'] : listKinds, times)
+  return quietAt(lanes.filter(isFilled), missing, kind === 'tools' ? ['tools'] : listKinds, times)
 }
 
 /** From when on it is not worth waiting for `missing`: no other server has listed for a while, or the time is over. */

@@ -3,6 +3,7 @@
 // Servers that come and go each announce their part. The client gets one notification of each kind when all
 // of it has happened, and none for a list that is the same as before.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Target } from './catalog.js'
 import { isSameItem, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
@@ -66,6 +67,7 @@ export class ListChanges {
     if (this.#pauses > 0) return
     // A client that never asked for a list has nothing to read again.
     for (const kind of kinds) if (this.#seen.has(kind)) this.#pending.add(kind)
+    if (kinds.includes('resources') && this.#seen.has('tools')) this.#pending.add('tools')
     this.notifySoon()
   }
 
@@ -92,9 +94,10 @@ export class ListChanges {
 }
 
 function looksSame(before: readonly Target[], now: readonly Target[]): boolean {
-  const isSame = ({ publicName, mark, item }: Target, at: number): boolean => {
+  const isSame = ({ publicName, mark, item, apart }: Target, at: number): boolean => {
     const other = now[at]
-    return publicName === other?.publicName && mark === other.mark && isSameItem(item, other.item)
+    if (publicName !== other?.publicName || mark !== other.mark) return false
+    return isSameItem(item, other.item) && isDeepStrictEqual(apart, other.apart)
   }
   return before.length === now.length && before.every(isSame)
 }

@@ -4,7 +4,7 @@
 // 2025-11-25, Transports: resumability and redelivery).
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import { isBatch, splitBatch, type FrameLimits, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
+import { batchMembers, type FrameLimits, isBatch, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
 import { type MessageHead, type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
@@ -335,7 +335,7 @@ export function readMessages(
   limits: FrameLimits | undefined,
 ): readonly ReceivedMessage[] {
   if (message instanceof LongLine) return [readLong(message, limits)]
-  if (isBatch(message)) return membersOf(message).map((line) => readOne(line, limits))
+  if (isBatch(message)) return batchMembers(message).map((line) => readOne(line, limits))
   return [
     message.length < LONG_BYTES_MIN ? readOne(message, limits) : readLong(longLines.whole(message), limits),
   ]
@@ -347,15 +347,6 @@ function readLong(long: LongLine, limits: FrameLimits | undefined): ReceivedMess
 
 function readOne(line: Line, limits: FrameLimits | undefined, bytes?: number): ReceivedMessage {
   return receivedMessage(frameOrError(line, limits), line, bytes)
-}
-
-/** A batch that is broken is one message, which cannot be read. */
-function membersOf(line: Line): readonly Line[] {
-  try {
-    return splitBatch(line)
-  } catch {
-    return [line]
-  }
 }
 
 /** Whether a message is the answer to that request, or was meant to be. */

@@ -69,10 +69,6 @@ export class Noise {
     this.#add(0, () => `its request ${method} is dropped: its revision has none`, {})
   }
 
-  batch(): void {
-    this.#add(0, () => 'a batch was ignored: servers answer one by one', {})
-  }
-
   /** A message over the limit, which no call waits for. */
   oversize(id: RequestId | undefined, bytes: number): void {
     this.#log(() => 'a message over the limit was dropped', { id, bytes })

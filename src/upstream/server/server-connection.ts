@@ -7,6 +7,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Traffic } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { type FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
+import type { Line } from '../../jsonrpc/line.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -637,8 +638,8 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     this.#context.tell('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
-  batch(): void {
-    this.#noise.batch()
+  batch(line: Line): void {
+    this.#peer.receiveBatch(line)
   }
 
   failed(call: Call | undefined, error: TransportError): void {

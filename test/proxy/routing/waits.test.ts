@@ -208,6 +208,18 @@ test('a kept list of a server without tools does not make an empty list of tools
   assert.equal(answerAt([kept({ tools: ['x'] }), coming], 'prompts', times), 1500)
 })
 
+function listed(tools: readonly string[]): CallTarget {
+  const { lane } = new FakeServer('listed', { tools }, [])
+  return { ...lane, view: { ...lane.view, listedAt: () => 0 } }
+}
+
+test('an empty list of tools does not end the wait for servers with tools', () => {
+  const { lane: coming } = new FakeServer('coming', {}, [], { starts: true })
+  const times = { isConfigured: false, ms: 28_000 }
+  assert.equal(answerAt([listed(['x']), coming], 'tools', times), 3000)
+  assert.equal(answerAt([listed([]), coming], 'tools', times), 28_000)
+})
+
 test('a client on stdio has waited while the process began', () => {
   assert.equal(listTimes('codex-mcp-client', false, undefined, 3000).ms, 5000)
   assert.equal(listTimes('mcp', false, undefined, 4000).ms, 0)
