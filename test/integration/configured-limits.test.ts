@@ -94,6 +94,22 @@ describe('processesMax', () => {
     assert.match(heard.text, /"text":"b"/)
     assert.ok(ms >= 1900 && ms < 4000, `${ms}`)
   })
+
+  test('a start whose first call is over takes the place of no idle process', async (t) => {
+    const servers = { a: { lazy: true, timeout: 60_000 }, b: { lazy: true, timeout: 5000 } }
+    const it = await scripted(t, servers, stuckA, {}, { processesMax: 1 })
+    const party = await it.attach()
+    await timed(it, opening(party))
+    void party.client.call('a__t').catch(() => {})
+    await it.runtime.pass(1000)
+    const { heard } = await timed(it, party.client.call('b__t'))
+    assert.equal(failure(heard)[2], 'overloaded')
+    await it.runtime.pass(70_000)
+    assert.deepEqual(
+      it.runtime.children.map(({ command }) => command),
+      ['a'],
+    )
+  })
 })
 
 function twoSchemas(more: object): Configuration {

@@ -107,7 +107,7 @@ export class ListWaits {
   whenNamed(call: Call, wanted: Wanted, run: () => void): void {
     this.look()
     const hurried = new Set<CallTarget>()
-    const pending = this.#pending(wanted, hurried)
+    const pending = this.#pending(call, wanted, hurried)
     if (pending.length === 0) {
       // Any server may have the name, until a reload brings the one whose prefix it has.
       if (wanted.isOfOne()) return run()
@@ -115,7 +115,7 @@ export class ListWaits {
     }
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     call.deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
-    const dueAt = (): number => (this.#pending(wanted, hurried).length === 0 ? -Infinity : Infinity)
+    const dueAt = (): number => (this.#pending(call, wanted, hurried).length === 0 ? -Infinity : Infinity)
     const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
     this.#hold(call, { dueAt, run, wanted }, expire)
   }
@@ -227,12 +227,12 @@ export class ListWaits {
   }
 
   /** The servers of a name whose names are not known, which start or list now. */
-  #pending({ kind, concerns }: Wanted, hurried: Set<CallTarget>): CallTarget[] {
+  #pending(call: Call, { kind, concerns }: Wanted, hurried: Set<CallTarget>): CallTarget[] {
     const lanes = this.#lanes().filter((lane) => concerns(lane))
     for (const lane of lanes) {
       if (lane.known.has(kind) || hurried.has(lane)) continue
       hurried.add(lane)
-      lane.hurry()
+      lane.hurry(call)
     }
     return lanes.filter((lane) => !isListed(lane, kind))
   }

@@ -121,8 +121,8 @@ export interface CallTarget {
   readonly keepsTasks: boolean
   /** Whether it takes no new calls, since its server has left the configuration. */
   readonly retired: boolean
-  /** A call may be for it: while its lists are not known, it starts or is asked now, without a delay; `listed` follows. */
-  hurry(): void
+  /** The call may be for it: while its lists are not known, it starts or is asked now, without a delay. */
+  hurry(call: Call): void
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void
   /** The client follows this resource, also if another server got the request for it. */

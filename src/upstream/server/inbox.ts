@@ -41,6 +41,8 @@ export class Inbox {
    */
   server: OpenedServer | undefined
   isClosed = false
+  /** The calls that began to wait for the lists of the server, while these are on their way. */
+  callers: readonly Call[] = []
 
   constructor(context: ServerContext, scope: LaneScope, lists: ServerLists) {
     this.#context = context
@@ -96,6 +98,11 @@ export class Inbox {
     if (this.#scope.startsOnCall) return this.isAtWork || [...clients].some(({ listens }) => listens)
     const isAttended = this.#context.staysForClients && clients.size > 0
     return clients.areFollowing || isAttended || this.isAtWork
+  }
+
+  /** Whether a call still waits for the lists of the server. */
+  get isCalled(): boolean {
+    return this.callers.some(({ settled }) => !settled)
   }
 
   /** Lists are being read, a server waits for the answer of a client, or a task runs. */

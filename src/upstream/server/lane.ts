@@ -58,8 +58,6 @@ export class ServerLane implements Lane, ServerView {
   isPending: boolean = false
   /** Resolves when the first attempt to start a process has ended; undefined when it has, or has not begun. */
   settled: Promise<void> | undefined
-  /** A call waits, or has waited, for what the server has. */
-  #isCalled = false
   /** A start that is put off begins now. */
   readonly #hurried = new Deferred<void>()
   /** The first connection was refused. */
@@ -198,14 +196,14 @@ export class ServerLane implements Lane, ServerView {
       })
   }
 
-  hurry(): void {
+  hurry(call: Call): void {
     if (!this.isChosen) this.#choose()
     this.#endDeferral()
     if (this.#lists.hasNames) return
     if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.state !== 'starting'
-    this.#isCalled = true
+    this.#inbox.callers = [...this.#inbox.callers.filter(({ settled }) => !settled), call]
     this.startNow()
     this.#begin()
     if (!this.isPending) {
@@ -421,7 +419,7 @@ export class ServerLane implements Lane, ServerView {
     // The server puts the lane into place before its first process starts.
     await Promise.resolve()
     try {
-      await this.#workers.first.ready(this.#isCalled)
+      await this.#workers.first.ready()
     } catch {
       // The worker has logged it, and calls will say it.
     }
@@ -435,6 +433,7 @@ export class ServerLane implements Lane, ServerView {
       .then(() => this.#insist())
       .then(() => {
         this.isPending = false
+        this.#inbox.callers = []
         this.#report([])
       })
   }

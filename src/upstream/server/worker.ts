@@ -74,8 +74,6 @@ interface Attempt {
   readonly kind: 'starting'
   /** It may close the breaker: calls that come meanwhile fail. */
   readonly isProbe: boolean
-  /** Whether a call waits for it, or for the lists of the server. */
-  isCalled: boolean
   /** Undefined until the process has its place. */
   lease: Lease | undefined
   made: Promise<ServerConnection>
@@ -247,7 +245,7 @@ export class Worker {
       if (free !== undefined && next !== undefined) this.#begin(free, next)
     }
     if (this.#waiting.size === 0) return
-    const begun = this.#wanted(true)
+    const begun = this.#wanted()
     if (begun instanceof UpstreamError) this.#failWaiting(begun)
   }
 
@@ -389,22 +387,21 @@ export class Worker {
     return this.#state.kind === 'ready' ? this.#state.connection : undefined
   }
 
-  /** The connection, started if it is not there: for a call, or for lists alone. @throws UpstreamError */
-  async ready(isCalled: boolean): Promise<ServerConnection> {
-    const begun = this.#wanted(isCalled)
+  /** The connection, started if it is not there. @throws UpstreamError */
+  async ready(): Promise<ServerConnection> {
+    const begun = this.#wanted()
     if (begun instanceof UpstreamError) throw begun
     return await begun
   }
 
   /** The connection, or its start; the error where it must not be started. */
-  #wanted(isCalled: boolean): ServerConnection | Promise<ServerConnection> | UpstreamError {
+  #wanted(): ServerConnection | Promise<ServerConnection> | UpstreamError {
     const state = this.#state
     switch (state.kind) {
       case 'ready':
         return state.connection
       case 'starting':
         if (state.isProbe) return this.#down('unavailable', 'is down')
-        state.isCalled ||= isCalled
         return state.made
       case 'closed':
         return this.#down('shutting-down', 'is stopped')
@@ -412,7 +409,7 @@ export class Worker {
       case 'waiting':
         if (!this.#context.restart && this.#hasCrashed)
           return this.#down('unavailable', 'is down and not restarted')
-        if (!this.#context.restarts.isHeld) return this.#start(isCalled)
+        if (!this.#context.restarts.isHeld) return this.#start()
         // A process that is needed without a call starts when the hold is over, also where this is its first start.
         if (state.kind === 'stopped' && this.#isWantedUncalled) this.#startIfWanted()
         return this.#down('unavailable', 'is down')
@@ -508,21 +505,14 @@ export class Worker {
     const { restarts } = this.#context
     if (!this.#isWanted) return
     if (restarts.isHeld) this.#wait(restarts.waitMs)
-    else void this.#start(false)
+    else void this.#start()
   }
 
   /** The result may be left alone: calls that wait for the start get its error otherwise. */
-  #start(isCalled: boolean): Promise<ServerConnection> {
+  #start(): Promise<ServerConnection> {
     const isProbe = this.#context.restarts.isBroken
     const made = new Promise<never>(() => {})
-    const attempt: Attempt = {
-      kind: 'starting',
-      isProbe,
-      isCalled,
-      lease: undefined,
-      connection: undefined,
-      made,
-    }
+    const attempt: Attempt = { kind: 'starting', isProbe, lease: undefined, connection: undefined, made }
     this.#to(attempt)
     attempt.made = this.#attempt(attempt)
     attempt.made.catch(() => {})
@@ -584,7 +574,7 @@ export class Worker {
       server,
       // One that did not answer the last time would hold back the others.
       install: isInstall ? (kept?.isGivenUp === true ? 'last' : 'next') : undefined,
-      isCalled: () => this.#state === attempt && (attempt.isCalled || this.#hasCalls),
+      isCalled: () => this.#state === attempt && (this.#hasCalls || this.#inbox.isCalled),
       isShared: !this.#scope.startsOnCall,
       idleSince: () => this.#idleSince,
     })
@@ -685,7 +675,7 @@ export class Worker {
   #retry(): void {
     const { restarts } = this.#context
     if (restarts.waitMs > 0) this.#wait(restarts.waitMs)
-    else void this.#start(false)
+    else void this.#start()
   }
 
   /** Whether the process is needed now. */
