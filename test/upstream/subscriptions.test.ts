@@ -5,25 +5,23 @@ import { describe, test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Call } from '../../src/calls/call.js'
-import { LaneClients, Subscriptions } from '../../src/upstream/server/server-subscriptions.js'
+import { LaneClients } from '../../src/upstream/server/lane-clients.js'
 import { callOf, nobody } from './support/calls.js'
 
 const uri = 'it://r'
 const refusal = { code: -32_603, message: 'exited' }
 
+const context = { service: 's', limits: { subscriptionsMax: 10 }, tell: () => {} }
+
 function run() {
-  const audience = new LaneClients()
-  const standing = new Subscriptions(
-    { service: 's', limits: { subscriptionsMax: 10 }, tell: () => {} },
-    audience,
-  )
+  const clients = new LaneClients(context)
   let last = 0
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'
     const call = callOf(`${++last}`, 0, { method })
-    return standing.passing(call, subscribes, () => undefined) ?? assert.fail('it is not passed on')
+    return clients.passing(call, subscribes, () => undefined) ?? assert.fail('it is not passed on')
   }
-  return { asks, follows: () => audience.resources.at(uri).has(nobody) }
+  return { asks, follows: () => clients.resources.at(uri).has(nobody) }
 }
 
 function grant(call: Call): void {
@@ -73,7 +71,7 @@ describe('two subscriptions of one client to one resource', () => {
 })
 
 test('what reads the first lists is not counted among the clients that a message may be meant for', () => {
-  const clients = new LaneClients()
+  const clients = new LaneClients(context)
   const [visitor, one, other] = [
     { ...nobody, serial: 0, asksNothing: true as const },
     nobody,
@@ -85,7 +83,7 @@ test('what reads the first lists is not counted among the clients that a message
   })
   assert.deepEqual(seen, [undefined, one, undefined])
 
-  const alone = new LaneClients()
+  const alone = new LaneClients(context)
   alone.add(one)
   alone.add(visitor)
   assert.equal(alone.only, one)

@@ -20,7 +20,7 @@ import { methodNotFound } from '../../mcp/error-codes.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods.js'
-import { LaneClients, Subscriptions } from './server-subscriptions.js'
+import { LaneClients } from './lane-clients.js'
 import type { ServerLists } from './server-lists.js'
 import type { ServerContext } from './context.js'
 import type { LaneScope } from './sharing.js'
@@ -29,8 +29,7 @@ import { ServerSubscription } from './listen.js'
 
 /** Gets what the connections of a lane say unasked. */
 export class Inbox {
-  readonly clients: LaneClients = new LaneClients()
-  readonly subscriptions: Subscriptions
+  readonly clients: LaneClients
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly lists: ServerLists
@@ -48,7 +47,7 @@ export class Inbox {
     this.#context = context
     this.#scope = scope
     this.lists = lists
-    this.subscriptions = new Subscriptions(context, this.clients)
+    this.clients = new LaneClients(context)
   }
 
   /** The first process alone gets the subscriptions: each further one would report the same update again. */
@@ -58,10 +57,10 @@ export class Inbox {
     this.server = server
     this.#connections.add(connection)
     connection.tasks.capabilities = askableOfTasks(facts.capabilities)
-    if (facts.capabilities.logging) this.subscriptions.sendLevel(connection)
+    if (facts.capabilities.logging) this.clients.sendLevel(connection)
     if (isFirst) {
       if (connection.isStateless) this.#listen(connection, facts)
-      this.subscriptions.resubscribe(connection)
+      this.clients.resubscribe(connection)
     }
     this.lists.opened(connection, facts.capabilities, isFirst)
     this.#context.reports.opened(server)

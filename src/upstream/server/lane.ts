@@ -280,7 +280,7 @@ export class ServerLane implements Lane, ServerView {
     const sent =
       subscribes === undefined
         ? call
-        : this.#inbox.subscriptions.passing(call, subscribes, () => this.#workers.firstConnection)
+        : this.#inbox.clients.passing(call, subscribes, () => this.#workers.firstConnection)
     if (sent === undefined) return
     this.#workers.workerFor(sent).call(sent, edits)
   }
@@ -310,7 +310,7 @@ export class ServerLane implements Lane, ServerView {
     this.isChosen = true
     if (this.#guarded.blocked !== undefined) return
     this.#use()
-    this.#inbox.subscriptions.follow(client, uri, this.#workers.firstConnection)
+    this.#inbox.clients.follow(client, uri, this.#workers.firstConnection)
   }
 
   takeSubscriptions(client: ClientPort): string[] {
@@ -337,7 +337,7 @@ export class ServerLane implements Lane, ServerView {
       this.#left()
       return this.close()
     }
-    this.#inbox.subscriptions.unsubscribe(this.#workers.firstConnection, unfollowed)
+    this.#inbox.clients.unsubscribe(this.#workers.firstConnection, unfollowed)
     if (this.#inbox.clients.level !== level) this.#sendLevel()
     if (this.#scope.principal !== undefined && this.#inbox.clients.size === 0) this.#endLater()
     return undefined
@@ -495,7 +495,7 @@ export class ServerLane implements Lane, ServerView {
 
   #sendLevel(): void {
     if (this.#inbox.server?.facts.capabilities.logging !== true) return
-    for (const connection of this.#workers.connections) this.#inbox.subscriptions.sendLevel(connection)
+    for (const connection of this.#workers.connections) this.#inbox.clients.sendLevel(connection)
   }
 
   #announce(changed: readonly ListKind[]): void {

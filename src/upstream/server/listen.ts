@@ -17,16 +17,10 @@ import type { ServerNotificationRow } from '../../mcp/methods.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
-import type { LaneClients } from './server-subscriptions.js'
+import { type LaneClients, type Topic, topicOf } from './lane-clients.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../calls/call-deadline.js'
-
-/** Something that is followed, by the member of the filter that it stands in. */
-interface Topic {
-  readonly kind: 'resourceSubscriptions' | 'taskIds'
-  readonly name: string
-}
 
 type Topics = Readonly<Record<Topic['kind'], ReadonlySet<string>>>
 
@@ -85,7 +79,7 @@ export class ServerSubscription {
   renew(): void {
     // The next request is looked at again when it is acknowledged.
     if (this.#isClosed || this.#retry !== undefined || this.#next !== undefined) return
-    const topics = topicsFrom((kind) => (this.#tellsOf(kind) ? this.#followed(kind) : []))
+    const topics = topicsFrom((kind) => (this.#tellsOf(kind) ? this.#clients.followed(kind).names : []))
     const filter = filterOf(this.#capabilities, topics)
     if (filter === this.#current?.filter) return this.#settle(this.#current)
     if (filter === '') this.#giveUp()
@@ -95,10 +89,6 @@ export class ServerSubscription {
   #tellsOf(kind: Topic['kind']): boolean {
     const { extensions, subscribe } = this.#capabilities
     return kind === 'taskIds' ? extensions.has(TASKS) : subscribe
-  }
-
-  #followed(kind: Topic['kind']): Iterable<string> {
-    return kind === 'taskIds' ? this.#clients.tasks.names : this.#clients.resources.names
   }
 
   /** Takes over a call by which a client begins or ends to follow something; the client is registered already. */
@@ -242,10 +232,9 @@ export class ServerSubscription {
 
   /** Answers the calls that wait for these topics, and those for topics that no client follows any more. */
   #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
-    const followed = topicsFrom((kind) => this.#followed(kind))
     this.#answer(({ kind, name }) => {
       if (topics[kind].has(name)) return honoured?.[kind].has(name) === true
-      return followed[kind].has(name) ? undefined : false
+      return this.#clients.followed(kind).has(name) ? undefined : false
     })
   }
 
@@ -275,13 +264,6 @@ function topicsFrom(names: (kind: Topic['kind']) => Iterable<string>): Topics {
     resourceSubscriptions: new Set(names('resourceSubscriptions')),
     taskIds: new Set(names('taskIds')),
   }
-}
-
-function topicOf({ frame, row }: Call): Topic {
-  const { members } = frame.params
-  return row.route.to === 'task'
-    ? { kind: 'taskIds', name: members.string('taskId') ?? '' }
-    : { kind: 'resourceSubscriptions', name: members.string('uri') ?? '' }
 }
 
 function isSame(text: string, id: RequestId): boolean {

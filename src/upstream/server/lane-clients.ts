@@ -1,0 +1,292 @@
+// The clients of a lane, the log levels that they asked for, and what they follow; all of that is set again when the
+// server comes back.
+
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import { quote } from '../../jsonrpc/text.js'
+import { type Call, type ClientPort, isResult } from '../../calls/call.js'
+import { upstreamFailed } from '../../mcp/error-codes.js'
+import { severity } from '../../mcp/methods.js'
+import { isFollowedBy } from '../../mcp/subscription-edits.js'
+import { eachAtOnce } from '../../runtime/each-at-once.js'
+import { asUpstreamError } from '../contracts/upstream-error.js'
+import type { ServerContext } from './context.js'
+import type { ServerConnection } from './server-connection.js'
+
+/**
+ * There may be thousands, and a server has other things to do; what was due may be so no longer when its turn comes.
+ */
+const AT_ONCE = 64
+
+type ClientsContext = Pick<ServerContext, 'service' | 'tell'> & {
+  /** More resources, or tasks, are not followed. */
+  readonly limits: { readonly subscriptionsMax: number }
+}
+
+/** Something that is followed, by the member of the filter of `subscriptions/listen` that it stands in. */
+export interface Topic {
+  readonly kind: 'resourceSubscriptions' | 'taskIds'
+  readonly name: string
+}
+
+/** The topic that a call begins or ends to follow. */
+export function topicOf({ frame, row }: Call): Topic {
+  const { members } = frame.params
+  return row.route.to === 'task'
+    ? { kind: 'taskIds', name: members.string('taskId') ?? '' }
+    : { kind: 'resourceSubscriptions', name: members.string('uri') ?? '' }
+}
+
+/** The clients of a lane. */
+export class LaneClients {
+  readonly #context: ClientsContext
+  /** By their serials. */
+  readonly #clients = new ChurnMap<number, ClientPort>()
+  readonly #levels = new Map<ClientPort, string>()
+  /** Of resources, by their URIs. */
+  readonly resources: Follows = new Follows()
+  /** Of the tasks of the extension Tasks. */
+  readonly tasks: Follows = new Follows()
+  /** A client has left, and the server may still work for it. */
+  #mixed = false
+  /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
+  only: ClientPort | undefined
+
+  constructor(context: ClientsContext) {
+    this.#context = context
+  }
+
+  get size(): number {
+    return this.#clients.size
+  }
+
+  [Symbol.iterator](): IterableIterator<ClientPort> {
+    return this.#clients.values()
+  }
+
+  /** Whether a client follows a resource or a task. */
+  get areFollowing(): boolean {
+    return this.resources.size > 0 || this.tasks.size > 0
+  }
+
+  followed(kind: Topic['kind']): Follows {
+    return kind === 'taskIds' ? this.tasks : this.resources
+  }
+
+  add(client: ClientPort): void {
+    this.#clients.set(client.serial, client)
+    this.#findOnly()
+  }
+
+  /** Forgets a client; returns the resources that no client follows any more. */
+  remove(client: ClientPort): string[] {
+    const was = this.#clients.take(client.serial)
+    if (was !== undefined && was.asksNothing !== true) this.#mixed = true
+    this.#findOnly()
+    this.#levels.delete(client)
+    this.tasks.removeAll(client)
+    return this.resources.removeAll(client)
+  }
+
+  /** The server has started anew and works for no client yet. */
+  renew(): void {
+    this.#mixed = false
+    this.#findOnly()
+  }
+
+  /** One that asks nothing may be there beside it: the first lists may still be read when the first client calls. */
+  #findOnly(): void {
+    const few = this.size > 2 || this.#mixed ? [] : [...this]
+    const [first, second] = few.filter(({ asksNothing }) => asksNothing !== true)
+    this.only = second === undefined ? first : undefined
+  }
+
+  // Log levels:
+
+  setLevel(client: ClientPort, level: string): void {
+    this.#levels.set(client, level)
+  }
+
+  /** The most verbose level that any client asked for. */
+  get level(): string | undefined {
+    let most: string | undefined
+    for (const level of this.#levels.values()) {
+      if (most === undefined || severity(level) < severity(most)) most = level
+    }
+    return most
+  }
+
+  sendLevel(connection: ServerConnection): void {
+    const { level } = this
+    if (level !== undefined && !connection.isStateless)
+      void this.#request(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
+  }
+
+  // Subscriptions. A server without sessions gets them as one filter, which its connection keeps.
+
+  /** Resources of a subscription that is still in flight are left to that call. */
+  resubscribe(connection: ServerConnection): void {
+    if (connection.isStateless) return
+    const { resources } = this
+    const isGranted = (uri: string): boolean => [...resources.at(uri).values()].some((each) => each.isGranted)
+    void eachAtOnce([...resources.names].filter(isGranted), AT_ONCE, (uri) =>
+      this.#subscribeAgain(connection, uri),
+    )
+  }
+
+  /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
+  passing(call: Call, subscribes: boolean, connection: () => ServerConnection | undefined): Call | undefined {
+    const { kind, name } = topicOf(call)
+    const followed = this.followed(kind)
+    if (subscribes) return this.#following(call, followed, name)
+    const isLast = followed.remove(call.client, name) || followed.of(name).size === 0
+    if (isLast) return this.#leaving(call, name, connection)
+    call.settle({ kind: 'result', result: '{}' })
+    return undefined
+  }
+
+  /**
+   * A client follows from now on, since updates may come before the answer, and no longer when it is refused. Of several
+   * requests for the same, one that is granted is enough.
+   */
+  #following(call: Call, followed: Follows, name: string): Call | undefined {
+    const { client } = call
+    const known = followed.at(name).get(client)
+    if (known?.open === 0) return call
+    if (known === undefined && followed.size >= this.#context.limits.subscriptionsMax) {
+      call.fail(this.#full(followed === this.tasks ? 'tasks' : 'resources'))
+      return undefined
+    }
+    const following = known ?? { open: 0, isGranted: false }
+    if (known === undefined) followed.add(client, name, following)
+    following.open++
+    return call.attempt({
+      settled: (_attempt, outcome) => {
+        following.isGranted ||= isResult(outcome)
+        const isRefused = --following.open === 0 && !following.isGranted
+        if (isRefused && followed.at(name).get(client) === following) followed.remove(client, name)
+        call.settle(outcome)
+      },
+    })
+  }
+
+  #full(what: string): ErrorBody {
+    const { service, limits } = this.#context
+    const message = `'${service}' is followed in ${limits.subscriptionsMax} ${what} already`
+    return upstreamFailed(service, 'overloaded', message)
+  }
+
+  #leaving(call: Call, name: string, connection: () => ServerConnection | undefined): Call {
+    return call.attempt({
+      settled: (_attempt, outcome) => {
+        call.settle(outcome)
+        const current = connection()
+        if (current !== undefined) void this.#subscribeAgain(current, name)
+      },
+    })
+  }
+
+  /** The client follows what it followed elsewhere before. */
+  follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
+    if (this.resources.add(client, uri) && connection !== undefined)
+      void this.#subscribeAgain(connection, uri)
+  }
+
+  /** These resources are followed no more. */
+  unsubscribe(connection: ServerConnection | undefined, uris: readonly string[]): void {
+    if (connection === undefined || uris.length === 0) return
+    if (connection.isStateless) return connection.listening?.renew()
+    void eachAtOnce(uris, AT_ONCE, async (uri) => {
+      if (this.resources.has(uri)) return
+      await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+      await this.#subscribeAgain(connection, uri)
+    })
+  }
+
+  /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
+  async #subscribeAgain(connection: ServerConnection, uri: string): Promise<void> {
+    if (!this.resources.has(uri)) return
+    if (connection.isStateless) connection.listening?.renew()
+    else await this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
+  }
+
+  /** A failure is the server's own business. */
+  async #request(connection: ServerConnection, method: string, params: string): Promise<void> {
+    try {
+      await connection.ask(method, params)
+    } catch (error) {
+      const { service, tell } = this.#context
+      tell('debug', `${method}: ${asUpstreamError(service, error).message}`)
+    }
+  }
+}
+
+/** A client that follows something: its requests for that which are not answered, and whether one was granted. */
+interface Following {
+  open: number
+  isGranted: boolean
+}
+
+/** The clients of one lane that follow something: the first one asks the server for it, and the last one ends that. */
+export class Follows {
+  readonly #clients = new Map<string, Map<ClientPort, Following>>()
+
+  /** How many things are followed. */
+  get size(): number {
+    return this.#clients.size
+  }
+
+  /** The names that are followed. */
+  get names(): IterableIterator<string> {
+    return this.#clients.keys()
+  }
+
+  has(name: string): boolean {
+    return this.#clients.has(name)
+  }
+
+  /** The clients that follow exactly this. */
+  at(name: string): ReadonlyMap<ClientPort, Following> {
+    return this.#clients.get(name) ?? new Map()
+  }
+
+  /** Whether this is the first one who follows it. */
+  add(client: ClientPort, name: string, following: Following = { open: 0, isGranted: true }): boolean {
+    const clients = this.#clients.get(name) ?? new Map<ClientPort, Following>()
+    clients.set(client, following)
+    this.#clients.set(name, clients)
+    return clients.size === 1
+  }
+
+  /** Whether this was the last one who followed it. */
+  remove(client: ClientPort, name: string): boolean {
+    const clients = this.#clients.get(name)
+    if (clients === undefined || !clients.delete(client) || clients.size > 0) return false
+    return this.#clients.delete(name)
+  }
+
+  /** The client follows nothing here any more; returns what it followed. */
+  takeAll(client: ClientPort): string[] {
+    const followed = [...this.names].filter((name) => this.at(name).has(client))
+    for (const name of followed) this.remove(client, name)
+    return followed
+  }
+
+  /** The client follows nothing any more; returns the names that no client follows now. */
+  removeAll(client: ClientPort): string[] {
+    return this.takeAll(client).filter((name) => !this.has(name))
+  }
+
+  /**
+   * The clients that follow this resource.
+   *
+   * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
+   */
+  of(uri: string): Set<ClientPort> {
+    const found = new Set(this.at(uri).keys())
+    for (const [followed, clients] of this.#clients)
+      if (followed !== uri && isFollowedBy(uri, followed))
+        for (const client of clients.keys()) found.add(client)
+    return found
+  }
+}
