@@ -1,16 +1,63 @@
-// A sandbox service: one runtime, its sessions, and the connected clients.
+// A sandbox service: one runtime, its sessions, and an MCP server for each connected client.
 
+import type { Buffer } from 'node:buffer'
+import { StringDecoder } from 'node:string_decoder'
 import type { Connection } from '../jsonrpc/connection.js'
+import type { FrameError } from '../jsonrpc/jsonrpc-errors.js'
+import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
+import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
+import { sessionRevision, latestSession } from '../mcp/revisions.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
+import {
+  type SandboxNetwork,
+  type SandboxSettings,
+  aboutKey,
+  principalKey,
+} from '../upstream/contracts/sandbox-config.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
-import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
+import { version } from '../version.js'
+import { Arguments } from './arguments.js'
+import { TailBuffer } from './call-output.js'
+import { AllowedHosts } from './egress/allowed-hosts.js'
+import { SandboxError, sandboxError } from './errors.js'
+import {
+  type SandboxTool,
+  type ToolAround,
+  type ToolCall,
+  type ToolResult,
+  readResource,
+  resourceTemplate,
+  toolNamed,
+  toolsOf,
+} from './tools.js'
+import { errorText } from '../text/error-text.js'
+import { isObject } from '../text/json-object.js'
+import { Turns } from './runs.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { type ProbedRuntime, chooseRuntime } from './runtimes.js'
-import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
-import { toolsOf } from './tools.js'
-import { Turns } from './runs.js'
-import { errorText } from '../text/error-text.js'
+
+/** The service sends no requests to its client. */
+const INFLIGHT_MAX = 1
+
+const INSTRUCTIONS = `Runs code and commands in sandboxes. Calls with the same session_id share variables, files and background programs; \
+without one a new session begins. Files that code leaves in the folder artifacts of its working folder come back as resources.`
+
+const templates = write({
+  resourceTemplates: [
+    {
+      uriTemplate: resourceTemplate,
+      name: 'session file',
+      description: 'A file of a session, by its path from the working folder',
+    },
+  ],
+})
+
+/** Raw JSON; that of a result with a file is in parts. */
+type WrittenResult = string | readonly Uint8Array[]
 
 /** The most large reads of all sessions that run, and that wait, at a time. */
 const LARGE_READS_MAX = 4
@@ -43,22 +90,22 @@ export async function openService(
 export class SandboxService {
   readonly facts: ServerAbout
   readonly #sandbox: SandboxRuntime
-  readonly #served: ServedSandbox
+  readonly tools: readonly SandboxTool[]
+  /** The parts that every call gets. */
+  readonly around: ToolAround
   readonly #servers = new Set<SandboxServer>()
   readonly #timers = new Set<Timer>()
-  readonly #log: LogSink
   #closing: Promise<void> | undefined
 
   constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
-    const tools = toolsOf(settings)
+    this.tools = toolsOf(settings)
     const { id, isolation } = sandbox
     const network = sandbox.fixedNetwork ?? settings.network.kind
-    this.facts = { runtime: id, isolation, network, tools: tools.map((tool) => tool.name) }
+    this.facts = { runtime: id, isolation, network, tools: this.tools.map((tool) => tool.name) }
     const largeReads = new Turns(LARGE_READS_MAX, LARGE_READS_WAITING_MAX)
     this.#sandbox = sandbox
-    this.#log = log
     const sessions = new Sessions(settings, sandbox, runtime, log)
-    this.#served = { settings, sessions, runtime, tools, log, about: this.facts, largeReads }
+    this.around = { settings, sessions, runtime, log, largeReads }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''
@@ -71,18 +118,17 @@ export class SandboxService {
   /** Serves one client; resolves when the client has gone. */
   serve(connection: Connection): Promise<void> {
     return new Promise((resolve) => {
-      const server: SandboxServer = new SandboxServer(connection, this.#served, () => {
+      const server: SandboxServer = new SandboxServer(connection, this, () => {
         this.#servers.delete(server)
         resolve()
       })
       this.#servers.add(server)
-      server.start()
     })
   }
 
   /** Starts a session of each template and ends it; returns a line for each that cannot be started. */
   async trial(): Promise<readonly string[]> {
-    const { settings, sessions } = this.#served
+    const { settings, sessions } = this.around
     const problems: string[] = []
     for (const { name } of settings.templates) {
       const { session } = sessions.open({ id: undefined, owner: '', template: name, flavor: undefined })
@@ -102,7 +148,7 @@ export class SandboxService {
 
   async #close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel()
-    await this.#served.sessions.close()
+    await this.around.sessions.close()
     await Promise.all([...this.#servers].map((server) => server.close()))
     await this.#sandbox.close()
   }
@@ -112,16 +158,250 @@ export class SandboxService {
       await this.#sandbox.sweep()
     } catch (error) {
       const message = 'what other services left behind could not be removed'
-      this.#log({ level: 'warn', message, details: { error } })
+      this.around.log({ level: 'warn', message, details: { error } })
     }
   }
 
   #every(delayMs: number, run: () => void): void {
-    const timer = this.#served.runtime.setTimer(delayMs, () => {
+    const timer = this.around.runtime.setTimer(delayMs, () => {
       this.#timers.delete(timer)
       this.#every(delayMs, run)
       run()
     })
     this.#timers.add(timer)
+  }
+}
+
+/** The MCP server of one client. */
+class SandboxServer implements PeerOwner<never> {
+  readonly #service: SandboxService
+  readonly #connection: Connection
+  readonly #peer: Peer<never>
+  /** Functions that wait until the connection accepts bytes again. */
+  readonly #writable: (() => void)[] = []
+  /** Running calls by the ids of their requests. */
+  readonly #calls = new Map<RequestId, AbortController>()
+  readonly #gone: () => void
+
+  constructor(connection: Connection, service: SandboxService, gone: () => void) {
+    this.#connection = connection
+    this.#service = service
+    this.#gone = gone
+    this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
+    this.#peer.start()
+  }
+
+  close(): Promise<void> {
+    return this.#peer.close()
+  }
+
+  // PeerOwner: messages of the client.
+
+  request(frame: RequestFrame): void {
+    switch (frame.method) {
+      case 'initialize':
+        return this.#peer.reply(frame.id, this.#initialized(frame))
+      case 'ping':
+        return this.#peer.reply(frame.id, '{}')
+      case 'tools/list':
+        return this.#peer.reply(frame.id, this.#listed())
+      case 'tools/call':
+        return void this.#running(frame, (signal) => this.#callTool(frame, signal))
+    }
+    if (!this.#service.around.settings.files) return this.#peer.refuse(frame.id, methodNotFound(frame.method))
+    switch (frame.method) {
+      case 'resources/list':
+        return this.#peer.reply(frame.id, '{"resources":[]}')
+      case 'resources/templates/list':
+        return this.#peer.reply(frame.id, templates)
+      case 'resources/read':
+        return void this.#running(frame, (signal) => this.#read(frame, signal))
+    }
+    this.#peer.refuse(frame.id, methodNotFound(frame.method))
+  }
+
+  notification(frame: NotificationFrame): void {
+    if (frame.method !== 'notifications/cancelled') return
+    const span = frame.params.members.span('requestId')
+    if (span === undefined) return
+    const raw = rawAt(frame.line, span)
+    for (const [id, call] of this.#calls) if (id === raw) call.abort()
+  }
+
+  batch(): void {
+    this.#peer.refuse(undefined, methodNotFound('batch'))
+  }
+
+  malformed(error: FrameError): void {
+    this.#peer.refuse(error.id, malformed(error))
+  }
+
+  drained(): void {
+    for (const resume of this.#writable.splice(0)) resume()
+  }
+
+  closed(): void {
+    this.drained()
+    for (const call of this.#calls.values()) call.abort()
+    this.#gone()
+  }
+
+  ended(): void {
+    void this.#peer.close()
+  }
+
+  stray(): void {}
+  failed(): void {}
+  oversize(): void {}
+
+  #initialized({ params }: RequestFrame): string {
+    const { version: protocolVersion } =
+      sessionRevision(params.members.string('protocolVersion')) ?? latestSession
+    const { files } = this.#service.around.settings
+    return write({
+      protocolVersion,
+      capabilities: { tools: {}, ...(files && { resources: {} }) },
+      serverInfo: { name: 'mcps-proxy-sandbox', version },
+      instructions: INSTRUCTIONS + networkHint(this.#service.around.settings.network),
+      _meta: { [aboutKey]: this.#service.facts },
+    })
+  }
+
+  #listed(): string {
+    return write({ tools: this.#service.tools.map(({ run: _run, ...shown }) => shown) })
+  }
+
+  /** Sends the response when the run ends; a cancelled request gets no response. */
+  async #running(frame: RequestFrame, run: (signal: AbortSignal) => Promise<WrittenResult>): Promise<void> {
+    const call = new AbortController()
+    const id = frame.id
+    this.#calls.set(id, call)
+    try {
+      const result = await run(call.signal)
+      if (!call.signal.aborted) this.#peer.reply(id, result)
+    } catch (error) {
+      if (!call.signal.aborted) this.#peer.refuse(id, this.#failure(error).body)
+    } finally {
+      this.#calls.delete(id)
+    }
+  }
+
+  /** Logs an internal fault and hides it from the client: its message may name files of the host. */
+  #failure(error: unknown): SandboxError {
+    if (error instanceof SandboxError) return error
+    this.#service.around.log({
+      level: 'error',
+      message: 'a call failed by an internal fault',
+      details: { error },
+    })
+    return sandboxError('WRAPPER_ERROR', 'internal fault', {})
+  }
+
+  async #callTool(frame: RequestFrame, signal: AbortSignal): Promise<WrittenResult> {
+    const { tools } = this.#service
+    const name = frame.params.members.string('name') ?? ''
+    const tool = toolNamed(name, tools)
+    if (tool === undefined) throw new SandboxError(sandboxToolNotFound(name))
+    const progress = this.#progressOf(frame)
+    try {
+      const onOutput = progress && ((chunk: Buffer) => progress.push(chunk))
+      const args = new Arguments(argumentsOf(frame))
+      return await writeResult(await tool.run({ ...this.#callOf(frame, signal), args, onOutput }))
+    } finally {
+      progress?.stop()
+    }
+  }
+
+  async #read(frame: RequestFrame, signal: AbortSignal): Promise<WrittenResult> {
+    const uri = frame.params.members.string('uri') ?? ''
+    const read = await readResource(uri, this.#callOf(frame, signal))
+    if (read === undefined) throw new SandboxError(resourceNotFound(uri))
+    return read.file.writeIn({ contents: [read.contents] })
+  }
+
+  /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
+  #callOf({ params }: RequestFrame, signal: AbortSignal): Omit<ToolCall, 'args' | 'onOutput'> {
+    const isApart = this.#service.around.settings.sessions === 'client'
+    const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
+    return { ...this.#service.around, owner, signal, whenWritable: () => this.#whenWritable() }
+  }
+
+  async #whenWritable(): Promise<void> {
+    if (this.#connection.congested) await new Promise<void>((resolve) => this.#writable.push(resolve))
+  }
+
+  #progressOf({ line, params }: RequestFrame): OutputProgress | undefined {
+    const span = params.meta.span('progressToken')
+    if (span === undefined) return undefined
+    const token = rawAt(line, span)
+    return new OutputProgress(this.#service.around.runtime, (bytes, text) => {
+      const told = `{"progressToken":${token},"progress":${bytes},"message":${quote(text)}}`
+      this.#peer.notify('notifications/progress', told)
+    })
+  }
+}
+
+function networkHint(network: SandboxNetwork): string {
+  if (network.kind !== 'allow') return ''
+  const { shown } = new AllowedHosts(network.hosts)
+  return ` Of the network, programs reach these hosts alone, over https:// through the proxy that their variables name: ${shown}.`
+}
+
+async function writeResult({ content, isError, facts, shown, file }: ToolResult): Promise<WrittenResult> {
+  const result = { content, isError, ...facts, structuredContent: { ...facts, ...shown } }
+  return file === undefined ? write(result) : file.writeIn(result)
+}
+
+function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, unknown>> {
+  const span = params.members.span('arguments')
+  const value: unknown = span === undefined ? {} : parse(rawAt(line, span))
+  return isObject(value) ? value : {}
+}
+
+// Output that a client sees while it arrives, as progress notifications.
+//
+// A program may write faster than a client reads. A notification therefore carries all output of a short interval, and only the
+// end of long output.
+
+const EVERY_MS = 100
+/** The most bytes of output in one notification. */
+const SHOWN_BYTES_MAX = 8 * 1024
+
+/** Sends output to the client; `bytes` counts all output so far. */
+export type Tell = (bytes: number, text: string) => void
+
+export class OutputProgress {
+  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #tell: Tell
+  readonly #decoder = new StringDecoder('utf8')
+  readonly #pending = new TailBuffer(SHOWN_BYTES_MAX)
+  #bytes = 0
+  #timer: Timer | undefined
+
+  constructor(runtime: Pick<Runtime, 'setTimer'>, tell: Tell) {
+    this.#runtime = runtime
+    this.#tell = tell
+  }
+
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    this.#pending.push(chunk)
+    if (this.#timer === undefined) this.#send()
+  }
+
+  /** Stops: no notification follows. */
+  stop(): void {
+    this.#timer?.cancel()
+    this.#pending.clear()
+  }
+
+  #send(): void {
+    const text = this.#decoder.write(this.#pending.content())
+    this.#pending.clear()
+    this.#tell(this.#bytes, text)
+    this.#timer = this.#runtime.setTimer(EVERY_MS, () => {
+      this.#timer = undefined
+      if (this.#pending.length > 0) this.#send()
+    })
   }
 }
