@@ -7,7 +7,7 @@ import { homeOf, uiFolder } from '../config/file.js'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
 import type { EventSource, McpProxy, ProxyEvents, ProxyOptions } from '../index.js'
-import { pathOfView } from '../gateway/routes.js'
+import { frontPathOf } from '../front-auth/front-paths.js'
 import { Inspector } from '../inspector/inspector.js'
 import { type PagesListener, listenForPages } from '../inspector/listener.js'
 import type { Entry } from '../inspector/protocol.js'
@@ -105,7 +105,7 @@ function entriesOf(config: Run['config'], origin: string): Entry[] {
     ...enabledSchemas(config).map((name) =>
       entry(`group ${name}`, name === 'default' ? '' : `/api/${encodeURIComponent(name)}`),
     ),
-    ...[...config.profiles.keys()].map((name) => entry(`profile ${name}`, pathOfView('p', name))),
+    ...[...config.profiles.keys()].map((name) => entry(`profile ${name}`, frontPathOf('p', name))),
   ]
 }
 

@@ -11,7 +11,7 @@ import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.j
 import type { Sender, TokenRefusal, SenderVerdict } from '../transports/http-server/access.js'
 import { networkOf } from '../transports/http-server/front-listener.js'
 import { TokenProblem, principalOf, textsOf } from './claims.js'
-import { AccessRules, type Challenge, type Grants, Resources } from './resources.js'
+import { AccessRules, type Grants, Resources } from './resources.js'
 import { Issuer, SKEW_S, readJwt } from './issuer.js'
 
 /** The longest token; most are below 2 KiB. */
@@ -56,7 +56,8 @@ interface RefusedToken {
 export class FrontAuth {
   readonly #options: FrontAuthOptions
   readonly #rules: AccessRules
-  readonly #resources: Resources
+  /** The endpoints of the front, as clients of authorization servers see them. */
+  readonly resources: Resources
   readonly #issuers: ReadonlyMap<string, Issuer>
   /** The keys of this map, and of the next two, are hashes of tokens. */
   readonly #known = new Map<string, KnownToken>()
@@ -84,9 +85,10 @@ export class FrontAuth {
         before?.issuerAs(config) ?? new Issuer(config, options.runtime),
       ]),
     )
-    this.#resources = new Resources(publicUrl, [...this.#issuers.keys()], this.#rules)
+    this.resources = new Resources(publicUrl, [...this.#issuers.keys()], this.#rules)
     if (before !== undefined) this.#grants = before.#grants
-    this.#formerlyKnown = new Set(before === undefined ? [] : before.#allKnown.slice(0, KNOWN_MAX))
+    const known = before === undefined ? [] : [...before.#known.keys(), ...before.#formerlyKnown]
+    this.#formerlyKnown = new Set(known.slice(0, KNOWN_MAX))
   }
 
   /** The sender of a token that was found valid; undefined of any other. */
@@ -102,7 +104,7 @@ export class FrontAuth {
     const known = this.known(hash, path)
     if (known !== undefined) return known
     if (token.length > TOKEN_LENGTH_MAX)
-      return invalid(`its bearer token has more than ${TOKEN_LENGTH_MAX} bytes`)
+      return refusalOf(new TokenProblem('invalid', `it has more than ${TOKEN_LENGTH_MAX} bytes`))
     const refused = this.#refused.get(hash)
     if (refused !== undefined && this.#now < refused.untilMs) return refusalOf(refused.problem)
     return this.#examine(token, hash, from).then((found) =>
@@ -119,29 +121,15 @@ export class FrontAuth {
     return `${issuer.config.audience.join(' ')}\n${profiles.join(' ')}`
   }
 
-  /** The value of `WWW-Authenticate`. */
-  challenge(path: string, challenge: Challenge): string {
-    return this.#resources.challenge(path, challenge)
-  }
-
-  /** The metadata of the resource at this well-known path; undefined where there is none. */
-  metadata(path: string): string | undefined {
-    return this.#resources.metadata(path)
-  }
-
   /** The scopes with which a token of this sender would open this path too; undefined where none would. */
   scopesToOpen(path: string, { scopes = [] }: Sender): readonly string[] | undefined {
-    return this.#rules.scopesToGrant(this.#resources.at(path).profile, scopes)
+    return this.#rules.scopesToGrant(this.resources.at(path).profile, scopes)
   }
 
   /** An issuer and its keys, for the one that replaces this; undefined where it is configured differently. */
   issuerAs(config: FrontAuthIssuer): Issuer | undefined {
     const known = this.#issuers.get(config.issuer)
     return known !== undefined && write(known.config) === write(config) ? known : undefined
-  }
-
-  get #allKnown(): readonly string[] {
-    return [...this.#known.keys(), ...this.#formerlyKnown]
   }
 
   get #now(): number {
@@ -153,7 +141,7 @@ export class FrontAuth {
   }
 
   #forPath({ sender, resources }: KnownToken, path: string): SenderVerdict {
-    return resources === undefined || resources.has(this.#resources.at(path).id) ? sender : elsewhere
+    return resources === undefined || resources.has(this.resources.at(path).id) ? sender : elsewhere
   }
 
   /** Requests with one token wait together. */
@@ -205,7 +193,7 @@ export class FrontAuth {
   ): Promise<KnownToken> {
     if (this.#wasValid(hash)) return this.#askOnce(token, hash, issuers)
     const network = networkOf(from)
-    if (!this.#strangers.admit(network) && !(await holds(verify)))
+    if (!this.#strangers.admit(network) && (await verify?.().catch(() => undefined)) === undefined)
       throw new TokenProblem(
         'unavailable',
         'too many tokens from its network were refused in the last minute',
@@ -228,7 +216,7 @@ export class FrontAuth {
 
   /** Asks these issuers, one after the other, about a token. */
   async #ask(token: string, hash: string, issuers: readonly Issuer[]): Promise<KnownToken> {
-    let problem = inactive()
+    let problem = new TokenProblem('invalid', 'no issuer has an active token like it')
     for (const issuer of issuers) {
       const claims = await issuer.introspect(token).catch((error: unknown) => {
         if (!(error instanceof TokenProblem)) throw error
@@ -263,7 +251,7 @@ export class FrontAuth {
 
   /** @throws TokenProblem */
   #resourcesIn(audiences: readonly string[], { audience }: FrontAuthIssuer): ReadonlySet<string> | undefined {
-    if (audiences.some((each) => audience.includes(each)) || this.#resources.nameFront(audiences))
+    if (audiences.some((each) => audience.includes(each)) || this.resources.nameFront(audiences))
       return undefined
     const own = audiences.filter((each) => each.startsWith(`${this.#options.publicUrl}/`))
     if (audiences.length === 0) throw new TokenProblem('audience', 'it has no audience')
@@ -279,22 +267,8 @@ export class FrontAuth {
   }
 }
 
-async function holds(verify: (() => Promise<unknown>) | undefined): Promise<boolean> {
-  return (
-    verify !== undefined &&
-    verify().then(
-      () => true,
-      () => false,
-    )
-  )
-}
-
 /** Most characters of an audience that a log line repeats. */
 const SHOWN_LENGTH_MAX = 200
-
-function inactive(): TokenProblem {
-  return new TokenProblem('invalid', 'no issuer has an active token like it')
-}
 
 const descriptions = {
   expired: 'the token has expired',
@@ -305,10 +279,6 @@ const descriptions = {
 function refusalOf({ kind, message }: TokenProblem): TokenRefusal {
   if (kind === 'unavailable') return { status: 503, why: message }
   return { status: 401, why: `its access token is refused: ${message}`, description: descriptions[kind] }
-}
-
-function invalid(why: string): TokenRefusal {
-  return { status: 401, why, description: descriptions.invalid }
 }
 
 const elsewhere = refusalOf(new TokenProblem('audience', 'it is for another address of the front'))

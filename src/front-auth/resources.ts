@@ -6,17 +6,16 @@ import { write } from '../jsonrpc/text.js'
 import type { FrontAuthConfig, FrontAuthRule } from '../config/configuration.js'
 import type { JsonObject } from '../text/json-object.js'
 import { scopesOf, textsOf } from './claims.js'
+import { frontPathOf, readFrontPath, withoutSlash } from './front-paths.js'
 
 /** An endpoint as its path has it, whether there is one or not: an answer does not show which ones exist. */
 interface Resource {
-  readonly path: string
   /** The profile that it shows, where it shows one. */
   readonly profile: string | undefined
   /** The identifier, which tokens have in `aud`. */
   readonly id: string
 }
 
-const endpoint = /^(?:\/(api|p|servers)\/([^/]+))?\/(?:mcp|sse|message)\/?$/
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /** The answer to a client that has no token, a wrong one, or one with too few scopes. */
@@ -48,7 +47,7 @@ export class Resources {
   /** The resource of a request for this path; pages belong to `/mcp`. */
   at(path: string): Resource {
     if (this.#last?.path === path) return this.#last.found
-    const found = this.#read(path) ?? this.#of(undefined, undefined)
+    const found = this.#read(path) ?? { profile: undefined, id: `${this.#publicUrl}/mcp` }
     this.#last = { path, found }
     return found
   }
@@ -97,23 +96,12 @@ export class Resources {
   }
 
   #read(path: string): Resource | undefined {
-    const [found, kind, name] = endpoint.exec(path) ?? []
-    return found === undefined ? undefined : this.#of(kind, name)
-  }
-
-  #of(kind: string | undefined, written: string | undefined): Resource {
-    const name = unescaped(written ?? '')
-    const path = kind === undefined ? '/mcp' : `/${kind}/${encodeURIComponent(name)}/mcp`
-    return { path, profile: kind === 'p' ? name : undefined, id: this.#publicUrl + path }
-  }
-}
-
-/** A name that cannot be unescaped is left alone, and is no endpoint. */
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
+    const found = readFrontPath(withoutSlash(path))
+    if (found === undefined) return undefined
+    // A name that cannot be unescaped is left alone, and is no endpoint.
+    const { kind, written, name = written } = found
+    const prefix = kind === undefined ? '' : frontPathOf(kind, name)
+    return { profile: kind === 'p' ? name : undefined, id: `${this.#publicUrl}${prefix}/mcp` }
   }
 }
 

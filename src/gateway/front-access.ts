@@ -85,19 +85,22 @@ export class FrontAccess {
     const { auth } = this
     if (auth === undefined) return undefined
     return (path, description) =>
-      auth.challenge(path, { ...(description !== undefined && { error: 'invalid_token' }), description })
+      auth.resources.challenge(path, {
+        ...(description !== undefined && { error: 'invalid_token' }),
+        description,
+      })
   }
 
   /** The metadata of a resource at this path; undefined where there is none. */
   metadata(path: string): string | undefined {
-    return this.auth?.metadata(path)
+    return this.auth?.resources.metadata(path)
   }
 
   /** Why this sender may not use this path, where another scope would let it; undefined otherwise. */
   needsScope(path: string, sender: Sender): Refusal | undefined {
     const scopes = sender.scopes === undefined ? undefined : this.auth?.scopesToOpen(path, sender)
     if (scopes === undefined) return undefined
-    const challenge = this.auth?.challenge(path, { error: 'insufficient_scope', scopes })
+    const challenge = this.auth?.resources.challenge(path, { error: 'insufficient_scope', scopes })
     return {
       status: 403,
       error: transportRefused(`The token lacks a scope; this needs ${scopes.join(' ')}`),

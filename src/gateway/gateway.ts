@@ -26,7 +26,8 @@ import { defaultHttpServerLimits } from '../transports/http-server/front-limits.
 import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
-import { type MetricsPage, type PathHandler, type ServedGateway, pathOfView, schemaAt } from './routes.js'
+import { type MetricsPage, type PathHandler, type ServedGateway, schemaAt } from './routes.js'
+import { frontPathOf } from '../front-auth/front-paths.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
@@ -187,9 +188,7 @@ function addressOf(
 }
 
 function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
-  const { token, tokens, cors, auth, publicUrl, clientAddressField } = server
-  const allowedHosts = options.allowedHosts ?? server.allowedHosts
-  return { token, tokens, cors, auth, publicUrl, allowedHosts, clientAddressField }
+  return { ...server, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
 /** The value of the command line, or of the configuration that the front was started with. */
@@ -236,12 +235,13 @@ class SchemaProxies {
   served({ schemas, profiles, server }: Configuration): ServedGateway {
     const name = this.#options.name ?? server.name
     const ofProfiles = [...profiles.values()].map(
-      ({ name: profile, schema }) => [pathOfView('p', profile), schema, viewKey('profile', profile)] as const,
+      ({ name: profile, schema }) =>
+        [frontPathOf('p', profile), schema, viewKey('profile', profile)] as const,
     )
     const doors = (schemas.get('default')?.servers ?? [])
       .filter(({ disabled }) => !disabled)
       .map(
-        ({ name: server }) => [pathOfView('servers', server), 'default', viewKey('server', server)] as const,
+        ({ name: server }) => [frontPathOf('servers', server), 'default', viewKey('server', server)] as const,
       )
     return {
       name,

@@ -7,6 +7,7 @@ import { sessionRevisions, statelessRevisions } from '../mcp/revisions.js'
 import { version } from '../version.js'
 import type { ServedProxy } from '../proxy/listener.js'
 import { gatewayPage, healthPage, sandboxStatus, schemaPage } from './status.js'
+import { type FrontPath, frontPathOf, readFrontPath, withoutSlash } from '../front-auth/front-paths.js'
 import type { FrontAccess } from './front-access.js'
 import type { Sender } from '../transports/http-server/access.js'
 import type {
@@ -131,7 +132,7 @@ export class Routes implements HttpRoutes {
   #within(path: string, sender: Sender, profiles: readonly string[]): HttpRoute {
     if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
     if (LOGIN.test(path)) return this.#login(path)
-    const own = profiles.map((name) => pathOfView('p', name))
+    const own = profiles.map((name) => frontPathOf('p', name))
     const view = readPath(path)?.view
     if (view !== undefined && own.includes(view)) return this.#mcp(path)
     const refusal = this.front.access?.needsScope(path, sender)
@@ -237,31 +238,19 @@ function pathsAt(path: string): string[] {
   return [`POST ${path}/mcp`, `GET ${path}/sse`]
 }
 
-/** The beginning of the path of a profile, or of one server. */
-export function pathOfView(kind: 'p' | 'servers', name: string): string {
-  return `/${kind}/${encodeURIComponent(name)}`
-}
-
 /** A path of a schema or a view, if one of that name exists. */
-interface McpPath {
+interface McpPath extends FrontPath {
   readonly path: string
-  /** The name of the schema, or of the profile or server of a view; undefined if its escapes are invalid. */
-  readonly name: string | undefined
   /** The beginning of the path of a view; undefined for a schema. */
   readonly view: string | undefined
-  /** The name as it was written. */
-  readonly written: string
-  readonly last: string
 }
 
 function readPath(path: string): McpPath | undefined {
-  const [, short, kind, escaped, long] =
-    /^\/(?:(mcp|sse|message)|(api|p|servers)\/([^/]+)\/(mcp|sse|message))$/.exec(path) ?? []
-  const last = short ?? long
-  if (last === undefined) return undefined
-  const name = escaped === undefined ? DEFAULT : unescaped(escaped)
-  const view = kind === 'p' || kind === 'servers' ? pathOfView(kind, name ?? '') : undefined
-  return { path, name, view, written: escaped ?? '', last }
+  const found = readFrontPath(path)
+  if (found === undefined) return undefined
+  const { kind, name = '' } = found
+  const view = kind === 'p' || kind === 'servers' ? frontPathOf(kind, name) : undefined
+  return { ...found, name: kind === undefined ? DEFAULT : found.name, path, view }
 }
 
 /** The schema whose clients come to this path; undefined where none would. */
@@ -269,16 +258,11 @@ export function schemaAt(path: string, { profiles }: Pick<Configuration, 'profil
   const found = readPath(withoutSlash(path))
   if (found === undefined || found.last === 'message') return undefined
   if (found.view === undefined) return found.name
-  return found.view.startsWith('/p/') ? profiles.get(found.name ?? '')?.schema : DEFAULT
+  return found.kind === 'p' ? profiles.get(found.name ?? '')?.schema : DEFAULT
 }
 
 /** The paths of the default schema that do not name it. */
 const SHORT = /^\/(?:mcp|sse|message)$/
-
-/** `/mcp/` is `/mcp`. */
-function withoutSlash(path: string): string {
-  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-}
 
 /**
  * The paths at which clients look for a login (MCP 2025-03-26 to 2025-11-25, Authorization): metadata, below the endpoint too, and what
@@ -300,11 +284,3 @@ const noLogin: HttpRoute = {
 
 /** Most characters of an unknown path that an error repeats. */
 const NAME_LENGTH_MAX = 100
-
-function unescaped(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
-}

@@ -472,7 +472,7 @@ describe('rules', () => {
     const sender = { principal: 'x', scopes: ['mcp:read', 'openid'] }
     assert.deepEqual(auth.scopesToOpen('/p/ops/mcp', sender), ['api://mcp/mcp:read', 'mcp:ops'])
     assert.deepEqual(auth.scopesToOpen('/mcp', sender), ['api://mcp/mcp:read', 'mcp:all'])
-    assert.match(auth.challenge('/p/read/sse', {}), /scope="api:\/\/mcp\/mcp:read mcp:ops"$/)
+    assert.match(auth.resources.challenge('/p/read/sse', {}), /scope="api:\/\/mcp\/mcp:read mcp:ops"$/)
   })
 
   test('that change change the credentials of those whom they concern', async (t) => {
