@@ -21,11 +21,11 @@ export interface KeptDisk {
   readonly source: string
 }
 
-/** Before news is written, so that servers that start together are written once. */
-const NEWS_WAIT_MS = 500
+/** Before the first write, so that servers that start together are written once. */
+const FIRST_WAIT_MS = 500
 
-/** Before a change is written: some servers change their lists all the time. */
-const CHANGE_WAIT_MS = 10_000
+/** Before each later one: some servers change their lists all the time. */
+const LATER_WAIT_MS = 10_000
 
 const DAY_MS = 24 * 3_600_000
 
@@ -57,8 +57,7 @@ class RememberedServer implements KeptServer {
   keep(facts: KeptFacts): void {
     const before = this.facts
     this.#facts = { are: facts }
-    if (this.#isOnDisk && (before === undefined || !isSameFacts(before, facts)))
-      this.#store.save(this, facts, isNews(before, facts))
+    if (this.#isOnDisk && (before === undefined || !isSameFacts(before, facts))) this.#store.save(this, facts)
   }
 }
 
@@ -73,9 +72,8 @@ export class KeptStore implements KeptServers {
   #read: { readonly json: KeptJson | undefined } | undefined
   /** Facts that are still to be written. */
   readonly #unsaved = new Map<RememberedServer, KeptFacts>()
-  #hasNews = false
   #timer: Timer | undefined
-  #isTidy = false
+  #hasWritten = false
   #hasFailed = false
   #isClosed = false
 
@@ -105,26 +103,20 @@ export class KeptStore implements KeptServers {
     const facts = fromEntry(entry)
     // An entry that is used stays; once a day is often enough to write that.
     if (facts !== undefined && this.#disk.runtime.wallNow() - usedAt(entry) >= DAY_MS)
-      this.save(server, facts, false)
+      this.save(server, facts)
     return facts
   }
 
-  save(server: RememberedServer, facts: KeptFacts, isNews: boolean): void {
+  save(server: RememberedServer, facts: KeptFacts): void {
     if (this.#disk === undefined || this.#isClosed) return
     this.#unsaved.set(server, facts)
-    if (isNews && !this.#hasNews) {
-      this.#hasNews = true
-      this.#timer?.cancel()
-      this.#timer = undefined
-    }
-    const waitMs = isNews ? NEWS_WAIT_MS : CHANGE_WAIT_MS
+    const waitMs = this.#hasWritten ? LATER_WAIT_MS : FIRST_WAIT_MS
     this.#timer ??= this.#disk.runtime.setTimer(waitMs, () => this.flush())
   }
 
   flush(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    this.#hasNews = false
     if (this.#disk === undefined || this.#unsaved.size === 0) return
     try {
       const why = this.#disk.files.prepare()
@@ -153,8 +145,8 @@ export class KeptStore implements KeptServers {
       if (!isLearnedElsewhere(facts, fromEntry(entries.get(id)))) entries.set(id, toEntry(name, nowMs, facts))
     }
     files.write(this.#fileName, encodeKept({ salt, entries }, source, nowMs, this.#limits))
-    if (!this.#isTidy) files.removeUnused(nowMs - this.#limits.unusedMsMax)
-    this.#isTidy = true
+    if (!this.#hasWritten) files.removeUnused(nowMs - this.#limits.unusedMsMax)
+    this.#hasWritten = true
   }
 
   #readJson({ files }: KeptDisk): KeptJson | undefined {
@@ -172,12 +164,6 @@ export class KeptStore implements KeptServers {
 /** Another process, such as a warm-up, has learned the lists of which this one knows nothing. */
 function isLearnedElsewhere(ours: KeptFacts, theirs: KeptFacts | undefined): boolean {
   return ours.description === undefined && ours.failure === undefined && theirs?.description !== undefined
-}
-
-/** Whether a server has listed something for the first time, or has not, and nothing was kept of it. */
-function isNews(before: KeptFacts | undefined, { description }: KeptFacts): boolean {
-  const lists = before?.description?.lists
-  return lists === undefined || [...(description?.lists.keys() ?? [])].some((kind) => !lists.has(kind))
 }
 
 /** Byte by byte. */
