@@ -33,8 +33,8 @@ interface Known {
 const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
 const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
 /** The same two where a cut has left only their beginnings. */
-const cutBearer = /\b(Bearer\s+)[\w.~+/=-]+$/i
-const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/
+const cutBearer = /\b(Bearer\s+)[\w.~+/=-]+$/gi
+const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/g
 
 /** Each of the four begins with one of these; most texts have none, and this search is the faster one. */
 const mayHaveCredentials = /bearer|\/\//i
@@ -106,25 +106,22 @@ export class Redactor {
 
   /** A whole text without secrets. */
   clean(text: string): string {
-    return withoutCredentials(masked(text, this.#rangesIn(text)))
+    return masked(text, this.ranges(text, false))
   }
 
   /** A text that has been cut, without secrets and without the first part of one at its end. */
   beginning(cut: string): string {
     // The cut may also have split a character of several bytes.
     const text = cut.replace(/\uFFFD{1,3}$/, '')
-    const partLength = this.#partLength(text)
-    const part = { start: text.length - partLength, end: text.length }
-    const ranges = this.#rangesIn(text)
-    const clean = masked(text, partLength > 0 ? [...ranges, part] : ranges)
-    return withoutCredentials(clean).replace(cutBearer, `$1${REDACTED}`).replace(cutUserInfo, `$1${REDACTED}`)
+    return masked(text, this.ranges(text, true))
   }
 
   /** The places of secrets and credentials in a text that is shown in pieces; `isCut` says that its end is missing. */
   ranges(text: string, isCut: boolean): Range[] {
     const partLength = isCut ? this.#partLength(text) : 0
     const part = { start: text.length - partLength, end: text.length }
-    const known = [...this.#rangesIn(text), ...(partLength > 0 ? [part] : [])]
+    const known = this.#secrets.flatMap((secret) => rangesOf(text, secret))
+    if (partLength > 0) known.push(part)
     return mayHaveCredentials.test(text) ? [...known, ...credentialsIn(text, isCut)] : known
   }
 
@@ -137,10 +134,6 @@ export class Redactor {
       [this.#kept, this.#added].flatMap((known) => [...known.values()].flatMap(({ forms }) => forms))
     this.#all ??= [...new Set([...this.#given, ...added()])]
     return this.#all
-  }
-
-  #rangesIn(text: string): Range[] {
-    return this.#secrets.flatMap((secret) => rangesOf(text, secret))
   }
 }
 
@@ -189,11 +182,6 @@ function inUrl(value: string): string {
   }
 }
 
-/** Also removes credentials that no configuration names. */
-function withoutCredentials(text: string): string {
-  return text.replaceAll(bearer, `$1${REDACTED}`).replaceAll(userInfo, `$1${REDACTED}@`)
-}
-
 function rangesOf(text: string, secret: string): Range[] {
   const found: Range[] = []
   for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1))
@@ -201,9 +189,10 @@ function rangesOf(text: string, secret: string): Range[] {
   return found
 }
 
+/** Credentials that no configuration names. */
 function credentialsIn(text: string, isCut: boolean): Range[] {
   return [bearer, userInfo, ...(isCut ? [cutBearer, cutUserInfo] : [])].flatMap((pattern) =>
-    [...text.matchAll(new RegExp(pattern, 'gi'))].map(({ index, 0: whole, 1: before = '' }) => ({
+    [...text.matchAll(pattern)].map(({ index, 0: whole, 1: before = '' }) => ({
       start: index + before.length,
       end: index + whole.replace(/@$/, '').length,
     })),
