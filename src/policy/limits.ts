@@ -2,6 +2,7 @@
 
 import { write } from '../jsonrpc/text.js'
 import type { Clock } from '../runtime/deadline.js'
+import { putNewest } from '../runtime/newest.js'
 import { matcherOf } from '../text/name-patterns.js'
 
 /** One rule; `*` in a pattern stands for any characters. */
@@ -83,18 +84,11 @@ export class CallLimits {
     const now = this.#clock.now()
     // The id and the tool are JSON, which contains no line end.
     const key = `${id}\n${each ? tool : ''}\n${principal}`
-    const known = this.#buckets.get(key)
-    const bucket = known ?? { tokens: burst, atMs: now }
+    const bucket = this.#buckets.get(key) ?? { tokens: burst, atMs: now }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.atMs) * perMinute) / MINUTE_MS)
     bucket.atMs = now
-    if (known !== undefined) this.#buckets.delete(key)
-    else if (this.#buckets.size >= BUCKETS_MAX) this.#dropOldest()
-    this.#buckets.set(key, bucket)
+    putNewest(this.#buckets, key, bucket, BUCKETS_MAX)
     return bucket
-  }
-
-  #dropOldest(): void {
-    for (const key of this.#buckets.keys()) return void this.#buckets.delete(key)
   }
 }
 
