@@ -47,35 +47,25 @@ export class TokenStreams {
 
   /** The access rules are others now. */
   examineAll(): void {
-    for (const stream of this.#streams.keys()) this.#examine(stream)
+    for (const stream of this.#streams.keys()) void this.#examine(stream)
   }
 
   /** Examines it at its end, or before. */
   #watch(stream: TokenStream, untilMs: number, laterMs = TIMER_MS_MAX): void {
     const delayMs = Math.min(Math.max(0, untilMs - this.#environment.wallNow()), laterMs)
     this.#streams.get(stream)?.timer.cancel()
-    const timer = this.#environment.setTimer(delayMs, () => this.#examine(stream))
+    const timer = this.#environment.setTimer(delayMs, () => void this.#examine(stream))
     this.#streams.set(stream, { untilMs, timer })
   }
 
-  #examine(stream: TokenStream): void {
-    stream
-      .examine()
-      .catch((error: unknown) => {
-        this.#environment.failed(error)
-        return undefined
-      })
-      .then((sender) => this.#examined(stream, sender))
-      .catch((error: unknown) => this.#environment.failed(error))
-  }
-
-  #examined(stream: TokenStream, sender: Sender | 'unknown' | undefined): void {
+  async #examine(stream: TokenStream): Promise<void> {
     const { response } = stream
-    const known = this.#streams.get(stream)
-    if (response.isClosed || known === undefined) return
-    const isInTime = this.#environment.wallNow() < known.untilMs
-    if (sender === 'unknown' && isInTime) this.#watch(stream, known.untilMs, AGAIN_MS)
-    else if (sender !== 'unknown' && sender?.untilMs !== undefined) this.#watch(stream, sender.untilMs)
+    const sender = await stream.examine().catch(this.#environment.failed)
+    const watched = this.#streams.get(stream)
+    if (response.isClosed || watched === undefined) return
+    const isInTime = this.#environment.wallNow() < watched.untilMs
+    if (sender === 'unknown' && isInTime) this.#watch(stream, watched.untilMs, AGAIN_MS)
+    else if (typeof sender === 'object' && sender.untilMs !== undefined) this.#watch(stream, sender.untilMs)
     else if (response.hasBegun) response.end()
     else response.cut()
   }

@@ -6,6 +6,7 @@ import { lengthOf } from '../../jsonrpc/line.js'
 import { fieldLine } from './grammar.js'
 import { behind } from './bytes.js'
 import type { RequestHead } from './request.js'
+import type { FrontConnection } from './server.js'
 
 /** Header fields, names in lower case and values in turn. */
 export type Fields = readonly string[]
@@ -23,18 +24,10 @@ const jsonFields: Fields = [
 ]
 
 /** The connection of a response. */
-export interface ResponseWire {
-  /** Bytes that the system has not taken. */
-  readonly unsentBytes: number
-  /** The fields that say what becomes of the connection, each with its line end; `closes` when it must end. */
-  begin(closes: boolean): string
-  write(pieces: readonly Uint8Array[]): void
-  /** Everything has been written. */
-  ended(): void
-  cut(): void
-  /** Cuts the connection when the client takes nothing for so long, or for up to twice as long. */
-  cutWhenStalled(): void
-}
+export type ResponseWire = Pick<
+  FrontConnection,
+  'unsentBytes' | 'begin' | 'write' | 'ended' | 'cut' | 'cutWhenStalled'
+>
 
 /** Answers one request, once: with a whole body, or with a stream. */
 export class HttpResponse {

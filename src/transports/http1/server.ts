@@ -16,7 +16,7 @@ import {
   requestReader,
 } from './request.js'
 import type { MessageReader, MessageSink } from './reader.js'
-import { HttpResponse, type ResponseWire, statusLine } from './response.js'
+import { HttpResponse, statusLine } from './response.js'
 
 export { TCP_KEEP_ALIVE_MS } from './bytes.js'
 export type { FrontSocket, RequestHead } from './request.js'
@@ -82,7 +82,7 @@ export interface FrontConnectionOwner {
 }
 
 /** One socket and its requests. */
-export class FrontConnection implements ResponseWire {
+export class FrontConnection {
   readonly socket: FrontSocket
   readonly #context: FrontConnectionContext
   readonly #owner: FrontConnectionOwner
@@ -184,12 +184,14 @@ export class FrontConnection implements ResponseWire {
     this.#goOn()
   }
 
-  // ResponseWire
+  // For its responses to call.
 
+  /** Bytes that the system has not taken. */
   get unsentBytes(): number {
     return this.socket.writableLength
   }
 
+  /** The fields that say what becomes of the connection, each with its line end; `closes` when it must end. */
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
     if (closes || !keepsAlive || this.#owner.isStopping || this.#owner.isShort) this.#isLast = true
@@ -201,6 +203,7 @@ export class FrontConnection implements ResponseWire {
     writeAll(this.socket, pieces, this.#written)
   }
 
+  /** Everything has been written. */
   ended(): void {
     if (this.unsentBytes === 0) this.#finish()
     else this.cutWhenStalled()
@@ -211,6 +214,7 @@ export class FrontConnection implements ResponseWire {
     this.#leave()
   }
 
+  /** Cuts the connection when the client takes nothing for so long, or for up to twice as long. */
   cutWhenStalled(): void {
     this.#isTimed = true
     this.socket.setTimeout?.(this.#context.limits.stallMs)
