@@ -108,13 +108,14 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
   const plan = planImport(files, path, { doors, profiles, stored, launch, machine, read: readText })
   const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
   await show(reportOf(plan, missing, path), redactor)
-  const moves = plan.clients.some(({ moved }) => moved.length > 0)
-  if (!moves) return plan.clients.some(({ refused }) => refused !== undefined) ? REFUSED : 0
+  const movers = plan.clients.filter(({ moved }) => moved.length > 0)
+  if (movers.length === 0) return plan.clients.some(({ refused }) => refused !== undefined) ? REFUSED : 0
   await show(plan.changes.flatMap(diffOf), redactor)
   const sharesAll = !doors && !profiles
+  const [who, sees] = movers.length === 1 ? ['The client', 'it'] : ['Each of these clients', 'each']
   if (sharesAll)
     await show([
-      'Each of these clients will see the servers of all of them; with --profiles each sees its own, and with --doors under the old names.',
+      `${who} will see all servers of the configuration; with --profiles ${sees} sees its own, and with --doors under the old names.`,
     ])
   if (command['dry-run']) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
   const answer = command.yes ? 'yes' : await asked(sharesAll)

@@ -2,8 +2,8 @@
 //
 // A change replaces the text of single servers; comments, order and indentation around them stay.
 
-import { TomlError, parse as parseToml } from 'smol-toml'
-import { isMap, isSeq, parseDocument } from 'yaml'
+import { TomlError, parse as parseToml, stringify as tomlText } from 'smol-toml'
+import { isMap, isSeq, parseDocument, stringify as yamlText } from 'yaml'
 import { readJson } from '../../config/json-syntax.js'
 import { removeMember, setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
@@ -102,7 +102,7 @@ function editToml(text: string, key: string, { removed, set }: ServerEdits): str
   const tables = tomlTables(text).filter(
     ({ path: [first, name] }) => first === key && name !== undefined && replaced.has(name),
   )
-  const added = [...set].map(([name, entry]) => tomlText(key, name, entry, eol)).join(eol)
+  const added = set.size === 0 ? '' : tomlText({ [key]: Object.fromEntries(set) }).replaceAll('\n', eol)
   if (tables.length === 0) {
     const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol
     return text + gap + added
@@ -142,24 +142,6 @@ function isToml(text: string): boolean {
 function headerPath(table: unknown): string[] {
   const [member] = isObject(table) ? Object.entries(table) : []
   return member === undefined ? [] : [member[0], ...headerPath(member[1])]
-}
-
-function tomlText(key: string, name: string, entry: object, eol: string): string {
-  const members = Object.entries(entry).map(
-    ([member, value]) => `${tomlKey(member)} = ${tomlValue(value)}${eol}`,
-  )
-  return `[${key}.${tomlKey(name)}]${eol}${members.join('')}`
-}
-
-function tomlKey(name: string): string {
-  return /^[A-Za-z0-9_-]+$/.test(name) ? name : JSON.stringify(name)
-}
-
-function tomlValue(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(tomlValue).join(', ')}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, each]) => `${tomlKey(name)} = ${tomlValue(each)}`)
-  return `{ ${members.join(', ')} }`
 }
 
 /** An item of the list of servers in a YAML file; `start` and `end` are those of its lines. */
@@ -204,8 +186,10 @@ function editYaml(
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const replaced = new Set([...removed, ...set.keys()])
   const places = items.filter(({ name }) => replaced.has(name))
-  const written = (indent: string): string =>
-    [...set].flatMap((server) => yamlLines(...server).map((line) => indent + line + eol)).join('')
+  const entries = [...set].map(([name, entry]) => ({ name, ...entry }))
+  // Readers of YAML 1.1 take `yes` for a switch.
+  const added = entries.length === 0 ? '' : yamlText(entries, { version: '1.1', lineWidth: 0 })
+  const written = (indent: string): string => added.replaceAll(/^(?=.)/gm, indent).replaceAll('\n', eol)
   const last = items.at(-1)
   if (last === undefined) {
     const head = new RegExp(`^${key}:[ \t]*(?:\\[\\]|null|~)?[ \t]*\r?\n?`, 'm').exec(text)
@@ -218,21 +202,4 @@ function editYaml(
   let after = text
   for (const { start, end } of places.slice(1).toReversed()) after = after.slice(0, start) + after.slice(end)
   return after.slice(0, first.start) + written(indent) + after.slice(first.end)
-}
-
-function yamlLines(name: string, entry: object): string[] {
-  return [
-    `- name: ${yamlText(name)}`,
-    ...Object.entries(entry).flatMap(([key, value]: [string, unknown]) =>
-      Array.isArray(value)
-        ? [`  ${key}:`, ...value.map((each) => `    - ${yamlText(each)}`)]
-        : [`  ${key}: ${yamlText(value)}`],
-    ),
-  ]
-}
-
-/** JSON is YAML, too. */
-function yamlText(value: unknown): string {
-  const isPlain = typeof value === 'string' && /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(value)
-  return isPlain && !/^(?:true|false|null|yes|no|on|off|y|n)$/.test(value) ? value : JSON.stringify(value)
 }
