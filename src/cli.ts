@@ -20,15 +20,12 @@ async function run(): Promise<number> {
     case 'task':
       return asked.command.run(asked.task, { program, argv })
     case 'help':
-      return print('stdout', await (await import('./cli/help.js')).helpText(program, asked.about), 0)
+      await say('stdout', await (await import('./cli/help.js')).helpText(program, asked.about))
+      return 0
     case 'version':
-      return print('stdout', (await import('./cli/help.js')).versionText, 0)
+      await say('stdout', (await import('./cli/help.js')).versionText)
+      return 0
   }
-}
-
-async function print(stream: 'stdout' | 'stderr', text: string, exitCode: number): Promise<number> {
-  await say(stream, text)
-  return exitCode
 }
 
 async function main(): Promise<number> {
@@ -36,8 +33,9 @@ async function main(): Promise<number> {
     return await run()
   } catch (error) {
     const { replyToFailure } = await import('./cli/reply.js')
-    const { stream, text, exitCode } = await replyToFailure(error, program)
-    return print(stream, text, exitCode)
+    const { text, exitCode } = await replyToFailure(error, program)
+    await say('stderr', text)
+    return exitCode
   }
 }
 

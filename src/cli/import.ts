@@ -118,27 +118,20 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
       `${who} will see all servers of the configuration; with --profiles ${sees} sees its own, and with --doors under the old names.`,
     ])
   if (command['dry-run']) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
-  const answer = command.yes ? 'yes' : await asked(sharesAll)
-  switch (answer) {
-    case undefined:
-      return failed(
-        'nothing was changed, because nobody can be asked here; --yes writes these changes',
-        NOT_ASKED,
-      )
-    case 'no':
-      return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
-    case 'profiles':
-      return importNow({ ...command, profiles: true }, path, folder)
-    case 'yes': {
-      const written = command.yes
-        ? await write(plan, folder, store)
-        : await alone(path, () => write(plan, folder, store))
-      if (written !== 0) return written
-      await offerStart({ config: command.config, schema: 'default', name: undefined })
-      await show(['Restart the clients. mcps-proxy import --undo gives everything back.'])
-      return 0
-    }
-  }
+  const isWanted = command.yes || (await isAccepted())
+  if (isWanted === undefined)
+    return failed(
+      'nothing was changed, because nobody can be asked here; --yes writes these changes',
+      NOT_ASKED,
+    )
+  if (!isWanted) return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
+  const written = command.yes
+    ? await write(plan, folder, store)
+    : await alone(path, () => write(plan, folder, store))
+  if (written !== 0) return written
+  await offerStart({ config: command.config, schema: 'default', name: undefined })
+  await show(['Restart the clients. mcps-proxy import --undo gives everything back.'])
+  return 0
 }
 
 async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<number> {
@@ -170,13 +163,9 @@ async function undo(folder: string, isDry: boolean): Promise<number> {
 }
 
 /** Undefined without a terminal. */
-async function asked(offersProfiles: boolean): Promise<'yes' | 'no' | 'profiles' | undefined> {
+async function isAccepted(): Promise<boolean | undefined> {
   if (!isAtTerminal()) return undefined
-  const answer = await askLine(
-    `Write these changes? [y/N${offersProfiles ? '; p: with a profile for each client' : ''}] `,
-  )
-  if (offersProfiles && /^p(?:rofiles?)?$/i.test(answer)) return 'profiles'
-  return /^y(?:es)?$/i.test(answer) ? 'yes' : 'no'
+  return /^y(?:es)?$/i.test(await askLine('Write these changes? [y/N] '))
 }
 
 function reportOf(

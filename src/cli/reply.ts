@@ -1,6 +1,5 @@
 // The message for a person when a command line is wrong, or a run has failed.
 
-import { ConfigError, type ConfigErrorCode } from '../config/problems.js'
 import { escapeText } from '../text/escape.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { UsageError } from './command-line.js'
@@ -10,27 +9,20 @@ import { internalErrorCode } from './shutdown.js'
 const runTimeFailure = 1
 const usageMistake = 2
 
-/** A text, the stream for it, and the exit code. */
+/** A text for stderr, and the exit code. */
 export interface Reply {
   readonly exitCode: number
-  readonly stream: 'stdout' | 'stderr'
   readonly text: string
 }
 
 /** Why a start or a run failed, or what is wrong with a command line. */
 export async function replyToFailure(error: unknown, program: string): Promise<Reply> {
-  if (error instanceof UsageError)
-    return { exitCode: usageMistake, stream: 'stderr', text: await usageText(error, program) }
+  if (error instanceof UsageError) return { exitCode: usageMistake, text: await usageText(error, program) }
   const exitCode = exitCodeOf(error)
   const message = errorText(error)
   const stack = error instanceof Error ? error.stack : undefined
   const text = exitCode === internalErrorCode ? `internal error: ${stack ?? message}` : message
-  const example = error instanceof ConfigError ? configExample(error, program) : ''
-  return {
-    exitCode,
-    stream: 'stderr',
-    text: `${program}: ${text.split('\n').map(escapeText).join('\n')}\n${example}`,
-  }
+  return { exitCode, text: `${program}: ${text.split('\n').map(escapeText).join('\n')}\n` }
 }
 
 /** Ends with one command that is right, unless the hint has it. */
@@ -47,32 +39,6 @@ async function exampleOf(name: UsageError['command'], message: string): Promise<
   const options: readonly string[] = message.match(/--[a-z-]+/g) ?? []
   const fitting = examples.find((each) => options.some((option) => each.includes(option)))
   return fitting ?? examples[0] ?? 'mcps-proxy help'
-}
-
-/** One example that is right, as behind a wrong option. */
-function configExample({ code, source, message }: ConfigError, program: string): string {
-  // A problem of one place says what would be right there.
-  const isOption = source.startsWith('--')
-  const isOfPart = code === 'CONFIG_INVALID' && !isOption && !message.includes('{ … }')
-  if (isOfPart || message.toLowerCase().includes('for example: ')) return ''
-  return `For example: ${isOption ? `${program} --stdio ${source} session.jsonl` : configExamples[code]}\n`
-}
-
-const check = 'mcps-proxy check ./mcp.json'
-const file =
-  '{ "mcpServers": { "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"] } } }'
-
-const configExamples: Readonly<Record<ConfigErrorCode, string>> = {
-  CONFIG_NOT_FOUND: check,
-  CONFIG_NOT_A_FILE: check,
-  CONFIG_UNREADABLE: check,
-  CONFIG_TOO_LARGE: file,
-  CONFIG_NOT_JSON: file,
-  CONFIG_INVALID: file,
-  CONFIG_SCHEMA: 'mcps-proxy stdio --schema NAME',
-  CONFIG_SERVER: 'mcps-proxy stdio --server NAME',
-  CONFIG_PROFILE: 'mcps-proxy stdio --profile NAME',
-  CONFIG_LOOP: 'mcps-proxy --stdio --config ./other.json',
 }
 
 /** By the `code` of the error: the caller's mistake, the world's (ours and the system's codes), or ours. */

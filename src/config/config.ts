@@ -134,9 +134,10 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
   if (schema?.enabled === true) return schema
   const enabled = enabledSchemas(config)
   const problem = `group "${name}" ${schema === undefined ? 'does not exist' : 'is disabled'}`
-  throw new ConfigError('CONFIG_SCHEMA', config.source, [
-    { path: '', problem, hint: namesHint(name, enabled, 'no group is enabled') },
-  ])
+  const [right = enabled[0]] = nearest(name, enabled)
+  const example = right === undefined ? '' : `; for example: mcps-proxy stdio --schema ${right}`
+  const hint = `${namesHint(name, enabled, 'no group is enabled')}${example}`
+  throw new ConfigError('CONFIG_SCHEMA', config.source, [{ path: '', problem, hint }])
 }
 
 /**

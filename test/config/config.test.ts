@@ -1322,8 +1322,11 @@ describe('a schema by name', () => {
   test('is found', () => assert.equal(selectSchema(read(full), 'default').name, 'default'))
 
   const cases: [string, RegExp][] = [
-    ['workspace', /group "workspace" is disabled; there is default$/m],
-    ['defualt', /"defualt" does not exist; did you mean "default"\?$/m],
+    [
+      'workspace',
+      /group "workspace" is disabled; there is default; for example: mcps-proxy stdio --schema default$/m,
+    ],
+    ['defualt', /"defualt" does not exist; did you mean "default"\?; for example: /],
     ['__proto__', /does not exist/],
   ]
   for (const [name, want] of cases)
