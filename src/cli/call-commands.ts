@@ -26,18 +26,28 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
-/** The requests to the servers of one schema. */
+/** A request to the servers of one schema. */
 interface AskTask extends View {
-  readonly what: 'tools' | 'call' | 'read' | 'prompt'
   /** The words behind the command: a pattern, or a name and arguments; none lists what there is. */
   readonly words: readonly string[]
   readonly timeoutMs: number | undefined
   readonly json: boolean
 }
 
-function askCommand(
-  more: Pick<Command, 'takes' | 'about' | 'details' | 'examples'> & { readonly name: AskTask['what'] },
-): Command<AskTask> {
+interface Question extends AskTask {
+  /** The disabled servers of the schema. */
+  readonly disabled: readonly string[]
+}
+
+/** @returns the exit code */
+type Ask = (client: LocalClient, question: Question) => Promise<number>
+
+function askCommand({
+  ask,
+  ...more
+}: Pick<Command, 'name' | 'takes' | 'about' | 'details' | 'examples'> & {
+  readonly ask: Ask
+}): Command<AskTask> {
   return command({
     ...more,
     group: 'LOOK',
@@ -50,15 +60,16 @@ function askCommand(
           'call needs the name of a tool',
           'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
         )
-      return { what: more.name, words, timeoutMs, json: given.json, ...viewOf(given) }
+      return { words, timeoutMs, json: given.json, ...viewOf(given) }
     },
-    run: runAsk,
+    run: (task) => runAsk(task, ask, more.name === 'tools'),
   })
 }
 
 export const askCommands = {
   tools: askCommand({
     name: 'tools',
+    ask: showTools,
     takes: '[PATTERN]',
     about: 'names and descriptions of tools, as clients see them',
     details: `Lists the tools of every server of a schema. A pattern fits any part of a name; with "*", which
@@ -68,6 +79,7 @@ stands for any characters, it fits the whole name. --json prints the tools as se
   }),
   call: askCommand({
     name: 'call',
+    ask: callTool,
     takes: 'TOOL [KEY=VALUE... | JSON]',
     about: 'calls a tool and prints its result',
     details: `Arguments are KEY=VALUE, or one JSON object. A value is text where the tool takes a string, and
@@ -82,6 +94,7 @@ result has isError.`,
   }),
   read: askCommand({
     name: 'read',
+    ask: readResource,
     takes: '[URI]',
     about: 'reads a resource and prints it, or lists resources',
     details: `Prints text as text, and writes anything else to a file, which is named. Without a URI it lists
@@ -90,6 +103,7 @@ the resources and templates of every server; --json prints them as servers list 
   }),
   prompt: askCommand({
     name: 'prompt',
+    ask: getPrompt,
     takes: '[NAME [KEY=VALUE...]]',
     about: 'gets a prompt and prints its messages, or lists prompts',
     details: `Every argument of a prompt is text. Without a name it lists the prompts of every server; --json
@@ -111,33 +125,42 @@ const INTERRUPTED = 130
 const LATE_TOOLS_MS = 1000
 
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
-async function runAsk(command: AskTask): Promise<number> {
-  const { profile } = command
-  const { config, schema } = await loadView(command, command.timeoutMs)
+async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<number> {
+  const { profile } = task
+  const { config, schema } = await loadView(task, task.timeoutMs)
   const { servers } = schema
   const disabled = servers.filter((server) => server.disabled).map(({ name }) => name)
   return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
     const on = { server: sayLate(servers) }
     const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
     const proxy = await createProxy(onDemand(config), { ...own, log: logger.sink, on, runtime })
-    try {
+    const asked = async (): Promise<number> => {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
-      const clean = (text: string): string => logger.clean(text)
-      const asked = ask({ ...command, schema: schema.name, disabled }, client, clean).then(
-        async (exitCode) => {
-          const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))
-          const isBare = command.what === 'tools' && (await nameFailed(seen))
-          return isBare ? 1 : exitCode
-        },
-      )
+      const question = { ...task, schema: schema.name, disabled }
+      const exitCode = await client
+        .open()
+        .then(() => ask(client, question))
+        .catch((error: unknown) => refused(error, (text) => logger.clean(text)))
+      if (exitCode !== 0) await nameDisabled(question)
+      const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))
+      return needsAll && (await nameFailed(seen)) ? 1 : exitCode
+    }
+    try {
       return await Promise.race([
-        asked,
+        asked(),
         shutdown.ended.then((exitCode) => shutdown.verdict(exitCode || INTERRUPTED)),
       ])
     } finally {
       await proxy.close(0)
     }
   })
+}
+
+/** Says why there is no answer. @throws every other error */
+async function refused(error: unknown, clean: (text: string) => string): Promise<number> {
+  if (error instanceof ArgumentMistake) return failed(error.message, 2)
+  if (error instanceof AnswerError) return failed(withCode(clean(error.message), error.code), 1)
+  throw error
 }
 
 /** A person who waits for a list or a call learns which server it waits for. */
@@ -162,34 +185,8 @@ function isMissing({ state, revision }: UpstreamStatus): boolean {
   return state === 'starting' ? revision === undefined : state === 'error' || state === 'login-required'
 }
 
-/** The subject of the command, with the disabled servers of its schema. */
-interface Question extends AskTask {
-  readonly disabled: readonly string[]
-}
-
-async function ask(command: Question, client: LocalClient, clean: (text: string) => string): Promise<number> {
-  const exitCode = await answered(command, client, clean)
-  if (exitCode !== 0) await nameDisabled(command)
-  return exitCode
-}
-
-async function answered(
-  command: Question,
-  client: LocalClient,
-  clean: (text: string) => string,
-): Promise<number> {
-  try {
-    await client.open()
-    return await asks[command.what](client, command)
-  } catch (error) {
-    if (error instanceof ArgumentMistake) return failed(error.message, 2)
-    if (error instanceof AnswerError) return failed(withCode(clean(error.message), error.code), 1)
-    throw error
-  }
-}
-
 /** Names the servers that are disabled and that the command may be about: all of them for a list. */
-async function nameDisabled({ words: [name], disabled, schema }: Question): Promise<void> {
+async function nameDisabled({ words: [name], schema, disabled }: Question): Promise<void> {
   for (const server of disabled)
     if (name === undefined || name === server || name.startsWith(`${server}__`))
       await note(`"${server}" is ${disabledHint(server, schema)}`)
@@ -200,74 +197,69 @@ function withCode(message: string, code: number): string {
   return message.includes(String(code)) ? message : `${message} (code ${code})`
 }
 
-const asks: Readonly<Record<AskTask['what'], (client: LocalClient, command: Question) => Promise<number>>> = {
-  tools: showTools,
-  call: callTool,
-  read: async (client, command) => {
-    const {
-      words: [uri],
-      json,
-    } = command
-    if (uri === undefined) return showResources(client, command)
-    const result = await client.request('resources/read', JSON.stringify({ uri }))
-    await (json ? say('stdout', `${result.text}\n`) : pass(resourceText(result, newKeep())))
-    return 0
-  },
-  prompt: async (client, command) => {
-    const {
-      words: [name, ...words],
-      json,
-    } = command
-    if (name === undefined) return showPrompts(client, command)
-    // Every argument of a prompt is a text (MCP, Prompts).
-    const args = argumentsOf(words, () => 'string')
-    const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
-    const result = await client.request('prompts/get', params)
-    await (json ? say('stdout', `${result.text}\n`) : pass(promptText(result, newKeep())))
-    return 0
-  },
+async function readResource(client: LocalClient, question: Question): Promise<number> {
+  const [uri] = question.words
+  if (uri === undefined) return showResources(client, question)
+  const result = await client.request('resources/read', JSON.stringify({ uri }))
+  return print(result, question, resourceText)
 }
 
-async function showTools(client: LocalClient, command: Question): Promise<number> {
-  const {
-    words: [pattern = ''],
-    json,
-  } = command
+async function getPrompt(client: LocalClient, question: Question): Promise<number> {
+  const [name, ...words] = question.words
+  if (name === undefined) return showPrompts(client, question)
+  // Every argument of a prompt is a text (MCP, Prompts).
+  const args = argumentsOf(words, () => 'string')
+  const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
+  return print(await client.request('prompts/get', params), question, promptText)
+}
+
+/** Prints a result as its server wrote it, or in words. */
+async function print(
+  result: RawValue,
+  { json }: Question,
+  inWords: (result: RawValue, keep: Keep) => string,
+): Promise<number> {
+  await (json ? say('stdout', `${result.text}\n`) : pass(inWords(result, newKeep())))
+  return 0
+}
+
+async function showTools(client: LocalClient, question: Question): Promise<number> {
+  const [pattern = ''] = question.words
   const all = await client.list('tools/list', 'tools')
   // `*` stands for any characters; a pattern without one fits where it stands in the name.
   const fits = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
   const tools = all.filter((tool) => fits(nameOf(tool)))
-  await printList(tools, toolRow, json)
-  if (all.length === 0) await nothing(command, 'tool')
+  await printList(tools, toolRow, question)
+  if (all.length === 0) await nothing(question, 'tool')
   if (tools.length > 0 || pattern === '') return 0
   return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
 }
 
-async function showPrompts(client: LocalClient, command: Question): Promise<number> {
+async function showPrompts(client: LocalClient, question: Question): Promise<number> {
   const prompts = await client.list('prompts/list', 'prompts')
-  await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), command.json)
-  if (prompts.length === 0) await nothing(command, 'prompt')
+  await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), question)
+  if (prompts.length === 0) await nothing(question, 'prompt')
   return 0
 }
 
 /** Resources first, then templates. */
-async function showResources(client: LocalClient, command: Question): Promise<number> {
+async function showResources(client: LocalClient, question: Question): Promise<number> {
   const all = [
     ...(await client.list('resources/list', 'resources')),
     ...(await client.list('resources/templates/list', 'resourceTemplates')),
   ]
-  await printList(all, resourceRow, command.json)
-  if (all.length === 0) await nothing(command, 'resource')
+  await printList(all, resourceRow, question)
+  if (all.length === 0) await nothing(question, 'resource')
   return 0
 }
 
 /** A list is empty. In a profile the servers may have what it hides. */
-async function nothing(command: Question, item: string): Promise<void> {
-  const { profile } = command
+async function nothing(question: Question, item: string): Promise<void> {
+  const { profile } = question
   await note(
     profile === undefined ? `no server lists a ${item}` : `the profile "${profile}" shows no ${item}`,
   )
-  await nameDisabled(command)
+  await nameDisabled(question)
 }
 
 function nameOf(item: RawValue): string {
@@ -292,7 +284,7 @@ function aboutOf(item: RawValue): string {
 async function printList(
   items: readonly RawValue[],
   rowOf: (item: RawValue) => Row,
-  json: boolean,
+  { json }: Question,
 ): Promise<void> {
   await say(
     'stdout',
@@ -312,11 +304,8 @@ async function linesOf(rows: readonly Row[]): Promise<string> {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-async function callTool(client: LocalClient, command: Question): Promise<number> {
-  const {
-    words: [name = '', ...words],
-    json,
-  } = command
+async function callTool(client: LocalClient, question: Question): Promise<number> {
+  const [name = '', ...words] = question.words
   const isNamed = (each: RawValue): boolean => nameOf(each) === name
   let tools = await client.list('tools/list', 'tools')
   if (!tools.some(isNamed)) {
@@ -339,11 +328,11 @@ async function callTool(client: LocalClient, command: Question): Promise<number>
     .finally(() => progress.end())
   if (result === undefined) {
     const [near] = nearest(name, tools.map(nameOf))
-    const where = command.profile === undefined ? '' : ` --profile ${command.profile}`
+    const where = question.profile === undefined ? '' : ` --profile ${question.profile}`
     const hint = near === undefined ? `mcps-proxy tools${where} names them all` : `did you mean ${near}?`
     return failed(`no tool is called "${name}"; ${hint}`, 1)
   }
-  await (json ? say('stdout', `${result.text}\n`) : pass(toolResult(result, newKeep())))
+  await print(result, question, toolResult)
   return result.member('isError')?.text === 'true' ? 1 : 0
 }
 

@@ -18,9 +18,9 @@ import {
   schema as schemaOption,
 } from './common-options.js'
 import { counted } from '../text/counted.js'
-import { type CheckedConfig, sandboxTrouble, tryAll } from './doctor.js'
+import { type CheckedConfig, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
-import { programTrouble } from './programs.js'
+import { startTrouble } from './start-troubles.js'
 import { say } from './console.js'
 
 export interface CheckTask {
@@ -160,8 +160,7 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment): reado
       .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
       .map((server) => ({
         path: `server "${server.name}" of group "${schema}"`,
-        message:
-          server.kind === 'stdio' ? (programTrouble(server, env) ?? sandboxTrouble(server)) : undefined,
+        message: server.kind === 'stdio' ? startTrouble(server, env) : undefined,
       })),
   )
   return [

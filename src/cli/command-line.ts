@@ -131,6 +131,17 @@ export function formed<T>(
   return { kind: 'value', value, about, aliases: [], ...more, read }
 }
 
+/** One of these words. */
+export function oneOf<const T extends string>(
+  value: string,
+  about: string,
+  words: readonly T[],
+  more: More = {},
+): Option<T | undefined> {
+  const must = words.join(', ').replace(/, ([^,]*)$/, ' or $1')
+  return formed(value, about, (given) => words.find((word) => word === given), must, more)
+}
+
 /** How a person types it. */
 export function spelled(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`

@@ -1,7 +1,7 @@
 // The options that several commands have.
 
 import type { LogLevel } from '../runtime/runtime.js'
-import { type Given, type Option, UsageError, flag, formed, text } from './command-line.js'
+import { type Given, type Option, UsageError, flag, formed, oneOf, text } from './command-line.js'
 
 /** The longest delay of a timer. */
 const timeoutMsMax = 2_147_483_647
@@ -29,7 +29,7 @@ export const schema: Option<string | undefined> = text(
   'The group of servers that is meant (default: "default")',
 )
 
-export const profile: Option<string | undefined> = text('NAME', 'What this profile shows')
+const profile: Option<string | undefined> = text('NAME', 'What this profile shows')
 
 export const json: Option<boolean> = flag('Print JSON')
 
@@ -94,13 +94,9 @@ export const serving = {
   record: text('FILE.jsonl', 'Write every frame on every hop to a file while running'),
   force: flag('Let --record replace a file that exists'),
   verbose,
-  'log-level': formed(
-    'LEVEL',
-    'error, warn, info or debug',
-    (given) => (['error', 'warn', 'info', 'debug'] as const).find((level) => level === given),
-    'error, warn, info or debug',
-    { aliases: ['l'] },
-  ),
+  'log-level': oneOf('LEVEL', 'error, warn, info or debug', ['error', 'warn', 'info', 'debug'], {
+    aliases: ['l'],
+  }),
   silent: flag('No banner, and nothing but errors on stderr', ['s']),
   'no-kept-lists': flag('Keep nothing on disk of what servers list, and use nothing of it'),
   'no-metrics': flag('Serve and send no metrics and traces, whatever the configuration says'),

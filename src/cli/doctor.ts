@@ -3,28 +3,19 @@
 // A server's own output is shown and never turned into advice, because a server could ask for a variable, a host or a file
 // in it. Advice follows from the configuration and from what the proxy itself observed.
 
-import { existsSync } from 'node:fs'
-import { isAbsolute, join, resolve, sep } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
-import { covers } from '../runtime/places.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
-import {
-  type ProcessSandbox,
-  type ServerConfig,
-  type StdioServerConfig,
-  isRemote,
-} from '../upstream/contracts/server-config.js'
+import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import { type Command, command } from './command-line.js'
 import { type View, json, viewOf, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
-import { isInPath, programTrouble } from './programs.js'
+import { isInPath, startTrouble, hiddenArgument } from './start-troubles.js'
 import { loadView } from './load.js'
-import { isInstaller } from '../upstream/process/installers.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { failed, say } from './console.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
@@ -319,38 +310,6 @@ function remediesOf(server: ServerConfig, { failure }: Pick<Trial, 'failure'>, e
   const absent = inheritEnv === true ? [] : inheritEnv.filter((each) => env[each] === undefined)
   return [
     ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
-    programTrouble(server, env) ?? sandboxTrouble(server) ?? hiddenArgument(server) ?? [],
+    startTrouble(server, env) ?? hiddenArgument(server) ?? [],
   ].flat()
-}
-
-/** The reason why a server cannot start in its sandbox: a path that does not exist, or a package that it may not download. */
-export function sandboxTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
-  if (sandbox === undefined) return undefined
-  const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
-  if (!mayReachRegistry(sandbox.network) && isInstaller(command, args) && !hasInstalled)
-    return `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
-  const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
-  const missing = paths.find(({ path }) => !existsSync(path))
-  return missing === undefined
-    ? undefined
-    : `has ${missing.path} in "${missing.key}" of its "sandbox", which is not there; make it, or correct the path`
-}
-
-/** A list of hosts is judged by the words that names of registries and of their mirrors have. */
-function mayReachRegistry(network: ProcessSandbox['network']): boolean {
-  if (typeof network === 'string') return network === 'host'
-  return network.some((host) => /npm|pypi|python|registry|package|artifact|nexus|mirror/.test(host))
-}
-
-/** A file among the arguments of a server that its sandbox hides; undefined without one. */
-function hiddenArgument({ args, cwd, sandbox }: StdioServerConfig): string | undefined {
-  if (sandbox === undefined) return undefined
-  const shown = ['/usr', '/etc', sandbox.home, ...sandbox.read, ...sandbox.write]
-  const isShown = (path: string): boolean => shown.some((folder) => covers(folder, path))
-  const isHidden = (arg: string): boolean =>
-    existsSync(resolve(cwd, arg)) && !isShown(isAbsolute(arg) ? arg : cwd)
-  const hidden = args.find((arg) => arg.includes(sep) && isHidden(arg))
-  if (hidden === undefined) return undefined
-  const change = isAbsolute(hidden) ? '' : `write ${resolve(cwd, hidden)} in place of it, and `
-  return `has the argument ${hidden}, which its sandbox hides; ${change}add its folder, with all that it imports, to "read" in "filesystem" of its "sandbox"`
 }

@@ -11,7 +11,7 @@ import { realRuntime } from '../real-runtime.js'
 import { settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
 import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
-import { type Invocation, command, flag, formed, text } from './command-line.js'
+import { type Invocation, command, flag, oneOf, text } from './command-line.js'
 import { cannotBoth, serveOptionsOf } from './common-options.js'
 import { type HttpTask, httpOptions, httpTaskOf } from './run-http.js'
 import { type StdioTask, wholeGroup } from './run-stdio.js'
@@ -30,8 +30,6 @@ export interface SandboxTask {
   readonly runtime: SandboxRuntimeName | undefined
 }
 
-const runtimeNames = ['auto', 'bubblewrap', 'container', 'microsandbox-server'] as const
-
 export const sandboxCommand = command({
   name: 'sandbox',
   about: 'tools that run code and commands, isolated',
@@ -43,12 +41,12 @@ export const sandboxCommand = command({
     stdio: flag('Serve on stdin and stdout'),
     http: flag('Serve on HTTP, which is the default'),
     check: text('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
-    runtime: formed(
-      'NAME',
-      'What runs the code (default: auto)',
-      (given) => runtimeNames.find((name) => name === given),
-      `one of ${runtimeNames.join(', ')}`,
-    ),
+    runtime: oneOf('NAME', 'What runs the code (default: auto)', [
+      'auto',
+      'bubblewrap',
+      'container',
+      'microsandbox-server',
+    ]),
     'enable-cors': flag('Answer requests of web pages'),
     ...httpOptions,
   },

@@ -9,7 +9,7 @@ import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import type { RemoteServer } from './remote.js'
 import { clientInfoOf, clientOptions } from './client-info.js'
-import { type Given, type Invocation, UsageError, command, formed, text } from './command-line.js'
+import { type Given, type Invocation, UsageError, command, oneOf, text } from './command-line.js'
 import { cannotBoth, header, serveOptionsOf, serving, uiPort, viewOf, viewOptions } from './common-options.js'
 import { loadWithSecrets } from './load.js'
 import type { ServeTask } from './serve.js'
@@ -65,12 +65,7 @@ Without --schema it is the group "default", which a plain "mcpServers" file is.`
 
 const connectOptions = {
   header,
-  auth: formed(
-    'HOW',
-    'auto, google (send ID tokens) or none',
-    (given) => (['auto', 'google', 'none'] as const).find((way) => way === given),
-    'auto, google or none',
-  ),
+  auth: oneOf('HOW', 'auto, google (send ID tokens) or none', ['auto', 'google', 'none']),
   audience: text('URL', 'Audience of the ID tokens (default: the origin of the url)'),
   'impersonate-service-account': text('EMAIL', 'Get the ID tokens as this service account'),
   ...clientOptions,

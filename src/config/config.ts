@@ -24,6 +24,7 @@ import type {
   SchemaConfig,
 } from './configuration.js'
 import { type SingleServer, onlyServer } from './single-server.js'
+import { withConfinement } from './confinement.js'
 import { literal } from './expand.js'
 import { findConfigFile, homeOf } from './file.js'
 import { hasUsers, needsToken, readFront } from './front.js'
@@ -34,7 +35,6 @@ import { ConfigError, type FindLine, ProblemList } from './problems.js'
 import { type References, unresolved } from './references.js'
 import { type LockSettings, readSchemas, serverPath } from './servers.js'
 import { Location, type ValuesOf, plainNames, readMembers } from './values.js'
-import { withWalls } from './walls.js'
 
 /** The places that are searched for a configuration, and the values of the command line. */
 export interface LoadOptions extends ConfigOverrides {
@@ -101,7 +101,8 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
   const hasLock = existsSync(join(folder, lockFileName))
   const about = { repeated, hasLock, lineOf: lineFinder(file.text) }
   const config = resolveConfig(value, { ...options, ...about, source: file.path, folder, env, home })
-  if (!file.writableByOthers || !startsCommands(config)) return config
+  const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
+  if (!file.writableByOthers || servers.every(({ kind }) => kind !== 'stdio')) return config
   const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
   return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
 }
@@ -135,8 +136,10 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
   const enabled = enabledSchemas(config)
   const problem = `group "${name}" ${schema === undefined ? 'does not exist' : 'is disabled'}`
   const [right = enabled[0]] = nearest(name, enabled)
-  const example = right === undefined ? '' : `; for example: mcps-proxy stdio --schema ${right}`
-  const hint = `${namesHint(name, enabled, 'no group is enabled')}${example}`
+  const hint =
+    right === undefined
+      ? 'no group is enabled'
+      : `${namesHint(name, enabled)}; for example: mcps-proxy stdio --schema ${right}`
   throw new ConfigError('CONFIG_SCHEMA', config.source, [{ path: '', problem, hint }])
 }
 
@@ -219,12 +222,12 @@ function readRoot(
   })
   const warn = (schema: string, { name }: ServerConfig, message: string): void =>
     root.reading.problems.warn(serverPath(root, schema, name), message)
-  const { schemas, path } = withWalls(read, { env, home, folder, files, warn })
+  const { schemas, path } = withConfinement(read, { env, home, folder, files, warn })
   references.declare({ inputs: values.inputs, folder, ...(path !== undefined && { env: { PATH: path } }) })
   const profiles = readProfiles(values.profiles, schemas)
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   if (server === undefined) return undefined
-  checkTokens(root, server, profiles)
+  checkProfilesOfTokens(root, server, profiles)
   warnOfUsers(root, server, schemas)
   const locks = [...schemas.values()].flatMap(({ servers }) => servers.map((each) => each.lock))
   return {
@@ -303,7 +306,7 @@ function readProfiles(
 }
 
 /** A token whose profile is misspelled would be refused everything. */
-function checkTokens(
+function checkProfilesOfTokens(
   root: Location,
   { tokens = [], auth }: FrontConfig,
   profiles: ReadonlyMap<string, unknown>,
@@ -348,8 +351,4 @@ function reportRepeated({ reading }: Location, { path, topKey, first, again }: R
 function embeddedConfig(): unknown {
   const program = join(programFolder, 'servers', 'time.js')
   return { mcpServers: { Time: { command: literal(process.execPath), args: [literal(program)] } } }
-}
-
-function startsCommands({ schemas }: Configuration): boolean {
-  return [...schemas.values()].some(({ servers }) => servers.some(({ kind }) => kind === 'stdio'))
 }

@@ -44,7 +44,7 @@ export function readStdio(
     ...common,
     ...values,
     ...expanded,
-    unavailable: expanded.unavailable ?? file.trouble ?? withoutWalls(sandbox),
+    unavailable: expanded.unavailable ?? file.trouble ?? whyUnconfined(sandbox),
     command: fromHome(values.command, at.reading.home),
     env: Object.fromEntries(env),
     idleTimeoutMs: idleTimeoutMs === 0 ? undefined : idleTimeoutMs,
@@ -120,7 +120,7 @@ function folderOf(name: string, { source, schema }: ServerOrigin, folder: string
 }
 
 /** The kernel of another system has no such sandbox. */
-function withoutWalls(sandbox: ProcessSandbox | undefined): string | undefined {
+function whyUnconfined(sandbox: ProcessSandbox | undefined): string | undefined {
   return sandbox === undefined || process.platform === 'linux'
     ? undefined
     : `its "sandbox" needs Linux with bubblewrap, and this is ${process.platform}; take it out to run the program without a sandbox`

@@ -99,7 +99,6 @@ const check = (more: object = {}): unknown => [
 const ask = (what: string, more: object = {}): unknown => [
   what,
   {
-    what,
     words: [],
     config: undefined,
     schema: 'default',

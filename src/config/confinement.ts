@@ -1,6 +1,6 @@
-// The walls of all confined servers together: no confined program may write what the proxy obeys, or what another server runs.
+// The rules between confined servers and all others: no confined program may write what the proxy obeys, or what another server runs.
 //
-// A server with such walls is not started. Folders of PATH that a confined program may write are skipped for all other servers,
+// A server that breaks them is not started. Folders of PATH that a confined program may write are skipped for all other servers,
 // because the program could put a command there.
 
 import { delimiter, resolve } from 'node:path'
@@ -19,7 +19,7 @@ import type { Environment, SchemaConfig } from './configuration.js'
 import { ownFiles, sandboxedFolder } from './file.js'
 import { isBareName } from './paths.js'
 
-export interface WallsContext {
+export interface ConfinementContext {
   /** The files that the configuration consists of and names. */
   readonly files: ReadonlySet<string>
   readonly env: Environment
@@ -29,32 +29,32 @@ export interface WallsContext {
   readonly warn: (schema: string, server: ServerConfig, message: string) => void
 }
 
-/** The schemas, with what the walls of one server mean for the others, and the PATH of the proxy where that has to differ. */
-export function withWalls(
+/** The schemas, with what the confinement of one server means for the others, and the PATH of the proxy where that has to differ. */
+export function withConfinement(
   schemas: ReadonlyMap<string, SchemaConfig>,
-  { files, env, home, folder, warn }: WallsContext,
+  { files, env, home, folder, warn }: ConfinementContext,
 ): { readonly schemas: ReadonlyMap<string, SchemaConfig>; readonly path?: string | undefined } {
-  const walled = [...schemas.values()].flatMap(({ name, servers }) =>
-    servers.flatMap((server) => walledServer(server, name) ?? []),
+  const confined = [...schemas.values()].flatMap(({ name, servers }) =>
+    servers.flatMap((server) => confinedServer(server, name) ?? []),
   )
-  if (walled.length === 0) return { schemas }
-  const programs = walled.flatMap((each) => each.programs)
+  if (confined.length === 0) return { schemas }
+  const programs = confined.flatMap((each) => each.programs)
   const obeyed = [process.execPath, programFolder, ...ownFiles(home), ...files, ...programs]
   const places = [...obeyed, sandboxedFolder(home)].map((path) => placesOf(path))
   const commands = [...schemas.values()].flatMap(({ servers }) => servers.flatMap(commandPlaces))
-  const refusals = new Map(walled.map((each) => [each.server, refusalOf(each, places, commands)]))
-  for (const { server, schema } of walled) {
+  const refusals = new Map(confined.map((each) => [each.server, refusalOf(each, places, commands)]))
+  for (const { server, schema } of confined) {
     const refusal = refusals.get(server)
     if (refusal !== undefined && !server.disabled) warn(schema, server, `is disabled: ${refusal}`)
   }
-  const paths = new SafePaths(walled, env)
+  const paths = new SafePaths(confined, env)
   const result = new Map(
     [...schemas].map(([name, schema]) => {
       const servers = schema.servers.map((server) => {
         const refusal = refusals.get(server)
         const refused =
           refusal === undefined ? server : { ...server, unavailable: server.unavailable ?? refusal }
-        return refused.kind === 'stdio' ? amongOthers(refused, server, walled, paths) : refused
+        return refused.kind === 'stdio' ? amongOthers(refused, server, confined, paths) : refused
       })
       return [name, { ...schema, servers }]
     }),
@@ -70,7 +70,7 @@ export function withWalls(
 }
 
 /** A server that confines what it runs, and the folders of the host that are open to that. */
-interface WalledServer {
+interface ConfinedServer {
   readonly schema: string
   readonly server: ServerConfig
   /** The folders that the configuration opens; the home of the server is not one of them. */
@@ -79,7 +79,7 @@ interface WalledServer {
   readonly programs: readonly string[]
 }
 
-function walledServer(server: ServerConfig, schema: string): WalledServer | undefined {
+function confinedServer(server: ServerConfig, schema: string): ConfinedServer | undefined {
   if (server.kind === 'stdio' && server.sandbox !== undefined) {
     const { read, write, home, programs } = server.sandbox
     const named = realFolders({ read, write })
@@ -106,7 +106,7 @@ function commandPlaces(server: ServerConfig): readonly CommandPlaces[] {
 
 /** Why a server is not started: the folder that it may write, what lies there, and the key to change. */
 function refusalOf(
-  { server, named }: WalledServer,
+  { server, named }: ConfinedServer,
   obeyed: readonly (readonly Place[])[],
   commands: readonly CommandPlaces[],
 ): string | undefined {
@@ -125,13 +125,13 @@ function refusalOf(
 
 /** The PATH of each server without the folders in which what other servers run could put a program. */
 class SafePaths {
-  readonly skipped = new Map<WalledServer, Set<string>>()
-  readonly #walled: readonly WalledServer[]
+  readonly skipped = new Map<ConfinedServer, Set<string>>()
+  readonly #confined: readonly ConfinedServer[]
   readonly #env: Environment
   readonly #places = new Map<string, readonly Place[]>()
 
-  constructor(walled: readonly WalledServer[], env: Environment) {
-    this.#walled = walled
+  constructor(confined: readonly ConfinedServer[], env: Environment) {
+    this.#confined = confined
     this.#env = env
   }
 
@@ -145,7 +145,7 @@ class SafePaths {
       const path = resolve(cwd, folder)
       const places = this.#places.get(path) ?? placesOf(path)
       this.#places.set(path, places)
-      const writers = this.#walled.filter(
+      const writers = this.#confined.filter(
         ({ server, open }) => server !== itself && folderThatReplaces(places, open) !== undefined,
       )
       for (const each of writers) this.skipped.set(each, (this.skipped.get(each) ?? new Set()).add(path))
@@ -159,11 +159,11 @@ class SafePaths {
 function amongOthers(
   server: StdioServerConfig,
   itself: ServerConfig,
-  walled: readonly WalledServer[],
+  confined: readonly ConfinedServer[],
   paths: SafePaths,
 ): StdioServerConfig {
   const path = paths.without(server, itself)
-  const others = walled.filter((each) => each.server !== itself)
+  const others = confined.filter((each) => each.server !== itself)
   const untrusted = [...new Set(others.flatMap(({ open }) => open.writable.map(({ real }) => real)))]
   return {
     ...server,

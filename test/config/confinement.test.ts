@@ -1,4 +1,4 @@
-// What the walls of one server mean for its start, and for other servers.
+// What the confinement of one server means for its start, and for other servers.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ function serverOf(config: Configuration, name: string): StdioServerConfig {
   return server
 }
 
-describe('a server whose walls are open to what the proxy obeys', { skip }, () => {
+describe('a server whose sandbox is open to what the proxy obeys', { skip }, () => {
   const cases: readonly (readonly [
     title: string,
     write: string,

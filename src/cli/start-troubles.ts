@@ -1,0 +1,77 @@
+// Why a program would not start, as far as the configuration and this machine show it.
+
+import { existsSync, statSync } from 'node:fs'
+import { isAbsolute, join, resolve, sep } from 'node:path'
+import { isProgram, pathFolders } from '../runtime/path-folders.js'
+import { covers } from '../runtime/places.js'
+import type { ProcessSandbox, StdioServerConfig } from '../upstream/contracts/server-config.js'
+import { isInstaller } from '../upstream/process/installers.js'
+import type { Environment } from '../config/configuration.js'
+
+/** The reason, and what to write; undefined where a start finds what it needs. */
+export function startTrouble(server: StdioServerConfig, own: Environment): string | undefined {
+  return programTrouble(server, own) ?? sandboxTrouble(server)
+}
+
+/** PATH is searched as the system does it. */
+function programTrouble({ command, cwd, env }: StdioServerConfig, own: Environment): string | undefined {
+  if (!isFolder(cwd)) return `has the working folder ${cwd}, which is not there; make it, or change "cwd"`
+  if (/[/\\]/.test(command)) return isProgram(resolve(cwd, command)) ? undefined : notThere(command, cwd)
+  const path = env['PATH'] ?? own['PATH']
+  // The system decides what happens then; a space was warned of when the file was read.
+  if (path === undefined || /\s/.test(command)) return undefined
+  return isInPath(command, path, own, cwd)
+    ? undefined
+    : `has the command "${command}", which is in no folder of PATH; install it, or write its whole path`
+}
+
+/** Whether one of the folders of `path` has the program; those that are relative are seen from `cwd`. */
+export function isInPath(command: string, path: string, own: Environment, cwd = '/'): boolean {
+  const names = endings(own).map((ending) => command + ending)
+  return pathFolders(path, cwd).some((folder) => names.some((name) => isProgram(join(folder, name))))
+}
+
+function notThere(command: string, cwd: string): string {
+  const from = command.startsWith('.') ? ` (seen from ${cwd})` : ''
+  return `has the command "${command}"${from}, which is no program that is there; check the path, and that it may be executed`
+}
+
+function endings(own: Environment): readonly string[] {
+  return process.platform === 'win32' ? ['', ...(own['PATHEXT'] ?? '.COM;.EXE').split(';')] : ['']
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** The reason why a server cannot start in its sandbox: a path that does not exist, or a package that it may not download. */
+function sandboxTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
+  if (sandbox === undefined) return undefined
+  const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
+  if (!mayReachRegistry(sandbox.network) && isInstaller(command, args) && !hasInstalled)
+    return `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
+  const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
+  const missing = paths.find(({ path }) => !existsSync(path))
+  return missing === undefined
+    ? undefined
+    : `has ${missing.path} in "${missing.key}" of its "sandbox", which is not there; make it, or correct the path`
+}
+
+/** A list of hosts is judged by the words that names of registries and of their mirrors have. */
+function mayReachRegistry(network: ProcessSandbox['network']): boolean {
+  if (typeof network === 'string') return network === 'host'
+  return network.some((host) => /npm|pypi|python|registry|package|artifact|nexus|mirror/.test(host))
+}
+
+/** A file among the arguments of a server that its sandbox hides; undefined without one. */
+export function hiddenArgument({ args, cwd, sandbox }: StdioServerConfig): string | undefined {
+  if (sandbox === undefined) return undefined
+  const shown = ['/usr', '/etc', sandbox.home, ...sandbox.read, ...sandbox.write]
+  const isShown = (path: string): boolean => shown.some((folder) => covers(folder, path))
+  const isHidden = (arg: string): boolean =>
+    existsSync(resolve(cwd, arg)) && !isShown(isAbsolute(arg) ? arg : cwd)
+  const hidden = args.find((arg) => arg.includes(sep) && isHidden(arg))
+  if (hidden === undefined) return undefined
+  const change = isAbsolute(hidden) ? '' : `write ${resolve(cwd, hidden)} in place of it, and `
+  return `has the argument ${hidden}, which its sandbox hides; ${change}add its folder, with all that it imports, to "read" in "filesystem" of its "sandbox"`
+}
