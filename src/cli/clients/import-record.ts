@@ -30,7 +30,7 @@ interface RecordedChange {
   readonly before: string | undefined
   readonly after: string
   /** The changes of an undo if another program has written the file since. */
-  readonly exchange: Exchange | undefined
+  readonly exchange: Exchange
 }
 
 interface ImportRecord {
@@ -131,39 +131,34 @@ function undo({ path, changes }: ImportRecord, isDry: boolean): readonly Undone[
   return undone
 }
 
-function undoFile(change: RecordedChange, isDry: boolean): Undone {
-  const { path, backup } = change
+function undoFile({ path, backup, before, after, exchange }: RecordedChange, isDry: boolean): Undone {
   try {
-    const note = restore(change, isDry)
-    if (!isDry && note === undefined && backup !== undefined) rmSync(backup, { force: true })
-    return { path, isDone: true, note }
+    const now = bytesOf(path)
+    const hash = now === undefined ? undefined : hashOf(now)
+    if (hash !== before) {
+      const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
+      if (now === undefined) return { path, isDone: true, note: `it has been removed since${copy}` }
+      const bytes = backup === undefined ? undefined : bytesOf(backup)
+      const isSame = bytes === undefined ? before === undefined : hashOf(bytes) === before
+      if (hash !== after || !isSame) {
+        const note = takeServersBack(path, now.toString('utf8'), exchange, isDry)
+        return { path, isDone: true, note: note + copy }
+      }
+      if (!isDry && bytes === undefined) rmSync(realPlace(path))
+      else if (!isDry && bytes !== undefined) rewriteFile(path, bytes)
+    }
+    if (!isDry && backup !== undefined) rmSync(backup, { force: true })
+    return { path, isDone: true, note: undefined }
   } catch (error) {
     return { path, isDone: false, note: `it cannot be restored now: ${errorText(error)}` }
   }
 }
 
-/** Undefined for a file that has the bytes of before, or will have them; else what is different. */
-function restore(change: RecordedChange, isDry: boolean): string | undefined {
-  const { path, backup, before, after, exchange } = change
-  const now = bytesOf(path)
-  const hash = now === undefined ? undefined : hashOf(now)
-  if (hash === before) return undefined
-  const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
-  if (now === undefined) return `it has been removed since${copy}`
-  if (hash === after && before === undefined) {
-    if (!isDry) rmSync(realPlace(path))
-    return undefined
-  }
-  const bytes = hash === after && backup !== undefined ? bytesOf(backup) : undefined
-  if (bytes !== undefined && hashOf(bytes) === before) {
-    if (!isDry) rewriteFile(path, bytes)
-    return undefined
-  }
-  if (exchange === undefined) return `it has been changed since${copy}`
-  const { text, kept } = takeBack(now.toString('utf8'), exchange)
-  if (!isDry && text !== now.toString('utf8')) rewriteFile(path, text)
+function takeServersBack(path: string, now: string, exchange: Exchange, isDry: boolean): string {
+  const { text, kept } = takeBack(now, exchange)
+  if (!isDry && text !== now) rewriteFile(path, text)
   const others = kept.length === 0 ? '' : `; ${kept.join(', ')}: another server has that name now`
-  return `it has been changed since, so that only the servers are as they were${others}${copy}`
+  return `it has been changed since, so that only the servers are as they were${others}`
 }
 
 /** The oldest first. */
@@ -186,24 +181,14 @@ function changesIn(text: string): RecordedChange[] | undefined {
     return value['changes'].flatMap((change: unknown) => {
       if (!isObject(change)) return []
       const { path, backup, before, after } = change
-      if (typeof path !== 'string' || typeof after !== 'string') return []
-      return [
-        {
-          path,
-          after,
-          backup: textOr(backup),
-          before: textOr(before),
-          exchange: exchangeOf(change['exchange']),
-        },
-      ]
+      const exchange = exchangeOf(change['exchange'])
+      if (typeof path !== 'string' || typeof after !== 'string' || exchange === undefined) return []
+      const texts = [backup, before].map((text) => (typeof text === 'string' ? text : undefined))
+      return [{ path, after, backup: texts[0], before: texts[1], exchange }]
     })
   } catch {
     return undefined
   }
-}
-
-function textOr(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }
 
 /** @throws ChangedMeanwhile */
