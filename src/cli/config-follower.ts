@@ -1,7 +1,6 @@
 // Follows the configuration file of a running proxy, by SIGHUP and by looking at the file.
 //
-// A configuration with a mistake changes nothing. The log then says why: once for each text of the file, and for each
-// SIGHUP.
+// A configuration with a mistake changes nothing, and the log says why.
 
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
@@ -12,7 +11,6 @@ import { usualConfigFile, secretsFile } from '../config/file.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
-import { readFileBytes } from '../runtime/read-file.js'
 import { counted } from '../text/counted.js'
 import type { Run } from './serve.js'
 import { memberPath } from '../text/member-path.js'
@@ -25,9 +23,6 @@ const LOOK_MS = 1000
 
 /** A file that is being written is read when it has not changed for this long. */
 const SETTLE_MS = 100
-
-/** Larger files are not compared; reading them reports that they are too large. */
-const CONTENTS_BYTES_MAX = 2 * 1024 * 1024
 
 /** Opened at the start, and as they were then until the end. */
 const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configuration) => unknown])[] = [
@@ -48,10 +43,8 @@ export class ConfigFollower {
   #nextLook: NodeJS.Timeout
   /** The configuration in use. */
   #config: Configuration
-  /** The text that was read last, used or not. */
-  #contents: string | undefined
-  /** The versions of the files at the last look; undefined before the first one. */
-  #versions: readonly string[] | undefined
+  /** The version of the files that was seen last; undefined before the first look. */
+  #seen: string | undefined
   /** Reloads run one after the other. */
   #reading: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -83,35 +76,39 @@ export class ConfigFollower {
 
   /** A write that follows a look makes another version for the next look, so that no write is missed. */
   async #look(): Promise<void> {
-    const path = this.#path
-    if (path === undefined) return
-    const last = this.#versions
-    const contents = last === undefined ? contentsOf(path) : undefined
-    // The file of the secrets changes with each that is set, also where a keyring has the value.
-    const files = [path, secretsFile(process.env), this.#config.lock.path]
-    const found = await Promise.all(files.map(versionOf))
-    this.#versions = found.map(({ version }) => version)
-    const [isChanged, ...others] = found.map(({ version, changedAtMs }, at) =>
-      last === undefined ? changedAtMs > startedAtMs() : version !== last[at],
-    )
-    if (last === undefined && isChanged !== true) this.#contents = contents
-    if (others.includes(true)) this.#reading = this.#reading.then(() => this.#readSettled(true))
-    else if (isChanged === true) this.#reading = this.#reading.then(() => this.#readSettled(false))
+    if (this.#path === undefined) return
+    const { version, changedAtMs } = await this.#filesNow()
+    const isChanged = this.#seen === undefined ? changedAtMs > startedAtMs() : version !== this.#seen
+    this.#seen = version
+    if (isChanged) this.#reading = this.#reading.then(() => this.#readSettled())
     await this.#reading
     if (!this.#isStopped) this.#nextLook = setTimeout(() => void this.#look(), LOOK_MS).unref()
   }
 
-  /** A configuration with the same text is read again only when another file has changed. */
-  async #readSettled(isForced: boolean): Promise<void> {
-    const contents = await settledContents(this.#path)
-    if (!this.#isStopped && (isForced || contents !== this.#contents)) await this.#read()
+  async #readSettled(): Promise<void> {
+    for (let last: string | undefined; last !== this.#seen;) {
+      last = this.#seen
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())
+      this.#seen = (await this.#filesNow()).version
+    }
+    if (!this.#isStopped) await this.#read()
+  }
+
+  /** The file of the secrets changes with each that is set, also where a keyring has the value. */
+  async #filesNow(): Promise<FileVersion> {
+    const files = [this.#path ?? '', secretsFile(process.env), this.#config.lock.path]
+    const found = await Promise.all(files.map(versionOf))
+    return {
+      version: found.map(({ version }) => version).join('\n'),
+      changedAtMs: Math.max(...found.map(({ changedAtMs }) => changedAtMs)),
+    }
   }
 
   /** Reads the file, or finds one where none was used, and uses it. */
   async #read(): Promise<void> {
     const { read } = this.#run
     if (read === undefined) return
-    this.#contents = contentsOf(this.#path)
+    this.#seen = (await this.#filesNow()).version
     const { source } = this.#config
     try {
       const config = this.#checked(await read(isAbsolute(source) ? source : undefined))
@@ -162,22 +159,6 @@ export class ConfigFollower {
 function auditChange(audit: Configuration['audit']): string {
   if (audit === undefined) return 'the audit has ended: the configuration has none now'
   return `the audit has changed: the lines of calls go to ${audit.file ?? 'stderr'} now`
-}
-
-async function settledContents(path: string | undefined): Promise<string | undefined> {
-  let contents = contentsOf(path)
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())
-    const now = contentsOf(path)
-    if (now === contents) return now
-    contents = now
-  }
-}
-
-/** Undefined for what is no file of a sensible size. */
-function contentsOf(path: string | undefined): string | undefined {
-  const file = path === undefined ? undefined : readFileBytes(path, CONTENTS_BYTES_MAX)
-  return file?.kind === 'read' ? file.bytes.toString('latin1') : undefined
 }
 
 interface FileVersion {
