@@ -19,42 +19,37 @@ export interface FirstQuestionsLimits {
 
 /** The first questions of one connection. */
 export class FirstQuestions {
-  /** Resolves when calls may be sent. */
-  readonly over: Promise<void>
   readonly #limits: FirstQuestionsLimits
   readonly #runtime: Pick<Runtime, 'setTimer'>
   readonly #ask: (frame: RequestFrame) => void
+  readonly #onOver: () => void
   readonly #open = new Set<RequestId>()
   /** Those that only a client can answer that has made a call. */
   #held: RequestFrame[] = []
   #timer: Timer
-  #isOver = false
-  #end: () => void = () => {}
 
-  /** `ask` gets the questions that were kept. */
+  /** `ask` gets the questions that were kept; `onOver` is called once, when calls may be sent. */
   constructor(
     limits: FirstQuestionsLimits,
     runtime: Pick<Runtime, 'setTimer'>,
     ask: (frame: RequestFrame) => void,
+    onOver: () => void,
   ) {
     this.#limits = limits
     this.#runtime = runtime
     this.#ask = ask
-    this.over = new Promise((resolve) => {
-      this.#end = resolve
-    })
+    this.#onOver = onOver
     this.#timer = runtime.setTimer(limits.quietMs, () => this.#look())
   }
 
   asked(id: RequestId): void {
-    if (this.#isOver) return
     this.#open.add(canonical(id))
     this.#wait(this.#limits.answerMs, () => this.end())
   }
 
   /** Keeps a question until there is a call during which it can be asked; false when there are too many. */
   hold(frame: RequestFrame): boolean {
-    if (this.#isOver || this.#held.length >= this.#limits.heldMax) return false
+    if (this.#held.length >= this.#limits.heldMax) return false
     this.#open.delete(canonical(frame.id))
     this.#held.push(frame)
     this.#timer.cancel()
@@ -65,7 +60,6 @@ export class FirstQuestions {
   answered(id: RequestId): void {
     const key = canonical(id)
     const held = this.#held.filter((frame) => canonical(frame.id) !== key)
-    if (this.#isOver) return
     const isKnown = this.#open.delete(key) || held.length < this.#held.length
     this.#held = held
     if (isKnown && this.#isQuiet) this.#wait(this.#limits.quietMs, () => this.#look())
@@ -83,9 +77,8 @@ export class FirstQuestions {
   }
 
   end(): void {
-    this.#isOver = true
     this.#timer.cancel()
-    this.#end()
+    this.#onOver()
   }
 
   #wait(ms: number, then: () => void): void {

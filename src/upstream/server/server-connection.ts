@@ -215,9 +215,9 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   #awaitQuestions(): void {
     const { limits, runtime } = this.#context
     const ask = (frame: RequestFrame): void => this.request(frame, undefined)
-    this.firstQuestions = new FirstQuestions(limits.firstQuestions, runtime, ask)
-    void this.firstQuestions.over.then(() => {
+    this.firstQuestions = new FirstQuestions(limits.firstQuestions, runtime, ask, () => {
       this.firstQuestions = undefined
+      this.#worker.takeTurn()
     })
   }
 

@@ -192,7 +192,7 @@ export class Worker {
     if (!this.#hasRoom(call)) return this.#refuse(call, 'has too many calls waiting')
     this.#waiting.add(call, { call, edits }, () => this.#expired(call))
     if (call.row.askable) this.connection?.firstQuestions?.askHeld()
-    this.#takeTurn()
+    this.takeTurn()
   }
 
   /** The connection, where the process is ready and has a slot for this call. */
@@ -232,7 +232,8 @@ export class Worker {
     return this.#waiting.size < waitingMax && this.#waiting.hasRoom(call.bytes)
   }
 
-  #takeTurn(): void {
+  /** Calls that wait may find a slot now. */
+  takeTurn(): void {
     if (this.#waiting.size > 0 && this.#turns.size === 0) void this.#turns.add(this.#turn)
   }
 
@@ -301,7 +302,7 @@ export class Worker {
       this.#context.gate.changed()
     }
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
-    this.#takeTurn()
+    this.takeTurn()
     if (call.row.askable) this.#onFree?.()
   }
 
@@ -429,7 +430,7 @@ export class Worker {
       restarts.wasUp(state.readyAt)
       this.#crashed(restarts.crashed(state.startedAt, connection.failure))
     }
-    this.#takeTurn()
+    this.takeTurn()
   }
 
   /** Stops the connection until a call comes; `why` explains the error of its calls. */
@@ -533,8 +534,12 @@ export class Worker {
       // The breaker may have opened while this start waited.
       if (restarts.isHeld && !attempt.isProbe) throw this.#down('unavailable', 'is down')
       start = restarts.begin()
-      // A server that has ended on a question is started once more, and not asked.
-      const connection = (await this.#opened(attempt)) ?? (await this.#openedAgain(attempt))
+      // A server that has ended on the question which revisions it speaks is started once more, and not asked.
+      let connection = await this.#opened(attempt)
+      if (connection === undefined) {
+        await this.#admitted(attempt)
+        connection = await this.#opened(attempt)
+      }
       this.#expect(attempt)
       if (connection === undefined) throw this.#down('closed', 'ends whenever it is started')
       if (!connection.isOpen) throw connection.failure
@@ -581,12 +586,6 @@ export class Worker {
     this.#expect(attempt)
   }
 
-  async #openedAgain(attempt: Attempt): Promise<ServerConnection | undefined> {
-    attempt.connection = undefined
-    await this.#admitted(attempt)
-    return await this.#opened(attempt)
-  }
-
   /**
    * Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it
    * held.
@@ -602,6 +601,7 @@ export class Worker {
       const how = `${connection.failure.message} when it was asked what it speaks`
       this.#context.tell('debug', `${how}; starting it anew without that`)
       await this.#stop(connection)
+      attempt.connection = undefined
       this.#expect(attempt)
       return undefined
     }
@@ -612,8 +612,7 @@ export class Worker {
     this.#failure = undefined
     this.#refusals = 0
     if (this.waitingCall !== undefined) firstQuestions?.askHeld()
-    if (firstQuestions === undefined) this.#takeTurn()
-    else void firstQuestions.over.then(() => this.#takeTurn())
+    this.takeTurn()
   }
 
   /** @throws UpstreamError when it was closed meanwhile */
