@@ -3,6 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Lease, StartGate } from '../../src/upstream/server/start-gate.js'
+import { Deferred } from '../../src/runtime/deferred.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { FakeRuntime, polite } from './support/fake-runtime.js'
 
@@ -35,21 +36,19 @@ describe('starts', () => {
     const { runtime, gate } = world()
     const started: number[] = []
     const release = gate.hold()
-    const putOff = [0, 1, 2].map((n) => {
-      const each = gate.putOff()
-      void each.turn.then(() => started.push(n))
-      return each
-    })
+    const hurried = new Deferred<void>()
+    for (const n of [0, 1, 2])
+      void gate.putOff(n === 1 ? hurried.promise : new Promise(() => {})).then(() => started.push(n))
     await runtime.pass(10_000)
     assert.deepEqual(started, [])
     release()
     await runtime.pass(100, 10)
     assert.deepEqual(started, [0])
-    putOff[1]?.leave()
+    hurried.resolve()
     await runtime.pass(290, 10)
-    assert.deepEqual(started, [0])
+    assert.deepEqual(started, [0, 1])
     await runtime.pass(10, 10)
-    assert.deepEqual(started, [0, 2])
+    assert.deepEqual(started, [0, 1, 2])
   })
 })
 

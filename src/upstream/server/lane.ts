@@ -368,7 +368,8 @@ export class ServerLane implements Lane, ServerView {
   #begin(isLater: boolean = false): void {
     if (this.startedAt !== undefined) return
     this.startedAt = this.#context.runtime.now()
-    const started = isLater ? this.#turn().then(() => this.#launch()) : this.#launch()
+    const { gate } = this.#context
+    const started = isLater ? gate.putOff(this.#hurried.promise).then(() => this.#launch()) : this.#launch()
     this.#follow(started.then(() => this.#lists.opening))
     this.settled = started.then(() => {
       this.settled = undefined
@@ -386,13 +387,6 @@ export class ServerLane implements Lane, ServerView {
   unreachable(): void {
     this.#isUnreachable = true
     this.#report([])
-  }
-
-  /** A call does not wait for this. */
-  async #turn(): Promise<void> {
-    const { turn, leave } = this.#context.gate.putOff()
-    await Promise.race([turn, this.#hurried.promise])
-    leave()
   }
 
   /** The first attempt. The server is opened again when the person has logged in, or could not. */

@@ -24,8 +24,6 @@ type News = ServerNews extends infer One
     : never
   : never
 
-type ReportContext = Omit<ServerContext, 'dialer' | 'reports'>
-
 /** Which process of its clients a report is about. */
 export interface ReportedProcess {
   /** Undefined when clients share it. */
@@ -38,21 +36,16 @@ export interface ReportedProcess {
 
 /** Reports the processes of one server, or its sessions, and its lists. */
 export class Reports {
-  readonly #context: ReportContext
-  readonly #stopping: () => Stop | undefined
+  readonly #context: Omit<ServerContext, 'dialer' | 'reports'>
+  /** Says why all processes are being ended, if they are. */
+  readonly stopping: () => Stop | undefined
   #crossing: string | undefined
   /** When a server has last shaken hands, in milliseconds since 1970. */
   connectedAtMs: number | undefined
 
-  /** `stopping` says why all processes are being ended, if they are. */
-  constructor(context: ReportContext, stopping: () => Stop | undefined) {
+  constructor(context: Omit<ServerContext, 'dialer' | 'reports'>, stopping: () => Stop | undefined) {
     this.#context = context
-    this.#stopping = stopping
-  }
-
-  /** A server is being reached. */
-  begin(connection: ServerConnection, about: ReportedProcess): ProcessReport {
-    return new ProcessReport(this.#context, connection, about, this.#stopping)
+    this.stopping = stopping
   }
 
   /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
@@ -82,25 +75,18 @@ function ofEach(valueOf: (kind: ListKind) => number): Readonly<Record<ListKind, 
 
 /** Reports one process: it begins once and ends once. */
 export class ProcessReport {
-  readonly #context: ReportContext
+  readonly #context: ServerContext
   readonly #connection: ServerConnection
   readonly #about: ReportedProcess
-  readonly #stopping: () => Stop | undefined
   readonly #startedAt: number
   readonly #late: Timer
   #isOver = false
 
-  constructor(
-    context: ReportContext,
-    connection: ServerConnection,
-    about: ReportedProcess,
-    stopping: () => Stop | undefined,
-  ) {
+  constructor(context: ServerContext, connection: ServerConnection, about: ReportedProcess) {
     const { limits, runtime } = context
     this.#context = context
     this.#connection = connection
     this.#about = about
-    this.#stopping = stopping
     this.#startedAt = runtime.now()
     this.#late = runtime.setTimer(limits.lateMs, () => this.#tell({ state: 'late' }))
     this.#tell({ state: 'starting' })
@@ -137,7 +123,7 @@ export class ProcessReport {
     if (endedOnProbe) return { cause: 'restart' }
     if (!isStopped) return undefined
     const single = failure.reason === 'closed' ? 'restart' : this.#about.isLeft() ? 'client-gone' : 'idle'
-    return this.#stopping() ?? { cause: single }
+    return this.#context.reports.stopping() ?? { cause: single }
   }
 
   #over(news: News): void {

@@ -4,6 +4,8 @@
 // would delay the answers to clients by seconds, and several installs together slow each other down or damage the cache
 // that they share.
 
+import PQueue from 'p-queue'
+import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import { thatServer, type UpstreamError } from '../contracts/upstream-error.js'
@@ -22,14 +24,6 @@ const INSTALLS_MAX = 2
 
 /** An install that takes longer lets the next one begin beside it. */
 const INSTALL_MS = 20_000
-
-/** A start that is put off. */
-export interface PutOff {
-  /** Resolves when its turn has come. */
-  readonly turn: Promise<void>
-  /** Gives the turn up. */
-  readonly leave: () => void
-}
 
 /** A worker that wants to start a process. */
 export interface Applicant {
@@ -89,35 +83,34 @@ export class Lease {
 
 /** Gives the starts of all servers their turns, and their processes a place. */
 export class StartGate {
-  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #processesMax: number
   readonly #leases = new Set<Lease>()
   /** The starts that wait for a place. */
   readonly #waiting: (() => void)[] = []
-  /** A process has been started in this turn of the event loop. */
-  #isTaken = false
-  readonly #next: (() => void)[] = []
+  /** Resolves in a turn of the event loop in which no process has been started. */
+  #nextTurn: Promise<void> = Promise.resolve()
   readonly #putOff = new Set<Deferred<void>>()
   #timer: Timer | undefined
   /** How many lists now hold back starts. */
   #lists = 0
-  #installs = 0
-  readonly #installers: (() => void)[] = []
+  readonly #installs = new PQueue({ concurrency: INSTALLS_MAX })
 
-  constructor(processesMax: number, runtime: Pick<Runtime, 'setTimer'>) {
+  constructor(processesMax: number, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
     this.#processesMax = processesMax
     this.#runtime = runtime
   }
 
   /**
-   * Puts off a start that no call waits for: such starts follow each other, behind the lists that wait for other
-   * servers.
+   * Puts off a start that no call waits for, at most until `hurried`: such starts follow each other, behind the lists that
+   * wait for other servers.
    */
-  putOff(): PutOff {
+  async putOff(hurried: Promise<void>): Promise<void> {
     const turn = new Deferred<void>()
     this.#putOff.add(turn)
     this.#schedule(ANSWERS_MS)
-    return { turn: turn.promise, leave: () => void this.#putOff.delete(turn) }
+    await Promise.race([turn.promise, hurried])
+    this.#putOff.delete(turn)
   }
 
   /** Starts that are put off wait until the result is called. */
@@ -174,36 +167,28 @@ export class StartGate {
   }
 
   /** Lets one process start in each turn of the event loop. */
-  async #turn(): Promise<void> {
-    if (this.#isTaken) return new Promise((resolve) => this.#next.push(resolve))
-    this.#isTaken = true
-    this.#runtime.setTimer(0, () => this.#free())
+  #turn(): Promise<void> {
+    const turn = this.#nextTurn
+    this.#nextTurn = turn.then(() => this.#pass())
+    return turn
   }
 
-  #free(): void {
-    const next = this.#next.shift()
-    this.#isTaken = next !== undefined
-    if (next === undefined) return
-    this.#runtime.setTimer(0, () => this.#free())
-    next()
+  /** Resolves in the next turn of the event loop. */
+  async #pass(): Promise<void> {
+    await new Promise<void>((resolve) => void this.#runtime.setTimer(0, resolve))
   }
 
   /** Resolves when another package may be installed, with a function that ends the install; after a time it ends by itself. */
   async #install(order: 'next' | 'last'): Promise<() => void> {
-    if (order === 'last') await new Promise<void>((resolve) => void this.#runtime.setTimer(0, resolve))
-    if (this.#installs < INSTALLS_MAX) this.#installs++
-    else await new Promise<void>((resolve) => this.#installers.push(resolve))
-    let isOver = false
-    const end = (): void => {
-      if (isOver) return
-      isOver = true
-      timer.cancel()
-      const next = this.#installers.shift()
-      if (next === undefined) this.#installs--
-      else next()
-    }
-    const timer = this.#runtime.setTimer(INSTALL_MS, end)
-    return end
+    if (order === 'last') await this.#pass()
+    const installed = new Deferred<void>()
+    await new Promise<void>((begin) => {
+      void this.#installs.add(async () => {
+        begin()
+        await within(installed.promise, INSTALL_MS, this.#runtime)
+      })
+    })
+    return () => installed.resolve()
   }
 
   /** The servers that wait for a place look again: a process may be idle now, or no call may wait for them any more. */

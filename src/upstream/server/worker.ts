@@ -31,6 +31,7 @@ import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
 import { ServerConnection } from './server-connection.js'
 import type { Inbox } from './inbox.js'
+import { ProcessReport } from './reports.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 
 /** A call, and what it is to be sent with. */
@@ -61,7 +62,7 @@ export function total(counts: readonly number[]): number {
 const IDLE_CHECKS = 4
 
 /** A start waits for the end of the process before it for one part in so many of a call's time. */
-const REST_WAIT_SHARE = 12
+const PREDECESSOR_SHARE = 12
 
 /** How many calls may be in flight together, and how many are. */
 interface Slots {
@@ -81,14 +82,16 @@ interface Attempt {
   connection: ServerConnection | undefined
 }
 
+interface Ready {
+  readonly kind: 'ready'
+  readonly connection: ServerConnection
+  readonly startedAt: number
+  readonly readyAt: number
+}
+
 type State =
   | { readonly kind: 'stopped' | 'closed' }
-  | {
-      readonly kind: 'ready'
-      readonly connection: ServerConnection
-      readonly startedAt: number
-      readonly readyAt: number
-    }
+  | Ready
   | Attempt
   /** It starts for a call, and where there is a `timer`, after a delay or a login. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
@@ -122,8 +125,8 @@ export class Worker {
   #starts = 0
   /** Connections that get no more calls, each until it has ended. */
   readonly #leaving = new Map<ServerConnection, Promise<void>>()
-  /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
-  #resting: Promise<void> | undefined
+  /** The end of the process before this one, which may still hold what its successor needs, a lock perhaps. */
+  #predecessor: Promise<void> = Promise.resolve()
 
   /**
    * The first process gets the subscriptions, and its lists are read. `onFree` is called when an askable call has ended
@@ -437,11 +440,8 @@ export class Worker {
   async rest(why?: string): Promise<void> {
     const state = this.#state
     if (state.kind !== 'ready') return
-    const { connection, readyAt } = state
-    this.#to({ kind: 'stopped' })
-    this.#context.restarts.wasUp(readyAt)
-    const stopped = this.#stop(connection, why)
-    if (connection.dialed.pid !== undefined) this.#startBehind(stopped)
+    const { connection } = state
+    const stopped = this.#vacate(state, () => connection.stop(why), connection.dialed.pid !== undefined)
     connection.requeueUnsent()
     await stopped
   }
@@ -463,25 +463,21 @@ export class Worker {
     const state = this.#state
     if (state.kind !== 'ready' || state.connection !== connection) return
     this.#context.tell('debug', `its next call gets another process: ${why}`)
-    this.#to({ kind: 'stopped' })
-    this.#context.restarts.wasUp(state.readyAt)
-    const left = this.#leave(
-      connection,
-      connection.idle().then(() => connection.stop()),
-    )
-    if (isAlone) this.#startBehind(left)
+    void this.#vacate(state, () => connection.idle().then(() => connection.stop()), isAlone)
     this.#startIfWanted()
   }
 
-  #startBehind(stopped: Promise<void>): void {
-    const resting = stopped.then(() => {
-      if (this.#resting === resting) this.#resting = undefined
-    })
-    this.#resting = resting
+  /** The connection gets no more calls; with `isAlone` the next process starts behind its end. */
+  #vacate({ connection, readyAt }: Ready, end: () => Promise<void>, isAlone: boolean): Promise<void> {
+    this.#to({ kind: 'stopped' })
+    this.#context.restarts.wasUp(readyAt)
+    const left = this.#leave(connection, end())
+    if (isAlone) this.#predecessor = left
+    return left
   }
 
-  #stop(connection: ServerConnection, why?: string): Promise<void> {
-    return this.#leave(connection, connection.stop(why))
+  #stop(connection: ServerConnection): Promise<void> {
+    return this.#leave(connection, connection.stop())
   }
 
   #leave(connection: ServerConnection, ended: Promise<void>): Promise<void> {
@@ -524,7 +520,7 @@ export class Worker {
     const { restarts, runtime, times } = this.#context
     let start: Start | undefined
     try {
-      if (this.#resting !== undefined) await within(this.#resting, times.timeoutMs / REST_WAIT_SHARE, runtime)
+      await within(this.#predecessor, times.timeoutMs / PREDECESSOR_SHARE, runtime)
       await this.#scope.eraKnown?.()
       // Nothing is awaited between the last look and the beginning, so that one start at a time tries the server.
       do {
@@ -693,7 +689,7 @@ export class Worker {
 
   /** A connection that is being opened; `ready` rejects with UpstreamError. */
   #dial(lease: Lease | undefined): { readonly connection: ServerConnection; readonly ready: Promise<void> } {
-    const { dialer, gate, reports } = this.#context
+    const { dialer, gate } = this.#context
     const { client, declared, opening } = this.#scope
     const { lists } = this.#inbox
     const dialed = dialer.take()
@@ -701,7 +697,7 @@ export class Worker {
     const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
     void lease?.lost.then(() => this.#leaseLost(connection))
     const about = { client, restarts: this.#starts++, isLeft: () => this.#inbox.isClosed }
-    const report = reports.begin(connection, about)
+    const report = new ProcessReport(this.#context, connection, about)
     const ready = connection.start(declared, opening).then((server) => {
       this.#connected(connection.isStateless)
       this.#inbox.opened(connection, server, this.#isFirst)
