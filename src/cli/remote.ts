@@ -4,7 +4,7 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { literal } from '../config/expand.js'
 import { resolveConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
-import { googleAuthOf, whyNoTokens } from '../upstream/auth/google-auth.js'
+import { googleAuthOf, whyNoTokens } from '../upstream/auth/id-token-credentials.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 
 /** One server on the network, to be served on stdin and stdout. */

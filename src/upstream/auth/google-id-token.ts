@@ -8,7 +8,7 @@
 
 import type { AuthClient, GoogleAuth as Library } from 'google-auth-library'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import type { GoogleAuth } from './google-auth.js'
+import type { GoogleAuth } from './id-token-credentials.js'
 import { write } from '../../jsonrpc/text.js'
 import { Redactor } from '../../text/redactor.js'
 

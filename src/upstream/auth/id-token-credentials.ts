@@ -1,5 +1,5 @@
-// One ID token for all calls to a server: fetched once however many wait for it,
-// renewed before it expires, and again when the server refuses it.
+// One ID token for all calls to a server: fetched once however many wait for it, renewed before it expires, and again when
+// the server refuses it. This file loads no package.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { parse } from '../../jsonrpc/text.js'
@@ -11,9 +11,28 @@ import type {
   UnprovenRequest,
 } from '../../transports/http-client/options.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { whyNoTokens } from './google-auth.js'
 import { within } from '../../runtime/deadline.js'
 import { errorText } from '../../text/error-text.js'
+import { isLoopback } from '../../text/loopback.js'
+import type { HttpServerConfig } from '../contracts/server-config.js'
+
+export interface GoogleAuth {
+  /** The service that the tokens are for; no other service accepts them. */
+  readonly audience: string
+  /** The service account to ask as; undefined uses the account of the credentials. */
+  readonly impersonate: string | undefined
+}
+
+/** How the proxy authenticates at a server: undefined where its headers are all there is. */
+export function googleAuthOf({ auth, url }: HttpServerConfig): GoogleAuth | undefined {
+  if (auth?.type !== 'google') return undefined
+  return { audience: auth.audience ?? new URL(url).origin, impersonate: auth.impersonateServiceAccount }
+}
+
+/** Why tokens cannot be sent there; undefined when they can. */
+export function whyNoTokens({ protocol, hostname }: URL): string | undefined {
+  return protocol === 'https:' || isLoopback(hostname) ? undefined : 'tokens are only sent over https'
+}
 
 /** Monotonic time for waits, and the wall clock, by which tokens count. */
 type TokenClocks = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>

@@ -3,7 +3,7 @@
 import type { CredentialsRefusal } from '../../transports/http-client/options.js'
 import { inShell } from '../../text/escape.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
-import { type GoogleAuth, googleAuthOf } from './google-auth.js'
+import { type GoogleAuth, googleAuthOf } from './id-token-credentials.js'
 
 /** The words of a server that refuses for want of credentials, and not for another reason. */
 const namesCredentials =
