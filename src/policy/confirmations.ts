@@ -16,7 +16,8 @@ import type { Call, CallHolder, Asker } from '../calls/call.js'
 import { hasCapability } from '../mcp/capabilities.js'
 import { notConfirmed, stateUnknown } from '../mcp/error-codes.js'
 import { requestFrame, resultFrame, withdrawalFrame } from '../proxy/input/own-frames.js'
-import { newInstance, newState, type OwnQuestions, secretBytes } from '../proxy/input/pending-input.js'
+import type { OwnQuestions } from '../proxy/input/pending-input.js'
+import { OwnStates } from '../proxy/input/request-state.js'
 import { setDeadline } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Redactor } from '../text/redactor.js'
@@ -64,8 +65,7 @@ interface Answer {
 export class Confirmations implements OwnQuestions {
   readonly #runtime: Runtime
   readonly #redactor: Redactor
-  readonly #secret: (bytes: number) => Buffer
-  readonly #instance: string
+  readonly #states: OwnStates
   /** The keys are the states that clients send again; the oldest comes first. */
   readonly #asked = new Map<string, Waiting>()
   /** Calls that were confirmed and whose servers want them again, by what they are about; the oldest first. */
@@ -76,8 +76,7 @@ export class Confirmations implements OwnQuestions {
   constructor(runtime: Runtime, redactor: Redactor) {
     this.#runtime = runtime
     this.#redactor = redactor
-    this.#secret = secretBytes(runtime)
-    this.#instance = newInstance(this.#secret)
+    this.#states = new OwnStates(runtime)
   }
 
   /** Whether the call brings the answer to a question, so that it is no new call. */
@@ -134,7 +133,7 @@ export class Confirmations implements OwnQuestions {
   }
 
   #askAndReturn(call: Call, { tool }: ConfirmedCall, about: string, params: string): void {
-    const state = newState(this.#instance, this.#secret)
+    const state = this.#states.next()
     if (!this.#keep(this.#asked, state, about, principalOf(call)))
       return call.fail(notConfirmed(tool, 'too many questions wait for answers'))
     const requests = `{"${KEY}":{"method":"${METHOD}","params":${params}}}`

@@ -237,11 +237,11 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#leave(0)
   }
 
-  closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
+  closed(_unanswered: readonly Question[], cause: TransportError | undefined): void {
     this.channel.ended()
     // Calls end before servers get the refusals of their questions, so that no call goes on.
     this.#calls.cancelAll()
-    this.questions.gone(unanswered)
+    this.questions.left()
     this.session.finish()
     const over = (): void => {
       this.#directory.detached(this.serial)

@@ -8,7 +8,8 @@ import type { ClientReports } from './client-reports.js'
 import type { AttachedSession } from './session.js'
 import { StatelessClient } from './stateless-client.js'
 import type { Unread } from './unread.js'
-import { type PendingInput, secretBytes } from '../input/pending-input.js'
+import type { PendingInput } from '../input/pending-input.js'
+import { secretBytes } from '../input/request-state.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
@@ -226,7 +227,7 @@ export class ClientDirectory {
    */
   #principalOf(serial: number): string {
     if (this.context.isForOneClient) return `connection ${serial}`
-    this.#mark ??= secretBytes(this.context.runtime)(MARK_BYTES).toString('base64url')
+    this.#mark ??= secretBytes(this.context.runtime, MARK_BYTES)
     return `connection ${serial} of ${this.#mark}`
   }
 

@@ -7,7 +7,7 @@ import { RecentSet } from '../../jsonrpc/inflight.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { type Edit, writing } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, writing } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Questions, ServerQuestion } from '../../calls/call.js'
 import { ProgressTokens } from '../../calls/progress-tokens.js'
@@ -18,7 +18,7 @@ import type { Replies } from './replies.js'
 /** An answer that is said again comes soon. */
 const USED_MAX = 1024
 
-/** One question on its way to the client and back. */
+/** One question: it waits until the client is ready, or is on its way to the client and back. */
 export class Question {
   readonly asker: Asker
   /** The server's own id. */
@@ -27,16 +27,20 @@ export class Question {
   readonly ownToken: string | undefined
   /** Lets the time of the calls go on that it may be about. */
   readonly over: () => void
-  /** The token that the client was given in its place. */
+  /** Undefined once the client was asked. */
+  early: ServerQuestion | undefined
+  /** The token that the client was given in place of the server's. */
   token: string | undefined
   /** The id that the client was given. */
   lentId: RequestId | undefined
 
-  constructor({ asker, frame, over }: ServerQuestion) {
+  constructor(asked: ServerQuestion) {
+    const { asker, frame, over } = asked
     this.asker = asker
     this.over = over
     this.id = frame.id
     this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
+    this.early = asked
   }
 }
 
@@ -47,14 +51,14 @@ export class SessionQuestions implements Questions {
   readonly #leg: Pick<ClientLeg, 'profile'>
   /** Of questions from before the client was ready. */
   readonly #earlyMax: number
+  /** Those that are not answered, in the order in which they came. */
+  readonly #questions = new Set<Question>()
   readonly #tokens = new ProgressTokens<Question>()
   /**
    * Ids with which the client was asked: none is used twice in a session (MCP, Base protocol: requests). Over HTTP a
    * client may say an answer again that it does not know to have arrived, and it must answer no other server's question.
    */
   readonly #used = new RecentSet<RequestId>(USED_MAX)
-  /** Questions from before the client was ready. */
-  readonly #early: ServerQuestion[] = []
   /** Questions wait for `initialized`, are asked, or are refused since the client sends nothing any more. */
   #phase: 'early' | 'ready' | 'left' = 'early'
 
@@ -65,11 +69,18 @@ export class SessionQuestions implements Questions {
     this.#earlyMax = earlyMax
   }
 
+  get isReady(): boolean {
+    return this.#phase === 'ready'
+  }
+
   /** The client has sent `initialized`: servers may ask it from now on. */
   ready(): void {
     if (this.#phase === 'early') this.#phase = 'ready'
-    for (const question of this.#early.splice(0))
-      if (!this.ask(question)) refuse(question, methodNotFound(question.frame.method))
+    for (const question of this.#questions) {
+      const { early } = question
+      if (early !== undefined && !this.#send(early, question))
+        this.refused(question, methodNotFound(early.frame.method))
+    }
   }
 
   /**
@@ -79,21 +90,11 @@ export class SessionQuestions implements Questions {
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
   ask(asked: ServerQuestion): boolean {
-    if (this.#phase === 'left') return false
-    if (this.#phase === 'early') return this.#early.length < this.#earlyMax && this.#early.push(asked) > 0
-    const { frame, during } = asked
-    if (!this.#leg.profile.revision.serverRequests.some((method) => method === frame.method)) return false
+    const isFull = this.#phase === 'early' && this.#questions.size >= this.#earlyMax
+    if (this.#phase === 'left' || isFull) return false
     const question = new Question(asked)
-    const edits = [...(asked.edits ?? []), ...this.#withToken(frame, question)]
-    const id = canonical(frame.id)
-    const wasUsed = this.#used.all.has(id)
-    this.#used.add(id)
-    question.lentId = this.#peer.forward(frame, edits, question, true, during?.reply, wasUsed)
-    if (question.lentId === undefined) {
-      this.#tokens.release(question.token)
-      return false
-    }
-    this.#replies.sent()
+    if (this.#phase === 'ready' && !this.#send(asked, question)) return false
+    this.#questions.add(question)
     return true
   }
 
@@ -121,69 +122,55 @@ export class SessionQuestions implements Questions {
   withdraw(frame: NotificationFrame, asker: Asker): void {
     const span = frame.params.members.span('requestId')
     const id = textAt(frame, span)
-    this.#dropEarly((early) => early.asker === asker && early.frame.id === id)
-    for (const question of this.#of(asker)) {
-      if (span === undefined || !isSameId(question.id, id) || question.lentId === undefined) continue
-      this.#drop(question)
-      return this.#peer.pass(frame, writing(frame.line, span, question.lentId, 'id'), {
-        cancels: question.lentId,
-      })
-    }
+    const question = this.#of(asker).find((each) => isSameId(each.id, id))
+    if (span === undefined || question === undefined) return
+    const { lentId } = question
+    this.#drop(question)
+    if (lentId !== undefined)
+      this.#peer.pass(frame, writing(frame.line, span, lentId, 'id'), { cancels: lentId })
   }
 
   owes(asker: Asker): boolean {
-    return this.#early.some((early) => early.asker === asker) || this.#of(asker).length > 0
+    return this.#of(asker).length > 0
   }
 
   forget(asker: Asker): void {
-    this.#dropEarly((early) => early.asker === asker)
     for (const question of this.#of(asker)) {
+      const { lentId } = question
       this.#drop(question)
-      const reason = '"the server that asked is gone"'
-      const params = `{"requestId":${question.lentId},"reason":${reason}}`
-      this.#peer.notify('notifications/cancelled', params, { cancels: question.lentId })
+      if (lentId === undefined) continue
+      const params = `{"requestId":${lentId},"reason":"the server that asked is gone"}`
+      this.#peer.notify('notifications/cancelled', params, { cancels: lentId })
     }
   }
 
-  get isReady(): boolean {
-    return this.#phase === 'ready'
-  }
-
-  /** The client sends nothing any more, also no answers, though it may still read those to its own requests. */
+  /**
+   * The client sends nothing any more, also no answers, though it may still read those to its own requests. The questions
+   * of servers are refused, since other clients may still need these servers.
+   */
   left(): void {
-    const waiting = [...this.#peer.waiting()]
-    for (const { lentId } of waiting) if (lentId !== undefined) this.#peer.retire(lentId)
-    this.gone(waiting)
-  }
-
-  /** The client is gone: the questions of servers are refused, since other clients may still need these servers. */
-  gone(unanswered: readonly Question[]): void {
     this.#phase = 'left'
-    for (const question of unanswered) this.refused(question, clientGone())
-    for (const question of this.#early.splice(0)) refuse(question, clientGone())
-  }
-
-  /** Drops questions that were withdrawn before the client was ready. */
-  #dropEarly(isOver: (early: ServerQuestion) => boolean): void {
-    for (const early of this.#early.splice(0)) {
-      if (isOver(early)) early.over()
-      else this.#early.push(early)
+    for (const question of this.#questions) {
+      if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+      this.refused(question, clientGone())
     }
   }
 
   #of(asker: Asker): Question[] {
-    return [...this.#peer.waiting()].filter((question) => question.asker === asker)
+    return [...this.#questions].filter((question) => question.asker === asker)
   }
 
-  #end(question: Question): void {
-    this.#tokens.release(question.token)
-    question.over()
-  }
-
-  #drop(question: Question): void {
-    question.over()
-    this.#tokens.retire(question.token)
-    if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+  #send({ frame, edits = NO_EDITS, during }: ServerQuestion, question: Question): boolean {
+    if (!this.#leg.profile.revision.serverRequests.some((method) => method === frame.method)) return false
+    const all = [...edits, ...this.#withToken(frame, question)]
+    const id = canonical(frame.id)
+    const wasUsed = this.#used.all.has(id)
+    this.#used.add(id)
+    question.early = undefined
+    question.lentId = this.#peer.forward(frame, all, question, true, during?.reply, wasUsed)
+    if (question.lentId === undefined) this.#tokens.release(question.token)
+    else this.#replies.sent()
+    return question.lentId !== undefined
   }
 
   #withToken(frame: RequestFrame, question: Question): readonly Edit[] {
@@ -192,11 +179,19 @@ export class SessionQuestions implements Questions {
     question.token = this.#tokens.lend(question.ownToken, question, true)
     return writing(frame.line, span, question.token, 'progress-token')
   }
-}
 
-function refuse({ asker, frame, over }: ServerQuestion, error: ErrorBody): void {
-  over()
-  asker.refused(frame.id, error)
+  #end(question: Question): void {
+    this.#questions.delete(question)
+    this.#tokens.release(question.token)
+    question.over()
+  }
+
+  #drop(question: Question): void {
+    this.#questions.delete(question)
+    question.over()
+    this.#tokens.retire(question.token)
+    if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+  }
 }
 
 function textAt(frame: { readonly line: Buffer }, span: Span | undefined): string | undefined {

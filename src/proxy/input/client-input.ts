@@ -3,7 +3,7 @@
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { NO_EDITS } from '../../jsonrpc/splice.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { rawAt } from '../../jsonrpc/text.js'
+import { parse, rawAt } from '../../jsonrpc/text.js'
 import type {
   Call,
   InputNeeded,
@@ -16,8 +16,7 @@ import type {
 import { inputRefused, mistyped, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
 import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
 import { PendingCall, type PendingInput } from './pending-input.js'
-import { isSameJson } from './same-json.js'
-import { bindingOf } from './state-mac.js'
+import { bindingOf, isOwnState } from './request-state.js'
 
 /** The routes of a client. */
 export interface CallRoutes {
@@ -27,9 +26,6 @@ export interface CallRoutes {
 }
 
 const AS_WRITTEN: ReturnedInput = { service: undefined, edits: NO_EDITS }
-
-/** The state of a call that waits in some instance of the proxy: the label of the instance, and 128 random bits. */
-const ownState = /^mcps-proxy\.[\w-]{8}\.[\w-]{22}$/
 
 /** Finds the call that a retry is about, and answers calls with the questions of their servers. */
 export class ClientInput implements Questions {
@@ -56,7 +52,7 @@ export class ClientInput implements Questions {
     }
     const state = members.string('requestState')
     if (state === undefined) return call.fail(mistyped('requestState', 'a string'))
-    if (ownState.test(state))
+    if (isOwnState(state))
       return this.#pending.ownQuestions()?.answered(call, state) === true
         ? routes.route(call)
         : this.#retry(call, state)
@@ -115,17 +111,18 @@ export class ClientInput implements Questions {
   withdraw({ line, params }: NotificationFrame, asker: Asker): void {
     const span = params.members.span('requestId')
     if (span === undefined) return
-    for (const { questions } of this.#calls) questions.withdraw(rawAt(line, span), asker)
+    const id = rawAt(line, span)
+    for (const pending of this.#calls) pending.drop((each) => each.asker === asker && each.frame.id === id)
   }
 
   /** Whether this server waits for an answer of the client. */
   owes(asker: Asker): boolean {
-    return this.#calls.some(({ questions }) => questions.owes(asker))
+    return this.#calls.some((pending) => pending.hasQuestion((each) => each.asker === asker))
   }
 
   /** The server does not read the answers to what it has asked any more. */
   forget(asker: Asker): void {
-    for (const { questions } of this.#calls) questions.forget(asker)
+    for (const pending of this.#calls) pending.drop((each) => each.asker === asker)
   }
 
   /** The call that this request waits for, or the call itself. */
@@ -156,4 +153,37 @@ function isSameArguments(one: RequestFrame, other: RequestFrame): boolean {
 function argumentsOf({ line, params }: RequestFrame): string {
   const span = params.members.span('arguments')
   return span === undefined ? '{}' : rawAt(line, span)
+}
+
+/** To compare the values of longer texts would take everybody else's time. */
+const COMPARED_LENGTH_MAX = 1024 * 1024
+
+/**
+ * Compares the values of two valid JSON texts: the order of members and the spelling have no meaning.
+ *
+ * Longer ones are the same only as they are written.
+ */
+export function isSameJson(one: string, other: string): boolean {
+  if (one === other) return true
+  const isLong = one.length > COMPARED_LENGTH_MAX || other.length > COMPARED_LENGTH_MAX
+  return !isLong && isSameValue(parse(one), parse(other))
+}
+
+/** Compares values that `JSON.parse` made; without recursion, since a text may be nested as deep as it is long. */
+function isSameValue(one: unknown, other: unknown): boolean {
+  const pairs: [unknown, unknown][] = [[one, other]]
+  for (const [left, right] of pairs) {
+    if (Object.is(left, right)) continue
+    if (!isStructure(left) || !isStructure(right) || Array.isArray(left) !== Array.isArray(right))
+      return false
+    const keys = Object.keys(left)
+    if (keys.length !== Object.keys(right).length) return false
+    if (!keys.every((key) => Object.hasOwn(right, key))) return false
+    for (const key of keys) pairs.push([Reflect.get(left, key), Reflect.get(right, key)])
+  }
+  return true
+}
+
+function isStructure(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

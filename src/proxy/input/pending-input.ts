@@ -4,12 +4,11 @@
 // the server's questions, and the call to the server goes on. The client sends the answers in another request, a retry,
 // which waits for the outcome of that call or for more questions. A retry never starts a call. An entry is made when a server asks.
 
-import { randomBytes } from 'node:crypto'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Edit, writing } from '../../jsonrpc/splice.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { numericId, type RequestId } from '../../jsonrpc/request-id.js'
+import { numericId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type {
   Call,
@@ -18,14 +17,13 @@ import type {
   InputNeeded,
   Outcome,
   ReplyChannel,
-  Asker,
   ClientPort,
   ServerQuestion,
 } from '../../calls/call.js'
 import { clientUnreachable, invalidParams, stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { StateMac } from './state-mac.js'
+import { OwnStates, StateMac } from './request-state.js'
 import { resultFrame } from './own-frames.js'
 
 export interface PendingInputLimits {
@@ -55,22 +53,15 @@ export interface OwnQuestions {
   continues(call: Call): void
 }
 
-const INSTANCE_BYTES = 6
-const ID_BYTES = 16
-const KEY_BYTES = 32
-
 /** The pending calls of all clients, under common limits. */
 export class PendingInput {
   readonly limits: PendingInputLimits
   readonly runtime: Runtime
   readonly mac: StateMac
+  readonly states: OwnStates
   /** The questions of the proxy, where it asks any. */
   readonly ownQuestions: () => OwnQuestions | undefined
-  readonly #secret: (bytes: number) => Buffer
-  /** Tells the states of this instance from those of others. */
-  readonly #instance: string
   readonly #calls = new Map<Call, PendingCall>()
-  readonly #byState = new Map<string, PendingCall>()
 
   /**
    * `keys` gives the secrets of the configuration in force with which states of servers are signed; there may be none.
@@ -86,10 +77,8 @@ export class PendingInput {
     this.limits = limits
     this.ownQuestions = ownQuestions
     this.runtime = runtime
-    this.#secret = secretBytes(runtime)
-    this.#instance = newInstance(this.#secret)
-    const ownKeys = [this.#secret(KEY_BYTES).toString('base64url')]
-    this.mac = new StateMac(() => (keys().length > 0 ? keys() : ownKeys), schema)
+    this.states = new OwnStates(runtime)
+    this.mac = new StateMac(keys, schema, runtime)
   }
 
   /** Those of one client. */
@@ -97,15 +86,22 @@ export class PendingInput {
     return [...this.#calls.values()].filter(({ call }) => call.client === client)
   }
 
-  /** The state with which a client comes back; it is used once. */
-  newState(pending: PendingCall): string {
-    const state = newState(this.#instance, this.#secret)
-    this.#byState.set(state, pending)
-    return state
+  /** The pending call that a retry with this state is about. */
+  find(state: string): PendingCall | undefined {
+    return [...this.#calls.values()].find((pending) => pending.state === state)
   }
 
-  dropState(state: string | undefined): void {
-    if (state !== undefined) this.#byState.delete(state)
+  /** The entry of a call that is asked about, with room for a question of so many bytes. */
+  admits(call: Call, bytes: number): PendingCall | undefined {
+    const known = this.#calls.get(call)
+    if (known !== undefined) return known.hasRoom && this.reserves(known, bytes) ? known : undefined
+    const { callsMax, callsOfOneMax } = this.limits
+    if (this.#calls.size >= callsMax || this.#ofPrincipal(call).length >= callsOfOneMax) return undefined
+    if (!this.#hasRoom(call, call.bytes + bytes)) return undefined
+    const pending = new PendingCall(call, this)
+    pending.heldBytes = call.bytes + bytes
+    this.#calls.set(call, pending)
+    return pending
   }
 
   /** Adds so many bytes to those that are held for a pending call; false when there is no room. */
@@ -115,39 +111,8 @@ export class PendingInput {
     return hasRoom
   }
 
-  /** The kept form of an outcome that no request waits for. */
-  kept(pending: PendingCall, outcome: Outcome): Outcome {
-    if (outcome.kind !== 'answered') return outcome
-    const bytes = lengthOf(outcome.frame)
-    if (this.reserves(pending, bytes)) return { ...outcome, frame: copied(outcome.frame) }
-    const service = pending.call.service ?? ''
-    return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
-  }
-
   over({ call }: PendingCall): void {
     this.#calls.delete(call)
-  }
-
-  /** The pending call that a retry with this state is about. */
-  find(state: string): PendingCall | undefined {
-    return this.#byState.get(state)
-  }
-
-  /** The entry of a call that is asked about, with room for a question of so many bytes. */
-  admits(call: Call, bytes: number): PendingCall | undefined {
-    const known = this.#calls.get(call)
-    const { callsMax, callsOfOneMax, questionsMax, roundsMax } = this.limits
-    if (known !== undefined) {
-      const isFull = known.questions.size >= questionsMax || known.round >= roundsMax
-      return !isFull && this.reserves(known, bytes) ? known : undefined
-    }
-    const own = this.#ofPrincipal(call)
-    if (this.#calls.size >= callsMax || own.length >= callsOfOneMax) return undefined
-    if (!this.#hasRoom(call, call.bytes + bytes)) return undefined
-    const pending = new PendingCall(call, this)
-    pending.heldBytes = call.bytes + bytes
-    this.#calls.set(call, pending)
-    return pending
   }
 
   #hasRoom(call: Call, bytes: number): boolean {
@@ -161,27 +126,39 @@ export class PendingInput {
   }
 }
 
-/** One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their own. */
+function heldBy(calls: readonly PendingCall[]): number {
+  return calls.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
+}
+
+/** What a form is answered with that no person has filled in. */
+const CANCEL = '{"action":"cancel"}'
+
+/**
+ * One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their
+ * own. One of them waits for the outcome, or the client has the questions and a state to come back with, or the server has
+ * answered while the client was away.
+ */
 export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
   readonly channel: this = this
   /** The call that the server works on. */
   readonly call: Call
-  readonly questions: OpenQuestions = new OpenQuestions()
-  /** How often the client was asked. */
-  round = 0
   /** Bytes of what is held for as long as the client can come back. */
   heldBytes = 0
+  /** The `requestState` of the questions that the client has; undefined while it has none. */
+  state: string | undefined
   readonly #pending: PendingInput
+  /** The questions without an answer, by their names for the client. */
+  readonly #questions = new Map<string, ServerQuestion>()
+  /** Rises, so that no two questions of a call get the same name. */
+  #named = 0
+  /** How often the client was asked. */
+  #round = 0
   /** The client's request that waits for the outcome; undefined while the client has the questions. */
   #requester: Call | undefined
-  /** The `requestState` of the questions that the client has; undefined while it has none. */
-  #state: string | undefined
   /** The outcome of the server, where no request waited for it. */
   #outcome: Outcome | undefined
-  /** Ends the wait for the client. */
-  #life: { cancel(): void } | undefined
-  /** Ends the wait for more questions of the same round. */
-  #gathering: { cancel(): void } | undefined
+  /** Ends the wait for the client, or that for more questions of the same round. */
+  #timer: { cancel(): void } | undefined
   #isOver = false
 
   constructor(call: Call, pending: PendingInput) {
@@ -192,12 +169,30 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     this.#requester.holder = this
   }
 
+  /** Whether the server may ask once more. */
+  get hasRoom(): boolean {
+    const { questionsMax, roundsMax } = this.#pending.limits
+    return this.#questions.size < questionsMax && this.#round < roundsMax
+  }
+
   /** The server asks. */
   add(question: ServerQuestion): void {
-    this.questions.add(question)
-    if (this.#requester === undefined) return
+    this.#questions.set(`q${++this.#named}`, question)
+    if (this.#requester === undefined || this.#timer !== undefined) return
     const { limits, runtime } = this.#pending
-    this.#gathering ??= setDeadline(runtime, limits.gatherMs, () => this.#gathered())
+    this.#timer = setDeadline(runtime, limits.gatherMs, () => {
+      this.#timer = undefined
+      if (this.#questions.size > 0) this.#park()
+    })
+  }
+
+  hasQuestion(isThat: (question: ServerQuestion) => boolean): boolean {
+    return [...this.#questions.values()].some(isThat)
+  }
+
+  /** These questions need no answers any more. */
+  drop(isGone: (question: ServerQuestion) => boolean = () => true): void {
+    for (const [name, question] of this.#questions) if (isGone(question)) this.#take(name)
   }
 
   /** The client comes again; false when there is no room for its answers. */
@@ -213,15 +208,18 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     this.call.context = retry.context
     this.#requester = retry
     retry.holder = this
-    for (const [name, answer] of answers) this.questions.answer(name, answer)
+    for (const [name, answer] of answers) this.#answerServer(name, answer)
     if (this.#outcome !== undefined) this.#end(this.#outcome)
-    else if (this.questions.size > 0) this.#park()
+    else if (this.#questions.size > 0) this.#park()
     return true
   }
 
-  /** The client does not come back: the questions of the server are refused, and its call is cancelled. */
+  /** The client does not come back: a form is cancelled, any other question refused, and the call cancelled. */
   giveUp(): void {
-    this.questions.giveUp()
+    for (const [name, { frame }] of this.#questions) {
+      if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
+      else this.#take(name)?.asker.refused(frame.id, clientUnreachable())
+    }
     this.#end({ kind: 'failed', error: stateUnknown('unknown') })
     this.call.cancel(undefined)
   }
@@ -230,11 +228,10 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
 
   settled(_call: Call, ended: Outcome): void {
     if (this.#isOver) return
-    this.#gathering?.cancel()
-    this.questions.clear()
+    this.drop()
     const outcome: Outcome =
       ended.kind === 'cancelled' ? { kind: 'failed', error: stateUnknown('unknown') } : ended
-    if (this.#requester === undefined) this.#outcome = this.#pending.kept(this, outcome)
+    if (this.#requester === undefined) this.#outcome = this.#kept(outcome)
     else this.#end(outcome)
   }
 
@@ -248,7 +245,7 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
 
   /** The client gives the call up, on a retry too: a closed response is a cancellation. */
   cancel(frame: NotificationFrame | undefined): void {
-    this.questions.clear()
+    this.drop()
     this.#over()
     this.call.cancel(frame)
   }
@@ -270,29 +267,27 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     this.#requester?.notify(method, params)
   }
 
-  #gathered(): void {
-    this.#gathering = undefined
-    if (this.questions.size > 0 && this.#requester !== undefined) this.#park()
-  }
-
   /** The request that waits is answered with the questions. */
   #park(): void {
-    const { limits, runtime } = this.#pending
-    this.round++
-    this.#state = this.#pending.newState(this)
-    this.#answer({ kind: 'asked', frame: this.#inputRequired(this.#state), edits: [] })
-    this.#life = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
+    const { limits, runtime, states } = this.#pending
+    this.#round++
+    this.state = states.next()
+    this.#answer({ kind: 'asked', frame: this.#inputRequired(this.state), edits: [] })
+    this.#timer = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
   }
 
   #leavePark(): void {
-    this.#life?.cancel()
-    this.#pending.dropState(this.#state)
-    this.#state = undefined
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.state = undefined
   }
 
+  /** MCP 2026-07-28, Multi Round-Trip Requests. */
   #inputRequired(state: string): ResultFrame {
-    const { requests } = this.questions
-    const result = `{"resultType":"input_required","inputRequests":${requests},"requestState":${quote(state)}}`
+    const requests = [...this.#questions].map(
+      ([name, { frame }]) => `"${name}":{"method":${quote(frame.method)},"params":${paramsOf(frame)}}`,
+    )
+    const result = `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${quote(state)}}`
     return resultFrame(numericId(0), result)
   }
 
@@ -308,17 +303,40 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     requester.settle(outcome)
   }
 
+  /** The kept form of an outcome that no request waits for. */
+  #kept(outcome: Outcome): Outcome {
+    if (outcome.kind !== 'answered') return outcome
+    const bytes = lengthOf(outcome.frame)
+    if (this.#pending.reserves(this, bytes)) return { ...outcome, frame: copied(outcome.frame) }
+    const service = this.call.service ?? ''
+    return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
+  }
+
   #end(outcome: Outcome): void {
     this.#over(() => this.#answer(outcome))
   }
 
   #over(last: () => void = () => {}): void {
     this.#isOver = true
-    this.#gathering?.cancel()
     this.#leavePark()
     this.#pending.over(this)
     last()
     this.#requester = undefined
+  }
+
+  /** Gives the server a client's answer, which is raw JSON. */
+  #answerServer(name: string, answer: string): void {
+    const question = this.#take(name)
+    if (question === undefined) return
+    const { id } = question.frame
+    question.asker.answered(resultFrame(id, answer), id)
+  }
+
+  #take(name: string): ServerQuestion | undefined {
+    const question = this.#questions.get(name)
+    this.#questions.delete(name)
+    question?.over()
+    return question
   }
 
   /** The answers to open questions, by name; a string is the reason why they cannot be used. */
@@ -329,32 +347,13 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     const answers = new Map<string, string>()
     for (const { key, value } of members) {
       const name = stringAt(bytes, key) ?? ''
-      if (!this.questions.has(name)) continue
+      if (!this.#questions.has(name)) continue
       const answer = rawAt(bytes, value)
       if (!answer.startsWith('{')) return `'inputResponses.${name}' must be an object`
       answers.set(name, answer)
     }
     return answers
   }
-}
-
-/** The label of an instance in its states. */
-export function newInstance(secret: (bytes: number) => Buffer): string {
-  return secret(INSTANCE_BYTES).toString('base64url')
-}
-
-/** A state that cannot be guessed. */
-export function newState(instance: string, secret: (bytes: number) => Buffer): string {
-  return `mcps-proxy.${instance}.${secret(ID_BYTES).toString('base64url')}`
-}
-
-/** Gives bytes that cannot be guessed. */
-export function secretBytes({ secret }: Pick<Runtime, 'secret'>): (bytes: number) => Buffer {
-  return secret ?? ((bytes) => randomBytes(bytes))
-}
-
-function heldBy(calls: readonly PendingCall[]): number {
-  return calls.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
 }
 
 function lengthOf(frame: ResponseFrame): number {
@@ -375,95 +374,6 @@ function tooLarge(service: string, bytes: number): string {
 function responsesOf({ line, params }: RequestFrame): string {
   const span = params.members.span('inputResponses')
   return span === undefined ? '{}' : rawAt(line, span)
-}
-
-// The questions of a server during one call that its client has not answered.
-
-interface OpenQuestion {
-  readonly question: ServerQuestion
-  readonly id: RequestId
-  readonly method: string
-  /** Raw JSON: the message it came in is not kept. */
-  readonly params: string
-}
-
-const CANCEL = '{"action":"cancel"}'
-
-/** Gives each question a name for the client, and answers the server in the form of the server's revision. */
-class OpenQuestions {
-  readonly #open = new Map<string, OpenQuestion>()
-  /** Rises, so that no two questions of a call get the same name. */
-  #named = 0
-
-  get size(): number {
-    return this.#open.size
-  }
-
-  has(name: string): boolean {
-    return this.#open.has(name)
-  }
-
-  add(question: ServerQuestion): void {
-    const { frame } = question
-    const { id, method } = frame
-    this.#open.set(`q${++this.#named}`, { question, id, method, params: paramsOf(frame) })
-  }
-
-  /** Raw JSON of the `inputRequests` (MCP 2026-07-28, Multi Round-Trip Requests). */
-  get requests(): string {
-    const members = [...this.#open].map(
-      ([name, { method, params }]) => `"${name}":{"method":${quote(method)},"params":${params}}`,
-    )
-    return `{${members.join(',')}}`
-  }
-
-  /** Gives the server a client's answer, which is raw JSON. */
-  answer(name: string, answer: string): void {
-    const open = this.#open.get(name)
-    if (open === undefined) return
-    this.#drop(name, open)
-    const { question, id } = open
-    question.asker.answered(resultFrame(id, answer), id)
-  }
-
-  /** There will be no answers: a form is cancelled, and any other question refused. */
-  giveUp(): void {
-    for (const [name, open] of this.#open) {
-      if (open.method === 'elicitation/create') this.answer(name, CANCEL)
-      else {
-        this.#drop(name, open)
-        open.question.asker.refused(open.id, clientUnreachable())
-      }
-    }
-  }
-
-  /** The server has taken a question back. */
-  withdraw(id: string, asker: Asker): void {
-    for (const [name, open] of this.#of(asker)) if (open.id === id) this.#drop(name, open)
-  }
-
-  /** Drops the questions of a server that reads no answers any more. */
-  forget(asker: Asker): void {
-    for (const [name, open] of this.#of(asker)) this.#drop(name, open)
-  }
-
-  /** The call has ended. */
-  clear(): void {
-    for (const [name, open] of this.#open) this.#drop(name, open)
-  }
-
-  owes(asker: Asker): boolean {
-    return this.#of(asker).length > 0
-  }
-
-  #of(asker: Asker): [string, OpenQuestion][] {
-    return [...this.#open].filter(([, { question }]) => question.asker === asker)
-  }
-
-  #drop(name: string, { question }: OpenQuestion): void {
-    this.#open.delete(name)
-    question.over()
-  }
 }
 
 /** Members of a request that only a session has. */

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { isSameJson } from '../../../src/proxy/input/same-json.js'
+import { isSameJson } from '../../../src/proxy/input/client-input.js'
 
 const cases: readonly (readonly [one: string, other: string, isSame: boolean])[] = [
   ['{"a":1,"b":[1.0]}', '{ "b" : [1], "\\u0061" : 1e0 }', true],

@@ -4,13 +4,44 @@
 // a proxy has several principals, it prefixes the state with a MAC and removes that from the retry. With one principal
 // the state passes as the server wrote it.
 
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, ReturnedInput } from '../../calls/call.js'
 import { insertion } from '../../mcp/member-edits.js'
+import type { Runtime } from '../../runtime/runtime.js'
 
+/** Gives bytes that cannot be guessed. */
+export function secretBytes({ secret = randomBytes }: Pick<Runtime, 'secret'>, bytes: number): string {
+  return secret(bytes).toString('base64url')
+}
+
+const INSTANCE_BYTES = 6
+const ID_BYTES = 16
+
+/** The states of calls that wait in this instance of the proxy: the label of the instance, and 128 random bits. */
+export class OwnStates {
+  readonly #runtime: Pick<Runtime, 'secret'>
+  readonly #instance: string
+
+  constructor(runtime: Pick<Runtime, 'secret'>) {
+    this.#runtime = runtime
+    this.#instance = secretBytes(runtime, INSTANCE_BYTES)
+  }
+
+  /** A state that cannot be guessed. */
+  next(): string {
+    return `mcps-proxy.${this.#instance}.${secretBytes(this.#runtime, ID_BYTES)}`
+  }
+}
+
+/** Whether a call waits under this state in some instance of the proxy. */
+export function isOwnState(state: string): boolean {
+  return /^mcps-proxy\.[\w-]{8}\.[\w-]{22}$/.test(state)
+}
+
+const KEY_BYTES = 32
 const MAC_BYTES = 16
 const PREFIX = 'mac.'
 /** In base64url. */
@@ -21,9 +52,10 @@ export class StateMac {
   readonly #keys: () => readonly string[]
   readonly #schema: string
 
-  /** `keys` gives those of the configuration in force; there is at least one. */
-  constructor(keys: () => readonly string[], schema: string) {
-    this.#keys = keys
+  /** `keys` gives those of the configuration in force; without one the proxy has a key of its own. */
+  constructor(keys: () => readonly string[], schema: string, runtime: Pick<Runtime, 'secret'>) {
+    const ownKeys = [secretBytes(runtime, KEY_BYTES)]
+    this.#keys = () => (keys().length > 0 ? keys() : ownKeys)
     this.#schema = schema
   }
 
