@@ -116,7 +116,7 @@ describe('a principal', () => {
     assert.equal(leg.profile.principal, 'me')
     const request = readFrame(toLine(message('initialize', 0, { protocolVersion: '2025-06-18' })))
     assert.equal(request.kind, 'request')
-    if (request.kind === 'request') leg.received(request)
+    if (request.kind === 'request') leg.initialize(request)
     assert.equal(leg.profile.revision.version, '2025-06-18')
     assert.equal(leg.profile.principal, 'me')
   })

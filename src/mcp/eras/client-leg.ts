@@ -6,7 +6,7 @@
 
 import type { Message } from '../../jsonrpc/splice.js'
 import { type ErrorBody, buildError } from '../../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
@@ -29,15 +29,7 @@ import {
   missingParameter,
 } from '../error-codes.js'
 import { SERVER_INFO, namesRevision } from '../meta-keys.js'
-import {
-  type ClientNotificationRow,
-  type RequestRow,
-  clientNotifications,
-  extensionRow,
-  requests,
-  severity,
-  statelessRequests,
-} from '../methods.js'
+import { type RequestRow, extensionRow, requests, severity, statelessRequests } from '../methods.js'
 import { assumedRevision, latestSession, sessionRevision, statelessRevisions } from '../revisions.js'
 import { type SubscriptionFilter, isFilter, readFilter } from '../subscription-edits.js'
 import {
@@ -57,88 +49,48 @@ export interface ServerDescription {
   readonly isKnown: boolean
 }
 
-/** The meaning of a client's request. */
-export type Received =
-  /** To be routed. */
-  | { readonly kind: 'call'; readonly row: RequestRow }
-  /** To be routed, for a client that has said with the request itself what it is. */
-  | {
-      readonly kind: 'stateless'
-      readonly row: RequestRow
-      readonly context: StatelessContext
-      /** The changes that the client gets while the request stays open. */
-      readonly filter?: SubscriptionFilter
-    }
-  /** Answered with what is behind the proxy; `reply` makes the answer. */
-  | {
-      readonly kind: 'discover'
-      readonly context: StatelessContext
-      readonly reply: (description: ServerDescription) => string
-    }
-  /** Answered with an empty result. */
-  | { readonly kind: 'ping' }
-  /** Answered with an empty result when the calls before it are answered; nothing is to come but the end. */
-  | { readonly kind: 'shutdown' }
-  /** The session opens; `reply` makes the answer from what is behind the proxy. */
-  | {
-      readonly kind: 'open'
-      readonly row: RequestRow
-      readonly reply: (description: ServerDescription) => string
-      /** Gets the outcome, if the request is to reach the one server behind the proxy. */
-      readonly passed: ((outcome: Outcome) => void) | undefined
-    }
-  /** The client wants log messages from this level on. */
-  | { readonly kind: 'level'; readonly level: string }
-  | { readonly kind: 'refused'; readonly error: ErrorBody }
-
-/** The meaning of a client's notification to its session. */
-export type ReceivedNotification =
-  | { readonly kind: 'known'; readonly row: ClientNotificationRow }
-  /** The client ends the session; the exit code says whether it asked for a shutdown before. */
-  | { readonly kind: 'exit'; readonly exitCode: number }
-  | { readonly kind: 'unknown' }
+/** A request of a client. */
+export interface Received {
+  readonly row: RequestRow
+  /** The client, where it has said with the request itself what it is; undefined for a request of its session. */
+  readonly context: StatelessContext | undefined
+}
 
 /** A reload changes the servers, and stateless clients get no notification of it. */
 const DESCRIPTION_TTL_MS = 60_000
 
 /** Reads the messages of one client: the state of its session, and what its latest stateless request said of it. */
 export class ClientLeg {
+  /** Whether its `initialize` is to reach the one server behind the proxy. */
+  readonly isTransparent: boolean
   readonly #identity: ServerIdentity
   readonly #sender: RequestSender
-  readonly #isTransparent: boolean
   /** The client, as far as its session is known. */
   profile: CallContext
   #initialized = false
-  #shutDown = false
   /** The `_meta` of the latest stateless request, and its context. */
   #latestMeta: string | undefined
   #context: StatelessContext | undefined
 
-  /**
-   * A client that never initializes speaks the revision that its origin names.
-   *
-   * With `isTransparent` its `initialize` is to reach the one server behind the proxy.
-   */
+  /** A client that never initializes speaks the revision that its origin names. */
   constructor(identity: ServerIdentity, sender: RequestSender, isTransparent: boolean) {
     const { origin } = sender
     this.#identity = identity
     this.#sender = sender
-    this.#isTransparent = isTransparent
+    this.isTransparent = isTransparent
     const revision = sessionRevision(origin?.version) ?? assumedRevision
     this.profile = { origin, principal: origin?.principal, revision, capabilities: noCapabilities }
   }
 
-  received(frame: RequestFrame): Received {
+  /** The row of a request and its era, or its error. */
+  received(frame: RequestFrame): Received | ErrorBody {
     // Without a revision in `_meta`, a request that only stateless clients have is told what is missing.
     const isStateless = namesRevision(frame) || statelessRequests.get(frame.method)?.route.to === 'proxy'
-    return isStateless ? this.#receivedStateless(frame) : this.#receivedInSession(frame)
-  }
-
-  receivedNotification(frame: NotificationFrame): ReceivedNotification {
-    const row = clientNotifications.get(frame.method)
-    if (row === undefined) return { kind: 'unknown' }
-    if (row.does === 'exit') return { kind: 'exit', exitCode: this.#shutDown ? 0 : 1 }
-    return { kind: 'known', row }
+    const context = isStateless ? this.#contextOf(frame) : undefined
+    if (context !== undefined && 'code' in context) return context
+    const known = isStateless ? statelessRequests : requests
+    const row = known.get(frame.method) ?? extensionRow(frame.method)
+    return row === undefined ? methodNotFound(frame.method) : { row, context }
   }
 
   /** An error in place of an answer; `id` is undefined if the request had no readable one. */
@@ -146,48 +98,11 @@ export class ClientLeg {
     return buildError(id, error, this.profile.revision.orphanId)
   }
 
-  #receivedStateless(frame: RequestFrame): Received {
-    const meta = reservedMeta(frame)
-    // Most requests say what the one before has said, which was found to be right.
-    const known = meta === undefined || meta !== this.#latestMeta ? undefined : this.#context
-    const fault = known === undefined ? (metaFault(frame) ?? versionFault(frame)) : undefined
-    if (fault !== undefined) return { kind: 'refused', error: fault }
-    const row = statelessRequests.get(frame.method) ?? extensionRow(frame.method)
-    if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
-    const context = known ?? statelessContext(frame, this.#sender)
-    this.#latestMeta = meta
-    this.#context = context
-    if (row.stays === true) return listening(frame, row, context)
-    if (row.route.to !== 'proxy') return { kind: 'stateless', row, context }
-    return { kind: 'discover', context, reply: (description) => this.#discoverResult(description) }
-  }
-
-  #receivedInSession(frame: RequestFrame): Received {
-    const row = requests.get(frame.method) ?? extensionRow(frame.method)
-    if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
-    if (row.route.to !== 'proxy') return { kind: 'call', row }
-    switch (frame.method) {
-      case 'initialize':
-        return this.#initialize(frame, row)
-      case 'logging/setLevel':
-        return this.#setLevel(frame)
-      case 'shutdown':
-        this.#shutDown = true
-        return { kind: 'shutdown' }
-      default:
-        return { kind: 'ping' }
-    }
-  }
-
-  #initialize(frame: RequestFrame, row: RequestRow): Received {
-    if (this.#initialized) {
-      return { kind: 'refused', error: invalidRequest('the session is initialized already') }
-    }
-    const { members } = frame.params
+  /** Takes what `initialize` says of the client; gives its error. */
+  initialize({ line, params: { members } }: RequestFrame): ErrorBody | undefined {
+    if (this.#initialized) return invalidRequest('the session is initialized already')
     const version = members.string('protocolVersion')
-    if (version === undefined) {
-      return { kind: 'refused', error: missingParameter('protocolVersion') }
-    }
+    if (version === undefined) return missingParameter('protocolVersion')
     this.#initialized = true
     // An unknown version is answered with one we speak, never with an error.
     const revision = sessionRevision(version) ?? latestSession
@@ -195,33 +110,34 @@ export class ClientLeg {
       ...this.profile,
       revision,
       hasTasks: revision.tasks,
-      capabilities: clientCapabilities(frame.line, members.span('capabilities'), revision),
-      info: clientInfo(frame.line, members.span('clientInfo')),
+      capabilities: clientCapabilities(line, members.span('capabilities'), revision),
+      info: clientInfo(line, members.span('clientInfo')),
     }
-    return {
-      kind: 'open',
-      row,
-      reply: (description) => this.#initializeResult(description),
-      passed: this.#isTransparent ? (outcome) => this.#passed(outcome) : undefined,
-    }
+    return undefined
   }
 
-  /** Servers without a session get the level with every request. */
-  #setLevel(frame: RequestFrame): Received {
-    const level = frame.params.members.string('level')
-    if (level !== undefined && severity(level) >= 0) {
-      this.profile = { ...this.profile, logLevel: level }
-      return { kind: 'level', level }
-    }
-    const error =
-      level === undefined
-        ? missingParameter('level')
-        : invalidParams(`'${level}' is no log level`, { parameter: 'level' })
-    return { kind: 'refused', error }
+  /** The level from which on the client wants log messages. Servers without a session get it with every request. */
+  setLevel({ params }: RequestFrame): string | ErrorBody {
+    const level = params.members.string('level')
+    if (level === undefined) return missingParameter('level')
+    if (severity(level) < 0) return invalidParams(`'${level}' is no log level`, { parameter: 'level' })
+    this.profile = { ...this.profile, logLevel: level }
+    return level
+  }
+
+  #contextOf(frame: RequestFrame): StatelessContext | ErrorBody {
+    const meta = reservedMeta(frame)
+    // Most requests say what the one before has said, which was found to be right.
+    if (meta !== undefined && meta === this.#latestMeta && this.#context !== undefined) return this.#context
+    const fault = metaFault(frame) ?? versionFault(frame)
+    if (fault !== undefined) return fault
+    this.#latestMeta = meta
+    this.#context = statelessContext(frame, this.#sender)
+    return this.#context
   }
 
   /** The revision that the server has chosen holds for both sides; a client that was refused may begin anew. */
-  #passed(outcome: Outcome): void {
+  passed(outcome: Outcome): void {
     // A stateless server chooses nothing.
     if (outcome.kind === 'result') return
     const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
@@ -231,14 +147,16 @@ export class ClientLeg {
     else this.profile = { ...this.profile, revision }
   }
 
-  #initializeResult({ capabilities, instructions }: ServerDescription): string {
+  /** The answer to `initialize`, as raw JSON. */
+  initializeResult({ capabilities, instructions }: ServerDescription): string {
     const info = identityJson(this.#identity)
     const tail = instructions === undefined ? '' : `,"instructions":${quote(instructions)}`
     const revision = quote(this.profile.revision.version)
     return `{"protocolVersion":${revision},"capabilities":${capabilities},"serverInfo":${info}${tail}}`
   }
 
-  #discoverResult({ capabilities, instructions, isKnown }: ServerDescription): string {
+  /** The answer to `server/discover`, as raw JSON. */
+  discoverResult({ capabilities, instructions, isKnown }: ServerDescription): string {
     const supported = statelessRevisions.map((each) => quote(each.version)).join(',')
     const words = instructions === undefined ? '' : `"instructions":${quote(instructions)},`
     const hints = `"ttlMs":${isKnown ? DESCRIPTION_TTL_MS : 0},"cacheScope":"private"`
@@ -247,10 +165,9 @@ export class ClientLeg {
   }
 }
 
-function listening(frame: RequestFrame, row: RequestRow, context: StatelessContext): Received {
+/** The changes that a client wants to get while its request stays open, or the error of the request. */
+export function listenFilter(frame: RequestFrame, context: StatelessContext): SubscriptionFilter | ErrorBody {
   const filter = readFilter(frame)
-  if (!isFilter(filter)) return { kind: 'refused', error: filter }
-  if (filter.tasks.length > 0 && !declaresTasks(context.capabilities))
-    return { kind: 'refused', error: missingCapability(tasksRequired) }
-  return { kind: 'stateless', row, context, filter }
+  const needsTasks = isFilter(filter) && filter.tasks.length > 0
+  return needsTasks && !declaresTasks(context.capabilities) ? missingCapability(tasksRequired) : filter
 }

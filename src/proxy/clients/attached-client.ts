@@ -13,8 +13,8 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { Call, type CallOwner, type InputNeeded, isResult, type Outcome } from '../../calls/call.js'
 import { CallDeadline } from '../../calls/call-deadline.js'
-import type { CallContext } from '../../mcp/client-context.js'
-import type { ClientLeg, Received } from '../../mcp/eras/client-leg.js'
+import type { CallContext, StatelessContext } from '../../mcp/client-context.js'
+import { type ClientLeg, listenFilter } from '../../mcp/eras/client-leg.js'
 import {
   clientUnreachable,
   idInUse,
@@ -27,7 +27,8 @@ import {
   tooManyCalls,
 } from '../../mcp/error-codes.js'
 import { traceparentOf } from '../../mcp/meta-edits.js'
-import { type ListKind, type RequestRow, severity } from '../../mcp/methods.js'
+import { clientNotifications, type ListKind, type RequestRow, severity } from '../../mcp/methods.js'
+import { isFilter } from '../../mcp/subscription-edits.js'
 import { askClient } from '../input/input-rounds.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
@@ -38,8 +39,6 @@ import { OpenCalls } from './open-calls.js'
 import { Replies, receiveBatch } from './replies.js'
 import { Session } from './session.js'
 import { type Question, SessionQuestions } from './session-questions.js'
-
-type OpenRequest = Received & { readonly kind: 'open' }
 
 /** A client with a connection, which may carry the requests of many that have no session. */
 export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient {
@@ -153,33 +152,16 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (this.#calls.has(frame.id, reply))
       return this.channel.inTurn(reply, 'error', this.#leg.refusal(frame.id, idInUse(frame.id)))
     const received = this.#leg.received(frame)
-    switch (received.kind) {
-      case 'call':
-        return this.#call(frame, received.row, reply)
-      case 'stateless':
-        return this.#callStateless(frame, received, reply)
-      case 'discover':
-        return this.#discover(frame, received, reply)
-      case 'ping':
-        return this.channel.pong(reply, frame.id)
-      case 'refused':
-        return this.#refuse(frame, received.error, reply)
-      case 'level':
-        this.#leastSeverity = severity(received.level)
-        this.#openRoutes().level(received.level)
-        return this.channel.result(reply, frame.id, '{}')
-      case 'open':
-        return this.#open(frame, received, reply)
-      case 'shutdown':
-        return this.#shutDown(frame.id, reply)
-    }
+    if ('code' in received) return this.#refuse(frame, received, reply)
+    const { row, context } = received
+    if (context === undefined) this.#inSession(frame, row, reply)
+    else if (this.session.intake === 'refuse') this.#refuse(frame, this.#ending(), reply)
+    else if (row.method === 'server/discover') this.#discover(frame, context, reply)
+    else this.#callStateless(frame, row, context, reply)
   }
 
   notification(frame: NotificationFrame): void {
-    const received = this.#leg.receivedNotification(frame)
-    if (received.kind === 'exit') return this.#leave(received.exitCode)
-    if (received.kind === 'unknown') return this.#log(`a notification '${frame.method}' was ignored`)
-    switch (received.row.does) {
+    switch (clientNotifications.get(frame.method)?.does) {
       case 'initialized':
         // MCP, Lifecycle: the client has had the answer to `initialize`.
         return this.session.behind(0, () => this.#ready())
@@ -190,7 +172,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       case 'news':
         return this.#routes?.rootsChanged(frame)
       case 'exit':
-        return
+        return this.#leave(this.session.exitCode)
+      case undefined:
+        return this.#log(`a notification '${frame.method}' was ignored`)
     }
   }
 
@@ -264,15 +248,31 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return this.#routes
   }
 
+  #inSession(frame: RequestFrame, row: RequestRow, reply: Reply): void {
+    if (row.route.to !== 'proxy') return this.#call(frame, row, reply)
+    switch (row.method) {
+      case 'initialize':
+        return this.#initialize(frame, row, reply)
+      case 'logging/setLevel':
+        return this.#setLevel(frame, reply)
+      case 'shutdown':
+        return this.#shutDown(frame.id, reply)
+      default:
+        return this.channel.pong(reply, frame.id)
+    }
+  }
+
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
-  #open(frame: RequestFrame, open: OpenRequest, to: Reply): void {
-    const { passed } = open
+  #initialize(frame: RequestFrame, row: RequestRow, to: Reply): void {
+    const fault = this.#leg.initialize(frame)
+    if (fault !== undefined) return this.#refuse(frame, fault, to)
     // A call before `initialize` has opened the server already.
-    if (passed !== undefined && (this.#routes === undefined || this.#isRefused))
-      return this.#pass(frame, open, passed, to)
-    const { reply } = open
+    if (this.#leg.isTransparent && (this.#routes === undefined || this.#isRefused))
+      return this.#pass(frame, row, to)
     const routes = this.#openRoutes()
-    this.session.open(() => this.channel.result(to, frame.id, reply(routes.describe())), false)
+    const answer = (): void =>
+      this.channel.result(to, frame.id, this.#leg.initializeResult(routes.describe()))
+    this.session.open(answer, false)
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
   }
@@ -281,12 +281,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
    * Opens the server with the client's own request; its answer, or why there is none, is the client's. A server that wants a
    * login is described as one that says nothing yet, so that the client stays until there is a login.
    */
-  #pass(
-    frame: RequestFrame,
-    { row, reply }: OpenRequest,
-    passed: (outcome: Outcome) => void,
-    to: Reply,
-  ): void {
+  #pass(frame: RequestFrame, row: RequestRow, to: Reply): void {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
     this.#isRefused = false
     const deadline = new CallDeadline(this.#context.runtime.now())
@@ -294,10 +289,10 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       settled: (_opening, came) => {
         outcome =
           came.kind === 'failed' && needsLogin(came.error)
-            ? { kind: 'result', result: reply(this.#openRoutes().describe()) }
+            ? { kind: 'result', result: this.#leg.initializeResult(this.#openRoutes().describe()) }
             : came
         this.#isRefused = !isResult(outcome)
-        passed(outcome)
+        this.#leg.passed(outcome)
         this.#opened()
       },
     })
@@ -309,6 +304,14 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#routes = undefined
     this.opening = opening
     this.#openRoutes()
+  }
+
+  #setLevel(frame: RequestFrame, to: Reply): void {
+    const level = this.#leg.setLevel(frame)
+    if (typeof level !== 'string') return this.#refuse(frame, level, to)
+    this.#leastSeverity = severity(level)
+    this.#openRoutes().level(level)
+    this.channel.result(to, frame.id, '{}')
   }
 
   #opened(): void {
@@ -373,12 +376,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     })
   }
 
-  #callStateless(
-    frame: RequestFrame,
-    { row, context, filter }: Received & { readonly kind: 'stateless' },
-    reply: Reply,
-  ): void {
-    if (this.session.intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
+  #callStateless(frame: RequestFrame, row: RequestRow, context: StatelessContext, reply: Reply): void {
+    const filter = row.stays === true ? listenFilter(frame, context) : undefined
+    if (filter !== undefined && !isFilter(filter)) return this.#refuse(frame, filter, reply)
     const sender = this.#calls.isFull ? undefined : this.#directory.sender(context, this.view)
     if (sender === undefined) return this.#refuse(frame, tooManyCalls(), reply)
     const { client, seen } = sender
@@ -404,14 +404,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   /** One server describes itself; what is not known of several is presumed. */
-  #discover(
-    frame: RequestFrame,
-    { context, reply }: Received & { readonly kind: 'discover' },
-    to: Reply,
-  ): void {
-    if (this.session.intake === 'refuse') return this.#refuse(frame, this.#ending(), to)
-    const { id } = frame
-    const describe = (): void => this.channel.result(to, id, reply(this.#context.describe(this.view)))
+  #discover({ id }: RequestFrame, context: StatelessContext, to: Reply): void {
+    const describe = (): void =>
+      this.channel.result(to, id, this.#leg.discoverResult(this.#context.describe(this.view)))
     const settled = this.#context.isTransparent()
       ? this.#directory.sender(context, this.view)?.client.settled
       : undefined

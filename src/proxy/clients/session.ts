@@ -185,6 +185,11 @@ export class Session {
     return this.#answerShutdown !== undefined
   }
 
+  /** That of a client that exits now: 1 without a `shutdown` before. */
+  get exitCode(): number {
+    return this.#end === 'none' ? 1 : 0
+  }
+
   /** The client will end the session; `answer` is called when no call runs any more; see `wait`. */
   shutDown(graceMs: number, answer: () => void): void {
     this.wait(graceMs)
