@@ -62,10 +62,8 @@ export class Routes implements HttpRoutes {
   /** The front that these are the routes of. */
   front: { readonly access: FrontAccess | undefined } = { access: undefined }
   #served: ServedGateway
-  readonly #endpoints = new Map<string, HttpEndpoint>()
-  readonly #views = new Map<string, HttpEndpoint>()
-  /** By their proxies, and by the paths of their views; that of the whole proxy is empty. */
-  readonly #byProxy = new WeakMap<ServedProxy, Map<string, HttpEndpoint>>()
+  /** By the beginnings of their paths, as in `/api/NAME` and `/p/NAME`. */
+  #endpoints: ReadonlyMap<string, ServedEndpoint> = new Map()
   readonly #more: MorePaths
   readonly #now: () => number
   readonly #startedMs: number
@@ -83,19 +81,19 @@ export class Routes implements HttpRoutes {
   /** A proxy that stays keeps its endpoint. */
   serve(served: ServedGateway): void {
     this.#served = served
-    this.#endpoints.clear()
-    for (const [name, proxy] of served.schemas)
-      if (proxy !== undefined)
-        this.#endpoints.set(
-          name,
-          this.#kept(proxy, '', () => schemaEndpoint(name, proxy)),
-        )
-    this.#views.clear()
-    for (const [path, { proxy, view }] of served.views)
-      this.#views.set(
-        path,
-        this.#kept(proxy, path, () => viewEndpoint(path, proxy, view)),
-      )
+    const endpoints = [
+      ...[...served.schemas].map(([name, proxy]) => proxy && schemaEndpoint(name, proxy)),
+      ...[...served.views].map(([path, { proxy, view }]) => viewEndpoint(path, proxy, view)),
+    ]
+    const before = this.#endpoints
+    this.#endpoints = new Map(
+      endpoints
+        .filter((each) => each !== undefined)
+        .map((each) => {
+          const known = before.get(each.path)
+          return [each.path, known?.proxy === each.proxy ? known : each]
+        }),
+    )
   }
 
   handlerOf(path: string): RequestHandler | undefined {
@@ -133,8 +131,7 @@ export class Routes implements HttpRoutes {
     if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
     if (LOGIN.test(path)) return this.#login(path)
     const own = profiles.map((name) => frontPathOf('p', name))
-    const view = readPath(path)?.view
-    if (view !== undefined && own.includes(view)) return this.#mcp(path)
+    if (own.includes(readPath(path)?.prefix ?? '')) return this.#mcp(path)
     const refusal = this.front.access?.needsScope(path, sender)
     if (refusal !== undefined) return { kind: 'nothing', refusal }
     const [first, ...more] = own
@@ -146,10 +143,9 @@ export class Routes implements HttpRoutes {
     const known = this.#last?.path === path ? this.#last : readPath(path)
     if (known === undefined) return LOGIN.test(path) ? this.#login(path) : this.#nothing(path)
     this.#last = known
-    const { name, written, view, last } = known
-    const endpoint = view === undefined ? this.#endpoints.get(name ?? '') : this.#views.get(view)
-    if (endpoint === undefined)
-      return view === undefined ? this.#noSchema(name ?? written) : this.#nothing(path)
+    const { kind = 'api', name, written, prefix, last } = known
+    const endpoint = this.#endpoints.get(prefix)
+    if (endpoint === undefined) return kind === 'api' ? this.#noSchema(name ?? written) : this.#nothing(path)
     if (last === 'mcp') return { kind: 'mcp', endpoint }
     if (last === 'message') return { kind: 'messages', endpoint }
     return { kind: 'events', endpoint, messagePath: path.replace(/sse$/, 'message') }
@@ -161,7 +157,7 @@ export class Routes implements HttpRoutes {
   }
 
   #noSchema(name: string): HttpRoute {
-    const error = schemaNotFound(name.slice(0, NAME_LENGTH_MAX), [...this.#endpoints.keys()])
+    const error = schemaNotFound(name.slice(0, NAME_LENGTH_MAX), this.#schemas)
     return { kind: 'nothing', refusal: { status: 404, error } }
   }
 
@@ -176,11 +172,16 @@ export class Routes implements HttpRoutes {
     return write({ name, version, endpoints: this.#list(), ...this.#sandbox() })
   }
 
+  /** The names of those that are enabled. */
+  get #schemas(): string[] {
+    return [...this.#served.schemas].flatMap(([name, proxy]) => (proxy === undefined ? [] : [name]))
+  }
+
   #list(): string[] {
-    const names = [...this.#endpoints.keys()]
+    const names = this.#schemas
     const short = names.includes(DEFAULT) ? ['POST /mcp', 'GET /sse'] : []
-    const long = names.map(encodeURIComponent).flatMap((name) => pathsAt(`/api/${name}`))
-    const profiles = [...this.#views.keys()].filter((path) => path.startsWith('/p/')).flatMap(pathsAt)
+    const long = names.flatMap((name) => pathsAt(frontPathOf('api', name)))
+    const profiles = [...this.#served.views.keys()].filter((path) => path.startsWith('/p/')).flatMap(pathsAt)
     const metrics = this.#more.metrics === undefined ? [] : ['GET /metrics']
     return [...short, ...long, ...profiles, 'GET /health', 'GET /api/status', ...metrics, 'GET /']
   }
@@ -198,18 +199,18 @@ export class Routes implements HttpRoutes {
   get #uptimeMs(): number {
     return this.#now() - this.#startedMs
   }
-
-  #kept(proxy: ServedProxy, path: string, make: () => HttpEndpoint): HttpEndpoint {
-    const kept = this.#byProxy.get(proxy) ?? new Map<string, HttpEndpoint>()
-    this.#byProxy.set(proxy, kept)
-    const endpoint = kept.get(path) ?? make()
-    kept.set(path, endpoint)
-    return endpoint
-  }
 }
 
-function schemaEndpoint(name: string, proxy: ServedProxy): HttpEndpoint {
+/** An endpoint, the beginning of its path, and the proxy behind it. */
+interface ServedEndpoint extends HttpEndpoint {
+  readonly path: string
+  readonly proxy: ServedProxy
+}
+
+function schemaEndpoint(name: string, proxy: ServedProxy): ServedEndpoint {
   return {
+    path: frontPathOf('api', name),
+    proxy,
     name,
     // All clients with the token are one principal, and so are all clients of a front without a token.
     attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
@@ -218,8 +219,10 @@ function schemaEndpoint(name: string, proxy: ServedProxy): HttpEndpoint {
 }
 
 /** Its page says nothing of the servers, since it may be for clients that do not see all of them. */
-function viewEndpoint(path: string, proxy: ServedProxy, view: string): HttpEndpoint {
+function viewEndpoint(path: string, proxy: ServedProxy, view: string): ServedEndpoint {
   return {
+    path,
+    proxy,
     name: path.slice(1),
     attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true, view }),
     status: () => write({ view: path.slice(1), status: 'active' }),
@@ -241,23 +244,22 @@ function pathsAt(path: string): string[] {
 /** A path of a schema or a view, if one of that name exists. */
 interface McpPath extends FrontPath {
   readonly path: string
-  /** The beginning of the path of a view; undefined for a schema. */
-  readonly view: string | undefined
+  /** The beginning of the path, where short paths have that of the default schema. */
+  readonly prefix: string
 }
 
 function readPath(path: string): McpPath | undefined {
   const found = readFrontPath(path)
   if (found === undefined) return undefined
-  const { kind, name = '' } = found
-  const view = kind === 'p' || kind === 'servers' ? frontPathOf(kind, name) : undefined
-  return { ...found, name: kind === undefined ? DEFAULT : found.name, path, view }
+  const name = found.kind === undefined ? DEFAULT : found.name
+  return { ...found, name, path, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
 }
 
 /** The schema whose clients come to this path; undefined where none would. */
 export function schemaAt(path: string, { profiles }: Pick<Configuration, 'profiles'>): string | undefined {
-  const found = readPath(withoutSlash(path))
+  const found = readFrontPath(withoutSlash(path))
   if (found === undefined || found.last === 'message') return undefined
-  if (found.view === undefined) return found.name
+  if (found.kind === 'api') return found.name
   return found.kind === 'p' ? profiles.get(found.name ?? '')?.schema : DEFAULT
 }
 
