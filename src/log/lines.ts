@@ -26,7 +26,7 @@ export function plainRecord(record: LogRecord, time: Date, redactor: Redactor): 
     level: record.level,
     ...(record.service === undefined ? {} : { service: record.service }),
     message: plainText(record.message, redactor),
-    ...(record.details === undefined ? {} : { details: plain(record.details, redactor) }),
+    ...(record.details === undefined ? {} : { details: plain(() => record.details, redactor) }),
   }
 }
 
@@ -68,10 +68,10 @@ const membersMax = 64
 /** A value of a log record as data. */
 export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
 
-/** Never throws. */
-function plain(value: unknown, redactor: Redactor, depth = 0): Plain {
+/** Never throws; a getter may. */
+function plain(read: () => unknown, redactor: Redactor, depth = 0): Plain {
   try {
-    return plainOf(value, redactor, depth)
+    return plainOf(read(), redactor, depth)
   } catch {
     return '[cannot be shown]'
   }
@@ -103,26 +103,19 @@ function plainBytes(bytes: Uint8Array, redactor: Redactor): string {
 }
 
 function plainList(values: readonly unknown[], redactor: Redactor, depth: number): Plain {
-  const shown = values.slice(0, membersMax).map((value) => plain(value, redactor, depth + 1))
+  const shown = values.slice(0, membersMax).map((value) => plain(() => value, redactor, depth + 1))
   return values.length > membersMax ? [...shown, `… (${values.length} items)`] : shown
 }
 
 function plainMembers(value: object, redactor: Redactor, depth: number): Record<string, Plain> {
   const keys = Object.keys(value)
-  const members = keys
-    .slice(0, membersMax)
-    .map((key): [string, Plain] => [plainText(key, redactor), plainMember(value, key, redactor, depth)])
+  const members = keys.slice(0, membersMax).map((key): [string, Plain] => {
+    const read = (): unknown => Reflect.get(value, key)
+    const shown = isSecretName(key) ? '[redacted]' : plain(read, redactor, depth + 1)
+    return [plainText(key, redactor), shown]
+  })
   if (keys.length > membersMax) members.push(['…', `${keys.length} members`])
   return Object.fromEntries(members)
-}
-
-function plainMember(value: object, key: string, redactor: Redactor, depth: number): Plain {
-  if (isSecretName(key)) return '[redacted]'
-  try {
-    return plain(Reflect.get(value, key), redactor, depth + 1)
-  } catch {
-    return '[cannot be shown]'
-  }
 }
 
 function plainError(error: Error, redactor: Redactor, depth: number): Plain {
@@ -131,7 +124,7 @@ function plainError(error: Error, redactor: Redactor, depth: number): Plain {
     name,
     message: plainText(message, redactor),
     ...plainMembers(error, redactor, depth),
-    ...(cause === undefined ? {} : { cause: plain(cause, redactor, depth + 1) }),
+    ...(cause === undefined ? {} : { cause: plain(() => cause, redactor, depth + 1) }),
     stack: plainText(stack, redactor),
   }
 }

@@ -24,8 +24,6 @@ const SLOW_MS = 10_000
 
 const clock = { ...realTimers, now: () => performance.now(), wallNow: () => Date.now() }
 
-const LF = 0x0a
-
 export interface RotatingFileOptions {
   /** Absolute. */
   readonly path: string
@@ -40,17 +38,14 @@ export interface RotatingFileOptions {
   readonly gapLine?: (lost: number) => string
   /** Whether lines that cannot be written wait for the disk, as long as there is room; otherwise they are dropped. */
   readonly keepsLines?: boolean
-  /** Writes the bytes; those of a test are no file. Rejects with `PartlyWritten` where some were written. */
+  /** Writes the bytes; those of a test are no file. Rejects with `TornWrite` where some were written and stay. */
   readonly append?: (bytes: Buffer) => Promise<void>
 }
 
-/** The system took the first bytes of a batch, and no more. */
-export class PartlyWritten extends Error {
-  readonly bytes: number
-
-  constructor(bytes: number, cause: unknown) {
+/** The system took a part of a batch, which stands at the end of the file. */
+export class TornWrite extends Error {
+  constructor(cause: unknown) {
     super(errorText(cause), { cause })
-    this.bytes = bytes
   }
 }
 
@@ -124,11 +119,9 @@ export class RotatingFile {
     } catch (error) {
       if (!this.#isFailing) this.#report(`cannot be written: ${errorText(error)}`)
       this.#isFailing = true
-      const whole = this.#wholeOf(texts, error instanceof PartlyWritten ? error.bytes : 0)
-      if (whole >= 2 && gap !== '') this.#dropped -= dropped
-      const left = lines.slice(Math.max(0, whole - 2))
-      if (this.#options.keepsLines === true) this.#putBack(left)
-      else this.#drop(left.length)
+      this.#isTorn ||= error instanceof TornWrite
+      if (this.#options.keepsLines === true) this.#putBack(lines)
+      else this.#drop(lines.length)
       return
     } finally {
       clearTimeout(slow)
@@ -138,19 +131,6 @@ export class RotatingFile {
     this.#isFailing = false
     this.#isTorn = false
     this.#dropped -= dropped
-  }
-
-  /** How many of the texts the file has, of whose bytes the first `written` got there. */
-  #wholeOf(texts: readonly string[], written: number): number {
-    let [whole, end] = [0, 0]
-    for (const text of texts) {
-      const next = end + Buffer.byteLength(text)
-      if (next > written) break
-      whole += 1
-      end = next
-    }
-    if (written > 0) this.#isTorn = written > end
-    return whole
   }
 
   /** The lines of one write; one at least. */
@@ -207,25 +187,24 @@ async function appendTo(bytes: Buffer, { path, maxSizeBytes, maxFiles }: Rotatin
   }
 }
 
-/** `size` is the length of the file before. */
+/** What the disk took of a batch is cut off again; `size` is that of the file before. */
 async function writeWhole(file: FileHandle, bytes: Buffer, size: number): Promise<void> {
   let at = 0
   try {
     while (at < bytes.length) at += (await file.write(bytes, at)).bytesWritten
   } catch (error) {
-    throw at === 0 ? error : new PartlyWritten(await withoutTorn(file, bytes, size, at), error)
+    throw at === 0 || (await isCut(file, size, at)) ? error : new TornWrite(error)
   }
 }
 
-/** Cuts the line that the disk took a part of, unless another process has written behind it; gives how many bytes are left. */
-async function withoutTorn(file: FileHandle, bytes: Buffer, size: number, written: number): Promise<number> {
-  const whole = bytes.lastIndexOf(LF, written - 1) + 1
+/** False where another process has written behind it. */
+async function isCut(file: FileHandle, size: number, written: number): Promise<boolean> {
   try {
-    if ((await file.stat()).size !== size + written) return written
-    await file.truncate(size + whole)
-    return whole
+    if ((await file.stat()).size !== size + written) return false
+    await file.truncate(size)
+    return true
   } catch {
-    return written
+    return false
   }
 }
 

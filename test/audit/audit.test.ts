@@ -9,7 +9,7 @@ import type { Audit } from '../../src/audit/audit.js'
 import { openAudit } from '../../src/audit/open-audit.js'
 import { auditFailed } from '../../src/mcp/error-codes.js'
 import type { CallEvent, LogRecord } from '../../src/index.js'
-import { PartlyWritten } from '../../src/log/rotating-file.js'
+import { TornWrite } from '../../src/log/rotating-file.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { enter, scripted, simple } from '../integration/support/scripted.js'
@@ -76,7 +76,7 @@ class Stage {
     const error = new Error('ENOSPC')
     this.fault = async () => {
       this.text += 'x'.repeat(written)
-      throw written === 0 ? error : new PartlyWritten(written, error)
+      throw written === 0 ? error : new TornWrite(error)
     }
   }
 }
