@@ -28,7 +28,6 @@ export type LockedServer = Readonly<Record<LockedKind, Contents>>
 /** The servers of each schema. */
 export type LockedSchemas = ReadonlyMap<string, ReadonlyMap<string, LockedServer>>
 
-/** 1 had hashes without the name, and lists for each kind of client. */
 const VERSION = '2'
 
 const COMMENT = 'Written by mcps-proxy lock: what each MCP server was accepted with. Commit it.'
@@ -76,9 +75,7 @@ function mapText<T>(values: ReadonlyMap<string, T>, write: (value: T) => string,
 /** @throws LockError that says what is wrong */
 export function decodeLock(bytes: Buffer): LockedSchemas {
   const file = membersIn(jsonOf(bytes), 'the lock')
-  const version = file.get('lockVersion')
-  if (version === '1') throw new LockError('is of an earlier version of mcps-proxy')
-  if (version !== VERSION) throw new LockError(`has no "lockVersion": ${VERSION}`)
+  if (file.get('lockVersion') !== VERSION) throw new LockError(`has no "lockVersion": ${VERSION}`)
   return mapOf(file.get('schemas'), '"schemas"', (servers, schema) => mapOf(servers, `"${schema}"`, serverOf))
 }
 

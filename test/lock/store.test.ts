@@ -70,11 +70,6 @@ for (const [title, damage, want] of [
     /has no "lockVersion": 2/,
   ],
   [
-    'is of an earlier version',
-    (text: string) => text.replace('"lockVersion": 2', '"lockVersion": 1'),
-    /is of an earlier version of mcps-proxy; .*remove it and run mcps-proxy lock/,
-  ],
-  [
     'has lost its schemas',
     (text: string) => text.replace('"schemas"', '"scheme"'),
     /has no object for "schemas"/,
