@@ -19,7 +19,7 @@ import {
 } from '../upstream/contracts/sandbox-config.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
-import { Arguments } from './arguments.js'
+import { Arguments } from './parameters.js'
 import { TailBuffer } from './call-output.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, sandboxError } from './errors.js'

@@ -4,7 +4,6 @@ import { Buffer } from 'node:buffer'
 import { writeIndented } from '../jsonrpc/text.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { type SandboxSettings, flavorNames, olderToolNames } from '../upstream/contracts/sandbox-config.js'
-import type { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
 import {
@@ -19,18 +18,17 @@ import {
   resourceUri,
   writeFile,
 } from './files.js'
+import { type Arguments, type Parameter, type Schema, choice, integer, text, texts } from './parameters.js'
 import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js'
 import type { Sessions } from './sessions.js'
 import { type MachineUse, type Turns, readAll } from './runs.js'
-
-type ToolSchema = Readonly<Record<string, unknown>>
 
 /** A tool as `tools/list` shows it, and the function that runs it. */
 export interface SandboxTool {
   readonly name: string
   readonly description: string
-  readonly inputSchema: ToolSchema
-  readonly outputSchema: ToolSchema
+  readonly inputSchema: Schema
+  readonly outputSchema: Schema
   /** @throws SandboxError */
   readonly run: (call: ToolCall) => Promise<ToolResult>
 }
@@ -92,8 +90,7 @@ const stringType = { type: 'string' }
 const integerType = { type: 'integer' }
 const booleanType = { type: 'boolean' }
 const stringsType = { type: 'array', items: stringType }
-const described = (description: string): ToolSchema => ({ type: 'string', description })
-const arrayOf = (items: ToolSchema): ToolSchema => ({ type: 'array', items })
+const arrayOf = (items: Schema): Schema => ({ type: 'array', items })
 
 export function toolsOf(settings: SandboxSettings): readonly SandboxTool[] {
   return [...runTools(settings), ...sessionTools(settings), ...(settings.files ? fileTools(settings) : [])]
@@ -105,21 +102,22 @@ export function toolNamed(name: string, tools: readonly SandboxTool[]): SandboxT
   return tools.find((tool) => tool.name === current)
 }
 
+const code = text('code', 'Code to execute')
+const command = text('command', 'Command to execute')
+const commandArguments = texts('args', 'Optional command arguments')
+
 function runTools(settings: SandboxSettings): SandboxTool[] {
   const hint = sessionHint(settings)
+  const parameters = runParameters(settings)
   return [
     {
       name: 'execute_code',
       description: `Execute code in a sandbox with automatic session management. ${hint}`,
-      inputSchema: object({ code: described('Code to execute'), ...runInput(settings) }, ['code']),
-      outputSchema: object({ ...runOutput, template: stringType, code_success: booleanType }, [
-        ...runAlways,
-        'template',
-        'code_success',
-      ]),
+      inputSchema: input([code], Object.values(parameters)),
+      outputSchema: runOutput({ template: stringType, code_success: booleanType }),
       run: async (call) => {
-        const code = call.args.text('code')
-        const ran = await runInSession(call, (session, terms) => session.runCode(code, terms))
+        const source = call.args.need(code)
+        const ran = await runInSession(call, parameters, (session, terms) => session.runCode(source, terms))
         const { template } = ran.session.facts
         return runToolResult(ran, call, { template, code_success: ran.result.isSuccess })
       },
@@ -127,41 +125,34 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
     {
       name: 'execute_command',
       description: `Execute a command in a sandbox with automatic session management. ${hint}`,
-      inputSchema: object(
-        {
-          command: described('Command to execute'),
-          args: { ...stringsType, description: 'Optional command arguments' },
-          ...runInput(settings),
-        },
-        ['command'],
-      ),
-      outputSchema: object({ ...runOutput, command: stringType, args: stringsType, exit_code: integerType }, [
-        ...runAlways,
-        'command',
-        'args',
-        'exit_code',
-      ]),
+      inputSchema: input([command], [commandArguments, ...Object.values(parameters)]),
+      outputSchema: runOutput({ command: stringType, args: stringsType, exit_code: integerType }),
       run: async (call) => {
-        const command = call.args.text('command')
-        const args = call.args.texts('args')
+        const line = call.args.need(command)
+        const args = call.args.get(commandArguments)
         // Without `args`, `command` is a line for the shell.
-        const [program, given] = args === undefined ? ['sh', ['-c', command]] : [command, args]
-        const ran = await runInSession(call, (session, terms) => session.runCommand(program, given, terms))
-        return runToolResult(ran, call, { command, args: args ?? [], exit_code: ran.result.exitCode })
+        const [program, given] = args === undefined ? ['sh', ['-c', line]] : [line, args]
+        const run = (session: SandboxSession, terms: CallTerms): Promise<CallResult> =>
+          session.runCommand(program, given, terms)
+        const ran = await runInSession(call, parameters, run)
+        return runToolResult(ran, call, { command: line, args: args ?? [], exit_code: ran.result.exitCode })
       },
     },
   ]
 }
+
+const queriedSession = text('session_id', 'Optional specific session ID to query')
+const stoppedSession = text('session_id', 'ID of the session to stop')
 
 function sessionTools(settings: SandboxSettings): SandboxTool[] {
   return [
     {
       name: 'get_sessions',
       description: 'Get information about active sandbox sessions',
-      inputSchema: object({ session_id: described('Optional specific session ID to query') }, []),
+      inputSchema: input([], [queriedSession]),
       outputSchema: object({ sessions: arrayOf(object(sessionOutput)) }),
       run: async ({ args, sessions, owner }) => {
-        const id = args.optionalText('session_id')
+        const id = args.get(queriedSession)
         const all = sessions.of(owner)
         const found = id === undefined ? all : all.filter(({ facts }) => facts.id === id)
         if (id !== undefined && found.length === 0) throw noSuchSession(id)
@@ -172,10 +163,10 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
     {
       name: 'stop_session',
       description: 'Stop a specific sandbox session and clean up its resources',
-      inputSchema: object({ session_id: described('ID of the session to stop') }),
+      inputSchema: input([stoppedSession]),
       outputSchema: object({ success: booleanType, session_id: stringType }),
       run: async ({ args, sessions, owner }) => {
-        const id = args.text('session_id')
+        const id = args.need(stoppedSession)
         const success = await sessions.stop(id, owner)
         const text = success ? `Session ${id} stopped successfully` : `Session ${id} not found`
         return textResult(text, { success, session_id: id })
@@ -184,7 +175,7 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
     {
       name: 'get_volume_path',
       description: 'Get configured volume mappings between host and container paths',
-      inputSchema: object({}),
+      inputSchema: input([]),
       outputSchema: object({
         volume_mappings: arrayOf(
           object({ host_path: stringType, container_path: stringType, read_only: booleanType }, [
@@ -203,32 +194,29 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
   ]
 }
 
+const fileSession = text('session_id', 'ID of the session')
+const filePath = text('path', 'Path of the file, from the working folder of the session')
+const fileOffset = integer('offset', 'First byte to read', [0], { default: 0 })
+const fileContent = text('content', 'Content of the file')
+const fileEncoding = choice('encoding', 'How content is written', ['utf8', 'base64'], 'utf8')
+const folderPath = text('path', 'Path of the folder, from the working folder of the session', {
+  default: '.',
+})
+
 function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
+  const limit = integer('limit', 'Most bytes to read', [1, fileBytesMax], { default: outputBytesMax })
   return [
     {
       name: 'read_file',
       description: 'Read a file of a sandbox session',
-      inputSchema: object(
-        {
-          ...fileInput,
-          ...partInput(outputBytesMax),
-        },
-        ['session_id', 'path'],
-      ),
+      inputSchema: input([fileSession, filePath], [fileOffset, limit]),
       outputSchema: object({ ...fileOutput, data: stringType }, Object.keys(fileOutput)),
-      run: readFileCall,
+      run: (call) => readFileCall(call, call.args.get(limit) ?? outputBytesMax),
     },
     {
       name: 'write_file',
       description: 'Write a file of a sandbox session; folders on the way are made',
-      inputSchema: object(
-        {
-          ...fileInput,
-          content: described('Content of the file'),
-          encoding: { ...described('How content is written'), enum: ['utf8', 'base64'], default: 'utf8' },
-        },
-        ['session_id', 'path', 'content'],
-      ),
+      inputSchema: input([fileSession, filePath, fileContent], [fileEncoding]),
       outputSchema: object({
         session_id: stringType,
         session_created: booleanType,
@@ -240,16 +228,7 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
     {
       name: 'list_files',
       description: 'List a folder of a sandbox session',
-      inputSchema: object(
-        {
-          session_id: fileInput.session_id,
-          path: {
-            ...described('Path of the folder, from the working folder of the session'),
-            default: '.',
-          },
-        },
-        ['session_id'],
-      ),
+      inputSchema: input([fileSession], [folderPath]),
       outputSchema: object({
         path: stringType,
         entries: arrayOf(object(entryOutput)),
@@ -260,11 +239,9 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
   ]
 }
 
-async function readFileCall(call: ToolCall): Promise<ToolResult> {
-  const { args, settings } = call
-  const path = args.text('path')
-  const offset = args.integer('offset', 0, Number.MAX_SAFE_INTEGER - 1) ?? 0
-  const limit = args.integer('limit', 1, fileBytesMax) ?? settings.outputBytesMax
+async function readFileCall(call: ToolCall, limit: number): Promise<ToolResult> {
+  const path = call.args.need(filePath)
+  const offset = call.args.get(fileOffset) ?? 0
   const { bytes, size } = await inLargeTurn(call, limit, () =>
     onFiles(sessionOf(call), call, (where) => readFile(where, path, offset, limit)),
   )
@@ -277,9 +254,8 @@ async function readFileCall(call: ToolCall): Promise<ToolResult> {
 /** Opens the session when it does not exist. */
 async function writeFileCall(call: ToolCall): Promise<ToolResult> {
   const { args, sessions, owner } = call
-  const id = args.text('session_id')
-  const path = args.text('path')
-  const bytes = Buffer.from(args.text('content'), args.choice('encoding', ['utf8', 'base64']) ?? 'utf8')
+  const [id, path] = [args.need(fileSession), args.need(filePath)]
+  const bytes = Buffer.from(args.need(fileContent), args.get(fileEncoding) ?? 'utf8')
   if (bytes.length > fileBytesMax)
     throw wrongArgument(`Parameter 'content' must have at most ${fileBytesMax} bytes`, 'content')
   const { session, isCreated } = sessions.open({ id, owner, template: undefined, flavor: undefined })
@@ -289,7 +265,7 @@ async function writeFileCall(call: ToolCall): Promise<ToolResult> {
 }
 
 async function listFilesCall(call: ToolCall): Promise<ToolResult> {
-  const path = call.args.optionalText('path') ?? '.'
+  const path = call.args.get(folderPath) ?? '.'
   const { entries: found, isCut: truncated } = await onFiles(sessionOf(call), call, (where) =>
     listFiles(where, path),
   )
@@ -306,7 +282,7 @@ function lineOf({ name, type, size }: FileEntry): string {
 
 /** @throws SandboxError */
 function sessionOf({ args, sessions, owner }: ToolCall): SandboxSession {
-  const id = args.text('session_id')
+  const id = args.need(fileSession)
   const session = sessions.find(id, owner)
   if (session === undefined) throw noSuchSession(id)
   return session
@@ -333,24 +309,18 @@ export interface Ran {
 /** Finds or opens the session, runs the call, and measures its time. @throws SandboxError */
 async function runInSession(
   call: ToolCall,
+  parameters: ReturnType<typeof runParameters>,
   run: (session: SandboxSession, terms: CallTerms) => Promise<CallResult>,
 ): Promise<Ran> {
   const { args, settings, sessions, owner, runtime, signal, onOutput } = call
-  const template = templateIn(args, settings)
-  const flavor = args.choice('flavor', flavorNames)
-  const seconds = args.integer('timeout', 1, settings.executionTimeoutMsMax / 1000)
-  const id = args.optionalText('session_id')
-  const { session, isCreated } = sessions.open({ id, owner, template, flavor })
+  const template = args.get(parameters.template)
+  const flavor = args.get(parameters.flavor)
+  const seconds = args.get(parameters.timeout)
+  const { session, isCreated } = sessions.open({ id: args.get(parameters.session), owner, template, flavor })
   const timeoutMs = seconds === undefined ? settings.executionTimeoutMs : seconds * 1000
   const beganAt = runtime.now()
   const result = await run(session, { timeoutMs, signal, onOutput })
   return { session, isCreated, ms: runtime.now() - beganAt, result }
-}
-
-function templateIn(args: Arguments, { templates }: SandboxSettings): string | undefined {
-  const names = templates.map(({ name }) => name)
-  const meant = templateAliases.get(args.optionalText('template') ?? '')
-  return meant !== undefined && names.includes(meant) ? meant : args.choice('template', names)
 }
 
 function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonly<Record<string, string>> {
@@ -371,8 +341,17 @@ function textResult(text: string | FileText, facts: ToolResult['facts']): ToolRe
   return { content: [{ type: 'text', text }], isError: false, facts }
 }
 
+function input(
+  required: readonly Parameter<unknown>[],
+  optional: readonly Parameter<unknown>[] = [],
+): Schema {
+  const properties = [...required, ...optional].map(({ name, schema }) => [name, schema] as const)
+  const names = required.map(({ name }) => name)
+  return object(Object.fromEntries(properties), names)
+}
+
 /** The schema of an object with these members; all are required unless `required` names some. */
-function object(properties: ToolSchema, required: readonly string[] = Object.keys(properties)): ToolSchema {
+function object(properties: Schema, required: readonly string[] = Object.keys(properties)): Schema {
   return { type: 'object', properties, ...(required.length > 0 && { required }) }
 }
 
@@ -385,20 +364,6 @@ const sessionOutput = {
   status: stringType,
   namespace: stringType,
   sandbox_name: stringType,
-}
-
-const fileInput = {
-  session_id: described('ID of the session'),
-  path: described('Path of the file, from the working folder of the session'),
-}
-
-/** The arguments that select a part of a file. */
-function partInput(outputBytesMax: number): ToolSchema {
-  const limit = { minimum: 1, maximum: fileBytesMax, default: outputBytesMax }
-  return {
-    offset: { type: 'integer', description: 'First byte to read', minimum: 0, default: 0 },
-    limit: { type: 'integer', description: 'Most bytes to read', ...limit },
-  }
 }
 
 const fileOutput = {
@@ -417,40 +382,30 @@ const entryOutput = {
   modified: stringType,
 }
 
-/** The members of results that both run tools share. */
-const runOutput: ToolSchema = {
-  session_id: stringType,
-  execution_time_ms: integerType,
-  session_created: booleanType,
-  truncated: booleanType,
-  sandbox_restarted: booleanType,
-  artifacts: arrayOf(object({ uri: stringType, path: stringType, size: integerType, mime_type: stringType })),
-  stdout: stringType,
-  stderr: stringType,
+const artifactOutput = { uri: stringType, path: stringType, size: integerType, mime_type: stringType }
+
+/** The result of a run tool; `own` are the members that no other tool has. */
+function runOutput(own: Schema): Schema {
+  const always = { session_id: stringType, execution_time_ms: integerType, session_created: booleanType }
+  const more = {
+    truncated: booleanType,
+    sandbox_restarted: booleanType,
+    artifacts: arrayOf(object(artifactOutput)),
+    stdout: stringType,
+    stderr: stringType,
+  }
+  return object({ ...always, ...more, ...own }, Object.keys({ ...always, ...own }))
 }
 
-const runAlways = ['session_id', 'execution_time_ms', 'session_created']
-
-/** The arguments that both run tools share. */
-function runInput({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings): ToolSchema {
+/** The parameters that both run tools share. */
+function runParameters({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings) {
+  const names = templates.map(({ name }) => name)
+  const flavors = 'Resource configuration for the sandbox'
   return {
-    template: {
-      ...described('Sandbox template'),
-      enum: templates.map(({ name }) => name),
-      default: templates[0]?.name,
-    },
-    session_id: described('Optional session ID for session reuse'),
-    flavor: {
-      ...described('Resource configuration for the sandbox'),
-      enum: flavorNames,
-      default: defaultFlavor,
-    },
-    timeout: {
-      type: 'integer',
-      description: 'Optional execution timeout in seconds',
-      minimum: 1,
-      maximum: executionTimeoutMsMax / 1000,
-    },
+    template: choice('template', 'Sandbox template', names, names[0], templateAliases),
+    session: text('session_id', 'Optional session ID for session reuse'),
+    flavor: choice('flavor', flavors, flavorNames, defaultFlavor),
+    timeout: integer('timeout', 'Optional execution timeout in seconds', [1, executionTimeoutMsMax / 1000]),
   }
 }
 

@@ -1,0 +1,89 @@
+// The parameters of tools: each is declared once, for the schema that clients see and for the reader of a call, whose errors use
+// the words that clients know.
+
+import { wrongArgument } from './errors.js'
+
+export type Schema = Readonly<Record<string, unknown>>
+
+/** One parameter of a tool. */
+export interface Parameter<T> {
+  readonly name: string
+  readonly schema: Schema
+  /** @throws SandboxError for a value that does not fit */
+  readonly read: (value: unknown) => T
+}
+
+export function text(name: string, description: string, more: Schema = {}): Parameter<string> {
+  const read = (value: unknown): string => {
+    if (typeof value === 'string') return value
+    throw wrongArgument(`Parameter '${name}' must be a string`, name)
+  }
+  return { name, schema: { type: 'string', description, ...more }, read }
+}
+
+export function texts(name: string, description: string): Parameter<readonly string[]> {
+  const read = (value: unknown): readonly string[] => {
+    if (Array.isArray(value) && value.every((each): each is string => typeof each === 'string')) return value
+    throw wrongArgument(`Parameter '${name}' must be an array of strings`, name)
+  }
+  return { name, schema: { type: 'array', items: { type: 'string' }, description }, read }
+}
+
+/** One of these texts; `aliases` are other spellings, which no schema names. */
+export function choice<const T extends string>(
+  name: string,
+  description: string,
+  options: readonly T[],
+  usual: T | undefined,
+  aliases: ReadonlyMap<string, string> = new Map(),
+): Parameter<T> {
+  const any = text(name, description, { enum: options, default: usual })
+  const read = (value: unknown): T => {
+    const given = any.read(value)
+    const found = options.find((option) => option === given || option === aliases.get(given))
+    if (found !== undefined) return found
+    const names = options.map((option) => `'${option}'`).join(', ')
+    throw wrongArgument(`Parameter '${name}' must be one of: [${names}]`, name)
+  }
+  return { ...any, read }
+}
+
+export function integer(
+  name: string,
+  description: string,
+  [minimum, maximum = Infinity]: readonly [minimum: number, maximum?: number],
+  more: Schema = {},
+): Parameter<number> {
+  const read = (value: unknown): number => {
+    if (typeof value !== 'number' || !Number.isSafeInteger(value))
+      throw wrongArgument(`Parameter '${name}' must be an integer`, name)
+    if (value < minimum) throw wrongArgument(`Parameter '${name}' must be >= ${minimum}`, name)
+    if (value > maximum) throw wrongArgument(`Parameter '${name}' must be <= ${maximum}`, name)
+    return value
+  }
+  const limits = { minimum, ...(maximum < Infinity && { maximum }) }
+  return { name, schema: { type: 'integer', description, ...limits, ...more }, read }
+}
+
+/** The arguments of one call. */
+export class Arguments {
+  readonly #values: Schema
+
+  constructor(values: Schema) {
+    this.#values = values
+  }
+
+  /** Undefined for an absent argument; models write null for one. @throws SandboxError */
+  get<T>({ name, read }: Parameter<T>): T | undefined {
+    const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined
+    return value === undefined || value === null ? undefined : read(value)
+  }
+
+  /** @throws SandboxError for an absent argument too */
+  need<T>(parameter: Parameter<T>): T {
+    const value = this.get(parameter)
+    if (value === undefined)
+      throw wrongArgument(`Missing required parameter: ${parameter.name}`, parameter.name)
+    return value
+  }
+}
