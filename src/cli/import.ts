@@ -2,7 +2,7 @@
 
 import process from 'node:process'
 import { askLine } from '../ask/prompt-line.js'
-import { configFileInForce, importsFolder, secretsFile } from '../config/file.js'
+import { importsFolder, secretsFile } from '../config/file.js'
 import { changedLines } from '../text/changed-lines.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
@@ -23,7 +23,7 @@ import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.j
 import { clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from '../text/counted.js'
-import { alone, reportingMistakes } from './edit-commands.js'
+import { alone, editing } from './edit-file.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
 import { cannotBoth, config } from './common-options.js'
 import { type ClientName, clientNames } from './clients/names.js'
@@ -89,8 +89,7 @@ nothing is changed, and the exit code is 2.`,
 /** @returns the exit code */
 async function runImport(command: ImportTask): Promise<number> {
   const folder = importsFolder(process.env)
-  const path = configFileInForce(command.config, process.env)
-  return reportingMistakes(path, async () => {
+  return editing(command.config, async (path) => {
     if (command.undo) return alone(path, () => undo(folder, command['dry-run']))
     // Without a question the lock covers the plan too, so that two imports follow each other.
     const run = (): Promise<number> => importNow(command, path, folder)

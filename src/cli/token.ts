@@ -3,13 +3,11 @@
 // The configuration has only the hash of a token, with which no tool can be called.
 
 import { createHash, randomBytes } from 'node:crypto'
-import process from 'node:process'
 import type { FrontConfig } from '../config/configuration.js'
-import { configFileInForce } from '../config/file.js'
 import { editTokens } from '../config/edit.js'
 import { hasSeveralPrincipals, refusesEveryClient } from '../config/front.js'
 import { escapeText } from '../text/escape.js'
-import { changeFile, reportingMistakes } from './edit-commands.js'
+import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
 import { say } from './console.js'
 import { UsageError, command, list, text } from './command-line.js'
@@ -85,9 +83,8 @@ function assertExpires(expires: string): void {
     )
 }
 
-async function runToken(command: TokenTask): Promise<number> {
-  const path = configFileInForce(command.config, process.env)
-  return reportingMistakes(path, () => actions[command.what](command, path))
+function runToken(task: TokenTask): Promise<number> {
+  return editing(task.config, (path) => actions[task.what](task, path))
 }
 
 type Action = (command: TokenTask, path: string) => Promise<number>

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { changeFile } from '../../src/cli/edit-commands.js'
+import { changeFile } from '../../src/cli/edit-file.js'
 import { EditMistake, type ServerEdit, editServer, editTokens } from '../../src/config/edit.js'
 import { readJson } from '../../src/config/json-syntax.js'
 import { changedLines } from '../../src/text/changed-lines.js'
