@@ -205,7 +205,7 @@ export interface BodySink {
 }
 
 /** Reads one body after another. Trailers are read, for they may not be nonsense, and dropped. */
-export class BodyReader {
+class BodyReader {
   #part: Part = 'over'
   #leftBytes = 0
   /** The beginning of a line whose end has not come. */
