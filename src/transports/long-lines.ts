@@ -29,7 +29,7 @@ export class LongLines {
   /** The line that has these parts; a CR at its end belongs to the line end. */
   end(parts: readonly Buffer[]): LongLine {
     this.follow(parts)
-    const last = parts.at(-1) ?? EMPTY
+    const last = parts.at(-1) ?? Buffer.alloc(0)
     const end = last.at(-1) === CR ? last.length - 1 : last.length
     this.forget()
     return new LongLine(parts.slice(0, -1), toLine(last.subarray(0, end)), this.#finder?.finish())
@@ -53,7 +53,8 @@ export class LongLines {
   }
 }
 
-const EMPTY = toLine('')
+/** Of all messages that are looked at once they are whole, as over HTTP; each has its turn to the end. */
+export const wholeLongLines: LongLines = new LongLines()
 
 /** Reads a long message by its strings and delivers it; one that is not in order goes to the reader of whole messages. */
 export function deliverLong(long: LongLine, sink: Sink): void {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { readId } from '../../src/jsonrpc/request-id.js'
-import { LongLines } from '../../src/transports/long-lines.js'
+import { wholeLongLines } from '../../src/transports/long-lines.js'
 import { answeredId, answers, readMessages } from '../../src/transports/http-client/posted-message.js'
 
 const one = readId(toLine('1'), 0, 1)
@@ -30,7 +30,7 @@ const cases: readonly (readonly [text: string, answered: string | undefined, isT
 ]
 
 function seen(message: Line | LongLine): readonly [answered: string | undefined, isToOne: boolean] {
-  const received = readMessages(message, new LongLines(), undefined)
+  const received = readMessages(message, undefined)
   const id = received.map(answeredId).find((each) => each !== undefined)
   return [id, received.some((each) => answers(each, one))]
 }
@@ -49,9 +49,8 @@ for (const [text, answered, isToOne] of cases) {
 test('a long answer is read where it lies, with its result before its id', () => {
   const text = `{"jsonrpc":"2.0","result":"${'x'.repeat(100_000)}","id":1}`
   const bytes = Buffer.from(text)
-  const lines = new LongLines()
   const parts = [bytes.subarray(0, 50_000), bytes.subarray(50_000)]
-  const [received] = readMessages(lines.end(parts), lines, undefined)
+  const [received] = readMessages(wholeLongLines.end(parts), undefined)
   assert.ok(received?.kind === 'result')
   assert.equal(received.long?.parts.length, 2)
   assert.equal(answers(received, one), true)

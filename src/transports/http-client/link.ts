@@ -182,7 +182,7 @@ export class HttpLink implements Connection {
 
   /** Reads a body or an event, for callers that look into it before it is delivered. */
   readMessages(message: Line | LongLine): readonly ReceivedMessage[] {
-    return readMessages(message, this.#session.longLines, this.#sink?.frameLimits)
+    return readMessages(message, this.#sink?.frameLimits)
   }
 
   /** Hands on what was read in `message`; `during` is the request of ours on whose stream it came. */

@@ -26,7 +26,7 @@ import {
   unreachable,
 } from './failure.js'
 import { forgetsSession } from './forgotten-session.js'
-import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
+import { LONG_BYTES_MIN, wholeLongLines } from '../long-lines.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
 import { ResponseStream, type StreamReader } from './response-stream.js'
@@ -288,7 +288,7 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
   /** A long message stays in parts, unless it is a batch, which has to be taken apart. */
   #messageIn(body: UnfinishedLine): Line | LongLine {
     const isInParts = body.bytes >= LONG_BYTES_MIN && body.firstByte === OPEN_OBJECT
-    return isInParts ? this.#session.longLines.end(body.give()) : withoutMark(body.take())
+    return isInParts ? wholeLongLines.end(body.give()) : withoutMark(body.take())
   }
 
   #deliver(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
@@ -331,13 +331,14 @@ const headerText = /^[\x21-\x7e]{1,64}$/
 /** The messages of a body or of an event: several where it is a batch. */
 export function readMessages(
   message: Line | LongLine,
-  longLines: LongLines,
   limits: FrameLimits | undefined,
 ): readonly ReceivedMessage[] {
   if (message instanceof LongLine) return [readLong(message, limits)]
   if (isBatch(message)) return batchMembers(message).map((line) => readOne(line, limits))
   return [
-    message.length < LONG_BYTES_MIN ? readOne(message, limits) : readLong(longLines.whole(message), limits),
+    message.length < LONG_BYTES_MIN
+      ? readOne(message, limits)
+      : readLong(wholeLongLines.whole(message), limits),
   ]
 }
 

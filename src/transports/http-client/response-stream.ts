@@ -5,6 +5,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { HttpAnswer } from '../http1/client.js'
+import { wholeLongLines } from '../long-lines.js'
 import { SseParser } from '../sse/parser.js'
 import { isEventStream } from './answer.js'
 import type { HttpTrouble } from './failure.js'
@@ -100,7 +101,7 @@ export class ResponseStream {
       else reader.onEvent?.(type, data)
     }
     const long = (type: string, parts: readonly Buffer[]): void => {
-      if (!this.#isStopped && type === 'message') reader.onMessage(this.#session.longLines.end(parts))
+      if (!this.#isStopped && type === 'message') reader.onMessage(wholeLongLines.end(parts))
     }
     const oversize = (id: RequestId | undefined, bytes: number, isCall: boolean): void => {
       if (!this.#isStopped) reader.onOversize(id, bytes, isCall)

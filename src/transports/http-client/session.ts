@@ -4,7 +4,6 @@
 
 import { Waits } from '../../runtime/timeout-queue.js'
 import { fieldLine, type HttpAgent, type HttpAnswer } from '../http1/client.js'
-import { LongLines } from '../long-lines.js'
 import { basicLogin, resolvedAddress } from '../address.js'
 import { CookieJar } from './cookie-jar.js'
 import type { Credential, UnprovenRequest, HttpTarget } from './options.js'
@@ -63,8 +62,6 @@ export class HttpSession {
   /** Timeouts: for the answer to a request, for the acceptance of any other message, for the end of an answered or abandoned
    * exchange, and for requests without an end. */
   readonly waits: Readonly<Record<'answer' | 'accept' | 'linger' | 'endless', Waits>>
-  /** Looks at long answers. */
-  readonly longLines: LongLines = new LongLines()
   /** Undefined until the server has set one. */
   #cookies: CookieJar | undefined
   /** The fields that every request has, as they are written; undefined until the first. */

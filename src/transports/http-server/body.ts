@@ -11,7 +11,7 @@ import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpRequest, RequestHead, HttpResponse } from '../http1/server.js'
-import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
+import { LONG_BYTES_MIN, wholeLongLines } from '../long-lines.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
@@ -45,7 +45,6 @@ interface Reading {
 export class Bodies {
   readonly #limits: HttpServerLimits
   readonly #environment: HttpEnvironment
-  readonly #longLines = new LongLines()
   readonly #readings = new Set<Reading>()
   #bytes = 0
 
@@ -152,7 +151,7 @@ export class Bodies {
   /** Reads a long one by its strings. @throws FrameError when the line is not one acceptable message */
   #frame(line: Line): Frame {
     const { frame } = this.#limits
-    const long = line.length < LONG_BYTES_MIN ? undefined : this.#longLines.whole(line)
+    const long = line.length < LONG_BYTES_MIN ? undefined : wholeLongLines.whole(line)
     return (long && readLongFrame(long, frame)) ?? readFrame(line, frame)
   }
 }

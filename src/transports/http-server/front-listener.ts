@@ -11,7 +11,7 @@ import type { Clock } from '../../runtime/deadline.js'
 import { TCP_KEEP_ALIVE_MS, FrontConnection, type FrontSocket, type HttpRequest } from '../http1/server.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
-import { repeat } from '../repeat.js'
+import { repeat } from './repeat.js'
 import { RareWarnings } from './rare-warnings.js'
 
 /** The shortest time between two log lines that the system gives no connections. */

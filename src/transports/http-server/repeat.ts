@@ -1,6 +1,6 @@
 // A timer that fires again and again.
 
-import type { Clock } from '../runtime/deadline.js'
+import type { Clock } from '../../runtime/deadline.js'
 
 /** Calls `fire` every so often until it is cancelled. */
 export function repeat(clock: Clock, everyMs: number, fire: () => void): { cancel(): void } {
