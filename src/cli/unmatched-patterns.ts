@@ -1,8 +1,9 @@
-// Names and patterns in the configuration that fit no tool. A misspelled one hides nothing, limits nothing and asks for nothing.
+// Names and patterns in the configuration that fit nothing. A misspelled one hides nothing, limits nothing and asks for nothing.
 
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration, ProfileConfig } from '../config/configuration.js'
 import type { ProxyListeners, ServerEvent } from '../index.js'
+import type { ListKind } from '../mcp/methods.js'
 import { wholeCatalog } from '../proxy/routing/catalog-view.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { matcherOf } from '../text/name-patterns.js'
@@ -15,21 +16,24 @@ interface Member {
   readonly server: ServerConfig
 }
 
-/** Patterns at one place of the configuration, and the servers whose tools they are for. */
+/** Patterns at one place of the configuration, and the servers that they are for. */
 interface Place {
   readonly path: string
+  readonly kind: 'tools' | 'prompts' | 'resources'
   readonly patterns: readonly string[]
   readonly members: readonly Member[]
-  /** The name of a tool at this place, from the one that its server uses. */
-  readonly nameOf: (server: ServerConfig, own: string) => string
+  /** The name of an item at this place, from the one that its server uses. */
+  readonly nameOf: (server: ServerConfig, kind: ListKind, own: string) => string
 }
 
-/** Names the patterns that fit nothing, each once, as soon as every server that a pattern is for has listed its tools. */
+type Names = Readonly<Record<ListKind, readonly string[]>>
+
+/** Names the patterns that fit nothing, each once, as soon as every server that a pattern is for has listed or failed. */
 export class UnmatchedPatterns {
   readonly listeners: ProxyListeners
   readonly #log: LogSink
-  /** By schema and server; absent while the tools are not known, since the server is starting or has none so far. */
-  readonly #listed = new Map<string, readonly string[]>()
+  /** By schema and server, absent while it starts; undefined where it has failed. */
+  readonly #listed = new Map<string, Names | undefined>()
   readonly #told = new Set<string>()
   #places: readonly Place[] = []
 
@@ -48,16 +52,15 @@ export class UnmatchedPatterns {
   #server(event: ServerEvent): void {
     const key = keyOf(event.schema, event.server)
     if (event.state === 'starting') this.#listed.delete(key)
-    if (event.state !== 'ready' || event.toolNames === undefined || event.tools === 0) return
-    this.#listed.set(key, event.toolNames)
+    if (event.state === 'ready') this.#listed.set(key, event.names)
+    if (event.state === 'failed' && !this.#listed.has(key)) this.#listed.set(key, undefined)
     this.#look()
   }
 
   #look(): void {
     const ready: Place[] = []
     const waiting: Place[] = []
-    const isListed = ({ schema, server }: Member): boolean => this.#listed.has(keyOf(schema, server.name))
-    for (const place of this.#places) (place.members.every(isListed) ? ready : waiting).push(place)
+    for (const place of this.#places) (this.#isSettled(place) ? ready : waiting).push(place)
     this.#places = waiting
     for (const problem of ready.flatMap((place) => this.#problemsAt(place))) {
       if (!this.#told.has(problem)) this.#log({ level: 'warn', message: `configuration: ${problem}` })
@@ -65,16 +68,34 @@ export class UnmatchedPatterns {
     }
   }
 
-  #problemsAt({ path, patterns, members, nameOf }: Place): string[] {
-    const names = members.flatMap(({ schema, server }) =>
-      (this.#listed.get(keyOf(schema, server.name)) ?? []).map((own) => nameOf(server, own)),
-    )
+  /** Where every server has failed, nothing is known. */
+  #isSettled({ members }: Place): boolean {
+    const isOver = ({ schema, server }: Member): boolean => this.#listed.has(keyOf(schema, server.name))
+    return members.every(isOver) && members.some((member) => this.#namesOf(member) !== undefined)
+  }
+
+  #namesOf({ schema, server }: Member): Names | undefined {
+    return this.#listed.get(keyOf(schema, server.name))
+  }
+
+  #problemsAt({ path, kind, patterns, members, nameOf }: Place): string[] {
+    const listed = (of: ListKind): string[] =>
+      members.flatMap((member) =>
+        (this.#namesOf(member)?.[of] ?? []).map((own) => nameOf(member.server, of, own)),
+      )
+    const names = listed(kind)
+    // A pattern may be for what a template stands for.
+    if (kind === 'resources' && listed('templates').length > 0) return []
+    const mayBeOf = (member: Member, pattern: string): boolean =>
+      this.#namesOf(member) === undefined && wholeCatalog.claims(member.server, pattern) === true
     return patterns
       .filter((pattern) => !names.some(matcherOf([pattern])))
+      .filter((pattern) => !members.some((member) => mayBeOf(member, pattern)))
       .map((pattern) => {
         const [near] = pattern.includes('*') ? [] : nearest(pattern, names)
-        const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean "${near}"?`
-        return `${path} has "${pattern}", which fits none of the tools that were listed; ${hint}`
+        const all = kind === 'tools' ? '; mcps-proxy tools names them all' : ''
+        const hint = near === undefined ? all : `; did you mean "${near}"?`
+        return `${path} has "${pattern}", which fits none of the ${kind} that were listed${hint}`
       })
   }
 }
@@ -85,17 +106,22 @@ function keyOf(schema: string, server: string): string {
 
 function placesOf(config: Configuration): Place[] {
   const members = enabledSchemas(config).flatMap((schema) =>
-    (config.schemas.get(schema)?.servers ?? []).map((server) => ({ schema, server })),
+    (config.schemas.get(schema)?.servers ?? [])
+      .filter(({ disabled }) => !disabled)
+      .map((server) => ({ schema, server })),
   )
-  const limits = config.limits.map(({ tools }, at) => ({ path: `limits[${at}].tools`, patterns: tools }))
+  const ofTools = { kind: 'tools', nameOf: wholeCatalog.nameOf } as const
   const places: Place[] = [
     ...[...config.profiles].flatMap(([name, profile]) => placesOfProfile(name, profile, members)),
-    ...limits.map((limit) => ({ ...limit, members, nameOf: shownName })),
+    ...config.limits.map(({ tools }, at) => {
+      return { ...ofTools, path: `limits[${at}].tools`, patterns: tools, members }
+    }),
     ...members.map((member) => ({
+      ...ofTools,
       path: `"confirm" of '${member.server.name}'`,
       patterns: member.server.confirm.filter((rule) => typeof rule === 'string'),
       members: [member],
-      nameOf: (_: ServerConfig, own: string) => own,
+      nameOf: (_: ServerConfig, _kind: ListKind, own: string) => own,
     })),
   ]
   return places.filter(({ patterns }) => patterns.length > 0)
@@ -103,25 +129,24 @@ function placesOf(config: Configuration): Place[] {
 
 function placesOfProfile(
   profile: string,
-  { schema, servers, tools }: ProfileConfig,
+  { schema, servers, tools, prompts, resources }: ProfileConfig,
   all: readonly Member[],
 ): Place[] {
-  const { allow = [], deny, rename, set } = tools
-  const rows: readonly (readonly [string, readonly string[]])[] = [
-    ['allow', allow],
-    ['deny', deny],
-    ['rename', [...rename.keys()]],
-    ['set', [...set.keys()]],
+  const rows: readonly (readonly [Place['kind'], string, readonly string[]])[] = [
+    ['tools', 'allow', tools.allow ?? []],
+    ['tools', 'deny', tools.deny],
+    ['tools', 'rename', [...tools.rename.keys()]],
+    ['tools', 'set', [...tools.set.keys()]],
+    ['prompts', 'allow', prompts.allow ?? []],
+    ['prompts', 'deny', prompts.deny],
+    ['resources', 'allow', resources.allow ?? []],
+    ['resources', 'deny', resources.deny],
   ]
   const members = all.filter(
     (each) => each.schema === schema && (servers?.includes(each.server.name) ?? true),
   )
-  return rows.map(([key, patterns]) => {
-    return { path: `profiles.${profile}.tools.${key}`, patterns, members, nameOf: shownName }
+  return rows.map(([kind, key, patterns]) => {
+    const path = `profiles.${profile}.${kind}.${key}`
+    return { path, kind, patterns, members, nameOf: wholeCatalog.nameOf }
   })
-}
-
-/** The name that clients without a profile see. */
-function shownName(server: ServerConfig, own: string): string {
-  return wholeCatalog.nameOf(server, 'tools', own)
 }

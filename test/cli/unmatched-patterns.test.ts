@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { UnmatchedPatterns } from '../../src/cli/unmatched-patterns.js'
 import { resolveConfig } from '../../src/config/config.js'
 import type { Configuration } from '../../src/config/configuration.js'
+import type { ServerEvent } from '../../src/index.js'
 import { cli, itServer } from '../integration/support/programs.js'
 import { configFile, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
@@ -18,22 +19,31 @@ const configured = (more: object, a: object = {}): Configuration =>
 interface Watched {
   readonly told: string[]
   readonly patterns: UnmatchedPatterns
-  /** A server has listed these tools; undefined where it could not list. */
-  readonly ready: (server: string, toolNames?: readonly string[]) => void
+  /** A server has listed these. */
+  readonly ready: (server: string, tools: readonly string[], more?: object) => void
+  readonly failed: (server: string) => void
 }
 
 function watched(config: Configuration): Watched {
   const told: string[] = []
   const patterns = new UnmatchedPatterns(config, ({ level, message }) => {
-    told.push(message.replace('configuration: ', `${level} `).replace(/, which.*; /, '; '))
+    told.push(message.replace('configuration: ', `${level} `).replace(/, which[^;]*/, ''))
   })
   const of = { schema: 'default', kind: 'stdio', pid: 1, client: undefined, ms: 1, restarts: 0 } as const
-  const ready = (server: string, toolNames?: readonly string[]): void => {
-    const facts = { revision: '2025-11-25', evidence: 'configured', tools: toolNames?.length ?? 0 } as const
-    patterns.listeners.server?.({ ...of, state: 'starting', server })
-    patterns.listeners.server?.({ ...of, ...facts, state: 'ready', server, toolNames })
+  const facts = { revision: '2025-11-25', evidence: 'configured', state: 'ready' } as const
+  const heard = (event: ServerEvent): void => {
+    patterns.listeners.server?.({ ...of, state: 'starting', server: event.server })
+    patterns.listeners.server?.(event)
   }
-  return { told, patterns, ready }
+  return {
+    told,
+    patterns,
+    ready: (server, tools, more) => {
+      const names = { tools, prompts: [], resources: [], templates: [], ...more }
+      heard({ ...of, ...facts, server, tools: tools.length, names })
+    },
+    failed: (server) => heard({ ...of, state: 'failed', server, reason: 'exited', message: 'exited' }),
+  }
 }
 
 const part = { tools: { allow: ['a__on*'], deny: ['a__tow'] } }
@@ -50,12 +60,35 @@ describe('patterns that fit no tool', () => {
     assert.deepEqual(told, [tow])
   })
 
-  test('are not named while a server has failed, could not list, or has no tools yet', () => {
-    const { told, ready } = watched(configured({ limits, profiles: { part } }))
-    ready('a', ['one', 'two'])
-    ready('b')
-    ready('b', [])
-    assert.deepEqual(told, [])
+  test('are named although a server is disabled, has no tools, or has failed, which may have those of its name', () => {
+    const disabled = watched(configured({ limits, profiles: { part } }, { disabled: true }))
+    disabled.ready('b', [])
+    const all = 'mcps-proxy tools names them all'
+    assert.deepEqual(disabled.told, [
+      `warn profiles.part.tools.allow has "a__on*"; ${all}`,
+      `warn profiles.part.tools.deny has "a__tow"; ${all}`,
+      `warn limits[0].tools has "a__two"; ${all}`,
+    ])
+    const failing = watched(configured({ limits: [...limits, { tools: 'c__*', perMinute: 1 }] }))
+    failing.failed('a')
+    assert.deepEqual(failing.told, [])
+    failing.ready('b', ['other'])
+    assert.deepEqual(failing.told, [`warn limits[1].tools has "c__*"; ${all}`])
+  })
+
+  test('are those for prompts and resources too, unless a template may stand for them', () => {
+    const profiles = {
+      p: { prompts: { allow: ['a__ask', 'a__aks'] }, resources: { deny: ['file:///tmp/*'] } },
+    }
+    for (const [templates, more] of [
+      [[], ['warn profiles.p.resources.deny has "file:///tmp/*"']],
+      [['file:///{path}'], []],
+    ] as const) {
+      const { told, ready } = watched(configured({ profiles }))
+      ready('a', [], { prompts: ['ask'], resources: ['file:///a'], templates })
+      ready('b', [])
+      assert.deepEqual(told, ['warn profiles.p.prompts.allow has "a__aks"; did you mean "a__ask"?', ...more])
+    }
   })
 
   test('count tools that the configuration renames as clients see them', () => {

@@ -108,7 +108,7 @@ describe('a call', () => {
       client: undefined,
       ms: 1,
       state: 'ready',
-      toolNames: ['t'],
+      names: { tools: ['t'], prompts: [], resources: [], templates: [] },
     } as const
     const more = { evidence: 'configured', tools: 1, restarts: 0 } as const
     count()

@@ -64,7 +64,7 @@ export class Reports {
   }
 }
 
-function ofEach(valueOf: (kind: ListKind) => number): Readonly<Record<ListKind, number>> {
+function ofEach<T>(valueOf: (kind: ListKind) => T): Readonly<Record<ListKind, T>> {
   return {
     tools: valueOf('tools'),
     prompts: valueOf('prompts'),
@@ -96,10 +96,9 @@ export class ProcessReport {
   ready({ facts, evidence }: OpenedServer, lists: ServerLists): void {
     this.#late.cancel()
     const revision = facts.revision.version
-    const names = lists.items('tools').map(({ key }) => key)
-    const toolNames = lists.known.has('tools') ? names : undefined
-    const tools = names.length
-    this.#tell({ state: 'ready', revision, evidence, tools, toolNames, restarts: this.#about.restarts })
+    const names = ofEach((kind) => lists.items(kind).map(({ key }) => key))
+    const tools = names.tools.length
+    this.#tell({ state: 'ready', revision, evidence, tools, names, restarts: this.#about.restarts })
   }
 
   /** It could not be made ready; being stopped meanwhile is no failure. */
@@ -178,8 +177,8 @@ export type ServerNews = ServerProcessNews &
         /** How that was found out. */
         readonly evidence: EraEvidence
         readonly tools: number
-        /** The names that the server uses; undefined where it could not list its tools. */
-        readonly toolNames: readonly string[] | undefined
+        /** The names that the server uses, and its URIs; none of what it could not list. */
+        readonly names: Readonly<Record<ListKind, readonly string[]>>
         /** How many went before it for the same clients. */
         readonly restarts: number
       }
