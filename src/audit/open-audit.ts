@@ -13,6 +13,7 @@ const FLUSH_MS_MAX = 2000
 export interface AuditParts {
   readonly log: LogSink
   readonly stderr: LogStream
+  readonly mayBeStdout?: boolean
   readonly clean: AuditContext['clean']
   readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
   /** Takes the place of the file system. */
@@ -33,7 +34,7 @@ export function openAudit(config: AuditConfig, parts: AuditParts): Audit {
 function fileSink(
   { maxSizeBytes, maxFiles, onError }: AuditConfig,
   path: string,
-  { log, append, runtime }: AuditParts,
+  { log, append, runtime, mayBeStdout }: AuditParts,
   context: AuditContext,
 ): AuditSink {
   const file = new RotatingFile({
@@ -41,6 +42,7 @@ function fileSink(
     what: 'audit file',
     maxSizeBytes,
     maxFiles,
+    ...(mayBeStdout !== undefined && { mayBeStdout }),
     onTrouble: (message) => log({ level: 'error', message }),
     gapLine: (lost) => gapLine(context, lost),
     keepsLines: onError === 'refuse',

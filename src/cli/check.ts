@@ -122,7 +122,7 @@ export async function checkConfig(command: CheckTask, env: Environment): Promise
     const warnings = [
       ...warningsOf(checked, env),
       ...(await lockWarnings(config)),
-      ...(await auditWarnings(config)),
+      ...(await auditWarnings(config, schema === undefined)),
     ]
     return { text: validText(config, warnings), exitCode: 0, checked }
   } catch (error) {
@@ -140,9 +140,9 @@ async function servedBy(command: CheckTask, config: Configuration): Promise<Sche
 }
 
 /** A file that cannot be written loses the lines of the audit, or refuses every call. */
-async function auditWarnings({ audit }: Configuration): Promise<ConfigWarning[]> {
+async function auditWarnings({ audit }: Configuration, mayBeStdout: boolean): Promise<ConfigWarning[]> {
   if (audit?.file === undefined) return []
-  const message = await fileProblem(audit.file)
+  const message = await fileProblem({ path: audit.file, mayBeStdout })
   return message === undefined ? [] : [{ path: 'audit', message: `the audit file ${audit.file}: ${message}` }]
 }
 

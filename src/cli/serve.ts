@@ -284,7 +284,9 @@ async function withResources<C extends ServeTask>(
   const resources: { close(): unknown }[] = [logger, own]
   try {
     const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
-    const audit = new RunAudit({ log: logger.sink, stderr: process.stderr, clean, runtime: own })
+    const { stderr } = process
+    const mayBeStdout = command.kind === 'http'
+    const audit = new RunAudit({ log: logger.sink, stderr, mayBeStdout, clean, runtime: own })
     const telemetry = await openTelemetryIfAsked(plan, logger.sink, own, audit)
     if (telemetry !== undefined) resources.push(telemetry)
     const eventLog = new ServerEventLog(logger, own)
@@ -362,6 +364,7 @@ async function openRecordIfAsked(
 function openLogger({ config, command, schemasOf }: Plan, paint: Paint): Logger {
   const { logging } = config
   const format = process.stderr.isTTY ? 'readable' : 'json'
+  const mayBeStdout = command.kind === 'http'
   // A client that stops reading our stderr must not stop us.
   process.stderr.on('error', () => undefined)
   const logger = new Logger({
@@ -370,7 +373,7 @@ function openLogger({ config, command, schemasOf }: Plan, paint: Paint): Logger 
       ? { stream: process.stderr, format, level: command.silent ? 'error' : 'debug' }
       : undefined,
     paint,
-    file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
+    file: logging.file === undefined ? undefined : { ...logging, path: logging.file, mayBeStdout },
   })
   logger.addSecrets(secretsIn(config, schemasOf(config)))
   logNodeWarnings(logger.sink)

@@ -5,7 +5,7 @@
 
 import { jsonLine, plainRecord, readableLine, noPaint, type Paint } from './lines.js'
 import { Redactor } from '../text/redactor.js'
-import { RotatingFile } from './rotating-file.js'
+import { RotatingFile, type RotatingFileOptions } from './rotating-file.js'
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 
 /** Bytes that wait for a slow reader; lines on top of it are lost and counted. */
@@ -34,8 +34,7 @@ export interface LoggerOptions {
   readonly console: ConsoleOptions | undefined
   readonly paint?: Paint
   /** JSON lines, rotated; undefined writes no file. */
-  readonly file?:
-    { readonly path: string; readonly maxSizeBytes: number; readonly maxFiles: number } | undefined
+  readonly file?: Pick<RotatingFileOptions, 'path' | 'maxSizeBytes' | 'maxFiles' | 'mayBeStdout'> | undefined
   readonly now?: () => Date
 }
 

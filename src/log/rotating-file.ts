@@ -10,7 +10,7 @@ import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { realTimers } from '../runtime/deadline.js'
 import { FileLock } from '../runtime/file-lock.js'
-import { openToWrite } from '../runtime/open-to-write.js'
+import { isStream, openToWrite } from '../runtime/open-to-write.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
 /** Text that waits for a slow disk, in UTF-16 units; further lines are dropped and counted. */
@@ -32,6 +32,8 @@ export interface RotatingFileOptions {
   readonly maxSizeBytes: number
   /** In all, the current one included. */
   readonly maxFiles: number
+  /** Whether the path may lead to stdout, which carries the protocol otherwise. */
+  readonly mayBeStdout?: boolean
   /** Called once when the file cannot be written, or a write does not end, and when it can be written again, with the number of lost lines. */
   readonly onTrouble: (message: string) => void
   /** The line that stands in the file for so many lost lines; without it the file does not show them. */
@@ -163,23 +165,26 @@ export class RotatingFile {
 }
 
 /** Why no line can be written to this file; undefined where one can. */
-export async function fileProblem(path: string): Promise<string | undefined> {
+export async function fileProblem(
+  file: Pick<RotatingFileOptions, 'path' | 'mayBeStdout'>,
+): Promise<string | undefined> {
   try {
-    await (await openLog(path)).close()
+    await (await openLog(file)).close()
     return undefined
   } catch (error) {
     return `cannot be written: ${errorText(error)}`
   }
 }
 
-async function appendTo(bytes: Buffer, { path, maxSizeBytes, maxFiles }: RotatingFileOptions): Promise<void> {
-  let file = await openLog(path)
+async function appendTo(bytes: Buffer, options: RotatingFileOptions): Promise<void> {
+  const { path, maxSizeBytes, maxFiles } = options
+  let file = await openLog(options)
   try {
     const before = await file.stat()
-    if (before.size > 0 && before.size + bytes.length > maxSizeBytes) {
+    if (!isStream(path) && before.size > 0 && before.size + bytes.length > maxSizeBytes) {
       await file.close()
       await rotate(path, maxFiles, before)
-      file = await openLog(path)
+      file = await openLog(options)
     }
     await writeWhole(file, bytes, (await file.stat()).size)
   } finally {
@@ -232,14 +237,13 @@ function ignoreMissing(error: unknown): void {
   if (errorCode(error) !== 'ENOENT') throw error
 }
 
-/**
- * Opens for appending, and makes the folder.
- *
- * The file must not be the stdout of this process (`/dev/stdout`), which carries nothing but protocol frames on stdio.
- */
-async function openLog(path: string): Promise<FileHandle> {
+/** Opens for appending, and makes the folder. */
+async function openLog({
+  path,
+  mayBeStdout,
+}: Pick<RotatingFileOptions, 'path' | 'mayBeStdout'>): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  if (isStdout(await stat(path).catch(() => undefined)))
+  if (mayBeStdout !== true && isStdout(await stat(path).catch(() => undefined)))
     throw new Error('it is the stdout of this process, which carries the protocol; write /dev/stderr')
   return openToWrite(path, 'append')
 }

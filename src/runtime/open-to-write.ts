@@ -11,22 +11,28 @@ const SAFE = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 const flags = { append: O_APPEND, create: O_EXCL, replace: 0 }
 
-/** This name is a link of the system. */
-const STDERR = '/dev/stderr'
+/** These names are links of the system. */
+const [STDOUT, STDERR] = ['/dev/stdout', '/dev/stderr']
+
+/** Whether the path names a stream of this process, which is no file of its own. */
+export function isStream(path: string): boolean {
+  return path === STDOUT || path === STDERR
+}
 
 /**
- * Follows no link, waits for no reader of a pipe, and makes a new file readable by its owner only.
+ * Follows no link, waits for no reader of a pipe, and makes the file readable by its owner only.
  *
- * The result is a regular file of this user, or stderr. Rejects with the error of the system, or with what the file is.
+ * The result is a regular file of this user, stderr, or a stdout that is appended to. Rejects with the error of the system, or with what the file is.
  */
 export async function openToWrite(path: string, how: 'append' | 'create' | 'replace'): Promise<FileHandle> {
-  if (path === STDERR) return open(path, 'a')
+  if (path === STDERR || (path === STDOUT && how === 'append')) return open(path, 'a')
   const handle = await open(path, O_WRONLY | O_CREAT | SAFE | flags[how], 0o600)
   try {
     const stats = await handle.stat()
     if (!stats.isFile()) throw new Error('it is not a regular file')
     const own = process.geteuid?.()
     if (own !== undefined && stats.uid !== own) throw new Error('it belongs to another user')
+    if (own !== undefined && (stats.mode & 0o077) !== 0) await handle.chmod(0o600)
     if (how === 'replace') await handle.truncate()
     return handle
   } catch (error) {

@@ -47,17 +47,13 @@ export function replaceFile(
   }
 }
 
-/**
- * A file of another user that root changes must stay readable for that user.
- *
- * The draft goes to that user only where no third user may put a link or a file of the first one in place of `path`.
- */
+/** A file of another user that root changes must stay readable for that user, in a folder of that user. */
 function keepOwner(file: number, path: string): void {
   const before = lstatSync(path, { throwIfNoEntry: false })
   const { uid, gid } = fstatSync(file)
   if (before === undefined || (before.uid === uid && before.gid === gid)) return
-  const folder = statSync(dirname(path))
-  if (folder.uid !== before.uid && folder.uid !== uid) return
+  // In another folder a third user may have put the file there.
+  if (statSync(dirname(path)).uid !== before.uid) return
   try {
     fchownSync(file, before.uid, before.gid)
   } catch {

@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { changeFile } from '../../src/cli/edit-file.js'
 import { EditMistake, type ServerEdit, editServer, editTokens } from '../../src/config/edit.js'
@@ -232,7 +232,7 @@ describe('the commands', () => {
     const path = join(scratch(t), 'c.json')
     writeFileSync(path, '{"mcpServers":{}}')
     const isRoot = process.getuid?.() === 0
-    if (isRoot) chownSync(path, 4242, 4243)
+    if (isRoot) for (const each of [path, dirname(path)]) chownSync(each, 4242, 4243)
     chmodSync(path, 0o644)
     const before = process.umask(0o077)
     t.after(() => process.umask(before))

@@ -1,7 +1,8 @@
 // What the command says of its work, on stderr and in its file, and never on stdout.
 
 import { strict as assert } from 'node:assert'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, parsed, textAt } from './support/json.js'
@@ -116,4 +117,36 @@ describe('the log of the command', () => {
     await run.finish()
     assert.equal(readFileSync(log, 'utf8'), '')
   })
+})
+
+describe('a log to stdout', () => {
+  const cases = [
+    [
+      'is written where stdout carries no protocol',
+      ['--http', '--port', '0'],
+      /"message":"configuration in force/,
+    ],
+    ['is an error where it does', ['--stdio'], undefined],
+  ] as const
+  for (const [title, args, want] of cases)
+    test(title, async (t) => {
+      const folder = scratch(t)
+      const [config, out] = [join(folder, 'mcps.json'), join(folder, 'out')]
+      writeFileSync(
+        config,
+        JSON.stringify({ mcpServers: {}, logging: { file: '/dev/stdout', maxSize: 1024 } }),
+      )
+      const stdout = openSync(out, 'a')
+      const child = spawn(process.execPath, [cli, ...args, '--config', config], {
+        stdio: ['pipe', stdout, 'pipe'],
+      })
+      closeSync(stdout)
+      t.after(() => child.kill('SIGKILL'))
+      let stderr = ''
+      child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+      const written = (): string => readFileSync(out, 'utf8')
+      const refusal = /log file \/dev\/stdout: cannot be written: it is the stdout of this process/
+      await until(() => (want === undefined ? refusal.test(stderr) : want.test(written())))
+      assert.equal(want === undefined ? written() : refusal.test(stderr), want === undefined ? '' : false)
+    })
 })
