@@ -105,7 +105,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 671
-  runtime                | 1001
+  runtime                | 1003
   mcp                    | 3762
   calls                  | 800
   mcp/eras               | 1305
