@@ -14,6 +14,7 @@ import {
   stdio,
 } from '../index.js'
 import { type Paint, loadPaint, noPaint, wantsColors } from '../log/lines.js'
+import type { Recorder } from '../record/record.js'
 import { Logger } from '../log/log.js'
 import type { Telemetry } from '../metrics/telemetry.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
@@ -306,7 +307,7 @@ async function withResources<C extends ServeTask>(
       runtime: children.watch(own),
       // A recording is played back where nothing is kept.
       keep: command.keepsLists && record === undefined,
-      ...(record && { tap: record.tap }),
+      ...(record && { tap: record }),
     }
     const opened = {
       paint,
@@ -339,12 +340,10 @@ async function openTelemetryIfAsked(
   return openTelemetry(config, { log, runtime, needsPort: kind === 'http', lostLines: () => audit.lostLines })
 }
 
-type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>
-
 async function openRecordIfAsked(
   { command: { record, force }, program, argv }: Plan,
   logger: Logger,
-): Promise<OpenRecord | undefined> {
+): Promise<Recorder | undefined> {
   if (record === undefined) return undefined
   const { openRecord } = await import('../record/record.js')
   // An address may hold a password or a key.

@@ -23,13 +23,6 @@ export interface RecordMeta {
   readonly args?: readonly string[]
 }
 
-export interface OpenRecord {
-  /** Throws once the recording has a gap, which closes the connection. */
-  readonly tap: WireTap
-  /** Writes what is left. @throws TransportError when that or anything before it failed */
-  close(): Promise<void>
-}
-
 export interface RecordOptions {
   /** Whether a file that exists is replaced. */
   readonly replaces?: boolean
@@ -46,10 +39,9 @@ export async function openRecord(
   file: string,
   meta: RecordMeta,
   { replaces = false, onGap = () => undefined }: RecordOptions = {},
-): Promise<OpenRecord> {
+): Promise<Recorder> {
   const handle = await openFile(file, headerLine(meta), replaces)
-  const recorder = new Recorder(new RecordWriter(file, handle, onGap))
-  return { tap: { wire: (event) => recorder.wire(event) }, close: () => recorder.close() }
+  return new Recorder(new RecordWriter(file, handle, onGap))
 }
 
 /** The revision is not known yet; the frames name it. */
@@ -80,7 +72,7 @@ function unwritable(file: string, error: unknown): ConfigError {
 }
 
 /** Cuts what crosses each connection into frames, and writes a line for each. */
-class Recorder {
+export class Recorder implements WireTap {
   readonly #writer: RecordWriter
   readonly #streams = new Map<string, RecordStream>()
 
@@ -88,7 +80,8 @@ class Recorder {
     this.#writer = writer
   }
 
-  wire(event: WireEvent): void {
+  /** Throws once the recording has a gap, which closes the connection. */
+  readonly wire = (event: WireEvent): void => {
     this.#writer.check()
     // Over HTTP there may be a connection for each request, so nothing is kept of them.
     if (event.whole) return this.#writer.add(recordMessage(recordHead(event, event.at), event.bytes))
@@ -101,7 +94,11 @@ class Recorder {
     stream.push(Buffer.from(event.bytes.buffer, event.bytes.byteOffset, event.bytes.length), event.at)
   }
 
-  /** The beginning of a line that did not end crossed the wire too. */
+  /**
+   * Writes what is left: the beginning of a line that did not end crossed the wire too.
+   *
+   * @throws TransportError when that or anything before it failed
+   */
   close(): Promise<void> {
     for (const stream of this.#streams.values()) stream.end()
     return this.#writer.close()

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../../src/config/problems.js'
 import { TransportError } from '../../src/jsonrpc/jsonrpc-errors.js'
 import type { WireEvent } from '../../src/jsonrpc/wire-tap.js'
-import { type OpenRecord, openRecord, RecordStream, RecordWriter } from '../../src/record/record.js'
+import { openRecord, type Recorder, RecordStream, RecordWriter } from '../../src/record/record.js'
 import { itEcho } from '../integration/support/programs.js'
 import { spawnProxy } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
@@ -37,7 +37,7 @@ function event(bytes: string | Uint8Array, more: Partial<WireEvent> = {}): WireE
 async function recorded(events: readonly WireEvent[]): Promise<string[]> {
   const file = newFile()
   const record = await openRecord(file, { command: 'test' })
-  for (const each of events) record.tap.wire?.(each)
+  for (const each of events) record.wire(each)
   await record.close()
   return linesOf(file).slice(1)
 }
@@ -181,9 +181,9 @@ describe('the lines of a recording', () => {
     const file = newFile()
     const record = await openRecord(file, { command: 'test' })
     const chunk = Buffer.from('{"a":1')
-    record.tap.wire?.(event('', { bytes: chunk }))
+    record.wire(event('', { bytes: chunk }))
     chunk.fill('x')
-    record.tap.wire?.(event('}\n'))
+    record.wire(event('}\n'))
     await record.close()
     assert.equal(linesOf(file)[1], `${head}"frame":{"a":1}}`)
   })
@@ -234,7 +234,7 @@ describe('the file of a recording', () => {
     const file = newFile()
     const record = await openRecord(file, { command: 'test' })
     rmSync(file)
-    record.tap.wire?.(event('{}\n'))
+    record.wire(event('{}\n'))
     await assert.rejects(record.close(), /the file was removed/)
   })
 
@@ -243,13 +243,13 @@ describe('the file of a recording', () => {
     const module = fileURLToPath(new URL('../../src/record/record.js', import.meta.url))
     const script = `import { openRecord } from ${JSON.stringify(module)}
       const size = 64 * 1024 * 1024
-      const { tap, close } = await openRecord(${JSON.stringify(file)}, { command: 'test' })
+      const record = await openRecord(${JSON.stringify(file)}, { command: 'test' })
       const bytes = Buffer.alloc(size, 'x')
       bytes.write('{"a":"')
       bytes.write('"}', size - 2)
       const before = process.resourceUsage().maxRSS
-      tap.wire({ hop: 'client', schema: 'default', connection: 1, direction: 'in', at: 0, whole: true, bytes })
-      await close()
+      record.wire({ hop: 'client', schema: 'default', connection: 1, direction: 'in', at: 0, whole: true, bytes })
+      await record.close()
       console.log(Math.round((process.resourceUsage().maxRSS - before) / 1024))`
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script])
     assert.equal(status, 0, String(stderr))
@@ -260,8 +260,8 @@ describe('the file of a recording', () => {
 
   it('is written without being closed', async () => {
     const file = newFile()
-    const record: OpenRecord = await openRecord(file, { command: 'test' })
-    record.tap.wire?.(event('{}\n'))
+    const record: Recorder = await openRecord(file, { command: 'test' })
+    record.wire(event('{}\n'))
     await until(() => linesOf(file).length >= 2)
     await record.close()
     assert.equal(linesOf(file).length, 2)
@@ -271,8 +271,8 @@ describe('the file of a recording', () => {
     const file = newFile()
     const module = fileURLToPath(new URL('../../src/record/record.js', import.meta.url))
     const script = `import { openRecord } from ${JSON.stringify(module)}
-      const { tap } = await openRecord(${JSON.stringify(file)}, { command: 'test' })
-      tap.wire({ hop: 'client', schema: 'default', connection: 1, direction: 'in', whole: false, at: 0, bytes: Buffer.from('{}\\n') })
+      const record = await openRecord(${JSON.stringify(file)}, { command: 'test' })
+      record.wire({ hop: 'client', schema: 'default', connection: 1, direction: 'in', whole: false, at: 0, bytes: Buffer.from('{}\\n') })
       process.exit(0)`
     const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script])
     assert.equal(status, 0, String(stderr))

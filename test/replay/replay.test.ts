@@ -495,7 +495,7 @@ async function recordQuestions(
   args: readonly string[],
 ): Promise<void> {
   const record = await openRecord(file, { command: 'test', args })
-  const proxy = await createProxy(asRead(config), { tap: record.tap })
+  const proxy = await createProxy(asRead(config), { tap: record })
   const [input, output] = [new PassThrough(), new PassThrough()]
   await proxy.attach(new NdjsonConnection(input, output))
   const say = (text: string): void => void input.write(`${text}\n`)
