@@ -68,16 +68,16 @@ export class FrontAuth {
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
   /** The rights of the latest token of each principal. */
   readonly #grants: Map<string, Grants> = new Map()
-  readonly #strangers: StrangerLimit
+  readonly #unknownTokens: UnknownTokenLimit
 
   /**
    * Of `before`, which this replaces, the keys of issuers that stay and the rights of principals are used further. The
-   * limit of strangers does not apply to tokens that it knew.
+   * limit of unknown tokens does not apply to tokens that it knew.
    */
   constructor(options: FrontAuthOptions, before?: FrontAuth) {
     const { auth, publicUrl } = options
     this.#options = options
-    this.#strangers = new StrangerLimit(() => this.#now)
+    this.#unknownTokens = new UnknownTokenLimit(() => this.#now)
     this.#rules = new AccessRules(auth)
     this.#issuers = new Map(
       auth.issuers.map((config) => [
@@ -180,7 +180,7 @@ export class FrontAuth {
 
   /**
    * A token that was accepted before is asked about in any case, and one that `verify` shows to be of its issuer: behind a
-   * reverse proxy strangers and clients are of one network.
+   * reverse proxy all tokens, unknown ones too, are of one network.
    *
    * @throws TokenProblem
    */
@@ -193,13 +193,13 @@ export class FrontAuth {
   ): Promise<KnownToken> {
     if (this.#wasValid(hash)) return this.#askOnce(token, hash, issuers)
     const network = networkOf(from)
-    if (!this.#strangers.admit(network) && (await verify?.().catch(() => undefined)) === undefined)
+    if (!this.#unknownTokens.admit(network) && (await verify?.().catch(() => undefined)) === undefined)
       throw new TokenProblem(
         'unavailable',
         'too many tokens from its network were refused in the last minute',
       )
     const known = await this.#askOnce(token, hash, issuers)
-    this.#strangers.accepted(network)
+    this.#unknownTokens.accepted(network)
     return known
   }
 
@@ -305,7 +305,7 @@ interface Count {
 }
 
 /** Counts the tokens of each network that were not accepted. */
-export class StrangerLimit {
+export class UnknownTokenLimit {
   readonly #now: () => number
   /** By networks, the oldest count first. */
   readonly #counts = new Map<string, Count>()

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { REFUSED_MAX, StrangerLimit } from '../../src/front-auth/front-auth.js'
+import { REFUSED_MAX, UnknownTokenLimit } from '../../src/front-auth/front-auth.js'
 
 test('one network has no more than its tokens, and the others have theirs', () => {
   let now = 0
-  const limit = new StrangerLimit(() => now)
+  const limit = new UnknownTokenLimit(() => now)
   const admits = (network: string, count: number): boolean[] =>
     Array.from({ length: count }, () => limit.admit(network))
   assert(admits('a', REFUSED_MAX).every(Boolean))
@@ -17,7 +17,7 @@ test('one network has no more than its tokens, and the others have theirs', () =
 })
 
 test('tokens that were accepted do not count', () => {
-  const limit = new StrangerLimit(() => 0)
+  const limit = new UnknownTokenLimit(() => 0)
   for (let token = 0; token <= REFUSED_MAX; token++) {
     assert(limit.admit('a'))
     limit.accepted('a')
@@ -25,7 +25,7 @@ test('tokens that were accepted do not count', () => {
 })
 
 test('a thousand networks are counted, and the oldest count makes room', () => {
-  const limit = new StrangerLimit(() => 0)
+  const limit = new UnknownTokenLimit(() => 0)
   for (let token = 0; token < REFUSED_MAX; token++) limit.admit('first')
   for (let network = 1; network < 1000; network++) limit.admit(String(network))
   assert.equal(limit.admit('first'), false)
