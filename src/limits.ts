@@ -93,7 +93,7 @@ export const limits: Limits = {
     instructionsLengthMax: 64 * 1024,
     // Between the answer to `initialize` and `initialized` every server asks for roots, once.
     earlyMax: 64,
-    // A person reads each question, and may fetch a key from the next room.
+    // A person reads each question, and may have to look the answer up.
     input: { roundsMax: 10, requestsMax: 16, waitMs: 600_000, againMs: 250, againMsMax: 5_000 },
     // The sender of a ping gives up soon.
     pingWaitMs: 1000,
