@@ -86,7 +86,7 @@ export interface CheckedConfig {
 async function tryLock({ lock }: Configuration, json: boolean): Promise<number> {
   const problem = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
   if (problem === undefined) return 0
-  await say('stdout', json ? `${JSON.stringify({ lock: problem })}\n` : `  ${escapeText(problem)}\n`)
+  await tell(json, { lock: problem }, problem)
   return 1
 }
 
@@ -105,7 +105,9 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
     return failed(unknownName('server', name, names), 2)
   }
   const [only] = chosen
-  if (name !== undefined && only?.disabled === true) return sayDisabled(only.name, schema.name, json)
+  // A server that was disabled on purpose is no failure.
+  if (name !== undefined && only?.disabled === true)
+    return tell(json, { name, disabled: true }, `${name}  ${disabledHint(name, schema.name)}`).then(() => 0)
   const checked = { config, schemas: [{ ...schema, servers: chosen }], profile }
   const isWhole = name === undefined && profile === undefined
   const form = json ? 'json' : isBrief ? 'line' : 'detail'
@@ -118,13 +120,10 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
   return exitCode
 }
 
-/** A server that was disabled on purpose is no failure. */
-async function sayDisabled(name: string, schema: string, json: boolean): Promise<number> {
-  const text = json
-    ? JSON.stringify({ name, disabled: true })
-    : `  ${escapeText(name)}  ${disabledHint(name, schema)}`
-  await say('stdout', `${text}\n`)
-  return 0
+/** A finding, as one JSON object or as lines of which the first stands out. */
+function tell(isJson: boolean, facts: object, first: string, ...more: readonly string[]): Promise<void> {
+  const lines = [`  ${escapeText(first)}`, ...more.map((line) => `    ${escapeText(line)}`)]
+  return say('stdout', `${isJson ? JSON.stringify(facts) : lines.join('\n')}\n`)
 }
 
 async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {
@@ -146,12 +145,7 @@ async function lookAtClients(servers: readonly ServerConfig[], json: boolean): P
     servers.map((server) => server.name),
   )
   for (const { client, path: file, problem, mend } of findings)
-    await say(
-      'stdout',
-      json
-        ? `${JSON.stringify({ client, path: file, problem, mend })}\n`
-        : `  ${client}  ${escapeText(`${file} ${problem}`)}\n    ${escapeText(mend)}\n`,
-    )
+    await tell(json, { client, path: file, problem, mend }, `${client}  ${file} ${problem}`, mend)
 }
 
 /** How the servers that were tried are reported: in all that is known, in one line each, or as JSON lines. */
@@ -248,9 +242,7 @@ export async function tryAll(
     })
     isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
     if (!isJson || isCut) await say('stdout', sumOf(results, isCut ? candidates.length : 0))
-    if (form !== 'line' && !isCut)
-      for (const problem of problems)
-        await say('stdout', isJson ? `${JSON.stringify({ problem })}\n` : `  ${escapeText(problem)}\n`)
+    if (form !== 'line' && !isCut) for (const problem of problems) await tell(isJson, { problem }, problem)
     return isCut || results.includes('failed') ? 1 : 0
   })
 }

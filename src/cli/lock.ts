@@ -30,7 +30,7 @@ import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
-import { command, flag, list } from './command-line.js'
+import { type Given, command, flag, list } from './command-line.js'
 import { cannotBoth, config, json, schema } from './common-options.js'
 import { failed, say } from './console.js'
 import { eachAtOnce } from '../runtime/each-at-once.js'
@@ -43,15 +43,17 @@ import {
   withChildren,
 } from './server-trials.js'
 
-interface LockTask {
+const options = {
+  schema,
+  config,
+  check: flag('Compare and write nothing; exit 0 or 1'),
+  accept: list('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
+  json,
+}
+
+interface LockTask extends Given<typeof options> {
   /** `write` records what is not locked yet, and `check` writes nothing. */
   readonly what: 'write' | 'check' | 'accept'
-  /** Servers as `files`, and their tools and prompts as `files/read_file`; all changes where there is none. */
-  readonly names: readonly string[]
-  readonly config: string | undefined
-  /** Undefined is every enabled one. */
-  readonly schema: string | undefined
-  readonly json: boolean
 }
 
 export const lockCommand = command({
@@ -64,16 +66,11 @@ each other change is printed, with what differs. --accept takes over what a serv
 and --check writes nothing. The exit code is 1 where a server differs from the lock or cannot be
 listed. Invisible characters are always named.`,
   examples: ['mcps-proxy lock', 'mcps-proxy lock --check', 'mcps-proxy lock --accept files/read_file'],
-  options: {
-    schema,
-    config,
-    check: flag('Compare and write nothing; exit 0 or 1'),
-    accept: list('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
-    json,
-  },
-  read: ({ check, accept: names, ...given }): LockTask => {
-    if (check && names.length > 0) throw cannotBoth('--check', '--accept')
-    return { ...given, names, what: check ? 'check' : names.length > 0 ? 'accept' : 'write' }
+  options,
+  read: (given): LockTask => {
+    const { check, accept } = given
+    if (check && accept.length > 0) throw cannotBoth('--check', '--accept')
+    return { ...given, what: check ? 'check' : accept.length > 0 ? 'accept' : 'write' }
   },
   run: runLock,
 })
@@ -111,7 +108,7 @@ async function runLock(command: LockTask): Promise<number> {
     return failed('there is no configuration file whose servers could be locked', 2)
   const names = command.schema === undefined ? enabledSchemas(config) : [command.schema]
   const schemas = names.map((name) => selectSchema(config, name))
-  const candidates = meantBy(schemas, command.names)
+  const candidates = meantBy(schemas, command.accept)
   if (typeof candidates === 'string') return failed(candidates, 2)
   return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
     const store = new LockStore(config.lock.path, runtime, () => {})
