@@ -2,12 +2,12 @@
 //
 // A call waits in one queue at a time. A cancelled call leaves its queue.
 
+import type { NotificationFrame } from '../jsonrpc/frame.js'
 import { type Clock, setDeadline } from '../runtime/deadline.js'
 import type { Call, CallHolder } from './call.js'
 
-/** One call in a queue, until its turn has come or it has ended. */
-interface Queued<T> extends CallHolder {
-  readonly call: Call
+/** What waits for the turn of one call. */
+interface Waiting<T> {
   readonly value: T
   readonly bytes: number
   readonly onEnd: (() => void) | undefined
@@ -16,12 +16,12 @@ interface Queued<T> extends CallHolder {
 }
 
 /** Calls that wait for one thing, in the order in which they came to the proxy. */
-export class CallQueue<T> {
+export class CallQueue<T> implements CallHolder {
   readonly #clock: Clock
   readonly #bytesMax: number
   #bytes = 0
   /** One that comes back from elsewhere has its place before those that came to the proxy after it. */
-  readonly #waiting = new Set<Queued<T>>()
+  readonly #waiting = new Map<Call, Waiting<T>>()
   /** No call that was added came later. */
   #latestAt = -Infinity
 
@@ -39,8 +39,8 @@ export class CallQueue<T> {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#bytesMax
   }
 
-  *[Symbol.iterator](): IterableIterator<Queued<T>> {
-    yield* this.#waiting
+  *[Symbol.iterator](): IterableIterator<[call: Call, value: T]> {
+    for (const [call, { value }] of this.#waiting) yield [call, value]
   }
 
   /**
@@ -50,56 +50,53 @@ export class CallQueue<T> {
   add(call: Call, value: T, onExpire?: () => void, onEnd?: () => void): void {
     call.keep()
     const { bytes } = call
-    const queued: Queued<T> = {
-      call,
-      value,
-      bytes,
-      onEnd,
-      timer: undefined,
-      cancel: () => {
-        this.take(queued)
-      },
-    }
+    const waiting: Waiting<T> = { value, bytes, onEnd, timer: undefined }
     const later = this.#laterThan(call)
-    for (const each of later) this.#waiting.delete(each)
-    this.#waiting.add(queued)
-    for (const each of later) this.#waiting.add(each)
+    for (const [each] of later) this.#waiting.delete(each)
+    this.#waiting.set(call, waiting)
+    for (const [each, other] of later) this.#waiting.set(each, other)
     this.#bytes += bytes
-    call.holder = queued
-    if (onExpire !== undefined) this.#watch(queued, onExpire)
+    call.holder = this
+    if (onExpire !== undefined) this.#watch(call, waiting, onExpire)
   }
 
-  /** The turn has come: gives what waited, unless it waits no more. */
-  take(queued: Queued<T>): T | undefined {
-    if (!this.#waiting.delete(queued)) return undefined
-    this.#bytes -= queued.bytes
-    queued.timer?.cancel()
-    queued.onEnd?.()
-    return queued.call.settled ? undefined : queued.value
+  /** The turn of a call has come: gives what waited, unless it waits no more. */
+  take(call: Call): T | undefined {
+    const waiting = this.#waiting.get(call)
+    if (waiting === undefined) return undefined
+    this.#waiting.delete(call)
+    this.#bytes -= waiting.bytes
+    waiting.timer?.cancel()
+    waiting.onEnd?.()
+    return call.settled ? undefined : waiting.value
   }
 
   /** Takes what is of these calls. */
   takeAll(isWanted: (call: Call) => boolean = () => true): T[] {
-    const wanted = [...this.#waiting].filter(({ call }) => isWanted(call))
-    return wanted.flatMap((queued) => this.take(queued) ?? [])
+    const wanted = [...this.#waiting.keys()].filter(isWanted)
+    return wanted.flatMap((call) => this.take(call) ?? [])
   }
 
-  #watch(queued: Queued<T>, onExpire: () => void): void {
-    const { deadline } = queued.call
+  cancel(_frame: NotificationFrame | undefined, call: Call): void {
+    this.take(call)
+  }
+
+  #watch(call: Call, waiting: Waiting<T>, onExpire: () => void): void {
+    const { deadline } = call
     const expire = (): void => {
       onExpire()
-      if (this.#waiting.has(queued)) this.#watch(queued, onExpire)
+      if (this.#waiting.get(call) === waiting) this.#watch(call, waiting, onExpire)
     }
     const leftMs = deadline.endsAt - this.#clock.now()
-    queued.timer = setDeadline(this.#clock, leftMs, expire, (to) => deadline.putOff(to))
+    waiting.timer = setDeadline(this.#clock, leftMs, expire, (to) => deadline.putOff(to))
   }
 
   /** Nearly every call is added last, which is known without a look at the others. */
-  #laterThan(call: Call): Queued<T>[] {
+  #laterThan(call: Call): [Call, Waiting<T>][] {
     const { arrivedAt } = call.deadline
     const isLast = arrivedAt > this.#latestAt
     if (isLast) this.#latestAt = arrivedAt
-    return isLast ? [] : [...this.#waiting].filter((other) => isBefore(call, other.call))
+    return isLast ? [] : [...this.#waiting].filter(([other]) => isBefore(call, other))
   }
 }
 

@@ -102,10 +102,6 @@ export class Inflight<E> {
     return [...(this.#own ?? [])].flatMap((id) => this.retire(id) ?? [])
   }
 
-  values(): IterableIterator<E> {
-    return this.#entries.values()
-  }
-
   /** Everything that waits, for the one reason why nothing will be answered any more. */
   drain(): E[] {
     this.#own = undefined

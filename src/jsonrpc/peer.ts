@@ -61,8 +61,8 @@ export interface PeerOwner<E> {
   drained?(): void
   /** The other end will send nothing more; it may still read. */
   ended(): void
-  /** Called once, with the forwarded requests that have no answer. */
-  closed(unanswered: readonly E[], cause: TransportError | undefined): void
+  /** Called once; no forwarded request is answered any more. */
+  closed(cause: TransportError | undefined): void
 }
 
 export interface PeerOptions {
@@ -225,11 +225,6 @@ export class Peer<E> {
     return entry instanceof OwnRequest ? undefined : entry
   }
 
-  /** The forwarded requests that wait for an answer. */
-  *waiting(): IterableIterator<E> {
-    for (const entry of this.#inflight.values()) if (!(entry instanceof OwnRequest)) yield entry
-  }
-
   notify(method: string, params?: string, relation: Relation = unrelated): void {
     this.#notify(buildNotification(method, params), method, relation)
   }
@@ -356,11 +351,10 @@ export class Peer<E> {
     if (this.#closed) return
     this.#closed = true
     this.#watch.onClosed?.()
-    const unanswered = [...this.waiting()]
     this.failOwn(cause)
     this.#inflight.drain()
     try {
-      this.#owner.closed(unanswered, cause)
+      this.#owner.closed(cause)
     } catch (error) {
       // The connection has ended already, so a second end would reach no handler.
       this.#watch.onFault?.(error)

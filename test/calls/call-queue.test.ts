@@ -34,7 +34,7 @@ describe('calls wait in the order in which they came to the proxy', () => {
     test(title, () => {
       const names = order.map((name) => JSON.stringify(name))
       assert.deepEqual(
-        [...queueOf(calls)].map(({ value }) => value),
+        [...queueOf(calls)].map(([, value]) => value),
         names,
       )
       assert.deepEqual(queueOf(calls).takeAll(), names)
@@ -45,9 +45,9 @@ test('a call that waits again while the others are looked at keeps its place', (
   const [first, second] = [call('a', 1, 1), call('b', 1, 2)]
   const queue = queueOf([first, second])
   const looked: string[] = []
-  for (const queued of queue) {
-    looked.push(queued.value)
-    if (looked.length === 1) queue.take(queued)
+  for (const [call, value] of queue) {
+    looked.push(value)
+    if (looked.length === 1) queue.take(call)
     if (looked.length === 1) queue.add(first, 'again')
   }
   assert.deepEqual(looked, ['"a"', 'again', '"b"'])

@@ -221,7 +221,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#leave(0)
   }
 
-  closed(_unanswered: readonly Question[], cause: TransportError | undefined): void {
+  closed(cause: TransportError | undefined): void {
     this.channel.ended()
     // Calls end before servers get the refusals of their questions, so that no call goes on.
     this.#calls.cancelAll()

@@ -7,14 +7,23 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Call } from '../../calls/call.js'
+import type { Call, ClientPort } from '../../calls/call.js'
 import { CallQueue } from '../../calls/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
-import { answerAt, lastStartOf, type ListTimes, missingOf, quietAt, SHORT_MS } from './first-list.js'
+import {
+  answerAt,
+  lastStartOf,
+  type ListTimes,
+  listTimes,
+  missingOf,
+  quietAt,
+  SHORT_MS,
+} from './first-list.js'
+import type { RoutingContext } from './router.js'
 
 /** The name that a call asks for, and the servers that may have it. */
 export interface Wanted {
@@ -36,23 +45,11 @@ interface Wait {
   readonly onLook?: () => void
 }
 
-/** The parts of the waits of one client. */
-export interface WaitOptions {
-  /** Calls of so many bytes may wait. */
-  readonly bytesMax: number
-  readonly runtime: Runtime
-  /** Processes that no call waits for are not started until the result is called. */
-  readonly holdStarts: () => () => void
-  /** Writes what was learned of servers. */
-  readonly keepLists: () => void
-  /** How long a list waits; of no request, the client in general. */
-  readonly timesOf: (list?: Call) => ListTimes
-}
-
 /** Holds calls back until servers have listed. */
 export class ListWaits {
   readonly #lanes: () => readonly CallTarget[]
-  readonly #options: WaitOptions
+  readonly #client: Pick<ClientPort, 'profile'>
+  readonly #parts: RoutingContext
   readonly #runtime: Runtime
   readonly #waiting: CallQueue<Wait>
   /** A wait that is no call. */
@@ -63,17 +60,22 @@ export class ListWaits {
   #isGivenUp = false
 
   /** A reload changes what `lanes` gives. */
-  constructor(lanes: () => readonly CallTarget[], options: WaitOptions) {
+  constructor(
+    lanes: () => readonly CallTarget[],
+    client: Pick<ClientPort, 'profile'>,
+    parts: RoutingContext,
+  ) {
     this.#lanes = lanes
-    this.#options = options
-    this.#runtime = options.runtime
-    this.#waiting = new CallQueue(options.runtime, options.bytesMax)
+    this.#client = client
+    this.#parts = parts
+    this.#runtime = parts.runtime
+    this.#waiting = new CallQueue(parts.runtime, parts.limits.waitingBytesMax)
   }
 
   /** Runs `run` once every server has listed these or could not, or the time of the list is over. */
   whenListable(call: Call, kind: ListKind, run: () => void): void {
     for (const { view } of this.#lanes()) view.want([kind], 'list')
-    const times = this.#options.timesOf(call)
+    const times = this.#timesOf(call)
     const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes(), kind, times))
     const onLook = this.#progressOf(call, kind)
     const ended = (): void => {
@@ -82,7 +84,7 @@ export class ListWaits {
     }
     // The client may kill the proxy as soon as it has the answer.
     const answer = (): void => {
-      this.#options.keepLists()
+      this.#parts.keepLists()
       run()
     }
     this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)
@@ -96,7 +98,7 @@ export class ListWaits {
     concerned: () => readonly CallTarget[] = this.#lanes,
   ): void {
     for (const { view } of concerned()) view.want(kinds, 'call')
-    const times = this.#options.timesOf()
+    const times = this.#timesOf()
     const isMissing = ({ view, known }: CallTarget): boolean =>
       view.before.kind !== 'silent' && kinds.some((kind) => !known.has(kind) && view.isComing(kind))
     const dueAt = (): number => lastStartOf(concerned().filter(isMissing)) + times.ms
@@ -124,7 +126,7 @@ export class ListWaits {
   has(lane: CallTarget, kind: Wanted['kind']): boolean {
     this.look()
     if (this.#waiting.size === 0 || isListed(lane, kind)) return false
-    for (const { value } of this.#waiting)
+    for (const [, value] of this.#waiting)
       if (value.wanted?.kind === kind && value.wanted.concerns(lane)) return true
     return false
   }
@@ -133,7 +135,7 @@ export class ListWaits {
    * Resolves when what is on its way to the client has come, or is not waited for any more; undefined when nothing is.
    */
   quiet(): Promise<void> | undefined {
-    const times = this.#options.timesOf()
+    const times = this.#timesOf()
     return this.#until(() => {
       const lanes = this.#lanes()
       const missing = lanes.filter(({ view }) => view.isPending && view.before.kind !== 'silent')
@@ -143,7 +145,7 @@ export class ListWaits {
 
   /** Resolves when the first start of each server has ended, or has taken `ms`; undefined where that is so. */
   opened(ms: number): Promise<void> | undefined {
-    const waitMs = Math.min(ms, this.#options.timesOf().ms)
+    const waitMs = Math.min(ms, this.#timesOf().ms)
     return this.#until(() => lastStartOf(this.#lanes().filter(({ view }) => view.isStarting)) + waitMs)
   }
 
@@ -163,10 +165,10 @@ export class ListWaits {
     this.#isLooking = true
     const now = this.#runtime.now()
     const calls = [...this.#waiting]
-    for (const { value } of calls) value.onLook?.()
-    const due = calls.filter(({ value }) => value.dueAt() <= now)
+    for (const [, { onLook }] of calls) onLook?.()
+    const due = calls.filter(([, { dueAt }]) => dueAt() <= now)
     const watches = [...this.#watches].filter(({ dueAt }) => dueAt() <= now)
-    for (const queued of due) this.#waiting.take(queued)?.run()
+    for (const [call] of due) this.#waiting.take(call)?.run()
     for (const watch of watches) if (this.#watches.delete(watch)) watch.run()
     this.#isLooking = false
     this.#schedule()
@@ -181,12 +183,18 @@ export class ListWaits {
     this.#timer = undefined
   }
 
+  /** How long a list waits; of no request, the client in general. */
+  #timesOf(list?: Call): ListTimes {
+    const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
+    const name = (list?.client ?? this.#client).profile.info?.name
+    return listTimes(name, hasToken, this.#parts.startupGraceMs, list?.context.origin?.waitedMs)
+  }
+
   #schedule(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    const times = [...[...this.#waiting].map(({ value }) => value), ...this.#watches].map(({ dueAt }) =>
-      dueAt(),
-    )
+    const waits = [...[...this.#waiting].map(([, value]) => value), ...this.#watches]
+    const times = waits.map(({ dueAt }) => dueAt())
     const next = Math.min(...times)
     if (Number.isFinite(next))
       this.#timer = this.#runtime.setTimer(Math.max(0, next - this.#runtime.now()), () => this.look())
@@ -203,7 +211,7 @@ export class ListWaits {
   #untilDue(call: Call, wait: Wait, ended: () => void): void {
     if (wait.dueAt() <= this.#runtime.now()) return wait.run()
     wait.onLook?.()
-    const release = this.#options.holdStarts()
+    const release = this.#parts.holdStarts()
     const over = (): void => {
       release()
       ended()

@@ -5,7 +5,6 @@ import type { CallPolicy, PolicySource } from './call-policy.js'
 import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
 import { ClientTasks, type TaskLimits, type TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
-import { listTimes } from './first-list.js'
 import { ListWaits } from './list-waits.js'
 import { type CatalogView, soleServer } from './catalog-view.js'
 import { problemOf } from './description.js'
@@ -92,18 +91,7 @@ export class Router {
     this.#catalog = catalog
     this.#onListed = onListed
     this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true, client.tasks)
-    const { limits, runtime, holdStarts, keepLists, startupGraceMs } = parts
-    this.waits = new ListWaits(() => this.#lanes, {
-      bytesMax: limits.waitingBytesMax,
-      runtime,
-      holdStarts,
-      keepLists,
-      timesOf: (list) => {
-        const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
-        const name = (list?.client ?? client).profile.info?.name
-        return listTimes(name, hasToken, startupGraceMs, list?.context.origin?.waitedMs)
-      },
-    })
+    this.waits = new ListWaits(() => this.#lanes, client, parts)
   }
 
   get services(): readonly string[] {

@@ -676,7 +676,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     void this.#peer.close()
   }
 
-  closed(_unanswered: readonly Call[], cause: TransportError | undefined): void {
+  closed(cause: TransportError | undefined): void {
     this.#lastAnswers?.cancel()
     this.#deadlines.stop()
     const deadline = Math.min(...this.calls.map((call) => call.deadline.endsAt))

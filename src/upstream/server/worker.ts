@@ -242,10 +242,10 @@ export class Worker {
 
   /** Begins the calls that find a slot, in their order; a process that is not there starts for them. */
   readonly #turn = (): void => {
-    for (const queued of this.#waiting) {
+    for (const [call] of this.#waiting) {
       if (!this.#hasSlot) break
-      const free = this.#connectionFor(queued.value.call)
-      const next = free && this.#waiting.take(queued)
+      const free = this.#connectionFor(call)
+      const next = free && this.#waiting.take(call)
       if (free !== undefined && next !== undefined) this.#begin(free, next)
     }
     if (this.#waiting.size === 0) return
@@ -285,13 +285,13 @@ export class Worker {
 
   /** Gives back the first askable call that waits here. */
   takeQueued(): Forward | undefined {
-    const first = [...this.#waiting].find(({ value }) => value.call.row.askable)
-    return first && this.#waiting.take(first)
+    const { waitingCall } = this
+    return waitingCall && this.#waiting.take(waitingCall)
   }
 
   /** The first askable call that waits here. */
   get waitingCall(): Call | undefined {
-    for (const { value } of this.#waiting) if (value.call.row.askable) return value.call
+    for (const [call] of this.#waiting) if (call.row.askable) return call
     return undefined
   }
 

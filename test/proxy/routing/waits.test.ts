@@ -6,9 +6,11 @@ import type { Call } from '../../../src/calls/call.js'
 import { answerAt, listTimes } from '../../../src/proxy/routing/first-list.js'
 import { ListWaits, type Wanted } from '../../../src/proxy/routing/list-waits.js'
 import type { CallTarget, Lane } from '../../../src/upstream/contracts/upstream.js'
-import { callOf } from '../../upstream/support/calls.js'
+import { limits } from '../../../src/limits.js'
+import { callOf, nobody } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
 import { FakeServer, type Lists } from '../support/fake-server.js'
+import { routingOf } from '../support/stage.js'
 
 const GRACE_MS = 5000
 const BYTES_MAX = 1000
@@ -20,15 +22,14 @@ class Stage {
   readonly a = new FakeServer('a', { tools: ['x'] }, [], { starts: true })
   readonly b = new FakeServer('b', { tools: ['y'] }, [], { starts: true })
   lanes: readonly Lane[] = [this.a.lane, this.b.lane]
-  readonly waits = new ListWaits(() => this.lanes, {
-    bytesMax: BYTES_MAX,
-    runtime: this.runtime,
-    keepLists: () => {},
+  readonly waits = new ListWaits(() => this.lanes, nobody, {
+    ...routingOf(this.runtime),
     holdStarts: () => {
       this.events.push('held')
       return () => {}
     },
-    timesOf: () => ({ isConfigured: true, ms: GRACE_MS }),
+    startupGraceMs: GRACE_MS,
+    limits: { ...limits.session, waitingBytesMax: BYTES_MAX },
   })
   #calls = 0
 
