@@ -10,6 +10,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Gateway } from '../../src/gateway/gateway.js'
+import { limits } from '../../src/index.js'
 import { EventReader, both, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { at, parsed, textAt } from './support/json.js'
 import { cli, nodeProgram } from './support/programs.js'
@@ -55,6 +56,9 @@ const configured = (more: object = {}): Readonly<Record<string, unknown>> => ({
     ],
   },
 })
+
+/** What clients are told of servers does not depend on how fast these start. */
+const patient = { limits: { ...limits, initializeGraceMs: 60_000 } }
 
 /** A client by another author, which remembers what it is told. */
 class Viewer {
@@ -121,7 +125,7 @@ async function onStdio(t: Scope, ...args: readonly string[]): Promise<Viewer> {
 }
 
 async function views(t: Scope): Promise<Views> {
-  const gateway = await gatewayOf(t, configured())
+  const gateway = await gatewayOf(t, configured(), patient)
   return {
     gateway,
     review: await overHttp(t, gateway, 'review', 'ann-token'),
@@ -365,7 +369,7 @@ describe('paths', () => {
   })
 
   test('of one server have its own names', async (t) => {
-    const gateway = await gatewayOf(t, configured())
+    const gateway = await gatewayOf(t, configured(), patient)
     const viewer = new Viewer()
     const requestInit = { headers: bearer('all') }
     await viewer.client.connect(
