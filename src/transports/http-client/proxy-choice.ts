@@ -1,11 +1,12 @@
 // Chooses the proxy for the connections to a server.
 //
 // No standard defines `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; they are read here as curl and most others do.
-// An address of this machine, or one that is only valid on its link (where clouds have their metadata servers), means another machine to a proxy, so it is
-// never asked for through one.
+// An address of this machine, or one that is only valid on its link (where clouds have their metadata servers), means another
+// machine to a proxy, so it is never asked for through one.
 
 import { BlockList, isIP } from 'node:net'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
+import { addressKind } from '../../text/address-kind.js'
 import { hasDoubtfulAuthority } from '../address.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -33,7 +34,8 @@ export function proxyFor(url: URL, { own, env }: ProxyWish): URL | undefined {
 /** Whether an address is local to this machine or to its link. */
 export function isNearby(hostname: string): boolean {
   const host = bareHost(hostname)
-  if (isIP(host) !== 0) return isIn(nearbyAddresses(), host)
+  const kind = isIP(host) === 0 ? undefined : addressKind(host)
+  if (kind !== undefined) return kind === 'loopback' || kind === 'link-local'
   return /(?:^|\.)localhost$|^metadata(?:\.google\.internal)?$/.test(host)
 }
 
@@ -82,12 +84,8 @@ function covers(entry: string, host: string): boolean {
   if (!Number.isInteger(bits) || bits < 0 || bits > (kind === 4 ? 32 : 128)) return false
   const block = new BlockList()
   block.addSubnet(address, bits, kind === 4 ? 'ipv4' : 'ipv6')
-  return isIn(block, host)
-}
-
-function isIn(block: BlockList, host: string): boolean {
-  const kind = isIP(host)
-  return kind !== 0 && block.check(host, kind === 4 ? 'ipv4' : 'ipv6')
+  const hostKind = isIP(host)
+  return hostKind !== 0 && block.check(host, hostKind === 4 ? 'ipv4' : 'ipv6')
 }
 
 /** Without the brackets of an address in a URL, and without the dot that ends a name. */
@@ -96,17 +94,4 @@ function bareHost(hostname: string): string {
     .toLowerCase()
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
-}
-
-function nearbyAddresses(): BlockList {
-  const block = new BlockList()
-  block.addSubnet('127.0.0.0', 8, 'ipv4')
-  block.addAddress('0.0.0.0', 'ipv4')
-  block.addSubnet('169.254.0.0', 16, 'ipv4')
-  block.addAddress('::1', 'ipv6')
-  block.addAddress('::', 'ipv6')
-  block.addSubnet('fe80::', 10, 'ipv6')
-  // The metadata server of EC2 has no link-local address in IPv6.
-  block.addAddress('fd00:ec2::254', 'ipv6')
-  return block
 }
