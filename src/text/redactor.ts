@@ -71,6 +71,11 @@ export class Redactor {
     this.#onAdded(secrets)
   }
 
+  /** Adds a secret that a server may repeat in hex or in base64, as servers repeat no cookie. */
+  addCredential(secret: string): void {
+    if (!this.#isRecent(secret)) this.add(secret, ...encodedForms(secret))
+  }
+
   /** Adds secrets of files, which are forgotten only for further ones of files. */
   keep(...secrets: readonly string[]): void {
     this.#remember(this.#kept, secrets, encodedForms)

@@ -72,6 +72,17 @@ test('what is learnt on the way is a secret from then on, and so many are rememb
   )
 })
 
+test('a credential that is added is hidden in hex and base64 too, by its owner as well', () => {
+  const secret = 'at-SECRET-1234567890+abc'
+  const owner = new Redactor()
+  const redactor = new Redactor([], (secrets) => owner.add(...secrets))
+  redactor.addCredential(secret)
+  for (const text of [secret, `u:${secret}`])
+    for (const encoding of ['utf8', 'hex', 'base64', 'base64url'] as const)
+      for (const each of [redactor, owner])
+        assert.match(each.clean(Buffer.from(text).toString(encoding)), /\[redacted\]/)
+})
+
 test('a secret that is used again is not displaced, and its owner is given it again', () => {
   const added: string[] = []
   const redactor = new Redactor([], (secrets) => added.push(...secrets))

@@ -141,7 +141,7 @@ export class HttpSession {
    */
   headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
     // Each time: a secret in use stays known, however many cookies the server sets.
-    if (credential !== undefined) this.target.redactor.add(credential.secret)
+    if (credential !== undefined) this.target.redactor.addCredential(credential.secret)
     if (this.#id !== undefined) this.target.redactor.add(this.#id)
     this.#fixed ??= fixedFields(this.target)
     let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`
