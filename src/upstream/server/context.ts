@@ -13,7 +13,6 @@ import type { LogLevel, LogRecord, LogSink, Runtime, Timer } from '../../runtime
 import type { KeptServers } from '../contracts/kept.js'
 import type { OpenLoginPages } from '../contracts/login-pages.js'
 import type { ListGuard } from '../contracts/list-guard.js'
-import type { Dialer } from './dialer.js'
 import type { KeptLists } from './kept-lists.js'
 import type { MarkedTools } from './read-list.js'
 import type { Reports, UpstreamNews } from './reports.js'
@@ -135,7 +134,10 @@ export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   readonly restarts: Restarts
   readonly keptLists: KeptLists
   readonly reports: Reports
-  readonly dialer: Dialer
+  /** Connects to the server, or takes the one that was started elsewhere. */
+  readonly connect: () => Dialed
+  /** Whether a server that was started elsewhere waits for its first worker. */
+  readonly hasAdopted: () => boolean
   readonly kind: ServerConfig['kind']
   readonly times: ServerTimes
 }

@@ -91,7 +91,7 @@ export class ServerLane implements Lane, ServerView {
     this.#guarded = new GuardedLists(context, this.#lists, this.#inbox, () => this.config)
     this.#workers = new Workers(context, scope, this.#inbox)
     // Requests that kept lists can answer are answered before a process is started.
-    const isLater = !context.dialer.hasAdopted && this.#lists.keptFacts !== undefined
+    const isLater = !context.hasAdopted() && this.#lists.keptFacts !== undefined
     if (!scope.startsOnCall && !config.lazy) this.#begin(isLater)
   }
 

@@ -26,6 +26,8 @@ type Topics = Readonly<Record<Topic['kind'], ReadonlySet<string>>>
 
 interface Listening {
   readonly id: RequestId
+  /** While it waits to be acknowledged, or to be given up. */
+  timer: Timer | undefined
   readonly filter: string
   readonly topics: Topics
   /** The topics that the server has accepted; undefined until it has acknowledged. */
@@ -50,10 +52,8 @@ export class ServerSubscription {
   #isFirst = true
   #isClosed = false
   #waiting: Waiting[] = []
-  #ack: Timer | undefined
   /** The request that has a successor, and is given up soon. */
   #last: Listening | undefined
-  #overlap: Timer | undefined
   #retry: Timer | undefined
   #failures = 0
 
@@ -132,7 +132,7 @@ export class ServerSubscription {
     next.honoured = topicsFrom((kind) =>
       itemsAt(line, honoured?.span(kind)).flatMap((item) => stringAt(line, item) ?? []),
     )
-    this.#ack?.cancel()
+    next.timer?.cancel()
     const before = this.#current
     this.#current = next
     this.#next = undefined
@@ -149,11 +149,11 @@ export class ServerSubscription {
     if (!questionsNameTheirCall) return this.#connection.giveUp(before.id)
     this.#cancelLast()
     this.#last = before
-    this.#overlap = runtime.setTimer(limits.listenOverlapMs, () => this.#cancelLast())
+    before.timer = runtime.setTimer(limits.listenOverlapMs, () => this.#cancelLast())
   }
 
   #cancelLast(): void {
-    this.#overlap?.cancel()
+    this.#last?.timer?.cancel()
     if (this.#last !== undefined) this.#connection.giveUp(this.#last.id)
     this.#last = undefined
   }
@@ -168,8 +168,7 @@ export class ServerSubscription {
 
   close(): void {
     this.#isClosed = true
-    this.#ack?.cancel()
-    this.#overlap?.cancel()
+    for (const one of [this.#last, this.#next]) one?.timer?.cancel()
     this.#retry?.cancel()
     this.#answer(() => false)
   }
@@ -178,9 +177,9 @@ export class ServerSubscription {
     const { limits, runtime } = this.#context
     const pending = this.#connection.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
     if (pending === undefined) return this.#scheduleRetry()
-    const next: Listening = { id: pending.id, filter, topics, honoured: undefined }
+    const next: Listening = { id: pending.id, timer: undefined, filter, topics, honoured: undefined }
     this.#next = next
-    this.#ack = runtime.setTimer(limits.listenAckMs, () => {
+    next.timer = runtime.setTimer(limits.listenAckMs, () => {
       this.#connection.giveUp(next.id)
       this.#onEnded(next)
     })
@@ -213,7 +212,7 @@ export class ServerSubscription {
     if (one === this.#last) this.#last = undefined
     if (this.#isClosed || (one !== this.#current && one !== this.#next)) return
     if (one === this.#next) {
-      this.#ack?.cancel()
+      one.timer?.cancel()
       this.#next = undefined
       this.#answer(({ kind, name }) => (one.topics[kind].has(name) ? false : undefined))
     } else this.#current = undefined

@@ -36,14 +36,14 @@ export interface ReportedProcess {
 
 /** Reports the processes of one server, or its sessions, and its lists. */
 export class Reports {
-  readonly #context: Omit<ServerContext, 'dialer' | 'reports'>
+  readonly #context: Omit<ServerContext, 'reports'>
   /** Says why all processes are being ended, if they are. */
   readonly stopping: () => Stop | undefined
   #crossing: string | undefined
   /** When a server has last shaken hands, in milliseconds since 1970. */
   connectedAtMs: number | undefined
 
-  constructor(context: Omit<ServerContext, 'dialer' | 'reports'>, stopping: () => Stop | undefined) {
+  constructor(context: Omit<ServerContext, 'reports'>, stopping: () => Stop | undefined) {
     this.#context = context
     this.stopping = stopping
   }

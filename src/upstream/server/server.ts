@@ -9,14 +9,14 @@ import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing-text.js'
 import { type EraMemory, type Opened, type Opening, recalledFacts } from '../../mcp/eras/server-era.js'
-import type { KnownServer } from '../contracts/dial.js'
-import { Dialer } from './dialer.js'
+import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import { guardedFacts } from './guarded-lists.js'
 import { ServerLane } from './lane.js'
 import { MarkedTools } from './read-list.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
 import { Reports, type Stop } from './reports.js'
 import { beforeOf, KeptLists } from './kept-lists.js'
+import { thatServer } from '../contracts/upstream-error.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
@@ -29,6 +29,7 @@ import type {
   UpstreamStatus,
 } from '../contracts/upstream.js'
 import { type LaneScope, sharingFor } from './sharing.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a server that retires looks whether its calls have ended. */
@@ -44,6 +45,8 @@ export class Server implements Upstream {
   /** Lanes of one client each that may need no separate process, with what moves the client to another lane. */
   readonly #movable = new Map<ServerLane, () => void>()
   readonly #era: ServerEra
+  /** A server that was started elsewhere, until the first worker takes it. */
+  #adopted: Dialed | undefined
   #closed = false
   /** Why the server has left, for people; undefined while it is in the configuration. */
   #retiredBecause: string | undefined
@@ -82,9 +85,16 @@ export class Server implements Upstream {
     const times = timesOf(config, keptLists)
     const tell: ServerContext['tell'] = (level, message, details) =>
       around.log({ level, service, message, ...(details && { details }) })
-    const common = { ...around, ...behaviour, service, tell, kind, times, open, marked, restarts, keptLists }
+    const connect = (): Dialed => {
+      const adopted = this.#adopted
+      this.#adopted = undefined
+      return adopted ?? behaviour.dial(known)
+    }
+    const hasAdopted = (): boolean => this.#adopted !== undefined
+    const about = { service, tell, kind, times, open, marked, restarts, keptLists, connect, hasAdopted }
+    const common = { ...around, ...behaviour, ...about }
     const reports = new Reports(common, () => this.#stopping)
-    this.#context = { ...common, reports, dialer: new Dialer(service, behaviour, known) }
+    this.#context = { ...common, reports }
   }
 
   readonly renew = (why: string): void => {
@@ -115,7 +125,16 @@ export class Server implements Upstream {
   }
 
   adopt(server: Connection | RunningProcess): boolean {
-    return this.#lanes.size === 0 && !this.#closed && this.#context.dialer.adopt(server)
+    if (this.#lanes.size > 0 || this.#closed) return false
+    const isProcess = 'stdin' in server
+    const adopted = isProcess ? this.#context.adopt?.(server) : dialedBy(this.config.name, server)
+    if (adopted === undefined) return false
+    void this.#adopted?.stop()
+    this.#adopted = adopted
+    void adopted.ended.then(() => {
+      if (this.#adopted === adopted) this.#adopted = undefined
+    })
+    return true
   }
 
   attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
@@ -226,7 +245,7 @@ export class Server implements Upstream {
     this.#lanes.clear()
     this.#shared.clear()
     this.#movable.clear()
-    await Promise.all([...lanes.map((lane) => lane.close()), this.#context.dialer.close()])
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#adopted?.stop()])
   }
 
   /** The lane that says most of the server: one that nothing runs for says least. */
@@ -266,6 +285,16 @@ export class Server implements Upstream {
     const why = this.#retiredBecause
     return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
   }
+}
+
+/** Closing the connection is all that the proxy does to end it. */
+function dialedBy(service: string, connection: Connection): Dialed {
+  const ended = new Deferred<DialEnd>()
+  const stop = async (): Promise<void> => {
+    await connection.close()
+    ended.resolve(thatServer(service, 'closed', 'closed its connection'))
+  }
+  return { connection, pid: undefined, ended: ended.promise, stop }
 }
 
 /** A server that never listed may have to be installed first. */

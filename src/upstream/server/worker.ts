@@ -565,10 +565,10 @@ export class Worker {
 
   /** Gets a place for the process; an adopted one and a session need none. @throws UpstreamError when there is none */
   async #admitted(attempt: Attempt): Promise<void> {
-    const { dialer, gate, keptLists, installs, kind, service: server } = this.#context
+    const { gate, hasAdopted, keptLists, installs, kind, service: server } = this.#context
     attempt.lease = undefined
     this.#expect(attempt)
-    if (dialer.hasAdopted || kind === 'http' || kind === 'sse') return
+    if (hasAdopted() || kind === 'http' || kind === 'sse') return
     const { kept } = keptLists
     const isInstall = installs === true && kept?.description === undefined
     attempt.lease = await gate.enter({
@@ -689,10 +689,10 @@ export class Worker {
 
   /** A connection that is being opened; `ready` rejects with UpstreamError. */
   #dial(lease: Lease | undefined): { readonly connection: ServerConnection; readonly ready: Promise<void> } {
-    const { dialer, gate } = this.#context
+    const { connect, gate } = this.#context
     const { client, declared, opening } = this.#scope
     const { lists } = this.#inbox
-    const dialed = dialer.take()
+    const dialed = connect()
     void dialed.ended.then(() => lease?.release())
     const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
     void lease?.lost.then(() => this.#leaseLost(connection))
