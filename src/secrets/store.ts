@@ -103,7 +103,7 @@ export class SecretStore {
     const { format, secrets } = value
     if (format !== FORMAT || !isObject(secrets))
       throw new SecretStoreError(
-        `${this.path} has format ${String(format)}, and this version of mcps-proxy reads ${FORMAT}; use a newer one`,
+        `${this.path} has format ${String(format)}, and this version of mcps-proxy reads ${FORMAT}; use the version that wrote it, or remove the file and set the secrets again`,
       )
     return new Map(
       Object.entries(secrets).flatMap(([name, each]): [string, string | null][] =>
