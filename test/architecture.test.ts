@@ -113,7 +113,7 @@ const linesMax = table(`
   transports/http1       | 2115
   transports/http-client | 2380
   transports/http-server | 3350
-  upstream/contracts     | 773
+  upstream/contracts     | 775
   upstream/process       | 1442
   upstream/auth          | 432
   login                  | 2653
@@ -140,8 +140,8 @@ const linesMax = table(`
   metrics                | 1114
   index                  | 49
   replay                 | 2406
-  inspector              | 1964
-  ui                     | 1843
+  inspector              | 1967
+  ui                     | 1850
   ask                    | 449
   cli                    | 6700
   cli/clients            | 1927

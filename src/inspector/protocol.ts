@@ -106,6 +106,8 @@ export interface ServerRow {
   readonly listedAt?: number
   /** Differences from `mcps.lock`. */
   readonly changes?: number
+  /** Items that are left out of its lists, because clients would refuse them. */
+  readonly leftOut?: number
 }
 
 /** A client that is attached. */

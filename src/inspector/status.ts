@@ -75,7 +75,7 @@ export class Status {
   }
 
   async #row(schema: string, status: UpstreamStatus): Promise<ServerRow> {
-    const { name, kind, state, error, pids, revision, tools, gauges, changes } = status
+    const { name, kind, state, error, pids, revision, tools, gauges, changes, leftOut } = status
     const { inFlight, queued, slots, restarts } = gauges
     const memoryBytes = gauges.memoryBytes ?? (await this.#memoryOf(pids))
     const listedAt = this.#listedAt.get(keyOf(schema, name))
@@ -87,6 +87,7 @@ export class Status {
       ...(memoryBytes !== undefined && { memoryBytes }),
       ...(listedAt !== undefined && { listedAt }),
       ...(changes !== undefined && { changes: changes.length }),
+      ...(leftOut !== undefined && { leftOut }),
     }
   }
 

@@ -106,6 +106,14 @@ interface ServerLineProps {
   readonly ask: (wanted: Wanted) => void
 }
 
+/** What a server has to say besides its error. */
+function notesOf({ changes, leftOut }: ServerRow): string[] {
+  return [
+    changes === undefined ? [] : `${changes} ${changes === 1 ? 'change' : 'changes'} against mcps.lock`,
+    leftOut === undefined ? [] : `${leftOut} not listed, because clients refuse such items`,
+  ].flat()
+}
+
 function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
   const {
     name,
@@ -121,7 +129,6 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
     pids,
     memoryBytes,
     listedAt,
-    changes,
     revision,
   } = server
   const calls = `${inFlight}${slots === 0 ? '' : ` of ${slots}`}${queued > 0 ? `, ${queued} wait` : ''}`
@@ -134,9 +141,9 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
       <td>
         <span class={`state ${state}`}>{state}</span>
         {error === undefined ? null : <div class="why">{short(error, 500)}</div>}
-        {changes === undefined ? null : (
-          <div class="why">{`${changes} ${changes === 1 ? 'change' : 'changes'} against mcps.lock`}</div>
-        )}
+        {notesOf(server).map((note) => (
+          <div class="why">{note}</div>
+        ))}
       </td>
       <td class="number">{tools}</td>
       <td class="number">{calls}</td>

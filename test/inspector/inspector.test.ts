@@ -230,7 +230,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
     tools: 5,
   } as const
   const proxy = {
-    status: () => [{ ...facts, ...none, gauges, changes: [change] }],
+    status: () => [{ ...facts, ...none, gauges, changes: [change], leftOut: 2 }],
     sessions: () => [],
     restart: unused,
     stop: unused,
@@ -261,6 +261,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
     memoryBytes: 4,
     listedAt: runtime.wallNow(),
     changes: 1,
+    leftOut: 2,
   })
 })
 

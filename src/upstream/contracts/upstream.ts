@@ -61,6 +61,8 @@ export interface UpstreamStatus {
   readonly gauges: ServerGauges
   /** The differences from `mcps.lock`, if there are any. */
   readonly changes?: readonly ListChange[]
+  /** How many items are left out of its lists, because clients would refuse them; absent for none. */
+  readonly leftOut?: number
   readonly about?: ServerAbout
   /** Of a server at which each user has a login: the users whose sessions are open, and those of them without a login. */
   readonly users?: { readonly count: number; readonly withoutLogin: number }

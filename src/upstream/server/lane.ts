@@ -243,6 +243,11 @@ export class ServerLane implements Lane, ServerView {
     return this.#inbox.server
   }
 
+  /** How many items are left out of its lists, because clients would refuse them. */
+  get leftOut(): number {
+    return this.#lists.leftOut
+  }
+
   /** The differences from `mcps.lock`. */
   get changes(): readonly ListChange[] {
     return this.#guarded.changes

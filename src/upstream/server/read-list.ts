@@ -24,6 +24,8 @@ const SHOWN_LENGTH_MAX = 200
 export interface ReadList {
   readonly items: readonly ListItem[]
   readonly ttlMs: number
+  /** How many items are not listed, because clients refuse them. */
+  readonly leftOut: number
 }
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
@@ -47,7 +49,7 @@ export async function readList(
     const frame = await connection.ask(listShapes[kind].method, params, patience)
     if (frame.kind === 'error') {
       // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
-      if (kind === 'templates' && wasEmpty) return { items, ttlMs: Infinity }
+      if (kind === 'templates' && wasEmpty) return { items, ttlMs: Infinity, leftOut: 0 }
       const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
       throw broken(shown(why))
     }
@@ -68,7 +70,7 @@ export async function readList(
       if (faults.length > 0) warn(`not listed, because clients refuse such items: ${someOf(faults)}`)
       const isMarked = kind === 'tools' && mirrors && connection.isStateless
       const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
-      return { items: isMarked ? marked.listed(items) : items, ttlMs }
+      return { items: isMarked ? marked.listed(items) : items, ttlMs, leftOut: faults.length }
     }
     seen.add(cursor)
     params = `{"cursor":${cursor}}`

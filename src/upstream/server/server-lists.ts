@@ -54,6 +54,8 @@ export interface ListFailure {
 class ListState {
   /** The facts about the server, of now or of an earlier start. Items that did not change stay the same objects. */
   items: readonly ListItem[] = NOTHING
+  /** How many more the server has, which clients would refuse. */
+  leftOut = 0
   /** When it was first read in this start, in monotonic milliseconds. */
   listedAt: number | undefined
   /** When it is out of date, where the server has given a time. */
@@ -138,6 +140,11 @@ export class ServerLists {
   /** The items that the server has, or had. */
   items(kind: ListKind): readonly ListItem[] {
     return this.#state(kind).items
+  }
+
+  /** How many items of all lists are left out, because clients would refuse them. */
+  get leftOut(): number {
+    return [...this.#states.values()].reduce((sum, state) => sum + state.leftOut, 0)
   }
 
   /** Whether the names of tools and prompts have been read at least once. */
@@ -400,11 +407,12 @@ export class ServerLists {
   }
 
   /** @throws UpstreamError when a server that had something may not be done with its start */
-  #take(kind: ListKind, state: ListState, { items, ttlMs }: ReadList): void {
+  #take(kind: ListKind, state: ListState, { items, ttlMs, leftOut }: ReadList): void {
     const { items: before } = state
     this.#accept(kind, state, items)
     this.#known.add(kind)
     if (state.items !== before) this.#tellOfTasks(state.items)
+    state.leftOut = leftOut
     const now = this.#context.runtime.now()
     state.listedAt ??= now
     state.expiresAt = now + ttlMs

@@ -218,6 +218,7 @@ export class Server implements Upstream {
       tools: best?.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
       gauges: this.#gauges,
       ...(best !== undefined && best.changes.length > 0 && { changes: best.changes }),
+      ...(best !== undefined && best.leftOut > 0 && { leftOut: best.leftOut }),
       ...(about !== undefined && { about }),
     }
   }
