@@ -16,7 +16,7 @@ import { errorText } from '../text/error-text.js'
 /** A thousand secrets fit. */
 const FILE_BYTES_MAX = 1024 * 1024
 
-/** The form of the file. */
+/** The form of the file; a newer program reads the older ones. */
 const FORMAT = 1
 
 /** Many changes, one after the other. */
@@ -100,7 +100,9 @@ export class SecretStore {
     const read = readJson(file.text)
     const value = read.kind === 'value' ? read.value : undefined
     if (!isObject(value)) throw new SecretStoreError(`${this.path} is not an object of strings`)
-    const { format, secrets } = value
+    // Before there was a format number, the file was the object of secrets itself.
+    const isNumbered = typeof value['format'] === 'number'
+    const { format, secrets } = isNumbered ? value : { format: FORMAT, secrets: value }
     if (format !== FORMAT || !isObject(secrets))
       throw new SecretStoreError(
         `${this.path} has format ${String(format)}, and this version of mcps-proxy reads ${FORMAT}; use the version that wrote it, or remove the file and set the secrets again`,

@@ -1,10 +1,10 @@
-// What clients that others wrote see of fifteen servers that others wrote, in their first list of tools.
+// What clients that others wrote see of servers that others wrote, in their first list of tools.
 //
 // usage: node test/clients/main.mjs [CLIENT...]
 //
 // Each client lists once, right after it has connected, on a machine on which the proxy has never run, and then once
-// more. A sixteenth server takes four seconds to answer `initialize`. How many tools there are depends on the client,
-// since servers have some only for clients that can be asked: each starts them directly, too.
+// more. One more server takes four seconds to answer `initialize`. How many tools there are depends on the client, since
+// servers have some only for clients that can be asked: each starts them directly, too.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,6 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { servers } from './servers.mjs'
 
 const home = import.meta.dirname
 const root = resolve(home, '../..')
@@ -52,12 +51,26 @@ async function isInstalled() {
 
 async function install() {
   if (await isInstalled()) return
-  console.log('installing in test/clients: some 1000 packages, 1.2 GB')
+  console.log('installing in test/clients: some 700 packages, 1 GB')
   // `npm ci` refuses the lock file, since the registry lacks some packages that are for other systems.
   const args = ['install', '--prefix', home, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund']
   const { code, complained } = await run('npm', args, { cwd: home, timeout: 10 * RUN_MS })
   if (code !== 0) throw new Error(`they cannot be installed: ${complained}`)
 }
+
+/** A server of the packages of the root. */
+const server = (name, args = [], env = {}) => ({
+  command: process.execPath,
+  args: [join(root, 'node_modules/@modelcontextprotocol', `server-${name}`, 'dist/index.js'), ...args],
+  env,
+})
+
+const servers = (folder) => ({
+  everything: server('everything', ['stdio']),
+  filesystem: server('filesystem', [folder]),
+  memory: server('memory', [], { MEMORY_FILE_PATH: join(folder, 'memory.json') }),
+  slow: { command: process.execPath, args: [join(root, 'test/programs/late.mjs'), String(SLOW_MS)], env: {} },
+})
 
 /** The environment of a user who has nothing but PATH, with a home folder of its own. */
 const environment = (folder) => ({ PATH: process.env.PATH, HOME: folder, DO_NOT_TRACK: '1' })
@@ -96,14 +109,6 @@ async function directly(client, folder, all) {
   return counts
 }
 
-/** How long each server takes alone. */
-async function timed(folder, all) {
-  const times = {}
-  for (const [name, server] of Object.entries(all))
-    times[name] = (await list('official SDK 1', folder, started(server))).ms
-  return times
-}
-
 async function behindProxy(client, folder, config) {
   const program = [process.execPath, cli, '--stdio', '--config', config]
   const first = await list(client, folder, program)
@@ -132,22 +137,9 @@ function print(rows) {
 
 async function main(folder, wanted) {
   await install()
-  const slow = {
-    command: process.execPath,
-    args: [join(root, 'test/programs/late.mjs'), String(SLOW_MS)],
-    env: {},
-  }
-  const all = { ...servers(folder), slow }
+  const all = servers(folder)
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ mcpServers: all }))
-
-  const times = await timed(await fresh(folder, 'timed'), all)
-  console.log('started directly, one at a time:')
-  console.log(
-    `${Object.entries(times)
-      .map(([name, ms]) => `${name} ${ms} ms`)
-      .join(', ')}\n`,
-  )
 
   const rows = [['client', 'directly', 'first start', '', 'second start', '']]
   const missing = []

@@ -73,6 +73,17 @@ describe('without a keyring', () => {
     })
 })
 
+test('a file without a format number is read, and written with one', async (t: Scope) => {
+  const store = storeIn(scratch(t))
+  await store.set('a', 'one')
+  writeFileSync(store.path, '{"format":"a secret of that name"}')
+  await store.set('b', 'two')
+  assert.deepEqual(JSON.parse(readFileSync(store.path, 'utf8')), {
+    format: 1,
+    secrets: { format: 'a secret of that name', b: 'two' },
+  })
+})
+
 describe('with a keyring', () => {
   test('it has the values, and the file the names', async (t: Scope) => {
     const { kept, open } = memoryKeyring()
