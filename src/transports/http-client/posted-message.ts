@@ -85,10 +85,19 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
     const { method } = this.head
     // An answer has no method.
     const isRepeatable = method === undefined || target.isRead(method)
-    const retry = { delayMs: target.retryDelayMs, isRepeatable }
-    const ask = { method: 'POST', url, rpc: method, accept: ACCEPT, retry } as const
-    const { bytes: body, mirrored } = this
-    this.#request = new OutgoingRequest(this.#session, { ...ask, body, mirrored }, this)
+    this.#request = new OutgoingRequest(
+      this.#session,
+      {
+        method: 'POST',
+        url,
+        rpc: method,
+        accept: ACCEPT,
+        retry: { delayMs: target.retryDelayMs, isRepeatable },
+        body: this.bytes,
+        mirrored: this.mirrored,
+      },
+      this,
+    )
   }
 
   /** Stops or resumes reading what comes back. */
