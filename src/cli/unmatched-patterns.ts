@@ -110,7 +110,7 @@ function placesOf(config: Configuration): Place[] {
       .filter(({ disabled }) => !disabled)
       .map((server) => ({ schema, server })),
   )
-  const ofTools = { kind: 'tools', nameOf: wholeCatalog.nameOf } as const
+  const ofTools = { kind: 'tools', nameOf: usualName } as const
   const places: Place[] = [
     ...[...config.profiles].flatMap(([name, profile]) => placesOfProfile(name, profile, members)),
     ...config.limits.map(({ tools }, at) => {
@@ -126,6 +126,8 @@ function placesOf(config: Configuration): Place[] {
   ]
   return places.filter(({ patterns }) => patterns.length > 0)
 }
+
+const usualName: Place['nameOf'] = (server, kind, own) => wholeCatalog.nameOf(server, kind, own)
 
 function placesOfProfile(
   profile: string,
@@ -147,6 +149,6 @@ function placesOfProfile(
   )
   return rows.map(([kind, key, patterns]) => {
     const path = `profiles.${profile}.${kind}.${key}`
-    return { path, kind, patterns, members, nameOf: wholeCatalog.nameOf }
+    return { path, kind, patterns, members, nameOf: usualName }
   })
 }

@@ -370,7 +370,7 @@ const SHOWN_BYTES_MAX = 8 * 1024
 /** Sends output to the client; `bytes` counts all output so far. */
 export type Tell = (bytes: number, text: string) => void
 
-export class OutputProgress {
+class OutputProgress {
   readonly #runtime: Pick<Runtime, 'setTimer'>
   readonly #tell: Tell
   readonly #decoder = new StringDecoder('utf8')

@@ -200,13 +200,13 @@ export class ClientDirectory {
     const key = write([principal, info?.name, info?.version])
     const known = this.#seen.get(key)
     if (known !== undefined) return known
-    const { limits, newReports, runtime } = this.context
+    const { limits, runtime } = this.context
     if (this.#seen.size >= limits.stateless.statelessMax) {
       const oldest = Math.min(...[...this.#seen.values()].map(({ usedAt }) => usedAt))
       const [first] = [...this.#seen.values()].filter(({ usedAt }) => usedAt === oldest)
       this.#forget((seen) => seen === first)
     }
-    const seen = new SeenClient(context, newReports(this.nextSerial()), runtime)
+    const seen = new SeenClient(context, this.context.newReports(this.nextSerial()), runtime)
     this.#seen.set(key, seen)
     return seen
   }
