@@ -101,53 +101,53 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2991
+  jsonrpc                | 2981
   folder                 | 5
   version                | 2
-  text                   | 671
+  text                   | 633
   runtime                | 1003
   mcp                    | 3762
-  calls                  | 800
-  mcp/eras               | 1305
-  transports             | 1282
-  transports/http1       | 2115
-  transports/http-client | 2380
-  transports/http-server | 3350
+  calls                  | 693
+  mcp/eras               | 1222
+  transports             | 1267
+  transports/http1       | 2005
+  transports/http-client | 2258
+  transports/http-server | 3234
   upstream/contracts     | 775
   upstream/process       | 1442
-  upstream/auth          | 432
+  upstream/auth          | 429
   login                  | 2653
-  upstream/server        | 5964
-  upstream/http          | 283
-  kept                   | 488
+  upstream/server        | 5784
+  upstream/http          | 282
+  kept                   | 474
   upstream/kinds         | 704
   limits                 | 179
   real-runtime           | 63
   config                 | 4973
-  lock                   | 823
-  log                    | 626
-  record                 | 362
+  lock                   | 795
+  log                    | 601
+  record                 | 353
   events                 | 249
-  audit                  | 238
-  proxy/routing          | 2367
-  proxy/input            | 1000
-  proxy/clients          | 2416
-  secrets                | 404
-  policy                 | 571
+  audit                  | 207
+  proxy/routing          | 2363
+  proxy/input            | 936
+  proxy/clients          | 2244
+  secrets                | 383
+  policy                 | 540
   proxy                  | 1090
-  front-auth             | 1224
-  gateway                | 1458
-  metrics                | 1114
+  front-auth             | 1222
+  gateway                | 1304
+  metrics                | 1036
   index                  | 49
-  replay                 | 2406
+  replay                 | 2394
   inspector              | 1967
   ui                     | 1850
-  ask                    | 449
-  cli                    | 6700
-  cli/clients            | 1927
-  servers                | 346
-  sandbox                | 7407
-  sandbox/egress         | 851
+  ask                    | 431
+  cli                    | 6441
+  cli/clients            | 1879
+  servers                | 324
+  sandbox                | 7293
+  sandbox/egress         | 825
   sandbox/guest          | 513
 `)
 
