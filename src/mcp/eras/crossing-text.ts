@@ -2,7 +2,7 @@
 
 import { TASKS, isShown } from '../capabilities.js'
 import { latestSession, latestStateless } from '../revisions.js'
-import type { ServerFacts } from './server-era.js'
+import type { ServerFacts } from './server-opener.js'
 
 /**
  * One line for people: the limits of clients of the other era, and behind them those of all clients.

@@ -5,7 +5,7 @@
 
 import { type ErrorBody } from '../../jsonrpc/build.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
-import type { ServerFacts } from '../../mcp/eras/server-era.js'
+import type { ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Listed, ListChange, ListGuard, Verdict } from '../contracts/list-guard.js'

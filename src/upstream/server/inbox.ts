@@ -8,7 +8,7 @@
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../calls/call.js'
-import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-era.js'
+import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
 import {
   type ClientCapabilities,
   type ServerCapabilities,

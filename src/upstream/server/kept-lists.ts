@@ -3,7 +3,7 @@
 // A server that fails once may be well the next time, so its lists are kept; after
 // two failures in a row only the failure is.
 
-import type { EraMemory, ServerFacts } from '../../mcp/eras/server-era.js'
+import type { EraMemory, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, readListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'

@@ -1,7 +1,7 @@
 // Emits the `server` and `lists` events of one server.
 
 import { crossing } from '../../mcp/eras/crossing-text.js'
-import type { EraEvidence, OpenedServer } from '../../mcp/eras/server-era.js'
+import type { EraEvidence, OpenedServer } from '../../mcp/eras/server-opener.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { ServerLists } from './server-lists.js'

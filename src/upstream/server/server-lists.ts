@@ -8,7 +8,7 @@
 import { strict as assert } from 'node:assert'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
-import type { ServerFacts } from '../../mcp/eras/server-era.js'
+import type { ServerFacts } from '../../mcp/eras/server-opener.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
