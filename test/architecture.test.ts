@@ -105,19 +105,19 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 633
-  runtime                | 1003
-  mcp                    | 3762
+  runtime                | 1008
+  mcp                    | 3772
   calls                  | 693
   mcp/eras               | 1222
   transports             | 1267
   transports/http1       | 2005
-  transports/http-client | 2258
+  transports/http-client | 2262
   transports/http-server | 3234
   upstream/contracts     | 775
   upstream/process       | 1442
   upstream/auth          | 429
   login                  | 2653
-  upstream/server        | 5784
+  upstream/server        | 5789
   upstream/http          | 282
   kept                   | 474
   upstream/kinds         | 704
@@ -125,14 +125,14 @@ const linesMax = table(`
   real-runtime           | 63
   config                 | 4973
   lock                   | 795
-  log                    | 601
+  log                    | 611
   record                 | 353
   events                 | 249
   audit                  | 207
-  proxy/routing          | 2363
+  proxy/routing          | 2371
   proxy/input            | 936
-  proxy/clients          | 2244
-  secrets                | 383
+  proxy/clients          | 2245
+  secrets                | 384
   policy                 | 540
   proxy                  | 1090
   front-auth             | 1222
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 431
-  cli                    | 6441
+  cli                    | 6450
   cli/clients            | 1879
   servers                | 324
   sandbox                | 7293

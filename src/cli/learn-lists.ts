@@ -5,6 +5,7 @@ import { refuseLoop } from '../config/proxy-chain.js'
 import { selectSchema } from '../config/config.js'
 import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
+import { eachAtOnce } from '../runtime/each-at-once.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { drainGiven } from '../upstream/process/detached.js'
 import { isGroupEmpty } from '../upstream/process/spawn.js'
@@ -15,6 +16,9 @@ import { keptLock, unlistedServers } from './warm-up.js'
 
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000
+
+/** Several installs at the same time damage the cache that they share; a server that takes longer holds up no other. */
+const INSTALLS_MAX = 2
 
 /** So long servers wait for the end of their installs. */
 const INSTALL_MS = 20_000
@@ -51,8 +55,13 @@ export async function learnLists(
     const unlisted = unlistedServers(config, schema, process.env)
     const servers = unlisted.filter((server) => installing.has(server.name) === areInstalling)
     const options = { runtime: children.watch(own), profile: undefined }
-    const all = servers.map((server) => tryServer(config, schema, server, options))
-    await Promise.race([Promise.all(all), over(lock, endsAt)])
+    const trials: Promise<unknown>[] = []
+    const all = eachAtOnce(servers, INSTALLS_MAX, async (server) => {
+      const trial = tryServer(config, schema, server, options)
+      trials.push(trial)
+      await within(trial, INSTALL_MS, own)
+    })
+    await Promise.race([all.then(() => Promise.all(trials)), over(lock, endsAt)])
   }
   try {
     // A server that ignores the end of its stdin looks as if its install went on.

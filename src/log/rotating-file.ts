@@ -220,7 +220,7 @@ async function isCut(file: FileHandle, size: number, written: number): Promise<b
  */
 async function rotate(path: string, maxFiles: number, full: Stats): Promise<void> {
   const claim = new FileLock(`${path}.rotating`, clock)
-  if (!claim.tryTake()) return
+  if (!isOurs(claim)) return
   try {
     if ((await stat(path)).ino !== full.ino) return
     for (let at = maxFiles - 1; at > 0; at -= 1)
@@ -230,6 +230,16 @@ async function rotate(path: string, maxFiles: number, full: Stats): Promise<void
     ignoreMissing(error)
   } finally {
     claim.free()
+  }
+}
+
+/** A full disk has no room for a claim, and the rotation makes room. */
+function isOurs(claim: FileLock): boolean {
+  try {
+    return claim.tryTake()
+  } catch (error) {
+    if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) throw error
+    return true
   }
 }
 

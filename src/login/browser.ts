@@ -27,7 +27,7 @@ export async function openBrowser(address: string, env: Environment): Promise<bo
  */
 export function openers(env: Environment): readonly (readonly string[])[] {
   const own = ownOpeners(env['BROWSER'] ?? '')
-  if (own.length > 0) return own
+  if (own.length > 0) return own.map(([name = '', ...args]) => [findProgram(name) ?? name, ...args])
   return systemOpeners(env).flatMap(([name = '', ...args]) => {
     const program = process.platform === 'win32' || isAbsolute(name) ? name : findProgram(name)
     return program === undefined ? [] : [[program, ...args]]
@@ -58,7 +58,7 @@ export function hasPerson(env: Environment): boolean {
   if (isSet('BROWSER')) return true
   const away = ['SSH_CONNECTION', 'SSH_TTY', 'CI', 'container', 'KUBERNETES_SERVICE_HOST']
   if (away.some(isSet) || containerMarks.some((path) => existsSync(path))) return false
-  return systemOpeners(env).length > 0
+  return openers(env).length > 0
 }
 
 /** Docker and Podman leave these. */

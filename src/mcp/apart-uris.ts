@@ -15,6 +15,11 @@ const addressed = ['"uri"', '"resourceUri"', '"ui/resourceUri"', String.raw`"ui\
 /** Addresses of one server, and the addresses that clients see in their place. */
 export type ApartUris = ReadonlyMap<string, string>
 
+export function isSameApart(one: ApartUris | undefined, other: ApartUris | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return one.size === other.size && [...one].every(([own, shown]) => other.get(own) === shown)
+}
+
 /** The address of a later server that lists `uri` too; undefined where both mean the same resource. */
 export function apartUri(service: string, uri: string): string | undefined {
   const scheme = schemes.find((each) => uri.startsWith(each))

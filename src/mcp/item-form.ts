@@ -13,6 +13,7 @@ import { type Edit, NO_EDITS } from '../jsonrpc/splice.js'
 import { parse, rawAt, stringAt } from '../jsonrpc/text.js'
 import { cutMembers } from './member-edits.js'
 import type { ListKind } from './methods.js'
+import type { Revision } from './revisions.js'
 import { dangles } from './structured-wrap.js'
 
 type Type = 'text' | 'list' | 'object' | 'boolean' | 'number'
@@ -129,16 +130,15 @@ const forms: Readonly<Record<ListKind, Form>> = {
   },
 }
 
-/** Before 2026-07-28 the values of an output schema are objects. */
-const sessionTool: Form = {
+const toolWithObjects: Form = {
   ...tool,
   members: { ...tool.members, outputSchema: { ...outputSchema, schemaOf: 'object', isHint: true } },
 }
 
-/** The edits that give an item its form, or what is wrong with it; `isStateless` says whether its server is. */
-export function repairs(line: Line, kind: ListKind, isStateless: boolean): readonly Edit[] | string {
+/** The edits that give an item its form, or what is wrong with it; `outputs` are those of its server's revision. */
+export function repairs(line: Line, kind: ListKind, outputs: Revision['outputs']): readonly Edit[] | string {
   const edits: Edit[] = []
-  const form = kind === 'tools' && !isStateless ? sessionTool : forms[kind]
+  const form = kind === 'tools' && outputs === 'objects' ? toolWithObjects : forms[kind]
   const fault = check(line, { start: 0, end: line.length }, form, '', edits)
   return fault ?? (edits.length === 0 ? NO_EDITS : edits)
 }

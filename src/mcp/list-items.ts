@@ -13,6 +13,7 @@ import { parse, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { repairs } from './item-form.js'
 import { insertion } from './member-edits.js'
 import type { ListKind } from './methods.js'
+import type { Revision } from './revisions.js'
 import { isOtherThanObject, schemaWrapping } from './structured-wrap.js'
 
 /** How one kind of list is written (MCP, Server features). */
@@ -70,13 +71,13 @@ export interface Page {
  * The items of one page, in the form of the protocol and without those that cannot have it; undefined when the result
  * is no such list.
  *
- * Of a page with more than `itemsMax` items nothing is read. `isStateless` is the era of its server.
+ * Of a page with more than `itemsMax` items nothing is read. `outputs` are those of its server's revision.
  */
 export function readPage(
   frame: ResultFrame,
   kind: ListKind,
   itemsMax: number,
-  isStateless: boolean,
+  outputs: Revision['outputs'],
 ): Page | 'too-long' | undefined {
   const shape = listShapes[kind]
   const members = membersAt(frame.line, frame.result)
@@ -93,7 +94,7 @@ export function readPage(
       faults.push(`'${shape.key}' is missing in one of its ${kind}`)
       continue
     }
-    const edits = repairs(line, kind, isStateless)
+    const edits = repairs(line, kind, outputs)
     if (typeof edits === 'string') faults.push(`${edits} in '${read.key}' of its ${kind}`)
     else items.push(edits.length === 0 ? read : (readItem(splice(line, edits).joined, shape.key) ?? read))
   }

@@ -23,6 +23,8 @@ export interface Revision {
   readonly elicitationModes: boolean
   /** Whether a call may go on as a task, which its client asks for its result later. */
   readonly tasks: boolean
+  /** What the output schemas of tools describe. */
+  readonly outputs: 'objects' | 'any'
   /** Whether an HTTP client names its version with every request. */
   readonly versionHeader: boolean
   /** Whether an HTTP event stream begins with an event without data; older clients choke on it. */
@@ -41,6 +43,7 @@ const v2024_11_05: Revision = {
   serverRequests: ['roots/list', 'sampling/createMessage'],
   elicitationModes: false,
   tasks: false,
+  outputs: 'objects',
   versionHeader: false,
   primesStreams: false,
 }
@@ -75,6 +78,7 @@ const v2026_07_28: Revision = {
   era: 'stateless',
   serverRequests: [],
   tasks: false,
+  outputs: 'any',
   primesStreams: false,
 }
 

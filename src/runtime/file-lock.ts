@@ -109,6 +109,8 @@ function create(path: string, mark: string): boolean {
     return true
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false
+    // A full disk leaves an empty file.
+    rmSync(path, { force: true })
     throw error
   }
 }

@@ -32,7 +32,8 @@ export async function openToWrite(path: string, how: 'append' | 'create' | 'repl
     if (!stats.isFile()) throw new Error('it is not a regular file')
     const own = process.geteuid?.()
     if (own !== undefined && stats.uid !== own) throw new Error('it belongs to another user')
-    if (own !== undefined && (stats.mode & 0o077) !== 0) await handle.chmod(0o600)
+    // A file that is only appended to (chattr +a) takes lines and no other mode.
+    if (own !== undefined && (stats.mode & 0o077) !== 0) await handle.chmod(0o600).catch(() => undefined)
     if (how === 'replace') await handle.truncate()
     return handle
   } catch (error) {

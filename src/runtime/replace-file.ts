@@ -47,13 +47,15 @@ export function replaceFile(
   }
 }
 
-/** A file of another user that root changes must stay readable for that user, in a folder of that user. */
+/** A file of another user that root changes must stay readable for that user. */
 function keepOwner(file: number, path: string): void {
   const before = lstatSync(path, { throwIfNoEntry: false })
   const { uid, gid } = fstatSync(file)
   if (before === undefined || (before.uid === uid && before.gid === gid)) return
-  // In another folder a third user may have put the file there.
-  if (statSync(dirname(path)).uid !== before.uid) return
+  // In a folder of a third user, or of all, anybody may have put the file there.
+  const folder = statSync(dirname(path))
+  const isOurs = folder.uid === uid && (folder.mode & 0o022) === 0
+  if (folder.uid !== before.uid && !isOurs) return
   try {
     fchownSync(file, before.uid, before.gid)
   } catch {

@@ -108,9 +108,10 @@ export class SecretStore {
         `${this.path} has format ${String(format)}, and this version of mcps-proxy reads ${FORMAT}; use the version that wrote it, or remove the file and set the secrets again`,
       )
     return new Map(
-      Object.entries(secrets).flatMap(([name, each]): [string, string | null][] =>
-        typeof each === 'string' || each === null ? [[name, each]] : [],
-      ),
+      Object.entries(secrets).map(([name, each]) => {
+        if (typeof each === 'string' || each === null) return [name, each]
+        throw new SecretStoreError(`${this.path}: '${name}' must be a string`)
+      }),
     )
   }
 

@@ -10,110 +10,107 @@ import type { ListKind } from '../../src/mcp/methods.js'
 const S = '"inputSchema":{"type":"object"}'
 
 /** An item, and what becomes of it: the same, another text, or a fault. */
-const cases: readonly (readonly [kind: ListKind, item: string, want: string | RegExp, era?: 'stateless'])[] =
+const cases: readonly (readonly [kind: ListKind, item: string, want: string | RegExp, outputs?: 'any'])[] = [
+  ['tools', `{"name":"t",${S}}`, `{"name":"t",${S}}`],
+  ['tools', '{"name":"t"}', /^'inputSchema' is missing in 't' of its tools$/],
+  ['tools', '{"name":"t","inputSchema":null}', /^'inputSchema' is null in 't'/],
+  ['tools', '{"name":"t","inputSchema":[]}', /^'inputSchema' is \[\]/],
+  ['tools', '{"name":"t","inputSchema":"x"}', /^'inputSchema' is no object/],
+  ['tools', '{"name":"t","inputSchema":{}}', /^'inputSchema.type' is not "object"/],
+  ['tools', '{"name":"t","inputSchema":{"anyOf":[{"type":"object"}]}}', /^'inputSchema.type'/],
   [
-    ['tools', `{"name":"t",${S}}`, `{"name":"t",${S}}`],
-    ['tools', '{"name":"t"}', /^'inputSchema' is missing in 't' of its tools$/],
-    ['tools', '{"name":"t","inputSchema":null}', /^'inputSchema' is null in 't'/],
-    ['tools', '{"name":"t","inputSchema":[]}', /^'inputSchema' is \[\]/],
-    ['tools', '{"name":"t","inputSchema":"x"}', /^'inputSchema' is no object/],
-    ['tools', '{"name":"t","inputSchema":{}}', /^'inputSchema.type' is not "object"/],
-    ['tools', '{"name":"t","inputSchema":{"anyOf":[{"type":"object"}]}}', /^'inputSchema.type'/],
-    [
-      'tools',
-      '{"name":"t","inputSchema":{"type":"object","properties":[],"required":null}}',
-      `{"name":"t",${S}}`,
-    ],
-    [
-      'tools',
-      '{"name":"t","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":null}}}',
-      '{"name":"t","inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}}}}}',
-    ],
-    [
-      'tools',
-      '{"name":"t","inputSchema":{"type":"object","properties":{"required":["a"]}}}',
-      /^'inputSchema.properties.required' is no object/,
-    ],
-    [
-      'tools',
-      '{"name":"t","inputSchema":{"type":"object","required":[1]}}',
-      /^'inputSchema.required\[\]' is no text/,
-    ],
-    [
-      'tools',
-      `{"name":"t","title":null,"description":null,"annotations":null,"outputSchema":null,${S}}`,
-      `{"name":"t",${S}}`,
-    ],
-    [
-      'tools',
-      `{"name":"t",${S},"annotations":{"title":null,"readOnlyHint":true}}`,
-      `{"name":"t",${S},"annotations":{"readOnlyHint":true}}`,
-    ],
-    ['tools', `{"name":"t",${S},"description":7}`, /^'description' is no text/],
-    [
-      'tools',
-      `{"name":"t",${S},"outputSchema":{"type":"array"}}`,
-      `{"name":"t",${S},"outputSchema":{"type":"array"}}`,
-      'stateless',
-    ],
-    ...['{"type":"array"}', '{"properties":{}}', '{"type":["object","null"]}', '"x"'].map(
-      (schema) => ['tools', `{"name":"t",${S},"outputSchema":${schema}}`, `{"name":"t",${S}}`] as const,
-    ),
-    ...[
-      '"icons":[{}]',
-      '"icons":[null]',
-      '"icons":{"src":"u"}',
-      '"icons":[{"src":"u","sizes":"48x48"}]',
-      '"icons":[{"src":"u","theme":"blue"}]',
-      '"execution":{"taskSupport":"never"}',
-      '"annotations":{"readOnlyHint":"yes"}',
-    ].map((hint) => ['tools', `{"name":"t",${S},${hint}}`, `{"name":"t",${S}}`] as const),
-    [
-      'tools',
-      `{"name":"t",${S},"icons":[{"src":"u","mimeType":null}]}`,
-      `{"name":"t",${S},"icons":[{"src":"u"}]}`,
-    ],
-    ...['{"audience":["everyone"]}', '{"priority":7}', '{"lastModified":"yesterday"}'].map(
-      (hint) =>
-        ['resources', `{"uri":"u","name":"n","annotations":${hint}}`, '{"uri":"u","name":"n"}'] as const,
-    ),
-    ...[
-      '"annotations":{"audience":["user"],"priority":0.5,"lastModified":"2025-01-12T15:00:58Z"}',
-      '"icons":[{"src":"u","sizes":["48x48"],"theme":"dark"}]',
-    ].map(
-      (hint) => ['resources', `{"uri":"u","name":"n",${hint}}`, `{"uri":"u","name":"n",${hint}}`] as const,
-    ),
-    [
-      'tools',
-      `{"name":"t",${S},"outputSchema":{"$ref":"#/$defs/A~1b","$defs":{"A/b":{}}}}`,
-      `{"name":"t",${S},"outputSchema":{"$ref":"#/$defs/A~1b","$defs":{"A/b":{}}}}`,
-      'stateless',
-    ],
-    [
-      'tools',
-      `{"name":"t",${S},"outputSchema":{"type":"object","properties":{"s":{"$ref":"#/$defs/X"}}}}`,
-      `{"name":"t",${S}}`,
-    ],
-    ['tools', `{${S}}`, /^'name' is missing in one of its tools$/],
-    ['prompts', '{"name":"p","arguments":null,"title":""}', '{"name":"p","title":""}'],
-    [
-      'prompts',
-      '{"name":"p","arguments":[{"name":"a","description":null}]}',
-      '{"name":"p","arguments":[{"name":"a"}]}',
-    ],
-    ['prompts', '{"name":"p","arguments":[{"description":"d"}]}', /^'arguments\[\].name' is missing in 'p'/],
-    ['resources', '{"uri":"u","name":"n","mimeType":null,"size":null}', '{"uri":"u","name":"n"}'],
-    ['resources', '{"uri":"u"}', /^'name' is missing in 'u' of its resources$/],
-    ['templates', '{"uriTemplate":"u","name":null}', /^'name' is null in 'u'/],
-  ]
+    'tools',
+    '{"name":"t","inputSchema":{"type":"object","properties":[],"required":null}}',
+    `{"name":"t",${S}}`,
+  ],
+  [
+    'tools',
+    '{"name":"t","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":null}}}',
+    '{"name":"t","inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}}}}}',
+  ],
+  [
+    'tools',
+    '{"name":"t","inputSchema":{"type":"object","properties":{"required":["a"]}}}',
+    /^'inputSchema.properties.required' is no object/,
+  ],
+  [
+    'tools',
+    '{"name":"t","inputSchema":{"type":"object","required":[1]}}',
+    /^'inputSchema.required\[\]' is no text/,
+  ],
+  [
+    'tools',
+    `{"name":"t","title":null,"description":null,"annotations":null,"outputSchema":null,${S}}`,
+    `{"name":"t",${S}}`,
+  ],
+  [
+    'tools',
+    `{"name":"t",${S},"annotations":{"title":null,"readOnlyHint":true}}`,
+    `{"name":"t",${S},"annotations":{"readOnlyHint":true}}`,
+  ],
+  ['tools', `{"name":"t",${S},"description":7}`, /^'description' is no text/],
+  [
+    'tools',
+    `{"name":"t",${S},"outputSchema":{"type":"array"}}`,
+    `{"name":"t",${S},"outputSchema":{"type":"array"}}`,
+    'any',
+  ],
+  ...['{"type":"array"}', '{"properties":{}}', '{"type":["object","null"]}', '"x"'].map(
+    (schema) => ['tools', `{"name":"t",${S},"outputSchema":${schema}}`, `{"name":"t",${S}}`] as const,
+  ),
+  ...[
+    '"icons":[{}]',
+    '"icons":[null]',
+    '"icons":{"src":"u"}',
+    '"icons":[{"src":"u","sizes":"48x48"}]',
+    '"icons":[{"src":"u","theme":"blue"}]',
+    '"execution":{"taskSupport":"never"}',
+    '"annotations":{"readOnlyHint":"yes"}',
+  ].map((hint) => ['tools', `{"name":"t",${S},${hint}}`, `{"name":"t",${S}}`] as const),
+  [
+    'tools',
+    `{"name":"t",${S},"icons":[{"src":"u","mimeType":null}]}`,
+    `{"name":"t",${S},"icons":[{"src":"u"}]}`,
+  ],
+  ...['{"audience":["everyone"]}', '{"priority":7}', '{"lastModified":"yesterday"}'].map(
+    (hint) =>
+      ['resources', `{"uri":"u","name":"n","annotations":${hint}}`, '{"uri":"u","name":"n"}'] as const,
+  ),
+  ...[
+    '"annotations":{"audience":["user"],"priority":0.5,"lastModified":"2025-01-12T15:00:58Z"}',
+    '"icons":[{"src":"u","sizes":["48x48"],"theme":"dark"}]',
+  ].map((hint) => ['resources', `{"uri":"u","name":"n",${hint}}`, `{"uri":"u","name":"n",${hint}}`] as const),
+  [
+    'tools',
+    `{"name":"t",${S},"outputSchema":{"$ref":"#/$defs/A~1b","$defs":{"A/b":{}}}}`,
+    `{"name":"t",${S},"outputSchema":{"$ref":"#/$defs/A~1b","$defs":{"A/b":{}}}}`,
+    'any',
+  ],
+  [
+    'tools',
+    `{"name":"t",${S},"outputSchema":{"type":"object","properties":{"s":{"$ref":"#/$defs/X"}}}}`,
+    `{"name":"t",${S}}`,
+  ],
+  ['tools', `{${S}}`, /^'name' is missing in one of its tools$/],
+  ['prompts', '{"name":"p","arguments":null,"title":""}', '{"name":"p","title":""}'],
+  [
+    'prompts',
+    '{"name":"p","arguments":[{"name":"a","description":null}]}',
+    '{"name":"p","arguments":[{"name":"a"}]}',
+  ],
+  ['prompts', '{"name":"p","arguments":[{"description":"d"}]}', /^'arguments\[\].name' is missing in 'p'/],
+  ['resources', '{"uri":"u","name":"n","mimeType":null,"size":null}', '{"uri":"u","name":"n"}'],
+  ['resources', '{"uri":"u"}', /^'name' is missing in 'u' of its resources$/],
+  ['templates', '{"uriTemplate":"u","name":null}', /^'name' is null in 'u'/],
+]
 
-for (const [kind, item, want, era] of cases)
-  test(`${kind} ${item} ${era ?? ''}`, () => {
+for (const [kind, item, want, outputs] of cases)
+  test(`${kind} ${item} ${outputs ?? ''}`, () => {
     const frame = readFrame(
       toLine(`{"jsonrpc":"2.0","id":1,"result":{"${listShapes[kind].items}":[${item}]}}`),
     )
     assert(frame.kind === 'result')
-    const page = readPage(frame, kind, 10, era === 'stateless')
+    const page = readPage(frame, kind, 10, outputs ?? 'objects')
     assert(typeof page === 'object')
     const got = [...page.items.map(({ line }) => line.toString()), ...page.faults]
     assert.equal(got.length, 1)

@@ -105,7 +105,7 @@ describe('a file is replaced', () => {
 
   const owners: [title: string, folder: number, want: number][] = [
     ['keeps its owner in a folder of that owner', STRANGER, STRANGER],
-    ['is not given away in a folder of root', 0, 0],
+    ['keeps its owner in a folder of root, which no one else may write', 0, STRANGER],
     ['is not given away in the folder of a third user', STRANGER - 1, 0],
   ]
   for (const [title, owner, want] of owners)

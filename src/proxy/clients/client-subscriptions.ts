@@ -141,7 +141,7 @@ export class Listen {
 
   /** Lists of servers may have changed. */
   changed(kinds: readonly ListKind[]): void {
-    this.#changes.changed(kinds.filter((kind) => this.#heard.lists.includes(kind)))
+    this.#changes.changed(kinds)
   }
 
   tellChanges(methods: ReadonlySet<string>): void {

@@ -93,9 +93,10 @@ export class SessionQuestions implements Questions {
     const isFull = this.#phase === 'early' && this.#questions.size >= this.#earlyMax
     if (this.#phase === 'left' || isFull) return false
     const question = new Question(asked)
-    if (this.#phase === 'ready' && !this.#send(asked, question)) return false
+    // A client that reads too little leaves while it is asked; then the question is refused with all others.
     this.#questions.add(question)
-    return true
+    if (this.#phase !== 'ready' || this.#send(asked, question)) return true
+    return !this.#questions.delete(question)
   }
 
   /** The client has answered. */

@@ -2,13 +2,12 @@
 //
 // A public name maps back through these tables and never by splitting it.
 
-import { isDeepStrictEqual } from 'node:util'
 import { offersTasks } from './client-tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { quote } from '../../jsonrpc/text.js'
-import { type ApartUris, apartUri, apartUriEdits } from '../../mcp/apart-uris.js'
+import { type ApartUris, apartUri, apartUriEdits, isSameApart } from '../../mcp/apart-uris.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/list-items.js'
 import type { Call } from '../../calls/call.js'
 import type { ListKind } from '../../mcp/methods.js'
@@ -85,6 +84,8 @@ export class Catalog {
   readonly hasTasks: boolean
   readonly #context: CatalogContext
   readonly #indexes = new Map<ListKind, Index>()
+  /** Whether the resources have changed since the index of tools was compared with them. */
+  #isDoubtful = false
   /** Read when a URI is first matched with them. */
   #templates: UriTemplates<Target> | undefined
 
@@ -98,10 +99,8 @@ export class Catalog {
   /** The lists of some server have changed. */
   invalidate(kinds: readonly ListKind[]): void {
     for (const kind of kinds) this.#indexes.delete(kind)
-    const tools = this.#indexes.get('tools')
     // A tool names the address of its app, which is a resource.
-    if (kinds.includes('resources') && tools && !isDeepStrictEqual(tools.apart, this.#apart()))
-      this.#indexes.delete('tools')
+    this.#isDoubtful ||= kinds.includes('resources')
     if (kinds.includes('templates')) this.#templates = undefined
   }
 
@@ -217,7 +216,16 @@ export class Catalog {
   }
 
   #index(kind: ListKind): Index {
-    return this.#indexes.get(kind) ?? this.#build(kind)
+    const known = this.#indexes.get(kind)
+    if (known === undefined || (kind === 'tools' && this.#isDoubtful && this.#isOutdated(known)))
+      return this.#build(kind)
+    return known
+  }
+
+  #isOutdated({ apart }: Index): boolean {
+    this.#isDoubtful = false
+    const now = this.#apart()
+    return apart.size !== now.size || [...apart].some(([server, uris]) => !isSameApart(uris, now.get(server)))
   }
 
   #build(kind: ListKind): Index {

@@ -3,8 +3,8 @@
 // Servers that come and go each announce their part. The client gets one notification of each kind when all
 // of it has happened, and none for a list that is the same as before.
 
-import { isDeepStrictEqual } from 'node:util'
 import type { Target } from './catalog.js'
+import { isSameApart } from '../../mcp/apart-uris.js'
 import { isSameItem, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 
@@ -97,7 +97,7 @@ function looksSame(before: readonly Target[], now: readonly Target[]): boolean {
   const isSame = ({ publicName, mark, item, apart }: Target, at: number): boolean => {
     const other = now[at]
     if (publicName !== other?.publicName || mark !== other.mark) return false
-    return isSameItem(item, other.item) && isDeepStrictEqual(apart, other.apart)
+    return isSameItem(item, other.item) && isSameApart(apart, other.apart)
   }
-  return before.length === now.length && before.every(isSame)
+  return before === now || (before.length === now.length && before.every(isSame))
 }

@@ -64,6 +64,8 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
   #wait: Wait
   /** Whether the system has the whole of it. */
   #isSent = false
+  /** Whether it was sent again because the server had named another session meanwhile. */
+  #hasFollowed = false
 
   constructor(head: MessageHead, bytes: Line, session: HttpSession, link: HttpLink, number: number) {
     this.head = head
@@ -321,8 +323,10 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
 
   /** The request was not executed. The server may have named another session since it was sent. */
   #forgotten(status: number): void {
-    if (this.#state === 'waits' && this.#request?.sessionId !== this.#session.id)
+    if (this.#state === 'waits' && !this.#hasFollowed && this.#request?.sessionId !== this.#session.id) {
+      this.#hasFollowed = true
       return this.#request?.again()
+    }
     this.#link.forgotten(this, status)
     this.cancel()
   }

@@ -53,7 +53,7 @@ export async function readList(
       const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
       throw broken(shown(why))
     }
-    const page = readPage(frame, kind, itemsMax, connection.isStateless)
+    const page = readPage(frame, kind, itemsMax, connection.outputs)
     if (page === undefined) throw broken('the answer holds no list')
     if (page === 'too-long' || items.length + page.items.length > itemsMax)
       throw broken(`more than ${itemsMax} items`)

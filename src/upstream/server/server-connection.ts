@@ -26,6 +26,7 @@ import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
+import type { Revision } from '../../mcp/revisions.js'
 import { within } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { Attribution } from './attribution.js'
@@ -102,6 +103,8 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   #isProbing = false
   /** The server knows no sessions, so it gets no notifications of a session and no responses. */
   isStateless = false
+  /** What the output schemas of its tools describe. */
+  outputs: Revision['outputs'] = 'objects'
   /** Calls wait until these are answered; undefined when calls may be sent. */
   firstQuestions: FirstQuestions | undefined
   /** The subscription to changes of such a server; only the first connection of a lane has one. */
@@ -164,7 +167,9 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     this.#peer.start()
     const opened = await this.#open(declared, opening)
     this.#writer = opened.writer
-    this.isStateless = opened.facts.revision.era === 'stateless'
+    const { era, outputs } = opened.facts.revision
+    this.isStateless = era === 'stateless'
+    this.outputs = outputs
     if (!this.isStateless && !this.#context.questionsNameTheirCall && declared.names.has('roots'))
       this.#awaitQuestions()
     return opened
