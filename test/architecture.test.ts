@@ -107,7 +107,7 @@ const linesMax = table(`
   text                   | 633
   runtime                | 1008
   mcp                    | 3772
-  calls                  | 693
+  calls                  | 695
   mcp/eras               | 1222
   transports             | 1267
   transports/http1       | 2005
@@ -117,7 +117,7 @@ const linesMax = table(`
   upstream/process       | 1442
   upstream/auth          | 429
   login                  | 2653
-  upstream/server        | 5789
+  upstream/server        | 5803
   upstream/http          | 282
   kept                   | 474
   upstream/kinds         | 704

@@ -13,32 +13,33 @@ import { FakeClock } from './support/fake-clock.js'
 
 interface Sent {
   readonly call: Call
+  readonly number: number
   graceMs: number
 }
 
 interface Run {
   readonly clock: FakeClock
   readonly deadlines: Deadlines<Sent>
-  readonly sent: ChurnMap<Call, Sent>
+  readonly sent: ChurnMap<number, Sent>
   readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => Sent
   readonly expired: string[]
 }
 
 function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const clock = new FakeClock()
-  const sent = new ChurnMap<Call, Sent>()
+  const sent = new ChurnMap<number, Sent>()
   const expired: string[] = []
-  const deadlines = new Deadlines(clock, sent, ({ call }) => {
-    sent.take(call)
+  const deadlines = new Deadlines(clock, sent, ({ call, number }) => {
+    sent.take(number)
     expired.push(`${call.frame.id} ${call.deadline.budget} ${clock.now()}`)
   })
   let last = 0
   const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): Sent => {
     const call = callOf(`${++last}`, clock.now())
     call.deadline.times = own ?? times
-    const flight = { call, graceMs: 0 }
+    const flight = { call, number: last, graceMs: 0 }
     deadlines.start(call)
-    sent.set(call, flight)
+    sent.set(last, flight)
     return flight
   }
   return { clock, deadlines, sent, start, expired }
@@ -217,11 +218,11 @@ describe('while the client is being asked', () => {
       ({ clock, deadlines, sent }, flight) => {
         const over = deadlines.pause([flight])
         clock.advance(3000)
-        sent.take(flight.call)
+        sent.take(flight.number)
         flight.call.deadline.goOn(clock.now())
         over()
         deadlines.start(flight.call)
-        sent.set(flight.call, flight)
+        sent.set(flight.number, flight)
       },
       ['1 timeoutMs 4000'],
     ],

@@ -11,6 +11,8 @@ import type { Runtime, Timer } from '../../runtime/runtime.js'
 /** A call in flight. */
 interface Timed {
   readonly call: Call
+  /** Among those that the connection has sent. */
+  readonly number: number
   /** By how much its deadline was put off, since the proxy did not run. */
   graceMs: number
 }
@@ -18,7 +20,7 @@ interface Timed {
 /** The deadlines of all calls in flight on one connection. */
 export class Deadlines<S extends Timed> {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly #sent: ChurnMap<Call, S>
+  readonly #sent: ChurnMap<number, S>
   readonly #expire: (sent: S) => void
   #timer: Timer | undefined
   /** The time of the next look. Only a call with an earlier deadline sets the timer anew; the look finds the others. */
@@ -28,7 +30,7 @@ export class Deadlines<S extends Timed> {
   /** `sent` are the calls in flight; `expire` is called when the time of one is over. */
   constructor(
     runtime: Pick<Runtime, 'now' | 'setTimer'>,
-    sent: ChurnMap<Call, S>,
+    sent: ChurnMap<number, S>,
     expire: (sent: S) => void,
   ) {
     this.#runtime = runtime
@@ -50,7 +52,7 @@ export class Deadlines<S extends Timed> {
     const paused = [...calls]
     for (const { call } of paused) call.deadline.pause(now)
     return () => {
-      for (const sent of paused.splice(0)) if (this.#sent.get(sent.call) === sent) this.#resume(sent)
+      for (const sent of paused.splice(0)) if (this.#sent.get(sent.number) === sent) this.#resume(sent)
     }
   }
 
@@ -84,7 +86,7 @@ export class Deadlines<S extends Timed> {
         deadline.putOff(now + grace)
       }
       if (deadline.endsAt <= now) this.#expire(sent)
-      if (this.#sent.get(sent.call) === sent) earliest = Math.min(earliest, deadline.endsAt)
+      if (this.#sent.get(sent.number) === sent) earliest = Math.min(earliest, deadline.endsAt)
     }
     if (earliest !== Infinity) this.#lookAt(earliest)
   }

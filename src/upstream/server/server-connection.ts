@@ -58,6 +58,8 @@ export interface Patience {
 /** What a connection keeps of a call that it has sent, until that has ended here. */
 export interface Sent {
   readonly call: Call
+  /** `sentAs` of the call. */
+  readonly number: number
   /** Kept in case the call has to be sent again. */
   readonly edits: readonly Edit[]
   /** The id that the server knows the call by. */
@@ -77,7 +79,8 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   readonly service: string
   readonly dialed: Dialed
   /** The calls in flight, which are this connection's to settle. */
-  readonly #sent = new ChurnMap<Call, Sent>()
+  readonly #sent = new ChurnMap<number, Sent>()
+  #sentBefore = 0
   readonly #deadlines: Deadlines<Sent>
   readonly #tokens = new ProgressTokens<Call | ServerTask>()
   /** The tasks that calls have begun. */
@@ -350,6 +353,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     const { frame, deadline, row } = call
     const sent: Sent = {
       call,
+      number: this.#sentBefore++,
       edits,
       id: frame.id,
       token: undefined,
@@ -357,7 +361,8 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
       graceMs: 0,
       isChecked: false,
     }
-    this.#sent.set(call, sent)
+    this.#sent.set(sent.number, sent)
+    call.sentAs = sent.number
     if (!this.#deadlines.start(call)) return this.#refuse(sent, callTimeout(this.service, call, 'no turn'))
     if (row.subscribes !== undefined && this.isStateless) return this.#follow(sent)
     const lend = this.#inbox.clients.only !== undefined
@@ -388,6 +393,12 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     sent.token = this.#tokens.lend(text, sent.call, lend)
     if (sent.token === text) return edits
     return [...edits, { ...own, bytes: Buffer.from(sent.token), why: 'progress-token' }]
+  }
+
+  /** A map by calls would keep the calls for long after they have ended. */
+  #sentOf(call: Call): Sent | undefined {
+    const sent = call.sentAs === undefined ? undefined : this.#sent.get(call.sentAs)
+    return sent?.call === call ? sent : undefined
   }
 
   /** The calls in flight. */
@@ -524,7 +535,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
 
   /** CallHolder: the client has cancelled the call, or is gone. */
   cancel(frame: NotificationFrame | undefined, call: Call): void {
-    const sent = this.#sent.get(call)
+    const sent = this.#sentOf(call)
     if (sent === undefined) return
     const span = frame?.params.members.span('requestId')
     this.#abandon(sent)
@@ -553,9 +564,10 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
 
   /** The call is over here, and its slot is free. */
   #end(call: Call): void {
-    const sent = this.#sent.take(call)
+    const sent = this.#sentOf(call)
     // A cancel may come after the connection has closed.
     if (sent === undefined) return
+    this.#sent.take(sent.number)
     // Questions about it may still be open.
     call.deadline.goOn(this.#context.runtime.now())
     this.#tokens.release(sent.token)
@@ -606,7 +618,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
 
   response(frame: ResponseFrame, call: Call): void {
     this.#onAnswer()
-    const sent = this.#sent.get(call)
+    const sent = this.#sentOf(call)
     if (sent === undefined) return
     const outcome = this.#writer.outcome(frame)
     if (outcome.kind === 'outdated') return this.#outdated(sent, outcome)
@@ -649,7 +661,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
 
   failed(call: Call | undefined, error: TransportError): void {
     if (error.code === 'TRANSPORT_SESSION') this.#forgotten(error)
-    const sent = call && this.#sent.get(call)
+    const sent = call && this.#sentOf(call)
     if (call === undefined || sent === undefined) return this.#context.tell('warn', error.message)
     const { body, message, reason } = fromTransport(this.service, error)
     const isLogin = reason === 'login-required'
@@ -667,7 +679,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   }
 
   oversize(id: RequestId | undefined, call: Call | undefined, bytes: number): void {
-    const sent = call && this.#sent.get(call)
+    const sent = call && this.#sentOf(call)
     if (sent === undefined) return this.#noise.oversize(id, bytes)
     const what = `'${this.service}': its answer of ${bytes} bytes or more is over the limit`
     this.#refuse(sent, upstreamFailed(this.service, 'too-large', what))
