@@ -378,9 +378,9 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   }
 
   /** A server without sessions has no request to subscribe or unsubscribe, but one subscription for all clients. */
-  #follow({ call }: Sent): void {
-    void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
-    this.#end(call)
+  #follow(sent: Sent): void {
+    void (this.listening?.follows(sent.call) ?? sent.call.fail(notFollowed(this.service, '')))
+    this.#end(sent)
   }
 
   /** How much of what the connection was given has left, where it counts. */
@@ -472,11 +472,11 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     return follows
   }
 
-  #repeat({ call, edits }: Sent): void {
-    this.#end(call)
-    call.repeats++
+  #repeat(sent: Sent): void {
+    this.#end(sent)
+    sent.call.repeats++
     this.#worker.onConnectionEnded(this)
-    this.#worker.call(call, edits)
+    this.#worker.call(sent.call, sent.edits)
   }
 
   /** No answer comes any more. */
@@ -542,7 +542,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     this.#peer.retire(sent.id)
     if (frame === undefined || span === undefined) this.#cancelRequest(sent.id, 'the client is gone')
     else this.#peer.pass(frame, writing(frame.line, span, sent.id, 'id'), { cancels: sent.id })
-    this.#end(call)
+    this.#end(sent)
   }
 
   /** `id` is the one that the server knows. */
@@ -557,21 +557,19 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     this.about.abandon(id, call)
   }
 
-  #refuse({ call }: Sent, error: ErrorBody): void {
-    call.fail(error)
-    this.#end(call)
+  #refuse(sent: Sent, error: ErrorBody): void {
+    sent.call.fail(error)
+    this.#end(sent)
   }
 
   /** The call is over here, and its slot is free. */
-  #end(call: Call): void {
-    const sent = this.#sentOf(call)
+  #end(sent: Sent): void {
     // A cancel may come after the connection has closed.
-    if (sent === undefined) return
-    this.#sent.take(sent.number)
+    if (this.#sent.take(sent.number) === undefined) return
     // Questions about it may still be open.
-    call.deadline.goOn(this.#context.runtime.now())
+    sent.call.deadline.goOn(this.#context.runtime.now())
     this.#tokens.release(sent.token)
-    this.#worker.onCallEnded(call)
+    this.#worker.onCallEnded(sent.call)
     if (this.#sent.size === 0) this.#onIdle?.()
   }
 
@@ -624,7 +622,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     if (outcome.kind === 'outdated') return this.#outdated(sent, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(sent, outcome.frame)
     call.settle(isOfTask(call) ? this.tasks.answered(sent, outcome) : outcome)
-    this.#end(call)
+    this.#end(sent)
   }
 
   /** An answer has come, to a call or to a request of the proxy's own. */
@@ -634,17 +632,19 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   }
 
   /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
-  #outdated({ call, edits }: Sent, { what, outcome }: Outdated): void {
+  #outdated(sent: Sent, { what, outcome }: Outdated): void {
+    const { call, edits } = sent
     if (call.hasRenewed) call.settle(outcome)
-    this.#end(call)
+    this.#end(sent)
     if (call.settled) return
     call.hasRenewed = true
     void this.#renew(what).then(() => call.settled || this.#worker.call(call, edits))
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
-  #needsInput({ call, edits }: Sent, frame: ResultFrame): void {
-    this.#end(call)
+  #needsInput(sent: Sent, frame: ResultFrame): void {
+    const { call, edits } = sent
+    this.#end(sent)
     const resume = (again: Call, more: readonly Edit[]): void => this.#worker.call(again, [...edits, ...more])
     call.needsInput({ frame, service: this.service, resume })
   }
@@ -669,7 +669,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     const instead = isLogin ? this.#context.logins?.tool?.refusal(call) : undefined
     if (mayStillRun(error)) this.#abandon(sent)
     if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(call, error)) return this.#repeat(sent)
-    this.#end(call)
+    this.#end(sent)
     if (instead === undefined) call.fail(body)
     else void instead.then((better) => call.fail(better ?? body))
   }
