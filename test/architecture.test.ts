@@ -134,7 +134,7 @@ const linesMax = table(`
   proxy/clients          | 2245
   secrets                | 384
   policy                 | 540
-  proxy                  | 1090
+  proxy                  | 1098
   front-auth             | 1222
   gateway                | 1304
   metrics                | 1036
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 431
-  cli                    | 6450
+  cli                    | 6436
   cli/clients            | 1879
   servers                | 324
   sandbox                | 7293

@@ -5,10 +5,11 @@ import { refuseLoop } from '../config/proxy-chain.js'
 import { selectSchema } from '../config/config.js'
 import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
-import { eachAtOnce } from '../runtime/each-at-once.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { drainGiven } from '../upstream/process/detached.js'
 import { isGroupEmpty } from '../upstream/process/spawn.js'
+import { StartGate } from '../upstream/server/start-gate.js'
+import { limits } from '../limits.js'
 import { Children } from './shutdown.js'
 import { loadWithSecrets } from './load.js'
 import { tryServer } from './server-trials.js'
@@ -16,9 +17,6 @@ import { keptLock, unlistedServers } from './warm-up.js'
 
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000
-
-/** Several installs at the same time damage the cache that they share; a server that takes longer holds up no other. */
-const INSTALLS_MAX = 2
 
 /** So long servers wait for the end of their installs. */
 const INSTALL_MS = 20_000
@@ -51,17 +49,13 @@ export async function learnLists(
   }
   const children = new Children()
   const installing = new Set(installs.values())
+  const gate = new StartGate(config.processesMax ?? limits.upstream.processesMax, own)
   const learn = async (areInstalling: boolean): Promise<void> => {
     const unlisted = unlistedServers(config, schema, process.env)
     const servers = unlisted.filter((server) => installing.has(server.name) === areInstalling)
-    const options = { runtime: children.watch(own), profile: undefined }
-    const trials: Promise<unknown>[] = []
-    const all = eachAtOnce(servers, INSTALLS_MAX, async (server) => {
-      const trial = tryServer(config, schema, server, options)
-      trials.push(trial)
-      await within(trial, INSTALL_MS, own)
-    })
-    await Promise.race([all.then(() => Promise.all(trials)), over(lock, endsAt)])
+    const options = { runtime: children.watch(own), profile: undefined, gate }
+    const all = servers.map((server) => tryServer(config, schema, server, options))
+    await Promise.race([Promise.all(all), over(lock, endsAt)])
   }
   try {
     // A server that ignores the end of its stdin looks as if its install went on.

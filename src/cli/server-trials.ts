@@ -4,19 +4,12 @@ import { Buffer } from 'node:buffer'
 import { LocalClient, type Person } from '../ask/local-client.js'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
-import {
-  type McpProxy,
-  type ProxyListeners,
-  type ProxyOptions,
-  type Runtime,
-  type ServerEvent,
-  createProxy,
-} from '../index.js'
+import { type McpProxy, type ProxyListeners, type Runtime, type ServerEvent } from '../index.js'
 import { noPaint } from '../log/lines.js'
 import { Logger } from '../log/log.js'
 import { everyAskable } from '../mcp/capabilities.js'
 import { openCommon } from '../proxy/common.js'
-import { openProxy } from '../proxy/proxy.js'
+import { openReady } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
@@ -27,6 +20,7 @@ import type { ListChange, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { LastWords } from '../upstream/process/stderr-log.js'
+import type { StartGate } from '../upstream/server/start-gate.js'
 import { Children, Shutdown } from './shutdown.js'
 
 /** The tools of a command while its servers run. */
@@ -132,6 +126,8 @@ interface TrialOptions {
   readonly profile: string | undefined
   /** In the place of the lock. */
   readonly guard?: ListGuard
+  /** Of trials that run together, so that their starts and installs take turns. */
+  readonly gate?: StartGate
   /** Whom the server may ask; undefined is a client without capabilities. */
   readonly person?: Person
   readonly on?: ProxyListeners
@@ -144,7 +140,7 @@ export async function tryServer(
   config: Configuration,
   schema: SchemaConfig,
   server: ServerConfig,
-  { runtime, profile, guard, person, on: listeners = {}, onLate }: TrialOptions,
+  { runtime, profile, guard, gate, person, on: listeners = {}, onLate }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
   const waitMs = longestStartMs(server) + server.listTimeoutMs + MARGIN_MS
@@ -176,7 +172,9 @@ export async function tryServer(
   const [keep, eager] = [person === undefined, person === undefined]
   const on = [own, listeners]
   const options = { schema: schema.name, runtime, log, on, keep, eager, ownStart } as const
-  const proxy = guard === undefined ? await createProxy(alone, options) : openGuarded(guard, alone, options)
+  const common = openCommon(alone, options)
+  const lock = guard === undefined ? common.lock : { change: () => undefined, guard: () => guard }
+  const proxy = await openReady(alone, options, { ...common, lock, gate: gate ?? common.gate })
   const view = profile === undefined ? undefined : viewKey('profile', profile)
   const tried = async (): Promise<void> => {
     const first = isOfClient ? listed(proxy, view, person) : undefined
@@ -224,12 +222,6 @@ function withOneServer(
   const servers =
     once.kind === 'stdio' ? [{ ...once, restart: false, startsAfterProbe: once.restart }] : [once]
   return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
-}
-
-/** A proxy in which the guard takes the place of the lock. */
-function openGuarded(guard: ListGuard, config: Configuration, options: ProxyOptions): McpProxy {
-  const lock = { change: () => undefined, guard: () => guard }
-  return openProxy(config, options, { ...openCommon(config, options), lock })
 }
 
 /** The first page of a list of tools, as a client gets it. */

@@ -54,10 +54,18 @@ export async function createProxy(
   options: ProxyOptions = {},
 ): Promise<McpProxy> {
   const whole = await resolvedConfig(config, options.runtime)
-  const common = openCommon(whole, options)
-  await common.policies.change(whole)
-  await common.lock.change(whole)
-  return openProxy(whole, options, common)
+  return openReady(whole, options, openCommon(whole, options))
+}
+
+/** Opens a proxy once the policy and the lock of its configuration are read. */
+export async function openReady(
+  config: Configuration,
+  options: ProxyOptions,
+  common: Common,
+): Promise<McpProxy> {
+  await common.policies.change(config)
+  await common.lock.change(config)
+  return openProxy(config, options, common)
 }
 
 /**
