@@ -1,26 +1,13 @@
 // Values that are made only when they are needed: a promise, and a value that takes a while to make.
 
-/** A promise that another part resolves; it is made when it is first asked for. */
+/** A promise that another part resolves. The first call of `resolve` counts. */
 export class Deferred<T> {
-  #resolved: { readonly value: T } | undefined
-  #promise: Promise<T> | undefined
   #settle: (value: T) => void = () => {}
+  readonly promise: Promise<T> = new Promise((resolve) => {
+    this.#settle = resolve
+  })
 
-  /** Resolves with the value. */
-  get promise(): Promise<T> {
-    this.#promise ??=
-      this.#resolved === undefined
-        ? new Promise((resolve) => {
-            this.#settle = resolve
-          })
-        : Promise.resolve(this.#resolved.value)
-    return this.#promise
-  }
-
-  /** The first call counts. */
   resolve(value: T): void {
-    if (this.#resolved !== undefined) return
-    this.#resolved = { value }
     this.#settle(value)
   }
 }

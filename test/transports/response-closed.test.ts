@@ -11,7 +11,6 @@ import { StreamableConnection } from '../../src/transports/http-server/streamabl
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { RequestHead } from '../../src/transports/http1/request.js'
 import { HttpResponse, type ResponseWire } from '../../src/transports/http1/response.js'
-import { Waits } from '../../src/runtime/timeout-queue.js'
 import { Recorder } from '../contracts/connection.js'
 import { headIn } from './support/sending.js'
 
@@ -100,7 +99,7 @@ function opened(isShared: boolean): Opened {
     failed: () => {},
   }
   const life = { kind: isShared ? 'shared' : 'single' } as const
-  const connection = new StreamableConnection(environment, new Waits(250, clock), life, () => {})
+  const connection = new StreamableConnection(environment, life, () => {})
   const gaveUp: Reply[] = []
   const replies: Reply[] = []
   const sink = Object.assign(new Recorder(), {

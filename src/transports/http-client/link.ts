@@ -356,7 +356,6 @@ export class HttpLink implements Connection {
     this.#stream.stop()
     for (const post of this.#posts.values()) post.cancel()
     this.congested = false
-    this.#session.end()
   }
 
   /** Whether the message may pass the tap. Bodies are tapped as lines; headers, which hold credentials, are not. */

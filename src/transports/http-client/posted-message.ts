@@ -12,7 +12,8 @@ import { LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import type { Wait, Waiting, Waits } from '../../runtime/timeout-queue.js'
+import { setDeadline } from '../../runtime/deadline.js'
+import type { Timer } from '../../runtime/runtime.js'
 import { type UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpAnswer } from '../http1/client.js'
 import { contentCodings, discard, isCompressed, mediaType, readExcerpt, readWhole } from './answer.js'
@@ -39,7 +40,7 @@ const TOO_MANY = 429
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
-export class PostedMessage implements RequestHandler, StreamReader, Waiting {
+export class PostedMessage implements RequestHandler, StreamReader {
   readonly head: MessageHead
   readonly bytes: Line
   /** Its number among those of its connection. */
@@ -59,9 +60,7 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
   /** Attempts to resume the stream since its last event, and the event that the last one began after. */
   #resumes = 0
   #resumedAfter: string | undefined
-  /** The queue of timeouts that it waits in, and its place there. */
-  #waits: Waits
-  #wait: Wait
+  #timeout: Timer
   /** Whether the system has the whole of it. */
   #isSent = false
   /** Whether it was sent again because the server had named another session meanwhile. */
@@ -73,12 +72,12 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
     this.#session = session
     this.#link = link
     this.number = number
-    const { target, waits } = session
+    const { target } = session
+    const { limits } = target
     this.mirrored = target.mirror?.(bytes, head.method)
     const isEndless = head.method !== undefined && target.isEndless?.(head.method) === true
-    const answer = isEndless ? waits.endless : waits.answer
-    this.#waits = this.#isAnsweredHere ? answer : waits.accept
-    this.#wait = this.#waits.begin(this)
+    const answerMs = isEndless ? limits.endlessMs : limits.answerMs
+    this.#timeout = this.#endsAfter(this.#isAnsweredHere ? answerMs : limits.acceptMs)
   }
 
   send(): void {
@@ -117,16 +116,16 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
   cancel(): void {
     if (this.#state === 'ended') return
     this.#state = 'ended'
-    this.#waits.cancel(this.#wait)
+    this.#timeout.cancel()
     this.#request?.cancel()
     this.#stream?.stop()
     this.sent()
     this.#link.ended(this)
   }
 
-  /** Nothing has come for too long. */
-  waited(): void {
-    this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${this.#waits.lengthMs} ms`))
+  #endsAfter(ms: number): Timer {
+    const late = (): void => this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${ms} ms`))
+    return setDeadline(this.#session.target.timers, ms, late)
   }
 
   /** Whether it is a request whose answer comes in the response to its POST. */
@@ -140,9 +139,8 @@ export class PostedMessage implements RequestHandler, StreamReader, Waiting {
     this.#state = state
     if (this.#request?.isHeld === true || this.#stream?.isHeld === true) return this.cancel()
     this.#request?.abandon()
-    this.#waits.cancel(this.#wait)
-    this.#waits = this.#session.waits.linger
-    this.#wait = this.#waits.begin(this)
+    this.#timeout.cancel()
+    this.#timeout = this.#endsAfter(this.#session.target.limits.lingerMs)
   }
 
   #fail(error: TransportError): void {

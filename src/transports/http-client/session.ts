@@ -2,7 +2,6 @@
 //
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
-import { Waits } from '../../runtime/timeout-queue.js'
 import { fieldLine, type HttpAgent, type HttpAnswer } from '../http1/client.js'
 import { basicLogin, resolvedAddress } from '../address.js'
 import { CookieJar } from './cookie-jar.js'
@@ -59,9 +58,6 @@ export class HttpSession {
   /** The address of POSTs; a redirect within the origin changes it. */
   url: URL
   version: string | undefined
-  /** Timeouts: for the answer to a request, for the acceptance of any other message, for the end of an answered or abandoned
-   * exchange, and for requests without an end. */
-  readonly waits: Readonly<Record<'answer' | 'accept' | 'linger' | 'endless', Waits>>
   /** Undefined until the server has set one. */
   #cookies: CookieJar | undefined
   /** The fields that every request has, as they are written; undefined until the first. */
@@ -74,17 +70,11 @@ export class HttpSession {
   hasServed = false
 
   constructor(target: HttpTarget, agent: HttpAgent) {
-    const { url, limits, timers } = target
+    const { url } = target
     this.target = target
     this.agent = agent
     this.url = url
     this.#cookie = cookieOf(target)
-    this.waits = {
-      answer: new Waits(limits.answerMs, timers),
-      accept: new Waits(limits.acceptMs, timers),
-      linger: new Waits(limits.lingerMs, timers),
-      endless: new Waits(limits.endlessMs, timers),
-    }
     const login = basicLogin(url)
     if (login !== undefined) target.redactor.add(login.slice('Basic '.length))
   }
@@ -92,11 +82,6 @@ export class HttpSession {
   /** Undefined where the server keeps no sessions. */
   get id(): string | undefined {
     return this.#id
-  }
-
-  /** No message of it is waited for any more. */
-  end(): void {
-    for (const waits of Object.values(this.waits)) waits.stop()
   }
 
   /** Takes the session id from a response to a message. A server may name another with each; the latest is used. */

@@ -9,7 +9,7 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
-import type { Wait, Waiting } from '../../runtime/timeout-queue.js'
+import type { Timer } from '../../runtime/runtime.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
@@ -28,7 +28,7 @@ export interface AnswerStatus {
 const okStatus: AnswerStatus = { status: 200, fields: [] }
 
 /** The way back of the request, or of each request of the batch, in one POST. */
-export class PostReply implements Reply, Waiting {
+export class PostReply implements Reply {
   readonly isCancelledByClosing: boolean
   readonly field: (name: string) => string | undefined
   /** Its number among those of its connection. */
@@ -43,7 +43,7 @@ export class PostReply implements Reply, Waiting {
   /** Requests that have no answer yet. */
   #pending: number
   readonly #answers: Message[] = []
-  readonly #wait: Wait | undefined
+  readonly #wait: Timer | undefined
   #stream: EventStream | undefined
   #hasAnswer = false
   #status = okStatus
@@ -70,7 +70,7 @@ export class PostReply implements Reply, Waiting {
     this.#accepts = accepts
     this.#pending = frames.filter(({ kind }) => kind === 'request').length
     hold?.begin()
-    if (accepts.stream) this.#wait = connection.waits.begin(this)
+    if (accepts.stream) this.#wait = connection.afterSilence(() => this.#open())
     if (connection.isShared) response.whenClosed(() => this.#left())
   }
 
@@ -117,10 +117,6 @@ export class PostReply implements Reply, Waiting {
     this.#finish()
   }
 
-  waited(): void {
-    this.#open()
-  }
-
   /** The client has closed an incomplete response, which cancels its request (MCP 2026-07-28, Utilities: cancellation). */
   #left(): void {
     if (this.#pending === 0) return
@@ -129,7 +125,7 @@ export class PostReply implements Reply, Waiting {
   }
 
   #open(): EventStream {
-    this.#stopWaiting()
+    this.#wait?.cancel()
     if (this.#stream !== undefined) return this.#stream
     this.#stream = this.#connection.stream(this.#response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
@@ -137,7 +133,7 @@ export class PostReply implements Reply, Waiting {
   }
 
   #finish(): void {
-    this.#stopWaiting()
+    this.#wait?.cancel()
     if (this.#stream === undefined) this.#sendBody()
     else if (this.#hasAnswer) this.#stream.end()
     else this.#stream.cancel()
@@ -157,10 +153,6 @@ export class PostReply implements Reply, Waiting {
     const { status, fields } = this.#status
     response.sendJson(status, body, [...connection.fields, ...fields])
     if (response.unsentBytes > LARGE_BYTES) connection.sending(response)
-  }
-
-  #stopWaiting(): void {
-    if (this.#wait !== undefined) this.#connection.waits.cancel(this.#wait)
   }
 }
 

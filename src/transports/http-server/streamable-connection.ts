@@ -8,7 +8,8 @@ import type { Message } from '../../jsonrpc/splice.js'
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Connection, MessageHead, Reply, Sink } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
-import type { Waits } from '../../runtime/timeout-queue.js'
+import { setDeadline } from '../../runtime/deadline.js'
+import type { Timer } from '../../runtime/runtime.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision, Owner } from './endpoint.js'
@@ -44,8 +45,6 @@ export class StreamableConnection implements Connection, RegisteredSession {
   #attached: HttpAttached | undefined
   /** The fields of every response. */
   fields: Fields
-  /** For how long nothing is said while there is no answer. */
-  readonly waits: Waits
   readonly #environment: HttpEnvironment
   readonly #life: ConnectionLife
   /** Undefined for a client without a session, which can resume nothing and has no standalone stream. */
@@ -65,12 +64,11 @@ export class StreamableConnection implements Connection, RegisteredSession {
   /** Those of them whose client has not taken the latest bytes. A client may have hundreds of streams, nearly all of them idle. */
   readonly #behind = new Set<HttpResponse>()
 
-  constructor(environment: HttpEnvironment, waits: Waits, life: ConnectionLife, closed: () => void) {
+  constructor(environment: HttpEnvironment, life: ConnectionLife, closed: () => void) {
     this.#environment = environment
     this.#life = life
     this.#store = life.kind === 'session' ? life.store : undefined
     this.fields = life.kind === 'session' ? ['mcp-session-id', life.id] : []
-    this.waits = waits
     this.#closed = closed
     this.#inbox = new ClientInbox(environment.limits, (cause) => this.#end(cause))
     this.#standalone = new EventStream(STANDALONE, this.#store)
@@ -188,6 +186,11 @@ export class StreamableConnection implements Connection, RegisteredSession {
   }
 
   // For its replies to call.
+
+  /** Calls back once nothing has been said for as long as a client gets no header. */
+  afterSilence(open: () => void): Timer {
+    return setDeadline(this.#environment, this.#environment.limits.answerWaitMs, open)
+  }
 
   /** The message as it leaves; undefined when it must not. */
   passing(message: Message): Message | undefined {

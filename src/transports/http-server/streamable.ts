@@ -4,7 +4,6 @@
 // session is served too, one request at a time, so that a person with a command
 // line needs no handshake.
 
-import { Waits } from '../../runtime/timeout-queue.js'
 import type { Accepts } from './access.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import { type ConnectionLife, StreamableConnection } from './streamable-connection.js'
@@ -40,7 +39,6 @@ export class Streamable {
   readonly #gone: (head: RequestHead) => Refusal
   readonly #sessions: HttpSessions<StreamableConnection>
   readonly #budget: EventBudget
-  readonly #waits: Waits
   /**
    * The connections of clients without sessions: one for all requests of a principal at an endpoint, since a request needs
    * nothing of earlier ones and a connection for each would cost more than the request.
@@ -58,7 +56,6 @@ export class Streamable {
     this.#sessions = new HttpSessions(environment, sessionIdleMs, 'streamable-http')
     this.#shared = new HttpSessions(environment, statelessIdleMs)
     this.#budget = new EventBudget(environment.limits.events.totalBytesMax)
-    this.#waits = new Waits(environment.limits.answerWaitMs, environment)
   }
 
   serve(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
@@ -88,7 +85,6 @@ export class Streamable {
   }
 
   endAll(): void {
-    this.#waits.stop()
     this.#sessions.endAll()
     this.#shared.endAll()
     for (const connection of this.#single) void connection.close()
@@ -182,7 +178,7 @@ export class Streamable {
   }
 
   #newClient(life: ConnectionLife, closed: () => void): StreamableConnection {
-    return new StreamableConnection(this.#environment, this.#waits, life, closed)
+    return new StreamableConnection(this.#environment, life, closed)
   }
 
   /** Attaches a client and opens its session; undefined when there are too many. */
