@@ -7,6 +7,7 @@ import { scenarios } from './scenarios.js'
 
 const counts: readonly [name: string, count: number][] = [
   ['kill-children', 60],
+  ['kill-proxy', 5],
   ['sessions', 100],
   ['long-session', 8000],
   ['fuzz-client', 2000],

@@ -6,9 +6,8 @@ import { limits } from '../../src/index.js'
 import { type RawClient, failure } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itServer, nodeProgram, patientCli, program, time } from './support/programs.js'
-import { type Scope, configFile, spawnProgram } from './support/spawned.js'
-import { HANG_MS } from './support/waiting.js'
+import { itServer, nodeProgram } from './support/programs.js'
+import { type Scope } from './support/spawned.js'
 
 const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 const exit = '{"jsonrpc":"2.0","method":"notifications/exit"}'
@@ -29,51 +28,6 @@ const initialize = (capabilities: unknown = {}): string =>
 /** What came, by its id or else by its method, in its order. */
 const order = ({ heard }: RawClient): unknown[] =>
   heard.map(({ value }) => at(value, 'id') ?? at(value, 'method'))
-
-describe('the first session, all of its lines written at once', () => {
-  const servers = {
-    Time: time,
-    search: {
-      command: process.execPath,
-      args: [program('search.mjs'), 'search'],
-      env: { Z_AI_API_KEY: 'key' },
-    },
-  }
-  const lines = [
-    initialize(),
-    initialized,
-    request(2, 'tools/list'),
-    call(3, 'Time__get_current_time', { timezone: 'Asia/Shanghai' }),
-    call(4, 'search__web_search', { query: 'model context protocol' }),
-    call(5, 'nonexistent_tool'),
-    call(6, 'search__web_search'),
-    request(7, 'invalid/method'),
-    request(8, 'ping'),
-    request(9, 'shutdown'),
-  ]
-  const ends: [string, readonly string[], number][] = [
-    ['exit', [exit], 0],
-    ['the end of stdin', [], 0],
-  ]
-  for (const [title, last, code] of ends)
-    test(`${title}: initialize is answered first, with what is there, and shutdown last`, async (t) => {
-      const config = configFile(t, servers, { startupGraceMs: HANG_MS })
-      const proxy = spawnProgram(t, process.execPath, [patientCli, '--stdio', '--config', config])
-      proxy.write(`${[...lines, ...last].join('\n')}\n`)
-      assert.equal(await proxy.finish(), code)
-      const { client } = proxy
-      const ids = order(client)
-      // The ping waits a second at most, and servers on a busy machine take longer.
-      const [first, ...others] = ids.filter((id) => id !== 8)
-      assert.deepEqual([first, ids.at(-1)], ['init', 9], ids.join(' '))
-      assert.deepEqual(new Set(others), new Set([2, 3, 4, 5, 6, 7, 9]))
-      assert.equal(ids.length, 9)
-      const answer = client.heard.find(({ value }) => at(value, 'id') === 'init')
-      assert.deepEqual(at(answer?.value, 'result', 'capabilities'), { tools: { listChanged: true } })
-      const list = client.heard.find(({ value }) => at(value, 'id') === 2)
-      assert.match(list?.text ?? '', /search__web_search/)
-    })
-})
 
 /** A client of a proxy whose one server never answers, so that `initialize` waits as long as it may. */
 async function besideOneThatHangs(t: Scope, pingWaitMs: number): Promise<RawClient> {

@@ -5,11 +5,9 @@ import { before, describe, test } from 'node:test'
 import { failure, said } from './support/client.js'
 import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import { at, numberAt, textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
 import { type Act, type Scripted, enter, handshake, scripted, simple, timed } from './support/scripted.js'
 import { spawnProxy } from './support/spawned.js'
-import { gone } from './support/waiting.js'
 
 const errorOf = (value: unknown): readonly unknown[] => [
   textAt(value, 'error', 'message'),
@@ -137,20 +135,6 @@ const STOPPED_MS = 6000
 const noSignals = process.platform === 'win32'
 
 describe('processes that are stopped', { skip: noSignals }, () => {
-  test('a child that reads nothing, its pipe full: every call ends, and it may come back', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer({}, { timeout: 2000 }) })).attach()
-    await client.open()
-    const pid = numberAt(said(await client.call('s__pids')), 'pid')
-    process.kill(pid, 'SIGSTOP')
-    t.after(() => gone(pid) || process.kill(pid, 'SIGCONT'))
-    const filler = 'z'.repeat(300)
-    const calls = Array.from({ length: 1000 }, (_, i) => client.call('s__nonce', { n: String(i), filler }))
-    const answers = await Promise.all(calls)
-    for (const heard of answers) assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
-    process.kill(pid, 'SIGCONT')
-    assert.equal(numberAt(said(await client.call('s__pids')), 'pid'), pid)
-  })
-
   test('a proxy that was stopped blames nobody: answers that wait, and those that come soon, win', async (t) => {
     const late = itServer({}, { timeout: STOPPED_MS - 1000 })
     const proxy = spawnProxy(t, { s: late, o: late })

@@ -205,3 +205,22 @@ describe('a fault inside the proxy', { concurrency: 4 }, () => {
     assert.equal(await proxy.exited, 70)
   })
 })
+
+describe('the end of a session', () => {
+  test('end of file at once', async (t) => {
+    assert.equal(await spawnProxy(t, { s: itServer() }).finish(), 0)
+  })
+
+  test('a client that closes our stdout ends the session', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const pid = await proxy.client.pidOf('s__nonce')
+    proxy.child.stdout.destroy()
+    for (let id = 100; id < 110; id++)
+      proxy.client.send(
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"x"}}}`,
+      )
+    await once(proxy.child, 'exit')
+    await until(() => gone(pid))
+  })
+})

@@ -3,15 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
-import { join, resolve } from 'node:path'
 import { startGuardianShell } from '../../src/upstream/process/guardian.js'
-import { killProxy } from '../faults/kill-proxy.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
-import { type Scope, Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
+import { type Scope, Spawned, configFile, spawnProxy } from './support/spawned.js'
 import { HANG_MS, gone, until } from './support/waiting.js'
 
 const skip = process.platform !== 'linux'
@@ -102,11 +99,6 @@ async function served(scope: Scope, mark: string, more: Parameters<typeof spawnP
 }
 
 describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
-  test('under calls, again and again: no process of a server survives', async () => {
-    const { line, holds } = await killProxy.run({ count: 5, cli, say: () => undefined })
-    assert(holds, line)
-  })
-
   test('takes along who has left the group of its server', async (t) => {
     const mark = newMark(t, 'leaves')
     const leaver = tree(mark, { TREE_LEAVES: '1' })
@@ -125,36 +117,6 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     const mark = newMark(t, 'no-sleep')
     const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
     proxy.kill()
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
-
-  test('of a gateway is the same, for every schema of it', async (t) => {
-    const mark = newMark(t, 'gateway')
-    const schemas = {
-      default: { mcpServers: { s: tree(mark) } },
-      other: { mcpServers: { s: tree(mark) } },
-    }
-    const config = join(scratch(t), 'config.json')
-    writeFileSync(config, JSON.stringify({ schemas }))
-    const gateway = new Spawned(process.execPath, [cli, '--http', '--port', '0', '--config', config])
-    t.after(() => gateway.kill())
-    await until(() => marked(mark).length === 6)
-    gateway.kill()
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
-
-  test('of a program that uses the library is the same', async (t) => {
-    const mark = newMark(t, 'library')
-    const script = `
-      const { createProxy, stdio } = await import(${JSON.stringify(pathToFileURL(resolve(cli, '../index.js')).href)})
-      const proxy = await createProxy({ mcpServers: { s: ${JSON.stringify(tree(mark))} } })
-      await proxy.attach(stdio())`
-    const user = new Spawned(process.execPath, ['--input-type=module', '-e', script])
-    t.after(() => user.kill())
-    await user.client.open()
-    await user.client.call('s__nonce', { n: '1' })
-    await until(() => marked(mark).length === 3)
-    user.kill()
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 })

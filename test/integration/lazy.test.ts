@@ -6,6 +6,7 @@ import { said } from './support/client.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
+import { itServer } from './support/programs.js'
 import { spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
 import { gatewayOf } from './support/gateway.js'
@@ -64,4 +65,16 @@ describe('a server that is stopped while nobody needs it', () => {
       0,
     )
   })
+})
+
+test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {
+  const servers = { s: itServer({}, { isolation: 'session' }) }
+  const { proxy, attach } = await libraryProxy(t, servers, { ownStart: 'with-client' })
+  const { client, connection } = await attach()
+  await client.open()
+  await client.call('s__nonce', { n: '1' })
+  assert.equal(proxy.status()[0]?.state, 'connected')
+  await connection.close()
+  await until(() => proxy.status()[0]?.pids.length === 0)
+  assert.equal(proxy.status()[0]?.state, 'disconnected')
 })

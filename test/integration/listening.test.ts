@@ -7,7 +7,7 @@ import { EventReader, message, messageIn, open } from '../transports/support/htt
 import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itServer, nodeProgram } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import { gatewayOf, requestFields, sendStateless } from './support/gateway.js'
 import { claim, metaKey } from './support/claim.js'
 
@@ -33,56 +33,10 @@ async function listening(client: RawClient, id: string | number, notifications: 
   return at((await heard).value, 'params', 'notifications')
 }
 
-const ofSubscription =
-  (id: string | number) =>
-  (params: unknown): boolean =>
-    at(params, '_meta', metaKey('subscriptionId')) === id
-
 /** One listener in all. */
 const updated = 'notifications/resources/updated'
-const linesOf = async (client: RawClient): Promise<unknown[]> =>
-  listAt(said(await asking(client, 'tools/call', { name: 's__seen' })), 'lines').map((line) =>
-    parsed(Buffer.from(String(line), 'base64').toString()),
-  )
 
 describe('a client that listens', () => {
-  test('a server is told once of a resource, and that nobody follows it any more', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-    await asking(client, 'resources/list')
-    const filter = { resourceSubscriptions: ['it://server/a'] }
-    await listening(client, 1000, filter)
-    await listening(client, 1001, filter)
-    const methods = async (): Promise<string[]> =>
-      (await linesOf(client))
-        .map((line) => textAt(line, 'method'))
-        .filter((method) => /subscribe/.test(method))
-    client.notify('notifications/cancelled', { requestId: 1000 })
-    assert.deepEqual(await methods(), ['resources/subscribe'])
-    client.notify('notifications/cancelled', { requestId: 1001 })
-    while (!(await methods()).includes('resources/unsubscribe')) continue
-    assert.deepEqual(await methods(), ['resources/subscribe', 'resources/unsubscribe'])
-    assert.equal(client.answersTo(1000), 0)
-  })
-
-  test('hears of lists that have changed, each listener for itself', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: nodeProgram('growing.mjs', {}, {}) })).attach()
-    const before = listAt((await asking(client, 'tools/list')).value, 'result', 'tools')
-    assert.deepEqual(await listening(client, 'a', { toolsListChanged: true }), { toolsListChanged: true })
-    assert.deepEqual(await listening(client, 'b', { toolsListChanged: true, promptsListChanged: true }), {
-      toolsListChanged: true,
-      promptsListChanged: true,
-    })
-    const changed = 'notifications/tools/list_changed'
-    const heard = [
-      client.notification(changed, ofSubscription('a')),
-      client.notification(changed, ofSubscription('b')),
-    ]
-    await asking(client, 'tools/call', { name: 's__grow' })
-    await Promise.all(heard)
-    const after = listAt((await asking(client, 'tools/list')).value, 'result', 'tools')
-    assert.equal(after.length, before.length + 1)
-  })
-
   test('is told with a result that the proxy ends', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { s: itServer() })
     const { client } = await attach()

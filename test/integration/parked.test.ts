@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { accepted, codeOf, elicitation, forms, question, reasonOf, stage, textOf } from './support/asking.js'
+import { accepted, codeOf, elicitation, forms, question, stage, textOf } from './support/asking.js'
 import { claim } from './support/claim.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { closed } from './support/scripted.js'
@@ -32,46 +32,6 @@ describe('a server that asks a client without a session', () => {
     await closed(it)
   })
 
-  test('has answers of nobody else, and of no other request', async (t) => {
-    const { it, server, client, ask, begin } = await stage(t)
-    const { state } = await begin()
-    const inputResponses = { q1: accepted }
-    const tampered = `${state.slice(0, -2)}${state.at(-2) === 'A' ? 'B' : 'A'}${state.slice(-1)}`
-    for (const [params, reason] of [
-      [{ name: 's__t', requestState: tampered, inputResponses }, 'state-unknown'],
-      [{ name: 's__u', requestState: state, inputResponses }, 'state-other-request'],
-      [{ name: 's__t', arguments: { a: 1 }, requestState: state, inputResponses }, 'state-other-request'],
-      [{ name: 's__t', requestState: 'x', inputResponses }, 'state-unknown'],
-    ] as const) {
-      const value = await ask(params)
-      assert.deepEqual([codeOf(value), reasonOf(value)], [-32602, reason])
-    }
-    const other = await it.attach()
-    const theirs = await ask({ name: 's__t', requestState: state, inputResponses }, { client: other.client })
-    assert.equal(reasonOf(theirs), 'state-unknown')
-    assert.deepEqual(server.answers, [])
-    const value = await ask({ name: 's__t', arguments: {}, requestState: state, inputResponses }, { client })
-    assert.equal(textOf(value), 'done')
-    assert.equal(server.calls.length, 1)
-    await closed(it)
-  })
-
-  test('ends its call when nobody comes back', async (t) => {
-    const { it, server, ask, begin } = await stage(t, (asking) => {
-      asking.finishes = false
-    })
-    const { state } = await begin()
-    await it.runtime.pass(299_000, 1000)
-    assert.deepEqual(server.answers, [])
-    await it.runtime.pass(2000, 100)
-    assert.deepEqual(at(server.answers[0], 'result'), { action: 'cancel' })
-    assert(server.child?.heard.includes('notifications/cancelled'))
-    const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
-    assert.equal(codeOf(value), -32602)
-    assert.equal(server.calls.length, 1)
-    await closed(it)
-  })
-
   test('ends its process when its client is gone, or has asked nothing for long', async (t) => {
     for (const isGone of [true, false]) {
       const { it, server, party, ask, begin } = await stage(t)
@@ -98,24 +58,6 @@ describe('a server that asks a client without a session', () => {
       const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
       assert.equal(textOf(value), 'done')
       assert.deepEqual(server.answers, [])
-      await closed(it)
-    }
-  })
-
-  test('may die meanwhile: nothing that it asked about is begun again', async (t) => {
-    for (const [method, params] of [
-      ['tools/call', { name: 's__t' }],
-      ['resources/read', { uri: 'it://r' }],
-    ] as const) {
-      const { it, server, ask } = await stage(t)
-      const asked = at(await ask(params, { method }), 'result')
-      assert.equal(textAt(asked, 'resultType'), 'input_required')
-      server.child?.end(1)
-      await it.runtime.pass(5000, 100)
-      const requestState = textAt(asked, 'requestState')
-      const value = await ask({ ...params, requestState, inputResponses: { q1: accepted } }, { method })
-      assert.equal(codeOf(value), -32603)
-      assert.equal(server.calls.length, 1)
       await closed(it)
     }
   })
@@ -164,25 +106,6 @@ describe('a server that asks a client without a session', () => {
     assert.deepEqual([codeOf(value), at(value, 'error', 'data')], [-32603, { elicitations: [page] }])
     assert.equal(server.calls.length, 0)
     await closed(it)
-  })
-
-  test('stops when its client cancels, before it was asked and when it has come back', async (t) => {
-    for (const isBack of [false, true]) {
-      const { it, server, client, begin } = await stage(t, (asking) => {
-        asking.rounds = isBack ? [[elicitation]] : []
-        asking.finishes = false
-      })
-      const more = isBack ? { requestState: (await begin()).state, inputResponses: { q1: accepted } } : {}
-      const params = { name: 's__t', ...more, _meta: claim(forms) }
-      client.send(JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params }))
-      await it.runtime.pass(3000, 10)
-      client.notify('notifications/cancelled', { requestId: 'x' })
-      await settled()
-      assert.equal(server.child?.heard.filter((method) => method === 'notifications/cancelled').length, 1)
-      assert.equal(client.answersTo('x'), 0)
-      assert.equal(server.calls.length, 1)
-      await closed(it)
-    }
   })
 
   test('lets a call that waits for its process go to another one that is free sooner', async (t) => {

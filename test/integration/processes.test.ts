@@ -3,32 +3,15 @@
 import { strict as assert } from 'node:assert'
 import { readFileSync, realpathSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { type RawClient, failure, said } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { failure, said } from './support/client.js'
+import { at, listAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, itServer } from './support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProxy } from './support/spawned.js'
-import { HANG_MS, gone, until } from './support/waiting.js'
+import { HANG_MS, until } from './support/waiting.js'
 
 const MiB = 1024 * 1024
 const hasProc = process.platform === 'linux'
-
-describe('the end of children', () => {
-  test('the child of one that crashed is gone with it', async (t) => {
-    const { client } = await (
-      await libraryProxy(t, { s: itServer({ IT_STUBBORN: '1' }, { restart: false }) })
-    ).attach()
-    await client.open()
-    const { pid, grandchild } = await pidsOf(client)
-    await client.call('s__die')
-    await until(() => gone(pid) && gone(grandchild))
-  })
-})
-
-async function pidsOf(client: RawClient): Promise<{ pid: number; grandchild: number }> {
-  const pids = said(await client.call('s__pids'))
-  return { pid: numberAt(pids, 'pid'), grandchild: numberAt(pids, 'grandchild') }
-}
 
 const network = {
   HTTP_PROXY: 'http://proxy:3128',

@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { ConfigError, type StdioServerJson, limits } from '../../src/index.js'
-import { type RawClient, failure, said } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { failure, said } from './support/client.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { asRead, itServer } from './support/programs.js'
 import { scratch } from './support/spawned.js'
@@ -34,19 +34,11 @@ async function parties(attach: () => Promise<Attached>): Promise<Attached[]> {
   return all
 }
 
-/** What this server was sent, as text. */
-async function seen(client: RawClient, tool: string): Promise<string[]> {
-  const lines = listAt(said(await client.call(tool)), 'lines')
-  return lines.map((line) => Buffer.from(String(line), 'base64').toString())
-}
-
 const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 const c = itServer({ IT_NAME: 'c' })
 
 type Programs = Readonly<Record<string, StdioServerJson>>
-
-const oneSlot = (name: string): Programs => ({ a: itServer({ IT_NAME: name }, { concurrency: 1 }) })
 
 const lazy = (env: Readonly<Record<string, string>>): Programs => ({
   a,
@@ -140,69 +132,6 @@ describe('reload', () => {
       await quiet(party)
       assert.equal(told(party, changed.tools), 1)
     }
-  })
-
-  test('makes calls that wait for a replaced server on the one that replaces it, in their order', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, oneSlot('a'), { limits: { ...limits, drainMs: 1500 } })
-    const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
-    // The first two share a process, which has one slot.
-    const stuck = [all[0], all[2]].map((party) => party?.client.call('a__never'))
-    const waiting = all.map(({ client }, i) =>
-      ['x', 'y', 'z'].map((n) => client.call('a__nonce', { n: n + i })),
-    )
-    // A cancelled one is made nowhere.
-    for (const [i, { client }] of all.entries()) {
-      void client.call('a__nonce', { n: 'no' }, undefined, `no-${i}`).catch(() => undefined)
-      client.notify('notifications/cancelled', { requestId: `no-${i}` })
-    }
-    await Promise.all(all.map(({ client }) => client.request('ping')))
-    await proxy.reload({ mcpServers: oneSlot('other') })
-    for (const [i, { client }] of all.entries()) {
-      const answers = await Promise.all(waiting[i] ?? [])
-      assert.deepEqual(
-        answers.map((heard) => textAt(said(heard), 'n')),
-        ['x', 'y', 'z'].map((n) => n + i),
-      )
-      assert(answers.every((heard) => numberAt(said(heard), 'pid') !== before[i]))
-      const lines = (await seen(client, 'a__seen')).join()
-      assert(!lines.includes('"no"'))
-      assert(lines.indexOf(`"x${i}"`) < lines.indexOf(`"y${i}"`))
-      assert.equal(client.answersTo(`no-${i}`), 0)
-    }
-    for (const heard of stuck)
-      assert.deepEqual(failure((await heard) ?? assert.fail()), [-32603, 'a', 'shutting-down'])
-  })
-
-  test('takes log levels, subscriptions and roots over to the new server', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a, b })
-    const all = await parties(attach)
-    for (const { client } of all) {
-      await client.request('logging/setLevel', { level: 'debug' })
-      await client.request('resources/subscribe', { uri: 'it://a/a' })
-    }
-    await proxy.reload({ mcpServers: { b, a: itServer({ IT_NAME: 'a', OTHER: '1' }) } })
-    for (const [i, { client }] of all.entries()) {
-      const lines = await seen(client, 'a__seen')
-      const named = (method: string): string[] => lines.filter((line) => line.includes(`"${method}"`))
-      assert.equal(named('resources/subscribe').length, 1)
-      assert.match(named('logging/setLevel')[0] ?? '', /debug/)
-      assert.match(named('initialize')[0] ?? '', i === 2 ? /"roots"/ : /"capabilities":\{\}/)
-    }
-    const [first, second, own] = all
-    assert(first !== undefined && second !== undefined && own !== undefined)
-    const updated = { method: 'notifications/resources/updated', params: { uri: 'it://a/a' } }
-    await first.client.call('a__tell', updated)
-    await second.client.notification(updated.method)
-    await own.client.call('a__tell', updated)
-    await own.client.notification(updated.method)
-    for (const party of all) {
-      await quiet(party)
-      assert.equal(told(party, updated.method), 1)
-    }
-    own.client.notify('notifications/roots/list_changed')
-    await own.client.request('ping')
-    assert((await seen(own.client, 'a__seen')).some((line) => line.includes('roots/list_changed')))
   })
 
   test('an invalid configuration changes nothing and names every problem', async (t) => {

@@ -68,27 +68,6 @@ function inVain(client: RawClient, name: string, times: number, filler = ''): vo
 }
 
 describe('calls that are given up while they wait', () => {
-  test('a cancellation may spell the id as it likes', async (t) => {
-    const { client, end } = await withOneHeld(t)
-    const next = client.call('s__nonce', { n: 'next' })
-    client.send(
-      String.raw`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"h\u0065ld"}}`,
-    )
-    assert.equal(await end(next), 'next')
-  })
-
-  test('for a slot: others find the line empty', async (t) => {
-    const { client, end } = await withOneHeld(t)
-    inVain(client, 's__nonce', 2)
-    const first = client.call('s__nonce', { n: 'first' })
-    inVain(client, 's__nonce', 5)
-    const second = client.call('s__nonce', { n: 'second' })
-    const third = client.call('s__nonce', { n: 'third' })
-    assert.equal(await end(third), 'overloaded', 'two wait, as many as may')
-    client.notify('notifications/cancelled', { requestId: 'held' })
-    assert.deepEqual([await end(first), await end(second)], ['first', 'second'])
-  })
-
   test('for a slot, with more bytes than may wait', async (t) => {
     const { client, end } = await withOneHeld(t)
     const filler = 'z'.repeat(150_000)
@@ -97,17 +76,6 @@ describe('calls that are given up while they wait', () => {
     assert.equal(await end(refused), 'overloaded')
     client.notify('notifications/cancelled', { requestId: 'held' })
     assert.equal(await end(waits), 'waits')
-  })
-
-  test('for a process that comes back: others find the line empty', async (t) => {
-    const s = phases(t, [{}], { concurrency: 1 })
-    const { attach } = await libraryProxy(t, { s: s.entry }, few)
-    const { client } = await attach()
-    await client.open()
-    await client.call('s__die')
-    inVain(client, 's__which', 5)
-    const heard = await client.call('s__which')
-    assert.equal(at(heard.value, 'error'), undefined, heard.text)
   })
 })
 
