@@ -106,7 +106,7 @@ const linesMax = table(`
   version                | 2
   text                   | 633
   runtime                | 1008
-  mcp                    | 3772
+  mcp                    | 3777
   calls                  | 695
   mcp/eras               | 1222
   transports             | 1267
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 431
-  cli                    | 6436
+  cli                    | 6467
   cli/clients            | 1879
   servers                | 324
   sandbox                | 7293

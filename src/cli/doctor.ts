@@ -14,6 +14,7 @@ import { type ServerConfig, isRemote } from '../upstream/contracts/server-config
 import { type Command, command } from './command-line.js'
 import { type View, json, viewOf, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
+import { apartUri } from '../mcp/apart-uris.js'
 import { isInPath, startTrouble, hiddenArgument } from './start-troubles.js'
 import { loadView } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
@@ -22,6 +23,7 @@ import { UnmatchedPatterns } from './unmatched-patterns.js'
 import { eachAtOnce } from '../runtime/each-at-once.js'
 import {
   TRIALS_AT_ONCE_MAX,
+  type Candidate,
   candidatesOf,
   disabledHint,
   lateWords,
@@ -220,13 +222,15 @@ export async function tryAll(
   const isJson = form === 'json'
   const candidates = candidatesOf(schemas)
   const results: TrialResult[] = []
+  const trials = new Map<Candidate, Trial>()
   let isCut = false
   const width = Math.max(0, ...candidates.map(({ label }) => label.length))
   const names = schemas.map(({ name }) => name)
   const problems: string[] = []
   const { listeners: on } = new UnmatchedPatterns(config, ({ message }) => problems.push(message))
   return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
-    const all = eachAtOnce(candidates, atOnce, async ({ schema, server, label }) => {
+    const all = eachAtOnce(candidates, atOnce, async (candidate) => {
+      const { schema, server, label } = candidate
       const onLate = (ms: number, warning?: string): void =>
         void say('stderr', `  ${escapeText(logger.clean(lateWords(label, server, ms, warning)))}\n`)
       const options = { runtime, profile, on, onLate }
@@ -238,13 +242,33 @@ export async function tryAll(
       // The end of the command ends the servers too, which says nothing of them.
       if (isCut) return
       results.push(resultOf(config, server, trial))
+      trials.set(candidate, trial)
       await say('stdout', text)
     })
     isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
     if (!isJson || isCut) await say('stdout', sumOf(results, isCut ? candidates.length : 0))
-    if (form !== 'line' && !isCut) for (const problem of problems) await tell(isJson, { problem }, problem)
+    if (form !== 'line' && !isCut)
+      for (const problem of [...problems, ...sharedAddresses(candidates, trials)])
+        await tell(isJson, { problem }, problem)
     return isCut || results.includes('failed') ? 1 : 0
   })
+}
+
+/** The addresses of apps and skills that two servers of a schema list, and what clients see of the later one. */
+function sharedAddresses(candidates: readonly Candidate[], trials: ReadonlyMap<Candidate, Trial>): string[] {
+  const firsts = new Map<string, string>()
+  return candidates.flatMap((candidate) =>
+    (trials.get(candidate)?.addresses ?? []).flatMap((uri) => {
+      const key = JSON.stringify([candidate.schema.name, uri])
+      const first = firsts.get(key)
+      if (first === undefined) firsts.set(key, candidate.label)
+      if (first === undefined || first === candidate.label) return []
+      const shown = apartUri(candidate.server.name, uri)
+      return [
+        `${first} and ${candidate.label} both list ${uri}; clients see that of ${candidate.label} as ${shown}`,
+      ]
+    }),
+  )
 }
 
 /** A person waits, so that the first refusal counts: there are no retries of requests to a remote server. */

@@ -7,6 +7,7 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { type McpProxy, type ProxyListeners, type Runtime, type ServerEvent } from '../index.js'
 import { noPaint } from '../log/lines.js'
 import { Logger } from '../log/log.js'
+import { isOfOneServer } from '../mcp/apart-uris.js'
 import { everyAskable } from '../mcp/capabilities.js'
 import { openCommon } from '../proxy/common.js'
 import { openReady } from '../proxy/proxy.js'
@@ -104,6 +105,8 @@ export interface Trial {
   readonly toolBytes: number
   /** Those that a client sees; undefined where the list has more pages than the first. */
   readonly shown: number | undefined
+  /** The addresses of apps and skills that it lists, which must be of one server only. */
+  readonly addresses: readonly string[]
   readonly ms: number
   /** The warnings of the log meanwhile, each text once. */
   readonly warnings: readonly string[]
@@ -155,7 +158,7 @@ export async function tryServer(
     if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
-  let list = NO_TOOLS
+  let list = NOTHING_LISTED
   const settled = new Deferred<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
@@ -193,7 +196,8 @@ export async function tryServer(
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    const facts = { revision, evidence, tools, toolBytes: list.bytes, shown: list.count, changes }
+    const { bytes: toolBytes, count: shown, addresses } = list
+    const facts = { revision, evidence, tools, toolBytes, shown, addresses, changes }
     return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
     await proxy.close(0)
@@ -224,26 +228,29 @@ function withOneServer(
   return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
 }
 
-/** The first page of a list of tools, as a client gets it. */
-interface FirstPage {
+/** The first page of a list of tools, as a client gets it, and the addresses of apps and skills. */
+interface Listed {
   readonly bytes: number
   /** Undefined where there are more pages. */
   readonly count: number | undefined
+  readonly addresses: readonly string[]
 }
 
-const NO_TOOLS: FirstPage = { bytes: 0, count: undefined }
+const NOTHING_LISTED: Listed = { bytes: 0, count: undefined, addresses: [] }
 
-/** Resolves when a client has the first page of its list of tools, or an error in its place. */
-async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<FirstPage> {
+/** Resolves when a client has its lists, or an error in their place. */
+async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<Listed> {
   try {
     const client = new LocalClient(proxy, person, view)
     if (person !== undefined) await client.open()
     const page = await client.request('tools/list', '{}')
     const isWhole = page.string('nextCursor') === undefined
     const count = isWhole ? (page.member('tools')?.items.length ?? 0) : undefined
-    return { bytes: Buffer.byteLength(page.text), count }
+    const resources = await client.list('resources/list', 'resources').catch(() => [])
+    const addresses = resources.flatMap((resource) => resource.string('uri') ?? []).filter(isOfOneServer)
+    return { bytes: Buffer.byteLength(page.text), count, addresses }
   } catch {
-    return NO_TOOLS
+    return NOTHING_LISTED
   }
 }
 

@@ -356,6 +356,23 @@ describe('doctor', () => {
     assert.doesNotMatch(out, /IT_DOCTOR_KEY(?! is not set$)/m)
   })
 
+  test('names an app that two servers list at one address, and the address that clients see', (t) => {
+    const apps = node(`import('${root}/test/programs/serve.mjs').then(({ serve }) => serve({
+      name: 'apps',
+      capabilities: { tools: {}, resources: {} },
+      requests: {
+        'tools/list': () => ({ tools: [{ name: 't', inputSchema: { type: 'object' } }] }),
+        'resources/list': () => ({ resources: [{ uri: 'ui://app/page', name: 'p' }, { uri: 'file:///f', name: 'f' }] }),
+      },
+    }))`)
+    const { code, out } = run(t, { one: apps, two: apps }, 'doctor')
+    assert.equal(code, 0, out)
+    const problem = 'one and two both list ui://app/page; clients see that of two as ui://two/app/page'
+    assert.equal(out.split('\n').at(-2), `  ${problem}`)
+    assert.equal(run(t, { one: apps, two: apps }, 'check', '--start').out.includes(problem), true)
+    assert.equal(run(t, { one: apps, two: memory }, 'doctor').out.includes('both list'), false)
+  })
+
   test('list has one line for each', (t) => {
     const { code, out } = run(t, servers, 'list')
     assert.equal(code, 1)
