@@ -6,13 +6,11 @@ import { cli } from '../integration/support/programs.js'
 import { scenarios } from './scenarios.js'
 
 const counts: readonly [name: string, count: number][] = [
-  ['kill-children', 60],
   ['kill-proxy', 5],
   ['sessions', 100],
   ['long-session', 8000],
   ['fuzz-client', 2000],
   ['fuzz-server', 2000],
-  ['http-soak', 2],
   ['enospc', 4],
   ['emfile', 3],
 ]

@@ -4,9 +4,7 @@ import { emfile } from './emfile.js'
 import { enospc } from './enospc.js'
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
-import { httpSoak } from './http-soak.js'
 import { hugeLine } from './huge-line.js'
-import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import { longSession } from './long-session.js'
 import { sessions } from './sessions.js'
@@ -14,7 +12,6 @@ import { slowReaders } from './slow-readers.js'
 import type { Scenario } from './support/scenario.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
-  ['kill-children', killChildren],
   ['kill-proxy', killProxy],
   ['sessions', sessions],
   ['long-session', longSession],
@@ -22,7 +19,6 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['fuzz-server', fuzzServer],
   ['huge-line', hugeLine],
   ['slow-readers', slowReaders],
-  ['http-soak', httpSoak],
   ['enospc', enospc],
   ['emfile', emfile],
 ])

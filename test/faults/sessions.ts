@@ -1,17 +1,12 @@
 // Thousands of sessions, one after the other, leave nothing behind: no memory, no
 // descriptor, no timer, no process.
 
-import { readdirSync } from 'node:fs'
-import { createProxy } from '../../src/index.js'
-import { at, textAt } from '../integration/support/json.js'
+import { textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import { attachCaller } from './support/attached.js'
-import { type Caller, allMisses } from './support/caller.js'
 import { HttpCaller, answerOf } from './support/http-caller.js'
-import { collect } from './support/collect.js'
 import { SwiftServers } from './support/swift.js'
-import { childrenOf, settled, startUnderTest } from './support/under-test.js'
+import { settled, startUnderTest } from './support/under-test.js'
 import type { Facts } from './programs/watch.js'
 import { type Findings, MiB, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
@@ -28,19 +23,8 @@ export const sessions: Scenario = measured(
   run,
 )
 
-/** `count` is the number of sessions over HTTP; as many follow within the process. */
-async function run(scope: Scope, settings: Run): Promise<Findings> {
-  const promises = new Promises()
-  const http = await overHttp(scope, settings, promises)
-  const attached = await inProcess(scope, settings, promises)
-  return { figures: { sessions: settings.count, ...http, ...attached }, broken: promises.broken }
-}
-
-async function overHttp(
-  scope: Scope,
-  { count, cli, say }: Run,
-  promises: Promises,
-): Promise<Record<string, number>> {
+/** `count` is the number of sessions. */
+async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
   const servers = { s: new SwiftServers(scratch(scope)).entry('s') }
   const proxy = startUnderTest(scope, '--http', servers, { cli })
   const port = await proxy.port()
@@ -48,7 +32,7 @@ async function overHttp(
   const open = async (times: number): Promise<void> => {
     for (let done = 0; done < times; done++) {
       if (!(await session(port))) failed++
-      if (done % 1000 === 999) say(`${done + 1} sessions over HTTP`)
+      if (done % 1000 === 999) say(`${done + 1} sessions`)
     }
   }
   await open(Math.min(count, WARM_MAX))
@@ -59,8 +43,10 @@ async function overHttp(
   const before = await look()
   await open(count)
   const after = await atRest(look, before)
-  promises.equal(failed, 0, 'sessions over HTTP that failed')
-  return compare('http', before, after, promises)
+  const promises = new Promises()
+  promises.equal(failed, 0, 'sessions that failed')
+  const figures = compare(before, after, promises)
+  return { figures: { sessions: count, ...figures }, broken: promises.broken }
 }
 
 /** One whole session on a socket of its own, as a client that comes and goes. */
@@ -98,66 +84,20 @@ function leftOf(before: Look, after: Look): string[] {
   return left
 }
 
-function compare(kind: string, before: Look, after: Look, promises: Promises): Record<string, number> {
+function compare(before: Look, after: Look, promises: Promises): Record<string, number> {
   const growth = after.rss - before.rss
   const descriptors = after.descriptors - before.descriptors
   const children = after.children - before.children
   const left = leftOf(before, after)
-  promises.below(growth, GROWTH_BYTES_MAX, `bytes that ${kind} sessions leave`)
-  promises.equal(descriptors, 0, `descriptors that ${kind} sessions leave`)
-  promises.equal(children, 0, `processes that ${kind} sessions leave`)
-  promises.hold(left.length === 0, `${kind}: ${left.join(' ')} is left beside ${before.resources.join(' ')}`)
+  promises.below(growth, GROWTH_BYTES_MAX, `bytes that sessions leave`)
+  promises.equal(descriptors, 0, `descriptors that sessions leave`)
+  promises.equal(children, 0, `processes that sessions leave`)
+  promises.hold(left.length === 0, `${left.join(' ')} is left beside ${before.resources.join(' ')}`)
   return {
-    [`${kind} MB grown`]: growth / MiB,
-    [`${kind} heap MB grown`]: (after.heapUsed - before.heapUsed) / MiB,
-    [`${kind} descriptors left`]: descriptors,
-    [`${kind} processes left`]: children,
-    [`${kind} resources left`]: left.length,
+    'MB grown': growth / MiB,
+    'heap MB grown': (after.heapUsed - before.heapUsed) / MiB,
+    'descriptors left': descriptors,
+    'processes left': children,
+    'resources left': left.length,
   }
-}
-
-async function inProcess(
-  scope: Scope,
-  { count, say }: Run,
-  promises: Promises,
-): Promise<Record<string, number>> {
-  const servers = { s: new SwiftServers(scratch(scope)).entry('s') }
-  const proxy = await createProxy({ mcpServers: servers })
-  scope.after(() => proxy.close(0))
-  let failed = 0
-  const open = async (times: number): Promise<void> => {
-    for (let done = 0; done < times; done++) {
-      const { caller, leave } = await attachCaller(proxy)
-      if (!(await call(caller))) failed++
-      await leave()
-      if (done % 1000 === 999) say(`${done + 1} sessions in process`)
-    }
-  }
-  await open(Math.min(count, WARM_MAX))
-  const before = await here()
-  await open(count)
-  const after = await atRest(here, before)
-  promises.equal(failed, 0, 'sessions in process that failed')
-  return compare('attached', before, after, promises)
-}
-
-async function call(caller: Caller): Promise<boolean> {
-  await caller.open()
-  const { value } = await caller.call('s__hit', { nonce: 'n' })
-  const { lost, twice, stray, invalid } = allMisses([caller])
-  return at(value, 'error') === undefined && lost + twice + stray + invalid === 0
-}
-
-/** How this process fares once it rests. */
-async function here(): Promise<Look> {
-  const facts = await settled(() => Promise.resolve(own()))
-  return { ...facts, children: childrenOf(process.pid).length }
-}
-
-function own(): Facts {
-  collect()
-  const { rss, heapUsed, external } = process.memoryUsage()
-  const descriptors = readdirSync('/proc/self/fd').length
-  const resources = process.getActiveResourcesInfo()
-  return { delayMaxMs: 0, turnMaxMs: 0, rss, heapUsed, external, descriptors, resources }
 }

@@ -1,12 +1,10 @@
 // The program as a user runs it, with somebody inside who tells how it fares.
 
-import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { numberAt } from '../../integration/support/json.js'
-import { root } from '../../integration/support/programs.js'
-import { type Scope, type Servers, configFile } from '../../integration/support/spawned.js'
-import { Caller } from './caller.js'
+import { type Scope, type Servers, Spawned, configFile } from '../../integration/support/spawned.js'
+import { until } from '../../integration/support/waiting.js'
 import { percentile } from './scenario.js'
 import type { Facts } from '../programs/watch.js'
 
@@ -36,32 +34,13 @@ export async function settled(look: () => Promise<Facts>): Promise<Facts> {
   return { ...(await look()), rss: percentile(sizes, 0.5) }
 }
 
-/** One running proxy. */
-export class UnderTest {
-  readonly child: ChildProcess
-  /** The client of a proxy on stdio. */
-  readonly caller: Caller
-  readonly exited: Promise<number | string>
-  stderr = ''
-  #rest: Buffer[] = []
-
+/** One running proxy, and the client of one on stdio. */
+export class UnderTest extends Spawned {
   constructor(mode: '--stdio' | '--http', config: string, options: UnderTestOptions) {
     const { cli, args = [], under = [], env = process.env } = options
     const node = [process.execPath, '--expose-gc', '--import', watch, cli]
     const [command = '', ...rest] = [...under, ...node, mode, '--config', config, ...args]
-    this.child = spawn(command, rest, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe', 'ipc'] })
-    this.caller = new Caller((line) => this.child.stdin?.write(`${line}\n`))
-    this.child.stdin?.on('error', () => undefined)
-    this.child.stdout?.on('data', (chunk: Buffer) => this.#push(chunk))
-    this.child.stderr?.on('data', (chunk: Buffer) => {
-      this.stderr = (this.stderr + chunk.toString('latin1')).slice(-50_000)
-    })
-    this.exited = new Promise((done) => {
-      this.child.on('close', (code, signal) => {
-        this.caller.gone()
-        done(code ?? signal ?? 'unknown')
-      })
-    })
+    super(command, rest, { env, hasChannel: true })
   }
 
   get pid(): number {
@@ -94,51 +73,23 @@ export class UnderTest {
 
   /** Processes that the proxy has started and that are still there. */
   children(): number[] {
-    return childrenOf(this.pid)
-  }
-
-  commandOf(pid: number): string {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+    const tasks = `/proc/${this.pid}/task`
+    return readdirSync(tasks).flatMap((task) =>
+      readFileSync(`${tasks}/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
+    )
   }
 
   /** The port of a proxy on HTTP, once it listens. */
   async port(): Promise<number> {
-    for (;;) {
-      const port = /ready: POST to http:\/\/[^\s/]+:(\d+)/.exec(this.stderr)?.[1]
-      if (port !== undefined) return Number(port)
-      if (!this.running) throw new Error(`it does not start: ${this.stderr}`)
-      const more = new Promise((done) => this.child.stderr?.once('data', done))
-      await Promise.race([more, this.exited])
-    }
-  }
-
-  /** Ends it as a client does; the exit code. */
-  async finish(): Promise<number | string> {
-    this.child.stdin?.end()
-    return this.exited
-  }
-
-  #push(chunk: Buffer): void {
-    let from = 0
-    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
-      this.caller.take(Buffer.concat([...this.#rest, chunk.subarray(from, end)]).toString())
-      this.#rest = []
-      from = end + 1
-    }
-    if (from < chunk.length) this.#rest.push(chunk.subarray(from))
+    const ready = /ready: POST to http:\/\/[^\s/]+:(\d+)/
+    await until(() => ready.test(this.stderr) || !this.running)
+    if (!this.running) throw new Error(`it does not start: ${this.stderr}`)
+    return Number(ready.exec(this.stderr)?.[1])
   }
 }
 
 function isFacts(value: unknown): value is Facts {
   return !Number.isNaN(numberAt(value, 'turnMaxMs'))
-}
-
-/** The processes that a process has started and that are still there. */
-export function childrenOf(pid: number): number[] {
-  const tasks = `/proc/${pid}/task`
-  return readdirSync(tasks).flatMap((task) =>
-    readFileSync(`${tasks}/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
-  )
 }
 
 /** Starts it; ended with everything it has started when the scope ends. */

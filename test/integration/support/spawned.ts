@@ -1,7 +1,7 @@
 // A program that speaks on its stdin and stdout, driven line by line.
 
 import { strict as assert } from 'node:assert'
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -15,6 +15,12 @@ export interface SpawnOptions {
   readonly cwd?: string
   /** The user of the program; only root may give another one. */
   readonly identity?: { readonly uid: number; readonly gid: number }
+  /** Whether it has a channel for messages beside its streams. */
+  readonly hasChannel?: boolean
+}
+
+function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStreams {
+  return child.stdin !== null && child.stdout !== null && child.stderr !== null
 }
 
 /** A running program and the client that speaks to it. */
@@ -27,8 +33,12 @@ export class Spawned {
   #rest: Buffer[] = []
   #leftover = ''
 
-  constructor(command: string, args: readonly string[], { env, cwd, identity }: SpawnOptions = {}) {
-    this.child = spawn(command, [...args], { cwd: cwd ?? root, env: env ?? process.env, ...identity })
+  constructor(command: string, args: readonly string[], options: SpawnOptions = {}) {
+    const { env = process.env, cwd = root, identity, hasChannel = false } = options
+    const stdio = ['pipe', 'pipe', 'pipe', ...(hasChannel ? (['ipc'] as const) : [])] as const
+    const child = spawn(command, [...args], { cwd, env, stdio: [...stdio], ...identity })
+    assert(hasStreams(child))
+    this.child = child
     this.client = new RawClient((line) => this.child.stdin.write(`${line}\n`))
     this.child.stdin.on('error', () => undefined)
     this.child.stdout.on('data', (chunk: Buffer) => this.#push(chunk))
