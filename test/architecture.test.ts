@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 704
   limits                 | 179
   real-runtime           | 63
-  config                 | 4973
+  config                 | 5011
   lock                   | 795
   log                    | 611
   record                 | 353

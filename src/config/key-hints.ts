@@ -34,3 +34,13 @@ export const wholeFileKeyHints: ReadonlyMap<string, string> = new Map(
     'it belongs at the top level of the file',
   ]),
 )
+
+/** Keys of a server in other clients' files that the proxy does not have, with what to write instead. */
+export const serverKeyHints: ReadonlyMap<string, string> = new Map([
+  ...wholeFileKeyHints,
+  ['includeTools', 'write "tools": { "allow": […] }'],
+  ...['excludeTools', 'disabledTools'].map((key) => [key, 'write "tools": { "deny": […] }'] as const),
+  ...['trust', 'alwaysAllow', 'autoApprove', 'alwaysLoad'].map(
+    (key) => [key, 'clients decide that for themselves, so take it out'] as const,
+  ),
+])

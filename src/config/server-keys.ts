@@ -5,7 +5,6 @@ import { allowedHostPattern } from '../upstream/contracts/sandbox-config.js'
 import type { ConfirmRule, ServerProtocol, UnattendedGrant } from '../upstream/contracts/server-config.js'
 import { isObject } from '../text/json-object.js'
 import { latestStateless, sessionRevisions } from '../mcp/revisions.js'
-import { wholeFileKeyHints } from './key-hints.js'
 import {
   type Field,
   type Location,
@@ -105,17 +104,17 @@ const argumentChecks: ValueType<'on' | 'off'> = {
 
 /** Keys of the file and of a group, for all servers there, and of one server. */
 export const sharedFields = {
-  prefix: field(boolean(), true, 'Public names are server__name; false passes names through untouched.'),
-  describe: field(boolean(), true, 'Descriptions of tools begin with [server].'),
+  prefix: field(boolean(), true, 'Whether public names are `server__name`; `false` passes names through.'),
+  describe: field(boolean(), true, 'Whether descriptions of tools begin with `[server]`.'),
   argumentChecks: field(
     argumentChecks,
     'on',
-    'Whether arguments that fail the schema of their tool are refused, except those that a tolerant server puts right itself.',
+    'Whether [arguments are checked](errors.md#how-arguments-are-checked) against the schema of the tool; `off` checks nothing.',
   ),
   confirm: field(
     list(confirmRule, { expected: 'a list of names of tools and of { "annotations": "destructive" }' }),
     [],
-    "The tools before whose calls the user of the client is asked, by the server's own names or their annotations.",
+    "The tools that [need the user's consent](policy.md#confirmations): patterns of the server's names, or `annotations`.",
   ),
 }
 
@@ -146,36 +145,40 @@ const toolFields = {
 
 /** The keys of every server. */
 export const anyServerFields = {
-  disabled: field(boolean(), false, 'A disabled server is not started.'),
+  disabled: field(boolean(), false, 'Whether the server is not started.'),
   enabled: field(boolean(), true, 'As other clients write it: false is disabled.'),
-  lazy: field(boolean(), false, 'Starts when a client first asks for a list or calls something of it.'),
-  keep: field(
+  lazy: field(
     boolean(),
-    true,
-    'Whether what the server lists is kept for the next start; false shows it only once it has started.',
+    false,
+    'Whether it starts when a client first lists or calls it; it is `disconnected` until then.',
   ),
+  keep: field(boolean(), true, 'Whether the lists of the server are [cached on disk](lists.md#kept-lists).'),
   protocol: field(
     choice(...protocols.keys()),
     'auto',
-    'What the server speaks; auto asks it, legacy begins with initialize, a version with sessions offers that version, and one without asks for nothing else.',
+    'What the server speaks: `auto` [asks it](eras.md#servers), `legacy` begins with initialize, and a version is the one that is asked for.',
   ),
   startTimeout: field(
     timeMs,
     startMs,
-    'Longest time for a start with the handshake, and for reading one list, in milliseconds.',
+    'Longest time in ms for the start, and for reading one list; 120000 by default for a program that [never listed](lists.md#the-first-list).',
   ),
   timeout: optional(
     milliseconds(1, { unlikelyBelow: 1000 }),
-    'Longest time for a call in milliseconds, extended by progress. Absent: cli.stdio.timeout.',
+    '[Longest time](#time-limits) for a call in ms, which starts anew with progress. Absent: `cli.stdio.timeout`, 30000.',
   ),
   totalTimeout: optional(
     timeMs,
-    'Longest time for a call in milliseconds, whatever its progress. Absent: 600000, or timeout where that is longer.',
+    'Longest time for a call in ms, progress and questions included. Absent: 600000, or `timeout` where that is longer.',
   ),
-  tools: field(object(toolFields), {}, 'Which tools clients see, and under which names.'),
+  tools: field(
+    object(toolFields),
+    {},
+    'Which tools clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name.',
+  ),
   lock: optional(
     serverLock,
-    'The same for this server; false compares nothing. Absent: as the key beside the servers says.',
+    'Whether its lists are compared with [mcps.lock](lock.md): `false`, or `{ "onChange" }`. Absent: as beside the servers.',
   ),
   ...sharedFields,
 }
@@ -236,55 +239,67 @@ export const stdioFields = {
   command: required(
     text({ pattern: '^[^\\u0000]+$', isExpanded: true, expected: 'the program to start' }),
     '',
-    'Program to start, found through PATH; never a shell. ${VAR} is expanded.',
+    'The program, found through PATH, without a shell.',
   ),
-  args: field(list(plainText), [], 'Arguments of the program. ${VAR} and ${VAR:-fallback} are expanded.'),
-  env: field(map(variableNames, plainText), {}, 'Environment variables for the program. ${VAR} is expanded.'),
+  args: field(list(plainText), [], 'Its arguments.'),
+  env: field(map(variableNames, plainText), {}, 'Environment variables for it.'),
   envFile: optional(
     expanded,
-    'File with further variables for the program, NAME=value on each line; env stands above it. ${VAR} is expanded.',
+    'A file with more variables in dotenv format (`NAME=value`); `env` takes precedence.',
   ),
   inheritEnv: field(
     or([true], list(inheritedName), 'a list of strings, or true'),
     [],
-    'Names of environment variables that the program gets from the proxy; true passes on all but MCPS_PROXY_*.',
+    'Names of variables that it inherits from the proxy; `true` passes on all but `MCPS_PROXY_*`.',
   ),
-  cwd: field(path('any'), '.', 'Working folder. Absent: the folder of this file. ${VAR} is expanded.'),
-  restart: field(boolean(), true, 'Whether a program that ended is started again.'),
-  restartDelay: field(pauseMs, 1000, 'Milliseconds before the first restart; grows with every crash.'),
+  cwd: field(
+    path('any'),
+    '.',
+    'Working folder, from the folder of the file; for a file in `.vscode` or `.cursor`, from the project around it.',
+  ),
+  restart: field(boolean(), true, 'Whether it is started again after it ended.'),
+  restartDelay: field(
+    pauseMs,
+    1000,
+    'Time in ms before the first restart; [doubles with every crash](processes.md#restarts), up to 30 s.',
+  ),
   crashesMax: optional(
     integer(1, 1000),
-    'Crashes within a minute after which the program is left alone for 30 seconds. Absent: 5.',
+    'After so many crashes within a minute, [no restart](processes.md#restarts) for 30 s. Absent: 5.',
   ),
-  concurrency: field(integer(1, 10_000), 64, 'Calls in flight at once; 1 is strictly one call at a time.'),
+  concurrency: field(
+    integer(1, 10_000),
+    64,
+    'Calls in flight on each process; further ones wait. `1` sends a call when the one before it has ended.',
+  ),
   processes: field(integer(1, 256), 1, 'Most processes that share the calls of clients that can share.'),
   isolation: field(
     choice('auto', 'shared', 'session'),
     'auto',
-    'Who shares a process: auto gives clients that can be asked something one of their own.',
+    '[Which clients share a process](processes.md#which-clients-share-a-process); `auto` gives clients that can be asked something one of their own.',
   ),
   idleTimeout: field(
     milliseconds(0),
     0,
-    'Stop a process that had no call for this many milliseconds; 0 never does.',
+    'Time in ms without a call after which the process stops until the next call; `0` disables this.',
   ),
   stopTimeout: field(
     milliseconds(1, { maximum: 3_600_000 }),
     5000,
-    'Milliseconds that a program which is being stopped has between SIGTERM and SIGKILL.',
+    'Time in ms between SIGTERM and SIGKILL when [a process is stopped](processes.md#how-a-process-ends).',
   ),
   memoryLimitMB: optional(
     integer(1, 16_777_216),
-    'Most memory of one process of the server, with all that it starts, in MiB; above it they are ended.',
+    '[Most memory](processes.md#memory-limit) of the process and of the processes that it starts, in MiB.',
   ),
   sandbox: optional(
     processSandbox,
-    'Runs the program in a sandbox (Linux, bubblewrap): it reads the system and what is named here, and nothing else.',
+    '[Limits the files and hosts](sandboxed-servers.md) of the program to those that are named (Linux, bubblewrap).',
   ),
   onTimeout: field(
     choice('cancel', 'restart'),
     'cancel',
-    'What happens to the program when a call times out, or the reading of its lists.',
+    'What happens to the process when a call or a list times out.',
   ),
 }
 
@@ -460,18 +475,36 @@ const proxyAddress = text({
 export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
 
 export const httpFields = {
-  url: optional(address, 'Address of the MCP endpoint. ${VAR} is expanded.'),
-  serverUrl: optional(address, 'Another name of url, as Windsurf has it.'),
-  httpUrl: optional(address, 'Another name of url, as Gemini CLI has it.'),
-  headers: field(map(headerNames, headerValue), {}, 'Headers sent with every request. ${VAR} is expanded.'),
-  retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
-  retryDelay: field(pauseMs, 1000, 'Milliseconds before the first retry.'),
+  url: optional(address, 'The address of the MCP endpoint.'),
+  serverUrl: optional(address, 'Another name of `url`, as Windsurf has it.'),
+  httpUrl: optional(address, 'Another name of `url`, as Gemini CLI has it.'),
+  headers: field(
+    map(headerNames, headerValue),
+    {},
+    'Header fields of every request, sent to that origin only.',
+  ),
+  retries: field(
+    integer(0, 100),
+    3,
+    'How often a message is sent again that was not accepted, or that only reads.',
+  ),
+  retryDelay: field(
+    pauseMs,
+    1000,
+    'Time in ms before the first retry; doubles with every retry. `Retry-After` takes precedence.',
+  ),
   proxy: optional(
     or([false], proxyAddress),
-    'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
+    '[The proxy](#proxies-and-certificates) to this server, `"http://name:password@host:3128"`, or `false` for none. Absent: `HTTPS_PROXY` or `HTTP_PROXY`.',
   ),
-  auth: optional(auth, 'How the proxy authenticates, besides the headers.'),
-  oauth: optional(otherLogin, 'The login, as other clients write it.'),
+  auth: optional(
+    auth,
+    '`{ "type": "oauth" }` with the keys of [a login](login.md#keys-of-the-configuration), `{ "type": "google" }` with ID tokens for [Cloud Run](command-line.md#cloud-run), `audience` and `impersonateServiceAccount`, or `{ "type": "none" }`. Absent: the token of a login, if `headers` and the address have no key.',
+  ),
+  oauth: optional(
+    otherLogin,
+    'A login as other clients write it: `clientId`, `clientSecret`, `callbackPort`, `scopes`, `authServerMetadataUrl`.',
+  ),
   tls: optional(
     // A certificate is of no use without its key, and a key without its certificate.
     object(tlsFields, {
@@ -480,7 +513,7 @@ export const httpFields = {
         ['key', 'cert'],
       ],
     }),
-    'What TLS is spoken with, besides what the machine has.',
+    '[Certificates](#proxies-and-certificates): `ca`, `cert` and `key` are PEM files; `servername` is the name in the certificate of the server.',
   ),
 }
 
@@ -494,8 +527,12 @@ export const anySseFields = {
 }
 
 export const sseFields = {
-  reconnectInterval: field(pauseMs, 1000, 'Milliseconds before a lost event stream is opened again.'),
-  maxRetries: field(integer(0, 100), 5, 'What retries is for http; it stands above retries.'),
+  reconnectInterval: field(
+    pauseMs,
+    1000,
+    'Only `sse`: time in ms before a lost event stream is opened again.',
+  ),
+  maxRetries: field(integer(0, 100), 5, 'Only `sse`: what `retries` is for `http`.'),
 }
 
 /** A day, in seconds. */
@@ -558,7 +595,7 @@ export const sandboxFields = {
     field(
       choice('auto', 'bubblewrap', 'container', 'microsandbox-server'),
       'auto',
-      'What runs the code; auto takes bubblewrap, else container, whichever can be used here.',
+      '[What runs the code](sandbox.md#runtimes); `auto` takes `bubblewrap`, else `container`, whichever can be used here.',
     ),
   ),
   serverUrl: orVariable(
@@ -570,19 +607,19 @@ export const sandboxFields = {
         isExpanded: true,
         expected: 'an http:// or https:// address',
       }),
-      'Address of a microsandbox server, for the runtime of that name. ${VAR} is expanded.',
+      'The address of a microsandbox server, for the runtime of that name.',
     ),
   ),
-  apiKey: orVariable('MSB_API_KEY', optional(secret, 'Key for the microsandbox server. ${VAR} is expanded.')),
+  apiKey: orVariable('MSB_API_KEY', optional(secret, 'Its key.')),
   sessionTimeout: orVariable(
     'MSB_SESSION_TIMEOUT',
-    field(seconds(1, 30 * day), 1800, 'Seconds after which a session ends that nobody uses.'),
+    field(seconds(1, 30 * day), 1800, 'An unused session ends after so many seconds.'),
   ),
   cleanupInterval: orVariable(
     'MSB_CLEANUP_INTERVAL',
     optional(
       seconds(1, day),
-      'Seconds between two looks for such sessions. Absent: 60, or sessionTimeout where that is shorter.',
+      'Seconds between two looks for such sessions. Absent: 60, or `sessionTimeout` where that is shorter.',
     ),
   ),
   orphanCleanupInterval: orVariable(
@@ -592,11 +629,7 @@ export const sandboxFields = {
   maxSessions: orVariable('MSB_MAX_SESSIONS', field(integer(1, 10_000), 10, 'Most sessions at once.')),
   enableLruEviction: orVariable(
     'MSB_ENABLE_LRU_EVICTION',
-    field(
-      boolean(),
-      true,
-      'Whether the idle session that was not used for longest makes room for a new one.',
-    ),
+    field(boolean(), true, 'Whether a new session may end the one that was idle for longest.'),
   ),
   maxTotalMemoryMb: orVariable(
     'MSB_MAX_TOTAL_MEMORY_MB',
@@ -610,7 +643,7 @@ export const sandboxFields = {
     field(
       choice('small', 'medium', 'large'),
       'small',
-      'What a session gets that names no flavor: small is 1 CPU and 1024 MiB, medium twice, large four times that.',
+      'What a session gets that names no flavor. `small`: 1 CPU, 1024 MiB, 256 processes, 1 GiB of files; `medium`: 2, 2048, 512, 2; `large`: 4, 4096, 1024, 4.',
     ),
   ),
   sandboxStartTimeout: orVariable(
@@ -623,7 +656,7 @@ export const sandboxFields = {
   ),
   maxTimeout: optional(
     seconds(1, day),
-    'Longest time that a call may name, in seconds. Absent: 300, or executionTimeout where that is longer.',
+    'Longest time that a call may name, in seconds. Absent: 300, or `executionTimeout` where that is longer.',
   ),
   volumes: orVariable(
     'MSB_SHARED_VOLUME_PATH',
@@ -636,7 +669,7 @@ export const sandboxFields = {
         }),
       ),
       [],
-      'Folders of this machine that sessions see, each as host:guest or host:guest:ro.',
+      'Folders of this machine that sessions see, each as `host:guest` or `host:guest:ro`.',
     ),
   ),
   runAs: optional(
@@ -644,35 +677,29 @@ export const sandboxFields = {
       pattern: '^[^:\\s\\u0000]+(:[^:\\s\\u0000]+)?$',
       expected: 'like "ann", "ann:staff" or "1000:1000"',
     }),
-    'User, or user:group, as whom code runs where the proxy runs as root, so that it can write to volumes. Absent: a user for each session.',
+    '[User for the code](sandbox.md#bubblewrap) if the proxy is root: `ann`, `ann:staff`, or numbers as `1000:1000`. Absent: a user for each session.',
   ),
   network: field(
     network,
     'none',
-    'What code may reach: nothing, the hosts that are named, or all that this machine can.',
+    'What code may reach: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` all that this machine can.',
   ),
-  files: field(boolean(), true, 'Whether clients can read and write files of their sessions.'),
+  files: field(boolean(), true, 'Whether clients can read and write files of sessions.'),
   outputMax: field(
     size(1024, 16 * 1024 ** 2),
     64 * 1024,
-    'Most bytes of one stream of a call that its result shows; the middle of a longer one is left out.',
+    'Most bytes of one stream in a result; the middle of a longer one is left out.',
   ),
   sessions: optional(
     choice('shared', 'client'),
-    'Who sees a session: every client, or the one that has opened it. Absent: client where the front has a token, else shared.',
+    'Who sees a session: with `client` each user, with `shared` all clients. Absent: `client` where the front has a token, else `shared`.',
   ),
-  templates: field(templates, {}, 'What sessions begin with, besides "python" and "node".'),
+  templates: field(
+    templates,
+    {},
+    'Name to `language` (`python` or `node`), `interpreter` (a path), `image` and `env`; `python` and `node` always exist.',
+  ),
 }
-
-/** Keys of a server in other clients' files that the proxy does not have, with what to write instead. */
-export const serverKeyHints: ReadonlyMap<string, string> = new Map([
-  ...wholeFileKeyHints,
-  ['includeTools', 'write "tools": { "allow": […] }'],
-  ...['excludeTools', 'disabledTools'].map((key) => [key, 'write "tools": { "deny": […] }'] as const),
-  ...['trust', 'alwaysAllow', 'autoApprove', 'alwaysLoad'].map(
-    (key) => [key, 'clients decide that for themselves, so take it out'] as const,
-  ),
-])
 
 /** `type` as files write it, for each kind of server. */
 export const typeNames = {

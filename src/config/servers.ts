@@ -17,12 +17,12 @@ import { ProblemList, whatItIs } from './problems.js'
 import { type References, unresolved } from './references.js'
 import { readHttp } from './remote-server.js'
 import { readSandbox } from './sandbox-server.js'
+import { serverKeyHints } from './key-hints.js'
 import {
   anyServerFields,
   anySseFields,
   protocols,
   serverFields,
-  serverKeyHints,
   type sharedFields,
   typeNames,
   urlKeys,

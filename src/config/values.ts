@@ -103,7 +103,7 @@ export interface Field<T, W = T, U extends string = ''> {
   readonly fallback: W | undefined
   /** In place of a required key that is missing, so that the reader finds further problems. */
   readonly standIn?: T
-  /** One line; the published schema and the documentation show it. */
+  /** One line, in Markdown; docs/configuration.md shows it, and the published schema its text. */
   readonly about: string
   /** The variable of the environment for the same value. */
   readonly variable?: string
@@ -372,7 +372,8 @@ function caseSchema({ key, values, keys }: RuleCase): JsonSchema {
 
 function fieldSchema({ type, fallback, about }: Field<unknown, unknown, string>): JsonSchema {
   const isShown = Array.isArray(fallback) || (typeof fallback !== 'object' && fallback !== '')
-  return { description: about, ...type.schema, ...(isShown && { default: fallback }) }
+  const description = about.replaceAll(/\[([^\]]+)\]\([^)]+\)|`/g, '$1')
+  return { description, ...type.schema, ...(isShown && { default: fallback }) }
 }
 
 /** The strings that are right, beyond text without NUL, which no operating system takes in an argument. */
