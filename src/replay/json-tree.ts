@@ -1,9 +1,9 @@
 // A JSON text as a tree that loses nothing.
 //
-// Every node knows where it stands in the bytes, numbers keep their spelling, and
-// members keep their order and may stand twice, so that two texts can be compared
-// and the place where they differ can be named.
+// Every node has its place in the bytes, numbers keep their spelling, and members keep their order and may be there twice, so
+// that two texts can be compared and the place where they differ can be named.
 
+import { OPEN_ARRAY, OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { type Span, scanText } from '../jsonrpc/scan.js'
 import { stringAt } from '../jsonrpc/text.js'
@@ -12,39 +12,26 @@ import { memberPath } from '../text/member-path.js'
 /** Deeper than the proxy itself allows, and far from the end of the stack. */
 const DEPTH_MAX = 1000
 
-const OPEN_OBJECT = 0x7b
-const OPEN_ARRAY = 0x5b
+/** One value and its place; spans count from the start of the text. */
+export interface JsonNode extends Span {
+  readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
+  /** A string without its escapes; a number, `true`, `false` or `null` in its spelling. */
+  readonly text: string
+  /** The members of an object or the items of an array. */
+  readonly parts: readonly Part[]
+}
 
-export interface MemberNode {
+/** A member or an item; the first byte of a member is that of its key. */
+export interface Part {
+  /** Empty for an item. */
   readonly name: string
-  readonly keyStart: number
+  /** The path from the object or the array. */
+  readonly path: string
+  readonly start: number
   readonly value: JsonNode
 }
 
-export interface ObjectNode extends Span {
-  readonly kind: 'object'
-  readonly members: readonly MemberNode[]
-}
-
-export interface ArrayNode extends Span {
-  readonly kind: 'array'
-  readonly items: readonly JsonNode[]
-}
-
-/** A string without its escapes; a number, `true`, `false` or `null` in its spelling. */
-export interface PlainNode extends Span {
-  readonly kind: 'string' | 'number' | 'boolean' | 'null'
-  readonly text: string
-}
-
-/** One value and its place; spans count from the start of the text. */
-export type JsonNode = ObjectNode | ArrayNode | PlainNode
-
-/**
- * Reads one JSON text.
- *
- * @throws FrameError when the bytes are not one
- */
+/** Reads one JSON text. @throws FrameError when the bytes are not one */
 export function readTree(bytes: Buffer): JsonNode {
   return nodeAt(bytes, scanText(bytes, DEPTH_MAX))
 }
@@ -59,35 +46,31 @@ export function jsonTreeOf(bytes: Buffer): JsonNode | undefined {
 }
 
 function nodeAt(bytes: Buffer, { start, end }: Span): JsonNode {
-  const first = bytes[start]
-  if (first === OPEN_OBJECT)
-    return { kind: 'object', start, end, members: memberNodes(bytes, { start, end }) }
-  if (first === OPEN_ARRAY) {
-    const items = itemsAt(bytes, { start, end }, Number.POSITIVE_INFINITY).map((item) => nodeAt(bytes, item))
-    return { kind: 'array', start, end, items }
+  const span = { start, end }
+  if (bytes[start] === OPEN_OBJECT) {
+    const parts = [...(membersAt(bytes, span) ?? [])].map(({ key, value }) => {
+      const name = stringAt(bytes, key) ?? ''
+      return { name, path: memberPath('$', name).slice(1), start: key.start, value: nodeAt(bytes, value) }
+    })
+    return { kind: 'object', text: '', parts, start, end }
   }
-  const string = stringAt(bytes, { start, end })
-  if (string !== undefined) return { kind: 'string', start, end, text: string }
+  if (bytes[start] === OPEN_ARRAY) {
+    const items = itemsAt(bytes, span, Number.POSITIVE_INFINITY)
+    const parts = items.map((item, at) => {
+      return { name: '', path: `[${at}]`, start: item.start, value: nodeAt(bytes, item) }
+    })
+    return { kind: 'array', text: '', parts, start, end }
+  }
+  const string = stringAt(bytes, span)
+  if (string !== undefined) return { kind: 'string', text: string, parts: [], start, end }
   const text = bytes.toString('latin1', start, end)
   const kind = text === 'null' ? 'null' : text === 'true' || text === 'false' ? 'boolean' : 'number'
-  return { kind, start, end, text }
-}
-
-function memberNodes(bytes: Buffer, span: Span): MemberNode[] {
-  const members = membersAt(bytes, span) ?? []
-  return [...members].map(({ key, value }) => ({
-    name: stringAt(bytes, key) ?? '',
-    keyStart: key.start,
-    value: nodeAt(bytes, value),
-  }))
+  return { kind, text, parts: [], start, end }
 }
 
 /** The value behind these names of members, each the first of its name. */
 export function child(node: JsonNode | undefined, ...names: readonly string[]): JsonNode | undefined {
-  let value = node
-  for (const name of names)
-    value = value?.kind === 'object' ? value.members.find((each) => each.name === name)?.value : undefined
-  return value
+  return names.reduce((at, name) => at?.parts.find((part) => part.name === name)?.value, node)
 }
 
 /** The node's text, when it is a string. */
@@ -95,27 +78,9 @@ export function textOf(node: JsonNode | undefined): string | undefined {
   return node?.kind === 'string' ? node.text : undefined
 }
 
-/** A value in an object or an array: its path from there, and the first byte of its member or item. */
-export interface Part {
-  readonly path: string
-  readonly start: number
-  readonly value: JsonNode
-}
-
-export function partsOf(node: JsonNode | undefined): Part[] {
-  if (node?.kind === 'array')
-    return node.items.map((value, at) => ({ path: `[${at}]`, start: value.start, value }))
-  if (node?.kind !== 'object') return []
-  return node.members.map(({ name, keyStart, value }) => ({
-    path: memberPath('$', name).slice(1),
-    start: keyStart,
-    value,
-  }))
-}
-
 /** The path of the innermost value that holds the byte at `offset`. */
 export function pathAt(node: JsonNode, offset: number, path = '$'): string {
-  const part = partsOf(node).find(({ start, value }) => start <= offset && offset < value.end)
+  const part = node.parts.find(({ start, value }) => start <= offset && offset < value.end)
   return part === undefined ? path : pathAt(part.value, offset, `${path}${part.path}`)
 }
 
@@ -132,10 +97,17 @@ const NO_ID = 'none'
 
 export function addressOf(tree: JsonNode | undefined): Address {
   if (tree === undefined) return { kind: 'bytes', key: '' }
-  if (tree.kind === 'array') return { kind: 'batch', key: tree.items.map(idOf).sort().join() }
+  if (tree.kind === 'array')
+    return {
+      kind: 'batch',
+      key: tree.parts
+        .map(({ value }) => idOf(value))
+        .sort()
+        .join(),
+    }
   const method = textOf(child(tree, 'method'))
   if (method !== undefined) return { kind: 'message', key: method }
-  const isAnswer = child(tree, 'result') !== undefined || child(tree, 'error') !== undefined
+  const isAnswer = tree.parts.some(({ name }) => name === 'result' || name === 'error')
   return isAnswer ? { kind: 'answer', key: idOf(tree) } : { kind: 'value', key: '' }
 }
 
@@ -147,11 +119,6 @@ export function idOf(message: JsonNode): string {
   return Number.isSafeInteger(Number(id.text)) ? String(Number(id.text)) : id.text
 }
 
-/** The same text for an id in its spelling. */
-export function idText(id: string): string {
-  return idOf(readTree(Buffer.from(`{"id":${id}}`)))
-}
-
 /** The kind of a value, in words. */
 export function kindOf({ kind }: JsonNode): string {
   return kind === 'null' ? 'null' : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
@@ -159,10 +126,14 @@ export function kindOf({ kind }: JsonNode): string {
 
 /** A sent or expected frame in words. */
 export function describe(tree: JsonNode | undefined): string {
-  if (tree?.kind === 'array') return `a batch of ${tree.items.length}`
   const { kind, key } = addressOf(tree)
-  if (kind === 'answer') return key === NO_ID ? 'an answer without an id' : `the answer to id ${key}`
-  if (kind === 'message')
-    return `${child(tree, 'id') === undefined ? 'the notification' : 'the request'} ${key}`
-  return kind === 'value' ? 'a JSON value that is no message' : 'bytes that are no JSON'
+  const isNotification = child(tree, 'id') === undefined
+  const words = {
+    answer: key === NO_ID ? 'an answer without an id' : `the answer to id ${key}`,
+    message: `the ${isNotification ? 'notification' : 'request'} ${key}`,
+    batch: `a batch of ${tree?.parts.length}`,
+    value: 'a JSON value that is no message',
+    bytes: 'bytes that are no JSON',
+  }
+  return words[kind]
 }

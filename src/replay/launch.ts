@@ -1,5 +1,4 @@
-// The command line that a transcript is replayed against: the given command, the transcript's own, or this
-// program.
+// The command line that a transcript is replayed against: the given command, the transcript's own, or this program.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -58,18 +57,20 @@ export class Launcher {
     carrier: Carrier,
     servicePort: string | undefined,
   ): Promise<Launch> {
-    const { command, self } = this.#options
     const port = carrier === 'http' ? await freePort() : undefined
     const expand = expander(file, { port, servicePort })
-    const { args, path } = argumentsFor(carrier, header.args)
-    const url =
-      port === undefined ? undefined : new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
-    const env = Array.from(header.env, ([name, value]): [string, string] => [name, expand(value)])
-    const given = command.length > 0 ? command : header.command
-    if (given !== undefined) return { spec: this.#spec(given.map(expand), env), url }
-    const own = [...self, ...args.map(expand), ...ofReplays.filter((each) => !args.includes(each))]
-    const config = header.config === undefined ? [] : ['--config', this.#configFile(header.config, expand)]
-    return { spec: this.#spec([...own, ...config], env), url }
+    const args = argumentsFor(carrier, header.args)
+    const address = header.url ?? `http://127.0.0.1:$port${pathOf(header.args ?? [])}`
+    const url = port === undefined ? undefined : new URL(expand(address))
+    const given = this.#options.command.length > 0 ? this.#options.command : header.command
+    const command = given?.map(expand) ?? [
+      ...this.#options.self,
+      ...args.map(expand),
+      ...ofReplays.filter((each) => !args.includes(each)),
+      ...(header.config === undefined ? [] : ['--config', this.#configFile(header.config, expand)]),
+    ]
+    const env = Array.from(header.env, ([name, value]) => [name, expand(value)] as const)
+    return { spec: this.#spec(command, env), url }
   }
 
   /** The launch of the service that a transcript needs, on a port that is free now. */
@@ -86,7 +87,10 @@ export class Launcher {
     this.#folder = undefined
   }
 
-  #spec([command = '', ...args]: readonly string[], more: Iterable<[string, string]> = []): SpawnSpec {
+  #spec(
+    [command = '', ...args]: readonly string[],
+    more: readonly (readonly [string, string])[] = [],
+  ): SpawnSpec {
     const { env, cwd } = this.#options
     const own = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
     return { command, args, env: Object.fromEntries([...own, ...more]), cwd }
@@ -119,32 +123,32 @@ function expander(file: string, ports: Readonly<Record<string, string | undefine
     text.replace(/\$(node|here|dist|port|servicePort)\b/g, (whole, name: string) => values[name] ?? whole)
 }
 
-// The arguments of a recording name its file, its page and its port. A replay records nothing, shows no page, and
-// listens on a port that is free.
+// The arguments of a recording name its file, its page and its port. A replay records nothing, shows no page, and listens on
+// a port that is free.
 
-const recordingOptions = /^--(?:record|ui)(?:=|$)/
-const listenerOptions = /^(?:--(?:port|host|schema|allow-unauthenticated|stdio)|-p)(?:=|$)/
+/** Options of a recording, which a value follows unless it is optional and no number. */
+const ofRecordings = /^--(?:record|ui)$/
+const ofListeners = /^(?:--(?:port|host|schema)|-p)$/
+const switchesOfListeners = /^--(?:allow-unauthenticated|stdio)$/
 
-/** A value follows each of these options. */
-const optionsWithValue = /^(?:--(?:record|port|host|schema)|-p)$/
-
-/** `path` is the path of the schema; `$port` stands for the port. */
-function argumentsFor(
-  carrier: Carrier,
-  args: readonly string[] = carrier === 'http' ? [] : ['--stdio'],
-): { readonly args: readonly string[]; readonly path: string } {
+function argumentsFor(carrier: Carrier, recorded: readonly string[] | undefined): readonly string[] {
   const isHttp = carrier === 'http'
-  const isDropped = (arg = ''): boolean => recordingOptions.test(arg) || (isHttp && listenerOptions.test(arg))
+  const args = recorded ?? (isHttp ? [] : ['--stdio'])
+  const hasValue = (arg: string): boolean => ofRecordings.test(arg) || (isHttp && ofListeners.test(arg))
   const kept = args.filter((arg, at) => {
+    const [name = ''] = arg.split('=')
     const before = args[at - 1] ?? ''
-    const isValue =
-      isDropped(before) && (optionsWithValue.test(before) || (before === '--ui' && /^\d+$/.test(arg)))
-    return !isDropped(arg) && !isValue && !(isHttp && at === 0 && arg === 'stdio')
+    const isValue = hasValue(before) && (before !== '--ui' || /^\d+$/.test(arg))
+    const isOfListener = isHttp && (switchesOfListeners.test(name) || (at === 0 && arg === 'stdio'))
+    return !isValue && !hasValue(name) && !isOfListener
   })
-  if (!isHttp) return { args: kept, path: '' }
+  return isHttp ? [...kept, '--port', '$port'] : kept
+}
+
+/** The path of the group whose client was recorded. */
+function pathOf(args: readonly string[]): string {
   const [, schema] = /(?:^|\n)--schema[=\n]([^\n]*)/.exec(args.join('\n')) ?? []
-  const path = schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`
-  return { args: [...kept, '--port', '$port'], path }
+  return schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`
 }
 
 /** A port that is free now. */
@@ -171,14 +175,11 @@ export function startsOf(
   if (url !== undefined) return []
   const headers = new Map(transcripts.map(({ header, file }) => [header, file]))
   return [...headers].flatMap(([header, file]) => {
-    const lines = command.length > 0 ? givenLines(header, command) : ownLines(header)
+    // A variable such as NODE_OPTIONS makes another program of the command that the user gave.
+    const given = header.env.size === 0 ? [] : [shellLine(header.env, command)]
+    const lines = command.length > 0 ? given : ownLines(header)
     return lines.map((line) => escapeText(`${file}: ${line}`))
   })
-}
-
-/** A variable such as NODE_OPTIONS makes another program of the command that the user gave. */
-function givenLines({ env }: Header, command: readonly string[]): string[] {
-  return env.size === 0 ? [] : [shellLine(env, command)]
 }
 
 function ownLines({ command, args = [], config, service, env }: Header): string[] {

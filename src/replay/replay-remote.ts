@@ -1,8 +1,7 @@
 // A server that a transcript is replayed against over HTTP.
 //
-// The transports of the proxy keep the session, open the stream of the server's own
-// messages, and find out which of the two HTTP transports the server speaks. They send
-// single messages only, so a transcript with a batch or with junk is skipped.
+// The transports of the proxy keep the session, open the stream of the server's own messages, and find out which of the two
+// HTTP transports the server speaks. They send single messages only, so a transcript with a batch or with junk is skipped.
 
 import type { MessageHead } from '../jsonrpc/connection.js'
 import { type Frame, type FrameLimits, readFrame } from '../jsonrpc/frame.js'
@@ -13,13 +12,12 @@ import { requestFields } from '../mcp/http-headers.js'
 import { cancelledId } from '../mcp/methods.js'
 import { Redactor } from '../text/redactor.js'
 import { type Dial, HttpAgent } from '../transports/http1/client.js'
-import type { ChildExit, Runtime } from '../runtime/runtime.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
 import { HttpLink } from '../transports/http-client/link.js'
 import { DoubtfulRefusals } from '../transports/http-client/forgotten-session.js'
 import { HttpPause } from '../transports/http-client/pause.js'
-import { type Mail, Mailbox, type ReplayedServer, type ServerOutput } from './server.js'
-import type { Sent } from './transcript.js'
+import { Mailbox, type ReplayedServer, type ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
@@ -27,71 +25,49 @@ const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
 /** The limits of our own messages. */
 const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 1024 * 1024 }
 
-interface HttpReplayOptions {
+interface RemoteOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly runtime: Runtime
   readonly timeoutMs: number
 }
 
-export class ReplayRemote implements ReplayedServer {
-  readonly #mail: Mailbox<ServerOutput>
-  readonly #agent: HttpAgent
-  readonly #connection: HttpLink
-  #why = 'the connection was closed'
-
-  constructor(options: HttpReplayOptions, dial: Dial) {
-    const target = targetOf(options)
-    this.#mail = new Mailbox(options.runtime)
-    this.#agent = new HttpAgent(target.url, target.limits, dial)
-    this.#connection = new HttpLink(target, this.#agent, { older: 'maybe' })
-    this.#start()
-  }
-
-  send({ bytes }: Pick<Sent, 'bytes'>): void {
-    const line = toLine(bytes)
-    this.#connection.send(splice(line, []), headOf(readFrame(line, sentFrameLimits)))
-  }
-
-  closeInput(): void {
-    void this.#connection.close()
-  }
-
-  next(deadline: number): Promise<Mail<ServerOutput>> {
-    return this.#mail.next(deadline)
-  }
-
-  exit(): Promise<ChildExit | undefined> {
-    return Promise.resolve(undefined)
-  }
-
-  endedWhy(): Promise<string> {
-    return Promise.resolve(this.#why)
-  }
-
-  async stop(): Promise<void> {
-    await this.#connection.close()
-    this.#agent.destroy()
-  }
-
-  #start(): void {
-    this.#connection.start({
-      message: (line) => this.#mail.put({ kind: 'message', bytes: line }),
-      failed: (id, error) => this.#mail.put({ kind: 'failed', id, why: error.message }),
-      oversize: (_id, bytes) =>
-        this.#mail.put({ kind: 'message', bytes: Buffer.from(`(a message of ${bytes} bytes)`) }),
-      drained: () => {},
-      ended: () => {},
-      closed: (cause) => {
-        if (cause !== undefined) this.#why = cause.message
-        this.#mail.end()
-      },
-    })
+export function openRemote(options: RemoteOptions, dial: Dial): ReplayedServer {
+  const target = targetOf(options)
+  const output = new Mailbox<ServerOutput>(options.runtime)
+  const agent = new HttpAgent(target.url, target.limits, dial)
+  const connection = new HttpLink(target, agent, { older: 'maybe' })
+  let why = 'the connection was closed'
+  connection.start({
+    message: (line) => output.put({ kind: 'message', bytes: line }),
+    failed: (id, error) => output.put({ kind: 'failed', id, why: error.message }),
+    oversize: (_id, bytes) =>
+      output.put({ kind: 'message', bytes: Buffer.from(`(a message of ${bytes} bytes)`) }),
+    drained: () => {},
+    ended: () => {},
+    closed: (cause) => {
+      why = cause?.message ?? why
+      output.end()
+    },
+  })
+  return {
+    output,
+    send: ({ bytes }) => {
+      const line = toLine(bytes)
+      connection.send(splice(line, []), headOf(readFrame(line, sentFrameLimits)))
+    },
+    closeInput: () => void connection.close(),
+    exit: async () => undefined,
+    endedWhy: async () => why,
+    stop: async () => {
+      await connection.close()
+      agent.destroy()
+    },
   }
 }
 
 /** A message that is sent twice would be answered twice, so there are no retries. */
-function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): HttpTarget {
+function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarget {
   const { sse } = defaultHttpClientLimits
   return {
     url,

@@ -4,12 +4,11 @@ import { dialFor } from '../transports/http1/client.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Expectations } from './expectations.js'
-import { idText } from './json-tree.js'
 import { type Launch, Launcher, type OwnProgram } from './launch.js'
 import { filled } from './pattern.js'
-import { ReplayRemote } from './replay-remote.js'
+import { openRemote } from './replay-remote.js'
 import type { Event, ReplayOutcome, Result } from './report.js'
-import { HostError, HttpHost, ReplayProcess, type ReplayedServer } from './server.js'
+import { HostError, type HttpHost, ReplayProcess, type ReplayedServer, startHost } from './server.js'
 import type { Carrier, Exit, Expected, Header, Sent, Transcript } from './transcript.js'
 
 /** The choices of the command line. */
@@ -50,8 +49,12 @@ export class Replayer {
 
   async replay(transcript: Transcript): Promise<Result> {
     const carrier = carrierOf(transcript, this.#request)
-    const why = unfit(transcript, carrier)
-    if (why !== undefined) return { kind: 'skipped', why }
+    const { need } = transcript
+    if (need !== undefined && need.carrier !== carrier)
+      return {
+        kind: 'skipped',
+        why: `it needs ${names[need.carrier]} (${need.why}), and this is ${names[carrier]}`,
+      }
     let service: HttpHost | undefined
     try {
       service = await this.#service(transcript)
@@ -61,9 +64,9 @@ export class Replayer {
         : this.#overHttp(transcript, port))
     } catch (error) {
       if (!(error instanceof HostError)) throw error
-      return outcome([{ kind: 'failed', why: error.message }], error.stderr)
+      return { kind: 'replayed', events: [{ kind: 'failed', why: error.message }], stderr: error.stderr }
     } finally {
-      await service?.stop()
+      await service?.process.terminate()
     }
   }
 
@@ -84,29 +87,24 @@ export class Replayer {
   async #overStdio(transcript: Transcript, servicePort: string | undefined): Promise<ReplayOutcome> {
     const { spec } = await this.#launcher.server(transcript, 'stdio', servicePort)
     const server = new ReplayProcess(spec, this.#runtime)
-    try {
-      const events = await new Replay(transcript, server, this.#runtime, this.#request.timeoutMs).run()
-      return outcome(events, server.stderr)
-    } finally {
-      await server.stop()
-    }
+    const events = await this.#talk(transcript, server)
+    return { kind: 'replayed', events, stderr: server.stderr }
   }
 
   async #overHttp(transcript: Transcript, servicePort: string | undefined): Promise<ReplayOutcome> {
-    const { url } = this.#request
-    if (url !== undefined) return outcome(await this.#at(new URL(url), transcript), '')
-    const host = await this.#hostFor(transcript, servicePort)
-    return outcome(await this.#at(urlFor(transcript, host.url), transcript), host.stderr)
+    const { headers, timeoutMs, url: given } = this.#request
+    const runtime = this.#runtime
+    const host = given === undefined ? await this.#hostFor(transcript, servicePort) : undefined
+    const url = host === undefined ? new URL(given ?? '') : urlFor(transcript, host.url)
+    const proxy = proxyFor(url, { own: undefined, env: runtime.env })
+    const server = openRemote({ url, headers, runtime, timeoutMs }, await dialFor(url, { proxy }))
+    const events = await this.#talk(transcript, server)
+    return { kind: 'replayed', events, stderr: host?.process.stderr ?? '' }
   }
 
-  async #at(url: URL, transcript: Transcript): Promise<readonly Event[]> {
-    const { headers, timeoutMs } = this.#request
-    const runtime = this.#runtime
-    const proxy = proxyFor(url, { own: undefined, env: runtime.env })
-    const connect = await dialFor(url, { proxy })
-    const server = new ReplayRemote({ url, headers, runtime, timeoutMs }, connect)
+  async #talk(transcript: Transcript, server: ReplayedServer): Promise<readonly Event[]> {
     try {
-      return await new Replay(transcript, server, runtime, timeoutMs).run()
+      return await new Replay(transcript, server, this.#runtime, this.#request.timeoutMs).run()
     } finally {
       await server.stop()
     }
@@ -125,16 +123,12 @@ export class Replayer {
   async #stopShared(): Promise<void> {
     const shared = this.#shared
     this.#shared = undefined
-    await shared?.host.stop()
+    await shared?.host.process.terminate()
   }
 
   #start(prepare: () => Promise<Launch>): Promise<HttpHost> {
-    return HttpHost.start(prepare, this.#runtime, this.#request.timeoutMs)
+    return startHost(prepare, this.#runtime, this.#request.timeoutMs)
   }
-}
-
-function outcome(events: readonly Event[], stderr: string): ReplayOutcome {
-  return { kind: 'replayed', events, stderr }
 }
 
 /** Each schema of a recording has its own path. */
@@ -144,17 +138,10 @@ function urlFor({ schema }: Transcript, url: URL): URL {
 
 const names: Readonly<Record<Carrier, string>> = { stdio: 'stdio', http: 'HTTP' }
 
-function carrierOf(transcript: Transcript, { command, url, http }: ReplayRequest): Carrier {
+function carrierOf({ header, need }: Transcript, { command, url, http }: ReplayRequest): Carrier {
   if (url !== undefined || http) return 'http'
   if (command.length > 0) return 'stdio'
-  const { header, need } = transcript
   return need?.carrier ?? (header.url !== undefined || servesHttp(header) ? 'http' : 'stdio')
-}
-
-/** Why a transcript cannot be replayed that way; undefined when it can. */
-function unfit({ need }: Transcript, carrier: Carrier): string | undefined {
-  if (need === undefined || need.carrier === carrier) return undefined
-  return `it needs ${names[need.carrier]} (${need.why}), and this is ${names[carrier]}`
 }
 
 /** Whether the proxy that is started with these arguments would listen for HTTP. */
@@ -168,6 +155,12 @@ const EXIT_WAIT_MS = 2000
 
 /** How long a server may still write after the end of its input. */
 const END_WAIT_MS = 5000
+
+/** The reason why no frame comes, and the expected frame that is missing for that reason. */
+interface End {
+  readonly why: string
+  readonly step?: Expected
+}
 
 /**
  * Replays one transcript against one server; lives for one run.
@@ -220,43 +213,31 @@ class Replay {
       if (step === undefined) return true
       const end = await this.#receive(this.#timeoutMs)
       if (end === undefined) continue
-      this.#events.push({ kind: 'missing', step: end.step ?? step, why: end.why })
+      this.#events.push({ kind: 'missing', step, ...end })
       return false
     }
   }
 
-  /** Takes the next frame. If none comes, gives the reason and the expected frame that is missing. */
-  async #receive(timeoutMs: number): Promise<{ why: string; step?: Expected } | undefined> {
-    const next = await this.#server.next(this.#runtime.now() + timeoutMs)
-    switch (next.kind) {
-      case 'message':
-        this.#take(next.bytes)
-        return undefined
-      case 'failed':
-        return this.#failed(next.id, next.why)
-      case 'ended':
-        return { why: await this.#server.endedWhy() }
-      case 'too-late':
-        return { why: `nothing came within ${timeoutMs} ms` }
+  /** Takes the next frame. If none comes, gives the reason. */
+  async #receive(timeoutMs: number): Promise<End | undefined> {
+    const next = await this.#server.output.next(this.#runtime.now() + timeoutMs)
+    if (next.kind === 'ended') return { why: await this.#server.endedWhy() }
+    if (next.kind === 'too-late') return { why: `nothing came within ${timeoutMs} ms` }
+    if (next.kind === 'failed') {
+      const step = next.id === undefined ? undefined : this.#expectations.drop(next.id)
+      if (step !== undefined) return { why: next.why, step }
+      this.#events.push({ kind: 'failed', why: next.why })
+      return undefined
     }
-  }
-
-  #failed(id: string | undefined, why: string): { why: string; step: Expected } | undefined {
-    const step = id === undefined ? undefined : this.#expectations.drop(idText(id))
-    if (step !== undefined) return { why, step }
-    this.#events.push({ kind: 'failed', why })
+    const event = this.#expectations.take(next.bytes, this.#values)
+    if (event.kind === 'equal') for (const [name, value] of event.bound) this.#values.set(name, value)
+    this.#events.push(event)
     return undefined
   }
 
   /** A frame after the last step is not expected, unless it is optional. */
   async #listen(timeoutMs: number): Promise<void> {
     while ((await this.#receive(timeoutMs)) === undefined) continue
-  }
-
-  #take(bytes: Buffer): void {
-    const event = this.#expectations.take(bytes, this.#values)
-    if (event.kind === 'equal') for (const [name, value] of event.bound) this.#values.set(name, value)
-    this.#events.push(event)
   }
 
   #send(step: Sent): void {

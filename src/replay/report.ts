@@ -4,49 +4,34 @@ import { Buffer } from 'node:buffer'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { LF } from '../jsonrpc/ascii.js'
 import { escapeText } from '../text/escape.js'
-import type { Difference } from './compare.js'
+import { counted } from '../text/counted.js'
+import type { Difference, MessageVerdict } from './compare.js'
 import { child, describe, jsonTreeOf, readTree } from './json-tree.js'
-import { type Pattern, written } from './pattern.js'
-import { type Transcript, linesOf } from './transcript.js'
+import { written } from './pattern.js'
+import { type Exit, type Expected, type Sent, type Transcript, linesOf } from './transcript.js'
 
-/** A line of a transcript. */
-export interface TranscriptLine {
-  /** Counted from 1. */
-  readonly line: number
-  /** The frame of the line. */
-  readonly bytes: Buffer
-}
+/** A line of a transcript, and its frame. */
+type TranscriptLine = Sent | Expected
 
 /** The events of a replay, in their order. */
 export type Event =
   | { readonly kind: 'sent'; readonly step: TranscriptLine; readonly bytes: Buffer }
-  | {
-      readonly kind: 'equal'
-      readonly step: TranscriptLine
-      readonly bytes: Buffer
-      /** Names that got a value, as raw JSON. */
-      readonly bound: ReadonlyMap<string, string>
-      /** Dates that were accepted although they differ. */
-      readonly times: number
-      /** Whether it was accepted although it came before others. */
-      readonly early: boolean
-    }
-  | {
-      readonly kind: 'different'
-      readonly step: TranscriptLine & { readonly pattern: Pattern | undefined }
-      readonly bytes: Buffer
-      readonly difference: Difference
-    }
+  | (Answer & Extract<MessageVerdict, { readonly kind: 'equal' }>)
+  | (Answer & Extract<MessageVerdict, { readonly kind: 'different' }>)
   | { readonly kind: 'unexpected'; readonly bytes: Buffer }
   /** A message of the replay could not be sent. */
   | { readonly kind: 'failed'; readonly why: string }
   /** The message that `step` expects did not come. */
   | { readonly kind: 'missing'; readonly step: TranscriptLine; readonly why: string }
-  | {
-      readonly kind: 'exit'
-      readonly step: { readonly line: number; readonly code: number }
-      readonly problem: string | undefined
-    }
+  | { readonly kind: 'exit'; readonly step: Exit; readonly problem: string | undefined }
+
+/** A frame that came, for a line that expects it. */
+interface Answer {
+  readonly step: Expected
+  readonly bytes: Buffer
+  /** Whether it was accepted although it came before others. */
+  readonly early: boolean
+}
 
 /** How a replay went. */
 export interface ReplayOutcome {
@@ -103,71 +88,59 @@ export function summary(replayed: readonly ReplayedFile[]): string {
   const frames = equal.length + events.filter(({ kind }) => kind === 'different').length
   const times = equal.reduce((sum, event) => sum + event.times, 0)
   const early = equal.filter((event) => event.early).length
-  const more = [
-    `${frames} frames compared`,
-    ...(times > 0 ? [`${times} accepted as time`] : []),
-    ...(early > 0 ? [`${early} accepted in another order`] : []),
-  ]
   const left = skipped > 0 ? `, ${skipped} skipped` : ''
-  return `${results.length - failed - skipped} passed, ${failed} failed${left} (${more.join(', ')})\n`
+  const more = `${frames} frames compared${accepted(times, 'as time')}${accepted(early, 'in another order')}`
+  return `${results.length - failed - skipped} passed, ${failed} failed${left} (${more})\n`
+}
+
+function accepted(count: number, as: string): string {
+  return count > 0 ? `, ${count} accepted ${as}` : ''
 }
 
 function eventLines(file: string, event: Event): string[] {
+  const line = 'step' in event ? escapeText(`${file}:${event.step.line}`) : escapeText(file)
   switch (event.kind) {
     case 'sent':
       return [`  > ${whole(event.bytes)}`]
     case 'equal':
       return [`  < ${whole(event.bytes)}${event.times > 0 ? `  (${event.times} accepted as time)` : ''}`]
     case 'different':
-      return [`  ${place(file, event.step)}: ${nameOf(event.step.bytes)} differs`, ...differenceLines(event)]
+      return [`  ${line}: ${nameOf(event.step.bytes)} differs`, ...differenceLines(event)]
     case 'unexpected':
-      return [
-        `  ${escapeText(file)}: ${nameOf(event.bytes)} was not expected`,
-        `    came      ${whole(event.bytes)}`,
-      ]
+      return [`  ${line}: ${nameOf(event.bytes)} was not expected`, `    came      ${whole(event.bytes)}`]
     case 'failed':
-      return [`  ${escapeText(`${file}: a message did not get through: ${event.why}`)}`]
+      return [`  ${line}: a message did not get through: ${escapeText(event.why)}`]
     case 'missing':
       return [
-        `  ${place(file, event.step)}: ${nameOf(event.step.bytes)} did not come: ${escapeText(event.why)}`,
+        `  ${line}: ${nameOf(event.step.bytes)} did not come: ${escapeText(event.why)}`,
         `    expected  ${whole(event.step.bytes)}`,
       ]
-    case 'exit': {
-      const { problem = 'the server exited' } = event
-      return [`  ${place(file, event.step)}: ${problem}, expected exit ${event.step.code}`]
-    }
+    case 'exit':
+      return [`  ${line}: ${event.problem ?? 'the server exited'}, expected exit ${event.step.code}`]
   }
 }
 
-function differenceLines(event: Event & { readonly kind: 'different' }): string[] {
-  const { path, problem, offset, expectedOffset }: Difference = event.difference
-  const expected = around(event.step.bytes, expectedOffset)
-  const came = around(event.bytes, offset)
+function differenceLines({ difference, step, bytes }: Event & { readonly kind: 'different' }): string[] {
+  const { path, problem, offset, expectedOffset }: Difference = difference
   return [
     `    at byte ${offset}: ${escapeText(`${path} ${problem}`)}`,
-    `    expected  ${expected.text}`,
-    `              ${' '.repeat(expected.column)}^`,
-    `    came      ${came.text}`,
-    `              ${' '.repeat(came.column)}^`,
+    ...marked('expected  ', step.bytes, expectedOffset),
+    ...marked('came      ', bytes, offset),
   ]
 }
 
-/** A piece of a frame, and the column of the byte at `offset` in it. */
-function around(bytes: Buffer, offset: number): { text: string; column: number } {
+/** A piece of a frame, with a mark below the byte at `offset`. */
+function marked(title: string, bytes: Buffer, offset: number): string[] {
   const start = Math.max(0, offset - AROUND_BYTES)
   const end = Math.min(bytes.length, offset + AROUND_BYTES)
   const before = `${start > 0 ? '…' : ''}${escapeText(bytes.toString('utf8', start, offset))}`
   const after = `${escapeText(bytes.toString('utf8', offset, end))}${end < bytes.length ? '…' : ''}`
-  return { text: before + after, column: before.length }
+  return [`    ${title}${before}${after}`, `    ${' '.repeat(title.length + before.length)}^`]
 }
 
 function whole(bytes: Buffer): string {
   const text = escapeText(bytes.toString('utf8', 0, FRAME_BYTES))
   return bytes.length > FRAME_BYTES ? `${text}… (${bytes.length} bytes)` : text
-}
-
-function place(file: string, { line }: { readonly line: number }): string {
-  return escapeText(`${file}:${line}`)
 }
 
 function nameOf(bytes: Buffer): string {
@@ -216,14 +189,9 @@ function addUpdates(
     if (jsonTreeOf(event.bytes) === undefined) continue
     const update = updates.get(line) ?? { more: [] }
     updates.set(line, update)
-    const pattern = event.kind === 'different' ? event.step.pattern : undefined
-    const refused =
-      event.kind === 'different' && pattern !== undefined
-        ? { pattern, at: event.difference.expectedOffset }
-        : undefined
-    const frame = written(event.bytes, refused, !header.recorded)
-    if (event.kind === 'different') update.frame = frame
-    else update.more.push(frame)
+    const isFixture = !header.recorded
+    if (event.kind === 'unexpected') update.more.push(written(event.bytes, undefined, undefined, isFixture))
+    else update.frame = written(event.bytes, event.step.pattern, event.difference.expectedOffset, isFixture)
   }
 }
 
@@ -241,12 +209,12 @@ function updateFile(file: string, updates: ReadonlyMap<number, Update>): string 
   }
   if (count === 0) return ''
   writeFileSync(file, Buffer.concat(parts))
-  return `updated ${file}: ${count} ${count === 1 ? 'message' : 'messages'}\n`
+  return `updated ${file}: ${counted(count, 'message')}\n`
 }
 
 /** A line of the same client as another one. */
 function optionalLine(frame: Buffer, other: Buffer): Buffer {
   const conn = child(readTree(other), 'conn')
-  const client = conn === undefined ? '' : `"conn":${other.toString('utf8', conn.start, conn.end)},`
+  const client = conn === undefined ? '' : `"conn":${conn.text},`
   return Buffer.from(`{${client}"dir":"out","optional":true,"unordered":true,"frame":${frame.toString()}}\n`)
 }

@@ -1,6 +1,5 @@
 // The servers that a transcript is replayed against: the interface, and processes on stdin and stdout or on a port.
 
-import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { toOneLine } from '../jsonrpc/line.js'
 import { within } from '../runtime/deadline.js'
@@ -18,15 +17,15 @@ export type ServerOutput =
   | { readonly kind: 'failed'; readonly id: string | undefined; readonly why: string }
 
 export interface ReplayedServer {
+  readonly output: Mailbox<ServerOutput>
   send(message: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void
   /** Ends the input of the server. */
   closeInput(): void
-  /** The next message, waited for until `deadline`. */
-  next(deadline: number): Promise<Mail<ServerOutput>>
   /** How its process ended by itself; undefined when it has none, or not within `ms`. */
   exit(ms: number): Promise<ChildExit | undefined>
   /** The reason why no further message comes. */
   endedWhy(): Promise<string>
+  stop(): Promise<void>
 }
 
 /** A transcript is far shorter; a server that sends more than that before it is read is not read any further. */
@@ -84,14 +83,14 @@ const EXIT_WAIT_MS = 2000
 
 /** A child process on stdin and stdout. */
 export class ReplayProcess implements ReplayedServer {
+  readonly output: Mailbox<ServerOutput>
   readonly #child: Child
   readonly #runtime: Runtime
-  readonly #lines: Mailbox<ServerOutput>
   #stderr = ''
 
   constructor(spec: SpawnSpec, runtime: Runtime) {
     this.#runtime = runtime
-    this.#lines = new Mailbox(runtime)
+    this.output = new Mailbox(runtime)
     this.#child = runtime.spawn(spec)
     this.#read()
     // The end of the output reports a server that has ended.
@@ -112,11 +111,6 @@ export class ReplayProcess implements ReplayedServer {
 
   closeInput(): void {
     this.#child.stdin.end()
-  }
-
-  /** The next line, without its line end. */
-  next(deadline: number): Promise<Mail<ServerOutput>> {
-    return this.#lines.next(deadline)
   }
 
   exit(ms: number): Promise<ChildExit | undefined> {
@@ -149,7 +143,7 @@ export class ReplayProcess implements ReplayedServer {
 
   #read(): void {
     const { stdout } = this.#child
-    const put = (bytes: Buffer): void => this.#lines.put({ kind: 'message', bytes })
+    const put = (bytes: Buffer): void => this.output.put({ kind: 'message', bytes })
     const splitter = new LineSplitter(
       {
         line: (line) => put(line.at(-1) === 0x0d ? line.subarray(0, -1) : line),
@@ -159,10 +153,9 @@ export class ReplayProcess implements ReplayedServer {
     )
     let ended = false
     const end = (): void => {
-      if (ended) return
+      if (!ended) splitter.end()
       ended = true
-      splitter.end()
-      this.#lines.end()
+      this.output.end()
     }
     stdout.on('data', (chunk: Buffer) => splitter.push(chunk))
     for (const event of ['end', 'close', 'error']) stdout.on(event, end)
@@ -186,50 +179,44 @@ export class HostError extends Error {
   }
 }
 
-/** A running server that listens on a port of this machine. */
-export class HttpHost {
-  readonly #process: ReplayProcess
+/** A process that listens on a port of this machine. */
+export interface HttpHost {
   readonly url: URL
+  readonly process: ReplayProcess
+}
 
-  /**
-   * `prepare` chooses a port, on which the server listens within `timeoutMs`.
-   *
-   * @throws HostError when it does not listen in time, or ends
-   */
-  static async start(prepare: () => Promise<Launch>, runtime: Runtime, timeoutMs: number): Promise<HttpHost> {
-    for (let attempt = 1; ; attempt++) {
-      const host = new HttpHost(await prepare(), runtime)
-      const problem = await host.#problem(runtime, timeoutMs)
-      if (problem === undefined) return host
-      await host.stop()
-      const isTaken = host.stderr.includes('EADDRINUSE') && attempt < ATTEMPTS_MAX
-      if (!isTaken) throw new HostError(problem, host.stderr)
-    }
+/**
+ * `prepare` chooses a port, on which the server listens within `timeoutMs`.
+ *
+ * @throws HostError when it does not listen in time, or ends
+ */
+export async function startHost(
+  prepare: () => Promise<Launch>,
+  runtime: Runtime,
+  timeoutMs: number,
+): Promise<HttpHost> {
+  for (let attempt = 1; ; attempt++) {
+    const { spec, url = new URL('http://127.0.0.1') } = await prepare()
+    const host = { url, process: new ReplayProcess(spec, runtime) }
+    const problem = await whyUnreachable(host, runtime, timeoutMs)
+    if (problem === undefined) return host
+    await host.process.terminate()
+    const { stderr } = host.process
+    if (!stderr.includes('EADDRINUSE') || attempt === ATTEMPTS_MAX) throw new HostError(problem, stderr)
   }
+}
 
-  private constructor({ spec, url }: Launch, runtime: Runtime) {
-    assert(url !== undefined)
-    this.url = url
-    this.#process = new ReplayProcess(spec, runtime)
+async function whyUnreachable(
+  { url, process }: HttpHost,
+  runtime: Runtime,
+  timeoutMs: number,
+): Promise<string | undefined> {
+  const deadline = runtime.now() + timeoutMs
+  while (runtime.now() < deadline) {
+    if (await isListening(url)) return undefined
+    if ((await process.exit(TRY_MS)) !== undefined) return process.endedWhy()
   }
-
-  get stderr(): string {
-    return this.#process.stderr
-  }
-
-  stop(): Promise<void> {
-    return this.#process.terminate()
-  }
-
-  /** The reason for which it cannot be reached. */
-  async #problem(runtime: Runtime, timeoutMs: number): Promise<string | undefined> {
-    const deadline = runtime.now() + timeoutMs
-    while (runtime.now() < deadline) {
-      if (await isListening(this.url)) return undefined
-      if ((await this.#process.exit(TRY_MS)) !== undefined) return this.#process.endedWhy()
-    }
-    return `the server did not listen on ${this.url.host} within ${timeoutMs} ms`
-  }
+  return `the server did not listen on ${url.host} within ${timeoutMs} ms`
 }
 
 /** Whether a server listens at an address. */

@@ -11,7 +11,7 @@ import { toLine } from '../jsonrpc/line.js'
 import { errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
 import type { Mode } from './compare.js'
-import { type JsonNode, type ObjectNode, child, jsonTreeOf, readTree, textOf } from './json-tree.js'
+import { type JsonNode, child, jsonTreeOf, readTree, textOf } from './json-tree.js'
 import { type Fill, FrameReader, type Pattern, PatternError } from './pattern.js'
 
 /** The messages of one client, and their answers. */
@@ -120,19 +120,14 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
     }
   }
   const clients = parts.flatMap(({ header, clients }) =>
-    [...clients.values()].map(({ steps, schema }) => ({
-      header,
-      steps,
-      schema,
-      need: needOf(header, steps),
-    })),
+    [...clients.values()].map(({ steps, schema }) => {
+      return { header, steps, schema, need: needOf(header, steps) }
+    }),
   )
   if (clients.length === 0) throw new TranscriptError(file, undefined, 'there is nothing to replay in it')
-  return clients.map((client, at) => ({
-    ...client,
-    file,
-    name: clients.length === 1 ? file : `${file}#${at + 1}`,
-  }))
+  return clients.map((client, at) => {
+    return { ...client, file, name: clients.length === 1 ? file : `${file}#${at + 1}` }
+  })
 }
 
 /** The lines with their line ends. */
@@ -168,15 +163,14 @@ function addLine(parts: Part[], bytes: Buffer, line: number): void {
   }
   const part = parts.at(-1)
   if (part === undefined) throw new PatternError('the first line must be a header: {"mcps":1}')
-  if (tree.kind !== 'object') throw new PatternError('a line must be an object')
-  if (isIgnored(tree)) return
-  const connection = wholeNumber(tree, 'conn') ?? 1
+  assertMembers(tree, lineForms)
+  // A comment, or a message between the proxy and its servers.
+  const isIgnored = tree.parts.every(({ name }) => name === 'comment')
+  if (isIgnored || textOf(child(tree, 'hop')) === 'upstream') return
+  const connection = Number(child(tree, 'conn')?.text ?? 1)
   const { header, clients } = part
-  const client = clients.get(connection) ?? {
-    steps: [],
-    reader: new FrameReader(header.recorded),
-    schema: undefined,
-  }
+  const reader = new FrameReader(header.recorded)
+  const client = clients.get(connection) ?? { steps: [], reader, schema: undefined }
   clients.set(connection, client)
   client.steps.push(readStep(tree, bytes, line, client.reader))
   client.schema ??= textOf(child(tree, 'schema'))
@@ -186,109 +180,134 @@ function needOf({ transport }: Header, steps: readonly Step[]): Need | undefined
   if (transport !== undefined) return { carrier: transport, why: 'its header says so' }
   const exit = steps.find(({ kind }) => kind === 'exit')
   if (exit !== undefined) return { carrier: 'stdio', why: `line ${exit.line} expects the process to end` }
-  const odd = steps.find((step) => step.kind === 'send' && !isMessage(step.bytes))
+  const odd = steps.find(
+    (step) => step.kind === 'send' && frameOrError(toLine(step.bytes)) instanceof FrameError,
+  )
   return odd && { carrier: 'stdio', why: `line ${odd.line} sends what is not one message` }
 }
 
-function isMessage(bytes: Buffer): boolean {
-  return !(frameOrError(toLine(bytes)) instanceof FrameError)
+/** The form that a member must have. */
+interface Form {
+  readonly must: string
+  readonly fits: (node: JsonNode) => boolean
 }
 
-const VERSION = '1'
+const any: Form = { must: '', fits: () => true }
+const flag: Form = { must: 'true or false', fits: ({ kind }) => kind === 'boolean' }
+const object: Form = { must: 'an object', fits: ({ kind }) => kind === 'object' }
+const wholeNumber: Form = {
+  must: 'a whole number',
+  fits: ({ kind, text }) => kind === 'number' && Number.isSafeInteger(Number(text)),
+}
+const texts: Form = {
+  must: 'a list of strings',
+  fits: ({ kind, parts }) => kind === 'array' && parts.every(({ value }) => value.kind === 'string'),
+}
 
-const HEADER_KEYS =
-  'mcps title recorded redacted cut transport url command args config service env revision at'.split(' ')
+function oneOf(...words: readonly string[]): Form {
+  const must = words.map((each) => `"${each}"`).join(' or ')
+  return { must, fits: (node) => words.includes(textOf(node) ?? '') }
+}
 
-/** @throws PatternError when it is not written as it must be */
-export function readHeader(tree: JsonNode, bytes: Buffer): Header {
-  if (tree.kind !== 'object') throw new PatternError('a header must be an object')
-  refuseUnknown(tree, HEADER_KEYS)
-  const version = child(tree, 'mcps')
-  if (version?.kind !== 'number' || version.text !== VERSION)
-    throw new PatternError(`"mcps" must be ${VERSION}, the version of the format`)
-  const config = child(tree, 'config')
-  if (config !== undefined && config.kind !== 'object') throw new PatternError('"config" must be an object')
-  return {
-    recorded: flag(tree, 'recorded'),
-    transport: wordOf(tree, 'transport', ['stdio', 'http']),
-    url: urlOf(tree),
-    // One text describes how a recording was made; a list is a server to start.
-    command: child(tree, 'command')?.kind === 'string' ? undefined : texts(tree, 'command'),
-    args: texts(tree, 'args'),
-    config: config && bytes.toString('utf8', config.start, config.end),
-    service: texts(tree, 'service'),
-    env: environment(tree),
+type Forms = Readonly<Record<string, Form>>
+
+function each(form: Form, ...names: readonly string[]): Forms {
+  return Object.fromEntries(names.map((name) => [name, form]))
+}
+
+const headerForms: Forms = {
+  mcps: { must: '1, the version of the format', fits: ({ text }) => text === '1' },
+  ...each(any, 'title', 'redacted', 'cut', 'revision', 'at'),
+  recorded: flag,
+  transport: oneOf('stdio', 'http'),
+  url: { must: 'an address of this machine, like "http://127.0.0.1:$port/mcp"', fits: isOwnAddress },
+  // One text describes how a recording was made; a list is a server to start.
+  command: { must: texts.must, fits: (node) => node.kind === 'string' || texts.fits(node) },
+  ...each(texts, 'args', 'service'),
+  ...each(object, 'config', 'env'),
+}
+
+const lineForms: Forms = {
+  ...each(any, 't', 'service', 'schema', 'frame', 'text', 'junk64', 'eol', 'comment'),
+  hop: oneOf('client', 'upstream'),
+  dir: oneOf('in', 'out'),
+  expect: oneOf('bytes', 'json'),
+  ...each(flag, 'whole', 'optional', 'unordered'),
+  ...each(wholeNumber, 'conn', 'exit'),
+}
+
+/** @throws PatternError for a member that is not known, or has another form */
+function assertMembers(tree: JsonNode, forms: Forms): void {
+  if (tree.kind !== 'object') throw new PatternError('a line must be an object')
+  for (const { name, value } of tree.parts) {
+    const form = Object.hasOwn(forms, name) ? forms[name] : undefined
+    if (form === undefined)
+      throw new PatternError(`"${name}" is not known; there is ${Object.keys(forms).join(', ')}`)
+    if (!form.fits(value)) throw new PatternError(`"${name}" must be ${form.must}`)
   }
 }
 
 /** With a port in place of `$port`. */
-function urlOf(tree: ObjectNode): string | undefined {
-  const node = child(tree, 'url')
-  const url = textOf(node)
-  if (node === undefined) return undefined
-  const example = url?.replaceAll('$port', '1') ?? ''
-  const isHere = /^https?:/.test(example) && URL.canParse(example) && isLoopback(new URL(example).hostname)
-  if (isHere) return url
-  throw new PatternError('"url" must be an address of this machine, like "http://127.0.0.1:$port/mcp"')
+function isOwnAddress(node: JsonNode): boolean {
+  const example = node.text.replaceAll('$port', '1')
+  return /^https?:/.test(example) && URL.canParse(example) && isLoopback(new URL(example).hostname)
 }
 
-function texts(tree: ObjectNode, name: string): readonly string[] | undefined {
-  const node = child(tree, name)
-  if (node === undefined) return undefined
-  const values = node.kind === 'array' ? node.items.map(textOf) : [undefined]
-  return values.map((value) => {
-    if (value === undefined) throw new PatternError(`"${name}" must be a list of strings`)
-    return value
-  })
+/** @throws PatternError when it is not written as it must be */
+export function readHeader(tree: JsonNode, bytes: Buffer): Header {
+  assertMembers(tree, headerForms)
+  const config = child(tree, 'config')
+  const command = child(tree, 'command')
+  const transport = textOf(child(tree, 'transport'))
+  return {
+    recorded: isTrue(tree, 'recorded'),
+    transport: transport === 'http' || transport === 'stdio' ? transport : undefined,
+    url: textOf(child(tree, 'url')),
+    command: command?.kind === 'string' ? undefined : textsOf(command),
+    args: textsOf(child(tree, 'args')),
+    config: config && bytes.toString('utf8', config.start, config.end),
+    service: textsOf(child(tree, 'service')),
+    env: new Map(child(tree, 'env')?.parts.map(({ name, value }) => [name, value.text])),
+  }
 }
 
-function environment(tree: ObjectNode): ReadonlyMap<string, string> {
-  const node = child(tree, 'env')
-  const members = node?.kind === 'object' ? node.members : []
-  return new Map(
-    members.map(({ name, value }) => {
-      const text = textOf(value)
-      if (text === undefined) throw new PatternError(`"env.${name}" must be a string`)
-      return [name, text]
-    }),
-  )
+function textsOf(node: JsonNode | undefined): readonly string[] | undefined {
+  return node?.parts.map(({ value }) => value.text)
 }
 
-const LINE_KEYS =
-  't hop service schema conn dir frame text junk64 whole eol expect optional unordered exit comment'.split(
-    ' ',
-  )
-
-/** Whether a line is a comment, or passed between the proxy and its servers. */
-function isIgnored(tree: ObjectNode): boolean {
-  refuseUnknown(tree, LINE_KEYS)
-  const hop = wordOf(tree, 'hop', ['client', 'upstream'])
-  return hop === 'upstream' || tree.members.every(({ name }) => name === 'comment')
+function isTrue(tree: JsonNode, name: string): boolean {
+  return child(tree, name)?.text === 'true'
 }
 
-function readStep(tree: ObjectNode, text: Buffer, line: number, reader: FrameReader): Step {
-  const code = wholeNumber(tree, 'exit')
-  if (code !== undefined) return { kind: 'exit', line, code }
+function readStep(tree: JsonNode, text: Buffer, line: number, reader: FrameReader): Step {
+  const exit = child(tree, 'exit')
+  if (exit !== undefined) return { kind: 'exit', line, code: Number(exit.text) }
   const content = contentOf(tree, text)
   if (content === undefined) throw new PatternError('a line needs a "frame", a "text" or a "junk64"')
   const { kind, bytes } = content
-  const whole = flag(tree, 'whole')
+  const whole = isTrue(tree, 'whole')
   const isJson = kind === 'frame' || (whole && jsonTreeOf(bytes) !== undefined)
   const direction = textOf(child(tree, 'dir'))
+  if (direction === undefined)
+    throw new PatternError('"dir" must be "in" (sent by the client) or "out" (expected by it)')
   if (direction === 'in') {
     const lineEnd = kind === 'junk' && !whole ? '' : (textOf(child(tree, 'eol')) ?? '\n')
     return { kind: 'send', line, bytes, lineEnd, whole, fills: isJson ? reader.fills(bytes) : [] }
   }
-  if (direction !== 'out')
-    throw new PatternError('"dir" must be "in" (sent by the client) or "out" (expected by it)')
-  const pattern = isJson ? reader.pattern(bytes) : undefined
-  const [optional, unordered] = [flag(tree, 'optional'), flag(tree, 'unordered')]
-  return { kind: 'expect', line, bytes, pattern, mode: modeOf(tree), optional, unordered }
+  return {
+    kind: 'expect',
+    line,
+    bytes,
+    pattern: isJson ? reader.pattern(bytes) : undefined,
+    mode: textOf(child(tree, 'expect')) === 'json' ? 'json' : 'bytes',
+    optional: isTrue(tree, 'optional'),
+    unordered: isTrue(tree, 'unordered'),
+  }
 }
 
 /** The content of a line: a frame, a text, or any bytes. */
 export function contentOf(
-  tree: ObjectNode,
+  tree: JsonNode,
   line: Buffer,
 ): { readonly kind: 'frame' | 'text' | 'junk'; readonly bytes: Buffer } | undefined {
   const frame = child(tree, 'frame')
@@ -297,40 +316,4 @@ export function contentOf(
   if (text !== undefined) return { kind: 'text', bytes: Buffer.from(text) }
   const junk = textOf(child(tree, 'junk64'))
   return junk === undefined ? undefined : { kind: 'junk', bytes: Buffer.from(junk, 'base64') }
-}
-
-// The members of a line by their types.
-
-export function refuseUnknown({ members }: ObjectNode, known: readonly string[]): void {
-  const stray = members.find(({ name }) => !known.includes(name))
-  if (stray !== undefined)
-    throw new PatternError(`"${stray.name}" is not known; there is ${known.join(', ')}`)
-}
-
-export function modeOf(tree: ObjectNode): Mode {
-  return wordOf(tree, 'expect', ['bytes', 'json']) ?? 'bytes'
-}
-
-function wordOf<Word extends string>(
-  tree: ObjectNode,
-  name: string,
-  words: readonly Word[],
-): Word | undefined {
-  const node = child(tree, name)
-  const word = words.find((each) => each === textOf(node))
-  if (node === undefined || word !== undefined) return word
-  throw new PatternError(`"${name}" must be ${words.map((each) => `"${each}"`).join(' or ')}`)
-}
-
-function flag(tree: ObjectNode, name: string): boolean {
-  const node = child(tree, name)
-  if (node === undefined || node.kind === 'boolean') return node?.text === 'true'
-  throw new PatternError(`"${name}" must be true or false`)
-}
-
-function wholeNumber(tree: ObjectNode, name: string): number | undefined {
-  const node = child(tree, name)
-  if (node === undefined) return undefined
-  if (node.kind === 'number' && Number.isSafeInteger(Number(node.text))) return Number(node.text)
-  throw new PatternError(`"${name}" must be a whole number`)
 }

@@ -19,11 +19,11 @@ import process from 'node:process'
 import { quote } from '../../src/jsonrpc/text.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
-import { type Header, readHeader, contentOf, modeOf, refuseUnknown } from '../../src/replay/transcript.js'
-import { type JsonNode, type ObjectNode, child, readTree, textOf } from '../../src/replay/json-tree.js'
+import { type Header, readHeader, contentOf } from '../../src/replay/transcript.js'
+import { type JsonNode, child, readTree, textOf } from '../../src/replay/json-tree.js'
 import { type Launch, Launcher } from '../../src/replay/launch.js'
-import { filled, readFills, readMessagePattern } from '../../src/replay/pattern.js'
-import { HttpHost } from '../../src/replay/server.js'
+import { FrameReader, filled } from '../../src/replay/pattern.js'
+import { startHost } from '../../src/replay/server.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 import { folder, patientCli } from '../replay/support.js'
 import { Exchange, type Part } from './exchange.js'
@@ -44,11 +44,11 @@ export async function replayHttp(file: string): Promise<void> {
   const self = [process.execPath, patientCli]
   const launcher = new Launcher({ command: [], self, env: runtime.env, cwd: folder })
   const prepare = (): Promise<Launch> => launcher.server({ header, file }, 'http', undefined)
-  const host = await HttpHost.start(prepare, runtime, HANG_MS)
+  const host = await startHost(prepare, runtime, HANG_MS)
   try {
     await replayLines(lines, host.url)
   } finally {
-    await host.stop()
+    await host.process.terminate()
     launcher.close()
     await runtime.close()
   }
@@ -81,8 +81,8 @@ function linesOf(content: Buffer): Buffer[] {
 function readHead(line: Buffer = Buffer.from('')): { header: Header; fields: JsonNode | undefined } {
   const tree = readTree(line)
   assert(tree.kind === 'object')
-  const members = tree.members.filter(({ name }) => name !== 'headers')
-  return { header: readHeader({ ...tree, members }, line), fields: child(tree, 'headers') }
+  const parts = tree.parts.filter(({ name }) => name !== 'headers')
+  return { header: readHeader({ ...tree, parts }, line), fields: child(tree, 'headers') }
 }
 
 class HttpReplay {
@@ -103,10 +103,10 @@ class HttpReplay {
   async line(bytes: Buffer, number: number): Promise<void> {
     const tree = readTree(bytes)
     assert(tree.kind === 'object')
-    refuseUnknown(tree, keys)
+    for (const { name } of tree.parts) assert(keys.includes(name), `"${name}" is not known`)
     const on = textOf(child(tree, 'on')) ?? ''
     if (child(tree, 'request') !== undefined) return this.#ask(tree, bytes, on, number)
-    if (tree.members.every(({ name }) => name === 'comment')) return
+    if (tree.parts.every(({ name }) => name === 'comment')) return
     const exchange = this.#exchanges.get(on) ?? assert.fail('there is no such request')
     if (child(tree, 'cut') !== undefined) return this.#cut(exchange)
     if (child(tree, 'end') !== undefined) return void (await this.#next(exchange, 'end'))
@@ -134,7 +134,7 @@ class HttpReplay {
     this.#open.delete(exchange)
   }
 
-  #ask(tree: ObjectNode, line: Buffer, on: string, number: number): void {
+  #ask(tree: JsonNode, line: Buffer, on: string, number: number): void {
     const [, method = '', target = ''] = /^([A-Z]+) (\S+)$/.exec(textOf(child(tree, 'request')) ?? '') ?? []
     const content = contentOf(tree, line)
     const body = content?.kind === 'frame' ? this.#filled(content.bytes) : content?.bytes
@@ -147,7 +147,7 @@ class HttpReplay {
   }
 
   #filled(bytes: Buffer): Buffer {
-    return filled({ bytes, fills: readFills(readTree(bytes), this.#names) }, this.#values)
+    return filled({ bytes, fills: new FrameReader(false, this.#names).fills(bytes) }, this.#values)
   }
 
   /** Names and values in turn: the fields of the line, then those of the header and what each request needs. */
@@ -163,7 +163,7 @@ class HttpReplay {
       ...(body === undefined ? [] : [['Content-Length', String(body.length)]]),
     ]
     const written = [...common, ...given].flatMap(({ name, value }) =>
-      (value.kind === 'array' ? value.items : [value]).flatMap((item) => {
+      (value.kind === 'array' ? value.parts.map((part) => part.value) : [value]).flatMap((item) => {
         const text = item.kind === 'null' ? undefined : this.#text(textOf(item) ?? '')
         return text === undefined ? [] : [name, text]
       }),
@@ -179,7 +179,7 @@ class HttpReplay {
     return value === undefined ? undefined : textOf(readTree(Buffer.from(value)))
   }
 
-  async #response(tree: ObjectNode, line: Buffer, exchange: Exchange): Promise<void> {
+  async #response(tree: JsonNode, line: Buffer, exchange: Exchange): Promise<void> {
     const head = await this.#next(exchange, 'response')
     const status = child(tree, 'status')
     assert(status?.kind === 'number', 'a line is one of request, status, event, end, cut')
@@ -198,7 +198,7 @@ class HttpReplay {
     this.#payload(tree, line, event.data)
   }
 
-  async #event(tree: ObjectNode, line: Buffer, exchange: Exchange): Promise<void> {
+  async #event(tree: JsonNode, line: Buffer, exchange: Exchange): Promise<void> {
     const event = await this.#next(exchange, 'event')
     assert.equal(event.type, textOf(child(tree, 'event')))
     for (const name of ['id', 'retry'] as const) {
@@ -215,10 +215,11 @@ class HttpReplay {
     return assert.fail(`a ${described(part)} came in place of: ${kind}`)
   }
 
-  #payload(tree: ObjectNode, line: Buffer, came: Buffer): void {
+  #payload(tree: JsonNode, line: Buffer, came: Buffer): void {
     const content = contentOf(tree, line)
     const text = child(tree, 'text')
-    if (content?.kind === 'frame') this.#compare(content.bytes, came, modeOf(tree), 'body')
+    if (content?.kind === 'frame')
+      this.#compare(content.bytes, came, textOf(child(tree, 'expect')) === 'json' ? 'json' : 'bytes', 'body')
     else if (text !== undefined) this.#compareText(text, line, came.toString(), 'body')
     else if (child(tree, 'body') === undefined) assert.equal(came.toString(), '', 'no body is expected')
   }
@@ -231,7 +232,7 @@ class HttpReplay {
   }
 
   #compare(expected: Buffer, came: Buffer, mode: 'bytes' | 'json', what: string): void {
-    const pattern = readMessagePattern(expected, this.#names)
+    const pattern = new FrameReader(false, this.#names).pattern(expected)
     const received = { bytes: came, tree: readTree(came) }
     const verdict = compareFrames(pattern, received, mode, this.#values)
     if (verdict.kind === 'equal') {
@@ -253,8 +254,8 @@ function isOfKind<K extends Kind>(part: { kind: string }, kind: K): part is Extr
   return part.kind === kind
 }
 
-function membersOf(node: JsonNode | undefined): ObjectNode['members'] {
-  return node?.kind === 'object' ? node.members : []
+function membersOf(node: JsonNode | undefined): JsonNode['parts'] {
+  return node?.kind === 'object' ? node.parts : []
 }
 
 function described(part: Part | { readonly kind: 'ended' | 'too-late' }): string {

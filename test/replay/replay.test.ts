@@ -12,7 +12,7 @@ import { asRead } from '../integration/support/programs.js'
 import { type MessageVerdict, compareFrames, differingTimes } from '../../src/replay/compare.js'
 import { Expectations, type ReceivedEvent } from '../../src/replay/expectations.js'
 import { readTree } from '../../src/replay/json-tree.js'
-import { recordedPattern, readMessagePattern } from '../../src/replay/pattern.js'
+import { FrameReader } from '../../src/replay/pattern.js'
 import { type Transcript, parseTranscripts, TranscriptError } from '../../src/replay/transcript.js'
 import { NdjsonConnection } from '../../src/transports/stdio/ndjson.js'
 import { cli, fileOf, fixtures, folder, programs, run, talk } from './support.js'
@@ -23,7 +23,7 @@ const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
 
 function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes'): MessageVerdict {
   const received = { bytes: Buffer.from(came), tree: readTree(Buffer.from(came)) }
-  const pattern = readMessagePattern(Buffer.from(expected), new Set(['known']))
+  const pattern = new FrameReader(false, new Set(['known'])).pattern(Buffer.from(expected))
   return compareFrames(pattern, received, mode, new Map([['known', '7']]))
 }
 
@@ -40,8 +40,7 @@ describe('the tree of a text', () => {
     const texts: string[] = []
     const collect = (node: ReturnType<typeof readTree>): void => {
       if (node.kind === 'string') texts.push(node.text)
-      if (node.kind === 'array') node.items.forEach(collect)
-      if (node.kind === 'object') for (const member of node.members) collect(member.value)
+      for (const { value: each } of node.parts) collect(each)
     }
     collect(readTree(Buffer.from(JSON.stringify(value, null, 1))))
     assert.deepEqual(texts, [long('b'), `${long('d')}\n"${long('e')}`, long('g'), long('h')])
@@ -142,7 +141,7 @@ describe('times that differ', () => {
   it('count only where they are let', () => {
     const [before, now] = ['{"a":"on 2026-01-02"}', '{"a":"on 2026-01-03"}'].map((text) => Buffer.from(text))
     assert(before !== undefined && now !== undefined)
-    const pattern = recordedPattern(before)
+    const pattern = new FrameReader(true).pattern(before)
     const received = { bytes: now, tree: readTree(now) }
     const verdict = (timesVary: boolean): MessageVerdict =>
       compareFrames({ ...pattern, timesVary }, received, 'bytes', new Map())
@@ -261,8 +260,11 @@ describe('a recording', () => {
       '{"dir":"in","frame":{"id":5,"result":{}}}',
     )
     assert(asked?.kind === 'expect' && answered?.kind === 'send')
-    assert.deepEqual([...(asked.pattern?.holes.values() ?? [])], [{ kind: 'bind', name: 'id 5' }])
-    assert.deepEqual(answered.fills, [{ start: 6, end: 7, name: 'id 5' }])
+    assert.deepEqual([...(asked.pattern?.holes.values() ?? [])], [{ name: 'id 5', isNew: true }])
+    assert.deepEqual(
+      answered.fills.map(({ name, start, end }) => [name, start, end]),
+      [['id 5', 6, 7]],
+    )
   })
 
   it('keeps the hops of servers apart, and its clients', () => {
