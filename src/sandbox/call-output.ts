@@ -13,7 +13,7 @@ const LAST_WORDS_MAX = 2000
 export class CallOutput {
   readonly #newFile: ((stream: StreamName) => OutputFile) | undefined
   readonly #texts: Readonly<Record<StreamName, BoundedText>>
-  readonly #files = new Map<StreamName, OutputFile>()
+  readonly #files: Record<StreamName, OutputFile | undefined> = { stdout: undefined, stderr: undefined }
   /** Called with every chunk. */
   onOutput: (chunk: Buffer) => void = () => {}
 
@@ -28,11 +28,11 @@ export class CallOutput {
   }
 
   get stdout(): string {
-    return this.#textOf('stdout')
+    return this.#texts.stdout.text(this.#files.stdout?.path)
   }
 
   get stderr(): string {
-    return this.#textOf('stderr')
+    return this.#texts.stderr.text(this.#files.stderr?.path)
   }
 
   /** The end of both streams, for an error message. */
@@ -41,47 +41,32 @@ export class CallOutput {
     return text.slice(-LAST_WORDS_MAX)
   }
 
-  /** Returns the file whose writer is busy; the caller must pause its source until `onDrain`. */
-  push(stream: StreamName, chunk: Buffer): OutputFile | undefined {
+  /** Returns false when the writer of a file is busy; the caller pauses its source until `onDrain` is called. */
+  push(stream: StreamName, chunk: Buffer, onDrain: () => void): boolean {
     const text = this.#texts[stream]
-    const isLong = text.wouldCut(chunk.length)
-    const file = isLong ? (this.#files.get(stream) ?? this.#open(stream, text.content())) : undefined
+    if (!text.isCut && text.wouldCut(chunk.length)) {
+      this.#files[stream] = this.#newFile?.(stream)
+      this.#files[stream]?.write(text.content(), () => {})
+    }
     text.push(chunk)
     this.onOutput(chunk)
-    return file === undefined || file.write(chunk) ? undefined : file
+    return this.#files[stream]?.write(chunk, onDrain) ?? true
   }
 
   drain(stream: StreamName, source: Readable): void {
     source.on('data', (chunk: Buffer) => {
-      const full = this.push(stream, chunk)
-      if (full === undefined) return
-      source.pause()
-      full.onDrain(() => source.resume())
+      if (!this.push(stream, chunk, () => source.resume())) source.pause()
     })
     source.on('error', () => undefined)
   }
 
   /** Resolves when the files are written. */
   async end(): Promise<void> {
-    await Promise.all([...this.#files.values()].map((file) => file.end()))
-  }
-
-  #open(stream: StreamName, before: Buffer): OutputFile | undefined {
-    const file = this.#newFile?.(stream)
-    if (file === undefined) return undefined
-    this.#files.set(stream, file)
-    file.write(before)
-    return file
-  }
-
-  #textOf(stream: StreamName): string {
-    return this.#texts[stream].text(this.#files.get(stream)?.path)
+    await Promise.all([this.#files.stdout?.end(), this.#files.stderr?.end()])
   }
 }
 
-// The whole of an output that is too long for a result, in a file of the session.
-
-/** The most bytes of such a file. */
+/** The most bytes of a file with the whole of an output. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024
 
 /** The folder for such files, relative to that of the session. */
@@ -103,29 +88,26 @@ export class OutputFile {
     this.#clock = clock
     this.path = `${machine.workspace}/${FOLDER}/${name}`
     const script = `mkdir -p ${FOLDER} && exec cat > ${FOLDER}/${name}`
-    this.#writer = machine.run({ program: 'sh', args: ['-c', script] })
-    this.#writer.stdout.resume()
-    this.#writer.stderr.resume()
-    this.#writer.stdin.on('error', () => {
+    const writer = machine.run({ program: 'sh', args: ['-c', script] })
+    this.#writer = writer
+    writer.stdout.resume()
+    writer.stderr.resume()
+    const gone = (): void => {
       this.#isGone = true
-    })
-    void this.#writer.exited.then(() => {
-      this.#isGone = true
-      this.#writer.stdin.emit('drain')
-    })
+      writer.stdin.emit('drain')
+    }
+    writer.stdin.on('error', gone)
+    void writer.exited.then(gone)
   }
 
-  /** Returns false when the caller must wait for the writer. */
-  write(chunk: Buffer): boolean {
+  /** Returns false when the writer is busy, and calls `onDrain` once it accepts more. */
+  write(chunk: Buffer, onDrain: () => void): boolean {
     const room = FILE_BYTES_MAX - this.#bytes
     if (room <= 0 || this.#isGone) return true
     this.#bytes += Math.min(room, chunk.length)
-    return this.#writer.stdin.write(chunk.subarray(0, room)) || this.#isGone
-  }
-
-  /** Calls `drained` once, when the writer accepts more. */
-  onDrain(drained: () => void): void {
-    this.#writer.stdin.once('drain', drained)
+    if (this.#writer.stdin.write(chunk.subarray(0, room)) || this.#isGone) return true
+    this.#writer.stdin.once('drain', onDrain)
+    return false
   }
 
   /** Resolves when the writer has written everything, or after a time limit, which ends the writer. */
@@ -135,60 +117,24 @@ export class OutputFile {
   }
 }
 
-// Output that keeps only its beginning and its end, in separate buffers, so that it does not hold the chunks that were read.
+/** The most chunks that are kept before they are joined. */
+const CHUNKS_MAX = 1000
 
-/** The two highest bits of a byte that continues a character in UTF-8. */
-const CONTINUES = 0b10
-const BITS_OF_CHARACTER = 6
-
-const SIZE_FIRST = 1024
-
-/** The last bytes of a stream, up to a limit. The buffer has room for twice as many, so that it moves them seldom. */
-export class TailBuffer {
-  readonly #bytesMax: number
-  #bytes: Buffer = Buffer.alloc(0)
-  #end = 0
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
-
-  get length(): number {
-    return Math.min(this.#end, this.#bytesMax)
-  }
-
-  push(chunk: Buffer): void {
-    const last = chunk.subarray(Math.max(0, chunk.length - this.#bytesMax))
-    if (this.#end + last.length > 2 * this.#bytesMax) {
-      this.#bytes.copyWithin(0, this.#end - this.length, this.#end)
-      this.#end = this.length
-    }
-    this.#bytes = appended(this.#bytes, this.#end, last, 2 * this.#bytesMax)
-    this.#end += last.length
-  }
-
-  content(): Buffer {
-    return this.#bytes.subarray(this.#end - this.length, this.#end)
-  }
-
-  clear(): void {
-    this.#end = 0
-  }
-}
-
-/** Bytes of one stream; beyond `bytesMax` it leaves the middle out. */
+/** Bytes of one stream; beyond `bytesMax` it leaves the middle out. It copies chunks, which are slices of large reads. */
 export class BoundedText {
   readonly #bytesMax: number
   readonly #half: number
   #head: Buffer = Buffer.alloc(0)
-  readonly #tail: TailBuffer
+  #tail: Buffer = Buffer.alloc(0)
+  /** What follows the tail. */
+  #recent: Buffer[] = []
+  #recentBytes = 0
   /** All bytes of the stream, kept or not. */
   bytes = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
     this.#half = Math.ceil(bytesMax / 2)
-    this.#tail = new TailBuffer(this.#half)
   }
 
   get isCut(): boolean {
@@ -200,59 +146,56 @@ export class BoundedText {
     return this.bytes + bytes > this.#bytesMax
   }
 
+  push(chunk: Buffer): void {
+    this.bytes += chunk.length
+    this.#recent.push(Buffer.from(chunk))
+    this.#recentBytes += chunk.length
+    if (this.#recentBytes > this.#half || this.#recent.length > CHUNKS_MAX) this.#join()
+  }
+
   /** The whole content, as long as nothing is cut. */
   content(): Buffer {
-    return Buffer.concat([this.#first(), this.#tail.content()])
-  }
-
-  push(chunk: Buffer): void {
-    const taken = chunk.subarray(0, Math.max(0, this.#half - this.bytes))
-    this.#head = appended(this.#head, this.#first().length, taken, this.#half)
-    this.bytes += chunk.length
-    if (taken.length < chunk.length) this.#tail.push(chunk.subarray(taken.length))
-  }
-
-  #first(): Buffer {
-    return this.#head.subarray(0, Math.min(this.bytes, this.#half))
+    this.#join()
+    return Buffer.concat([this.#head, this.#tail])
   }
 
   /** `where` names the file with the whole output. */
   text(where: string | undefined): string {
     if (!this.isCut) return this.content().toString('utf8')
-    const [head, tail] = [this.#first(), this.#tail.content()]
-    const first = head.subarray(0, wholeEnd(head))
-    const last = tail.subarray(wholeStart(tail))
+    this.#join()
+    const first = this.#head.subarray(0, lastStart(this.#head))
+    const last = this.#tail.subarray(firstStart(this.#tail))
     const cut = this.bytes - first.length - last.length
     const whole = where === undefined ? '' : `; the whole output is in ${where}`
     return `${first.toString('utf8')}\n[... ${cut} bytes are left out here${whole} ...]\n${last.toString('utf8')}`
   }
+
+  #join(): void {
+    if (this.#recentBytes === 0) return
+    const all = Buffer.concat([this.#tail, ...this.#recent])
+    const room = this.#half - this.#head.length
+    if (room > 0) this.#head = Buffer.concat([this.#head, all.subarray(0, room)])
+    const later = all.subarray(room)
+    this.#tail = later.length > this.#half ? Buffer.from(later.subarray(-this.#half)) : later
+    this.#recent = []
+    this.#recentBytes = 0
+  }
 }
 
-/** The buffer, or a larger one, with these bytes at `end`; it never grows beyond `bytesMax`. */
-function appended(bytes: Buffer, end: number, chunk: Buffer, bytesMax: number): Buffer {
-  const length = end + chunk.length
-  const target =
-    length <= bytes.length
-      ? bytes
-      : Buffer.alloc(Math.min(bytesMax, Math.max(length, 2 * bytes.length, SIZE_FIRST)))
-  if (target !== bytes) bytes.copy(target)
-  chunk.copy(target, end)
-  return target
-}
-
+/** Whether a byte of UTF-8 continues a character. */
 function continues(byte: number | undefined): boolean {
-  return byte !== undefined && byte >> BITS_OF_CHARACTER === CONTINUES
+  return byte !== undefined && (byte & 0xc0) === 0x80
 }
 
 /** The index at which the first whole character begins. */
-function wholeStart(bytes: Buffer): number {
+function firstStart(bytes: Buffer): number {
   let at = 0
   while (continues(bytes[at])) at++
   return at
 }
 
 /** The index at which the last character begins, which may be incomplete. */
-function wholeEnd(bytes: Buffer): number {
+function lastStart(bytes: Buffer): number {
   let at = bytes.length - 1
   while (at > 0 && continues(bytes[at])) at--
   return Math.max(0, at)

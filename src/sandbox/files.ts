@@ -1,11 +1,10 @@
 // The files of a session. Programs inside read and write them, since the host opens no path of a session.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-import { StringDecoder } from 'node:string_decoder'
-import { setImmediate } from 'node:timers/promises'
+import type PQueue from 'p-queue'
 import { quote, write } from '../jsonrpc/text.js'
 import { fileFailed, resourceLimit } from './errors.js'
-import { type MachineUse, type SmallRun, type Turns, readAll } from './runs.js'
+import { type MachineUse, type SmallRun, inTurn, readAll } from './runs.js'
 
 /** The most bytes of a whole file that a client gets. */
 export const fileBytesMax: number = 10 * 1024 * 1024
@@ -21,33 +20,30 @@ const SIZE_LENGTH_MAX = 32
 /** A read above this many bytes is large: a result holds the file several times, as bytes and as JSON. */
 const LARGE_BYTES = 256 * 1024
 
-/**
- * Runs a read when its turn comes. The service runs a few large reads at a time over all sessions, and starts none before its
- * client has taken the earlier results. @throws SandboxError
- */
-export async function inLargeTurn<T>(
-  { largeReads, signal, whenWritable }: LargeReadTerms,
-  bytesMax: number,
-  read: () => Promise<T>,
-): Promise<T> {
-  const done =
-    bytesMax <= LARGE_BYTES ? read() : largeReads.run(signal, () => whenWritable().then(() => read()))
-  if (done === undefined)
-    throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
-  return done
-}
+/** The most large reads of all sessions that wait. */
+const LARGE_READS_WAITING_MAX = 64
 
 /** The facts for a read on behalf of a client. */
 export interface LargeReadTerms {
-  readonly largeReads: Turns
-  readonly signal: AbortSignal
+  /** The large reads of all sessions. */
+  readonly largeReads: PQueue
+  readonly abort: AbortController
   /** Resolves when the connection to the client takes bytes, or is closed. */
   readonly whenWritable: () => Promise<void>
 }
 
-/** Whether a file is shown as text; a NUL would become six bytes of JSON. */
-function isText(bytes: Buffer): boolean {
-  return isUtf8(bytes) && !bytes.includes(0)
+/** Runs a read; a large one waits for its turn, and until its client has taken the earlier results. @throws SandboxError */
+export async function inLargeTurn<T>(
+  { largeReads, abort, whenWritable }: LargeReadTerms,
+  bytesMax: number,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (bytesMax <= LARGE_BYTES) return read()
+  const later = (): Promise<T> => whenWritable().then(read)
+  const done = inTurn(largeReads, LARGE_READS_WAITING_MAX, abort.signal, later)
+  if (done === undefined)
+    throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
+  return done
 }
 
 export interface FilePart {
@@ -60,7 +56,7 @@ export interface FileEntry {
   readonly name: string
   readonly type: 'file' | 'folder' | 'link' | 'other'
   readonly size: number
-  readonly modifiedMs: number
+  readonly modified: Date
 }
 
 /** The entries of a folder, sorted by name. */
@@ -80,17 +76,9 @@ const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" < "$1" | head -c "$3"`
 const WRITE =
   'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
 
-/** Whether `find` has the options of GNU, which that of small images lacks. */
-const HAS_PRINTF = "find / -maxdepth 0 -printf '' 2>/dev/null"
-
-/** Prints what `-printf` of GNU prints; the `find` of small images has no such option. */
-const EACH =
-  'for f; do t=o; [ ! -f "$f" ] || t=f; [ ! -d "$f" ] || t=d; [ ! -L "$f" ] || t=l; printf "%s/%s\\0" "$t" "$(stat -c %s/%Y -- "$f")/${f##*/}"; done'
-
-/** The prefix `./` keeps `find` from reading a name as an option. */
+/** Prints a line for each entry. The prefix `./` keeps `cd` from reading a name as an option; small images have these options. */
 const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }
-if ${HAS_PRINTF}; then exec find -H "$1" -mindepth 1 -maxdepth 1 -printf '%y/%s/%T@/%f\\0'; fi
-exec find -H "$1" -mindepth 1 -maxdepth 1 -exec sh -c '${EACH}' sh {} +`
+cd "$1" && exec find . -mindepth 1 -maxdepth 1 -exec stat -c '%f/%s/%Y/%n' -- {} +`
 
 /** @throws SandboxError */
 export async function readFile(
@@ -114,9 +102,8 @@ export async function writeFile(where: MachineUse, path: string, content: Uint8A
 export async function listFiles(where: MachineUse, path: string): Promise<FileListing> {
   const run = await shell(where, LIST, [path], LISTING_BYTES_MAX)
   const isTooLong = run.kind === 'too-long'
-  const texts = (isTooLong ? run.beginning : contentOf(run, path)).toString('utf8').split('\0')
-  // The text after the last NUL is empty, or a part of an entry.
-  const entries = texts.slice(0, -1).flatMap(entryOf)
+  const text = (isTooLong ? run.beginning : contentOf(run, path)).toString('utf8')
+  const entries = text.split('\n').flatMap(entryOf)
   return {
     entries: entries.sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, ENTRIES_MAX),
     isCut: isTooLong || entries.length > ENTRIES_MAX,
@@ -137,40 +124,22 @@ async function shell(
 }
 
 function contentOf(run: SmallRun, path: string): Buffer {
-  switch (run.kind) {
-    case 'read':
-      return run.bytes
-    case 'too-long':
-      throw fileFailed(`${path}: it is too long`, { path })
-    case 'late':
-      throw fileFailed(`${path}: it took too long`, { path })
-    case 'failed':
-      throw fileFailed(`${path}: ${run.why === '' ? `code ${run.code}` : run.why}`, { path })
-  }
+  if (run.kind === 'read') return run.bytes
+  throw fileFailed(`${path}: ${run.kind === 'failed' ? run.why : 'it is too long'}`, { path })
 }
 
 /** The last time that a `Date` can hold; files may have later ones. */
 const DATE_MS_MAX = 8_640_000_000_000_000
 
-/** A regular expression for the times that `find` prints with `%T@`. */
-const FILE_TIME = '-?\\d+(?:\\.\\d*)?'
+/** By the first digit of the mode in hexadecimal. */
+const entryTypes: Readonly<Record<string, FileEntry['type']>> = { 8: 'file', 4: 'folder', a: 'link' }
 
-const entryTypes: Readonly<Record<string, FileEntry['type']>> = { f: 'file', d: 'folder', l: 'link' }
-
-const ENTRY = new RegExp(`^(.)/(\\d+)/(${FILE_TIME})/([^]+)$`)
-
-function entryOf(text: string): FileEntry[] {
-  const [, letter = '', size, time, name] = ENTRY.exec(text) ?? []
-  if (name === undefined || time === undefined) return []
-  const type = entryTypes[letter] ?? 'other'
-  return [{ name, type, size: Number(size), modifiedMs: fileTimeMs(time) }]
-}
-
-/** Whole milliseconds since 1970. The fraction is always added: `-2.25` is 1.75 seconds before 1970. */
-export function fileTimeMs(text: string): number {
-  const [seconds = '', fraction = ''] = text.split('.')
-  const timeMs = Number(seconds) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
-  return Math.min(Math.max(timeMs, -DATE_MS_MAX), DATE_MS_MAX)
+/** No entry for a part of a line: of a name with a line feed, or at the end of a long listing. */
+function entryOf(line: string): FileEntry[] {
+  const [, type = '', size, seconds, name] = /^(.)[\da-f]{3}\/(\d+)\/(-?\d+)\/\.\/(.+)$/.exec(line) ?? []
+  if (name === undefined) return []
+  const modified = new Date(Math.max(-DATE_MS_MAX, Math.min(Number(seconds) * 1000, DATE_MS_MAX)))
+  return [{ name, type: entryTypes[type] ?? 'other', size: Number(size), modified }]
 }
 
 // The addresses and types of files as resources.
@@ -222,78 +191,47 @@ export interface Artifact {
 /** The most artifacts of one call. */
 const ARTIFACTS_MAX = 20
 
-/** Prints name, bytes and seconds of each file; starts no further program when the folder is absent. */
+/** Prints a line for each file, with the time of its last change, which no program can set. */
 const SCRIPT = `cd ${artifactFolder} 2>/dev/null || exit 0
-if ${HAS_PRINTF}; then exec find . -maxdepth 1 -type f -printf '%f/%s/%C@\\n'; fi
-exec find . -maxdepth 1 -type f -exec stat -c '%n/%s/%Z' {} +`
-
-interface Listed extends Artifact {
-  readonly name: string
-  /** When the content, name or rights of the file changed last; no program can set this time. */
-  readonly changedUs: number
-}
+exec find . -mindepth 1 -maxdepth 1 -type f -exec stat -c '%s/%z/%n' -- {} +`
 
 /** Finds the files that have changed since the last look. */
 export class Artifacts {
-  #newestUs = -Infinity
-  /** Files that changed at that time: the clock of the kernel may stand still for some milliseconds. */
-  #atNewest: ReadonlySet<string> = new Set()
+  #lines: ReadonlySet<string> = new Set()
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
     const listed = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
     const bytes =
-      listed.kind === 'read' ? listed.bytes : listed.kind === 'too-long' ? listed.beginning : undefined
-    const found = (bytes?.toString('utf8') ?? '').split('\n').flatMap(listedOf)
-    const changed = found.filter((each) => this.#isNew(each))
-    for (const { changedUs } of changed) this.#newestUs = Math.max(this.#newestUs, changedUs)
-    this.#atNewest = new Set(found.filter((each) => each.changedUs === this.#newestUs).map(keyOf))
-    return changed
-      .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      listed.kind === 'read' ? listed.bytes : listed.kind === 'too-long' ? listed.beginning : Buffer.alloc(0)
+    const before = this.#lines
+    this.#lines = new Set(bytes.toString('utf8').split('\n'))
+    return [...this.#lines]
+      .filter((line) => !before.has(line))
+      .flatMap(artifactOf)
+      .sort((one, other) => (one.path < other.path ? -1 : 1))
       .slice(0, ARTIFACTS_MAX)
-      .map(({ path, bytes }) => ({ path, bytes }))
-  }
-
-  #isNew(each: Listed): boolean {
-    return each.changedUs === this.#newestUs
-      ? !this.#atNewest.has(keyOf(each))
-      : each.changedUs > this.#newestUs
   }
 }
 
-function keyOf({ name, bytes }: Listed): string {
-  return `${name}/${bytes}`
+/** A client could not ask for a name that is not UTF-8. */
+function artifactOf(line: string): Artifact[] {
+  const [, bytes, name] = /^(\d+)\/[^/]+\/\.\/([^/\u{fffd}]+)$/u.exec(line) ?? []
+  return name === undefined ? [] : [{ path: `${artifactFolder}/${name}`, bytes: Number(bytes) }]
 }
-
-function listedOf(line: string): Listed[] {
-  const [, name, bytes, seconds, fraction = ''] =
-    /^(?:\.\/)?([^/]+)\/(\d+)\/(\d+)(?:\.(\d*))?$/.exec(line) ?? []
-  // A client could not ask for a name that is not UTF-8.
-  if (name === undefined || name.includes('\u{fffd}') || seconds === undefined) return []
-  const changedUs = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'))
-  return [{ name, path: `${artifactFolder}/${name}`, bytes: Number(bytes), changedUs }]
-}
-
-// The content of a file in a result.
-//
-// To write ten MiB as JSON takes a tenth of a second. The service writes one piece in each turn of its event loop, so that other
-// calls go on, and writes the text once for all places in the result.
-
-const PIECE_BYTES = 64 * 1024
 
 /** Stands for the text in a value. No string can contain its JSON, in which a quote is not escaped. */
 const placeholder = { 'text of the file': 0 } as const
 const PLACEHOLDER: string = write(placeholder)
 
-const QUOTE = Buffer.from('"')
-
+/** The content of a file in a result, of which the JSON text is made once for all its places. */
 export class FileText {
   readonly encoding: 'utf8' | 'base64'
   readonly #bytes: Buffer
 
-  /** The content is shown as text where that is possible, and else in base64. */
+  /** The content is shown as text where that is possible, and else in base64; a NUL would become six bytes of JSON. */
   constructor(bytes: Buffer) {
     this.#bytes = bytes
-    this.encoding = isText(bytes) ? 'utf8' : 'base64'
+    this.encoding = isUtf8(bytes) && !bytes.includes(0) ? 'utf8' : 'base64'
   }
 
   toJSON(): typeof placeholder {
@@ -301,25 +239,9 @@ export class FileText {
   }
 
   /** The JSON text of `value`, which contains this text any number of times, in parts. */
-  async writeIn(value: unknown): Promise<readonly Uint8Array[]> {
-    const text = await this.#written()
+  writeIn(value: unknown): readonly Uint8Array[] {
+    const text = Buffer.from(quote(this.#bytes.toString(this.encoding)))
     const [first = '', ...others] = write(value).split(PLACEHOLDER)
-    return [Buffer.from(first), ...others.flatMap((between) => [...text, Buffer.from(between)])]
+    return [Buffer.from(first), ...others.flatMap((between) => [text, Buffer.from(between)])]
   }
-
-  /** The JSON text of the content. */
-  async #written(): Promise<readonly Uint8Array[]> {
-    const decoder = new StringDecoder(this.encoding)
-    const parts: Uint8Array[] = [QUOTE]
-    for (let at = 0; at < this.#bytes.length; at += PIECE_BYTES) {
-      if (at > 0) await setImmediate()
-      parts.push(inside(decoder.write(this.#bytes.subarray(at, at + PIECE_BYTES))))
-    }
-    return [...parts, inside(decoder.end()), QUOTE]
-  }
-}
-
-/** The JSON text of a string without its quotes. */
-function inside(text: string): Buffer {
-  return Buffer.from(quote(text).slice(1, -1))
 }

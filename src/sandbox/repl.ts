@@ -7,23 +7,15 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { programFolder } from '../folder.js'
 import { parse, quote } from '../jsonrpc/text.js'
+import { type JsonObject, isObject } from '../text/json-object.js'
 import type { CallOutput, StreamName } from './call-output.js'
 import type { GuestExit, GuestProcess, Machine, SandboxLanguage } from './runtime.js'
+import type { RunEnd } from './runs.js'
 
 const NONCE_BYTES = 16
 
 /** The mark at the end of each output, which no program can guess. */
 const secretNonce = (): string => randomBytes(NONCE_BYTES).toString('hex')
-
-export type CodeEnd =
-  | {
-      readonly kind: 'done'
-      readonly isSuccess: boolean
-      /** Whether the folder for artifacts exists. */
-      readonly hasArtifacts: boolean
-    }
-  /** The interpreter has ended, and its variables are lost. */
-  | { readonly kind: 'gone'; readonly exit: GuestExit }
 
 export class Repl {
   readonly ended: Promise<GuestExit>
@@ -62,7 +54,7 @@ export class Repl {
   }
 
   /** Runs code; the caller waits for its end before it runs more. */
-  evaluate(code: string): Promise<CodeEnd> {
+  evaluate(code: string): Promise<RunEnd> {
     const { stdout, stderr } = this.#streams
     const nonce = this.#newNonce()
     const next = this.#newOutput()
@@ -86,33 +78,25 @@ export class Repl {
     this.#process.kill()
   }
 
-  #marked(name: StreamName, source: GuestProcess['stdout']): MarkedStream {
-    const marked = new MarkedStream(source, (chunk) => {
-      const full = this.#outputs[name].push(name, chunk)
-      full?.onDrain(() => marked.resume())
-      return full === undefined
-    })
-    return marked
+  #marked(name: StreamName, source: Readable): MarkedStream {
+    return new MarkedStream(source, (chunk) => this.#outputs[name].push(name, chunk, () => source.resume()))
   }
 }
 
 /** Reads the end of the code from a line that code of the session may have forged. */
-function codeEnd(line: string): CodeEnd {
+function codeEnd(line: string): RunEnd {
   const { ok, artifacts } = membersOf(line)
-  return { kind: 'done', isSuccess: ok === true, hasArtifacts: artifacts === true }
+  return { kind: 'done', exitCode: ok === true ? 0 : 1, hasArtifacts: artifacts === true }
 }
 
-function membersOf(line: string): { readonly ok?: unknown; readonly artifacts?: unknown } {
+function membersOf(line: string): JsonObject {
   try {
     const value = parse(line)
-    return typeof value === 'object' && value !== null ? value : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }
 }
-
-// A stream in which the output of each piece of code ends with a mark: a NUL, a nonce that no program inside knows before the
-// mark appears, and one more line of text. All other bytes are output.
 
 const NUL = 0
 const LF = 0x0a
@@ -120,23 +104,23 @@ const LF = 0x0a
 /** The line after a mark has a few flags; a longer one is forged. */
 const LINE_BYTES_MAX = 1024
 
-/** Takes output; returns false when the stream must pause until `resume`. */
+/** Takes output; returns false when the stream must pause until its taker resumes it. */
 export type TakeOutput = (chunk: Buffer) => boolean
 
 interface Awaited {
   readonly mark: Buffer
-  /** Called at the mark: later bytes belong to other output. */
-  readonly passed: () => void
+  /** Called with the line after the mark: later bytes belong to other output. */
   readonly found: (line: string) => void
-  /** The bytes after the mark; undefined before the mark was found. */
-  line: Buffer | undefined
 }
 
-/** Reads a stream to its end. */
+/**
+ * A stream in which the output of each piece of code ends with a mark: a NUL, a nonce that no program inside knows before the
+ * mark appears, and one more line of text. All other bytes are output.
+ */
 export class MarkedStream {
   readonly #source: Readable
   readonly #take: TakeOutput
-  /** Bytes that may be the beginning of a mark. */
+  /** Bytes that are the mark, or may be its beginning. */
   #held = Buffer.alloc(0)
   #awaited: Awaited | undefined
 
@@ -145,61 +129,39 @@ export class MarkedStream {
     this.#take = take
     source.on('data', (chunk: Buffer) => this.#read(chunk))
     source.on('error', () => undefined)
-    source.on('end', () => this.#ended())
+    source.on('end', () => this.#output(this.#held))
   }
 
-  /**
-   * Resolves with the line after the mark.
-   *
-   * `passed` is called between the output before the mark and the output after it.
-   */
+  /** Resolves with the line after the mark; `passed` is called between the output before the mark and the output after it. */
   until(nonce: string, passed: () => void): Promise<string> {
-    const mark = Buffer.from(`\0${nonce}`)
-    return new Promise((found) => {
-      this.#awaited = { mark, passed, found, line: undefined }
+    return new Promise((resolve) => {
+      const found = (line: string): void => {
+        passed()
+        resolve(line)
+      }
+      this.#awaited = { mark: Buffer.from(`\0${nonce}`), found }
     })
   }
 
-  resume(): void {
-    this.#source.resume()
-  }
-
   #read(chunk: Buffer): void {
-    const awaited = this.#awaited
-    if (awaited?.line !== undefined) return this.#readLine(awaited, awaited.line, chunk)
-    const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
-    this.#held = Buffer.alloc(0)
-    if (awaited === undefined) return this.#output(text)
-    const at = text.indexOf(awaited.mark)
-    if (at !== -1) {
-      this.#output(text.subarray(0, at))
-      awaited.passed()
-      return this.#readLine(awaited, Buffer.alloc(0), text.subarray(at + awaited.mark.length))
-    }
-    const end = beginningOf(awaited.mark, text)
-    this.#held = Buffer.from(text.subarray(end))
-    this.#output(text.subarray(0, end))
-  }
-
-  #readLine(awaited: Awaited, before: Buffer, chunk: Buffer): void {
-    const line = Buffer.concat([before, chunk])
-    const end = line.indexOf(LF)
-    if (end === -1 && line.length <= LINE_BYTES_MAX) {
-      awaited.line = line
-      return
-    }
+    const text = Buffer.concat([this.#held, chunk])
+    const { mark, found } = this.#awaited ?? {}
+    if (mark === undefined) return this.#output(text)
+    const at = text.indexOf(mark)
+    const begin = at === -1 ? beginningOf(mark, text) : at
+    const line = begin + mark.length
+    const end = at === -1 ? -1 : text.indexOf(LF, line)
+    const isHeld = at === -1 || (end === -1 && text.length - line <= LINE_BYTES_MAX)
+    this.#held = isHeld ? Buffer.from(text.subarray(begin)) : Buffer.alloc(0)
+    this.#output(text.subarray(0, begin))
+    if (isHeld) return
     this.#awaited = undefined
-    awaited.found(end > LINE_BYTES_MAX ? '' : line.toString('utf8', 0, Math.max(0, end)))
-    if (end !== -1 && end + 1 < line.length) this.#read(line.subarray(end + 1))
+    found?.(end - line > LINE_BYTES_MAX ? '' : text.toString('utf8', line, Math.max(line, end)))
+    if (end !== -1 && end + 1 < text.length) this.#read(text.subarray(end + 1))
   }
 
   #output(text: Buffer): void {
     if (text.length > 0 && !this.#take(text)) this.#source.pause()
-  }
-
-  #ended(): void {
-    this.#output(this.#held)
-    this.#held = Buffer.alloc(0)
   }
 }
 

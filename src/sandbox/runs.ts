@@ -2,43 +2,41 @@
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import PQueue from 'p-queue'
-import { type Clock, setDeadline, within } from '../runtime/deadline.js'
+import type PQueue from 'p-queue'
+import { type Clock, within } from '../runtime/deadline.js'
 import type { GuestExit, GuestProcess, Machine } from './runtime.js'
 
-/** Gives turns in the order of requests. */
-export class Turns {
-  readonly #queue: PQueue
-  readonly #waitingMax: number
+/** The reasons with which the signal of a call aborts. */
+export const abortReasons = {
+  cancelled: 'the call was cancelled',
+  stopped: 'the session was stopped',
+  late: 'the call takes too long',
+} as const
 
-  constructor(atOnceMax: number, waitingMax: number) {
-    this.#queue = new PQueue({ concurrency: atOnceMax })
-    this.#waitingMax = waitingMax
-  }
-
-  /**
-   * Runs work in turn; rejects with the signal's reason when the signal aborts first. Returns undefined when too many calls wait.
-   */
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> | undefined {
-    const { concurrency, pending, size } = this.#queue
-    if (pending >= concurrency && size >= this.#waitingMax && !signal.aborted) return undefined
-    // The queue would give the turn of running work to the next call when a signal of its own aborts.
-    const waiting = new AbortController()
-    const leave = (): void => waiting.abort(signal.reason)
-    signal.addEventListener('abort', leave)
-    if (signal.aborted) leave()
-    const run = (): Promise<T> => {
-      signal.removeEventListener('abort', leave)
-      return work()
-    }
-    return this.#queue.add(run, { signal: waiting.signal })
-  }
+/** Runs work in turn, unless the signal has aborted by then. Returns undefined when `waitingMax` others wait. */
+export function inTurn<T>(
+  queue: PQueue,
+  waitingMax: number,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> | undefined {
+  if (queue.pending >= queue.concurrency && queue.size >= waitingMax) return undefined
+  return queue.add(() => {
+    signal.throwIfAborted()
+    return work()
+  })
 }
 
-// Ends a call that takes too long, or that the client has cancelled.
-//
-// The run gets SIGINT first, so that variables survive. After that the service kills the processes of the call, and at last stops
-// the machine if a process remains.
+/** How a piece of code or a command has ended. */
+export type RunEnd =
+  | {
+      readonly kind: 'done'
+      readonly exitCode: number
+      /** Whether the folder for artifacts may have files. */
+      readonly hasArtifacts: boolean
+    }
+  /** The interpreter has ended with its variables, or a limit has ended the program, or nothing was started. */
+  | { readonly kind: 'gone'; readonly exit: GuestExit }
 
 /** How long code may take to end after SIGINT. */
 const INTERRUPT_WAIT_MS = 2000
@@ -47,81 +45,33 @@ const KILL_WAIT_MS = 1000
 
 export type Interruptible = Pick<GuestProcess, 'interrupt' | 'kill'>
 
-export interface RunTerms {
-  readonly timeoutMs: number
-  /** Aborted when the client no longer wants the result. */
-  readonly signal: AbortSignal
-  readonly clock: Clock
-}
-
-/** How a run ended; `value` is its result, if it ended after the interrupt. */
-export type RunEnd<T> =
-  | { readonly kind: 'ended'; readonly value: T }
-  | { readonly kind: 'timeout'; readonly value: T | undefined }
-  | { readonly kind: 'cancelled'; readonly value: T | undefined }
-
-/** Waits for the end of a run, and ends it when it takes too long. */
-export async function runWatched<T>(
+/**
+ * Waits for the end of a run, and ends it when the signal aborts.
+ *
+ * The run gets SIGINT first, so that variables survive. After that the processes of the call are killed, and at last the machine
+ * is stopped if a process remains; the result is then undefined.
+ */
+export async function watchedEnd<T extends object>(
   run: Promise<T>,
   what: Interruptible,
   machine: Pick<Machine, 'stop'>,
-  terms: RunTerms,
-): Promise<RunEnd<T>> {
-  const ended = run.then((value) => ({ kind: 'ended', value }) as const)
-  const limit = limitOf(terms)
-  const first = await Promise.race([ended, limit.reached]).finally(() => limit.cancel())
-  if (first.kind === 'ended') return first
-  what.interrupt()
-  const asked = await within(ended, INTERRUPT_WAIT_MS, terms.clock)
-  if (asked !== undefined) return { ...first, value: asked.value }
-  what.kill()
-  const killed = await within(ended, KILL_WAIT_MS, terms.clock)
-  if (killed === undefined) await machine.stop()
-  return { ...first, value: killed?.value }
-}
-
-/** Resolves when the time of a run is over, or the client no longer wants its result. */
-function limitOf({ timeoutMs, signal, clock }: RunTerms): {
-  readonly reached: Promise<{ readonly kind: 'timeout' | 'cancelled' }>
-  cancel(): void
-} {
-  const releases: (() => void)[] = []
-  const reached = new Promise<{ readonly kind: 'timeout' | 'cancelled' }>((resolve) => {
-    const timer = setDeadline(clock, timeoutMs, () => resolve({ kind: 'timeout' }))
-    const abort = (): void => resolve({ kind: 'cancelled' })
-    signal.addEventListener('abort', abort)
-    if (signal.aborted) abort()
-    releases.push(
-      () => timer.cancel(),
-      () => signal.removeEventListener('abort', abort),
-    )
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<T | undefined> {
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined))
+    if (signal.aborted) resolve(undefined)
   })
-  return { reached, cancel: () => releases.forEach((release) => release()) }
+  const first = await Promise.race([run, aborted])
+  if (first !== undefined) return first
+  what.interrupt()
+  const interrupted = await within(run, INTERRUPT_WAIT_MS, clock)
+  if (interrupted !== undefined) return interrupted
+  what.kill()
+  const killed = await within(run, KILL_WAIT_MS, clock)
+  if (killed === undefined) await machine.stop()
+  return killed
 }
-
-/**
- * Runs `use` with a signal that aborts when one of both aborts.
- *
- * `AbortSignal.any` would leave an entry for every call in the signal that lives longer.
- */
-export async function withEither<T>(
-  one: AbortSignal,
-  other: AbortSignal,
-  use: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const either = new AbortController()
-  const abort = (): void => either.abort()
-  const signals = [one, other]
-  for (const signal of signals) signal.addEventListener('abort', abort)
-  if (signals.some(({ aborted }) => aborted)) abort()
-  try {
-    return await use(either.signal)
-  } finally {
-    for (const signal of signals) signal.removeEventListener('abort', abort)
-  }
-}
-
-// Runs a program inside whose whole output is wanted, and is short.
 
 /** The machine in which a program runs, its clock, and the signal that cancels the run. */
 export interface MachineUse {
@@ -130,15 +80,11 @@ export interface MachineUse {
   readonly signal?: AbortSignal
 }
 
+/** The output of a program that was run for it; `beginning` has at most as many bytes as may be read. */
 export type SmallRun =
   | { readonly kind: 'read'; readonly bytes: Buffer }
-  | { readonly kind: 'failed'; readonly code: number | undefined; readonly why: string }
-  | {
-      readonly kind: 'too-long'
-      /** At most as many bytes as may be read. */
-      readonly beginning: Buffer
-    }
-  | { readonly kind: 'late' }
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'too-long'; readonly beginning: Buffer }
 
 /** The most bytes of stderr that an error shows. */
 const WHY_BYTES_MAX = 1000
@@ -154,39 +100,26 @@ export async function readAll(
   input?: Uint8Array,
 ): Promise<SmallRun> {
   const started = machine.run({ program, args })
-  const read = reading(started, bytesMax)
-  const kill = (): void => started.kill()
-  signal?.addEventListener('abort', kill, { once: true })
-  started.stdin.on('error', () => undefined)
-  started.stdin.end(input)
-  const exit = await within(programEnd(started, clock), RUN_MS_MAX, clock)
-  signal?.removeEventListener('abort', kill)
-  if (exit === undefined) {
-    started.kill()
-    return { kind: 'late' }
-  }
-  if (read.bytes > bytesMax) return { kind: 'too-long', beginning: Buffer.concat(read.chunks) }
-  if (exit.code === 0) return { kind: 'read', bytes: Buffer.concat(read.chunks) }
-  return { kind: 'failed', code: exit.code, why: exit.failure ?? read.why.toString('utf8').trim() }
-}
-
-interface Reading {
-  readonly chunks: Buffer[]
-  bytes: number
-  why: Buffer
-}
-
-function reading(started: GuestProcess, bytesMax: number): Reading {
-  const read: Reading = { chunks: [], bytes: 0, why: Buffer.alloc(0) }
+  const chunks: Buffer[] = []
+  let bytes = 0
+  let stderr = ''
   started.stdout.on('data', (chunk: Buffer) => {
-    read.bytes += chunk.length
-    if (read.bytes <= bytesMax) read.chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes <= bytesMax) chunks.push(chunk)
     else started.kill()
   })
   started.stderr.on('data', (chunk: Buffer) => {
-    read.why = Buffer.concat([read.why, chunk]).subarray(0, WHY_BYTES_MAX)
+    stderr = `${stderr}${chunk.toString()}`.slice(0, WHY_BYTES_MAX)
   })
-  return read
+  signal?.addEventListener('abort', () => started.kill(), { once: true })
+  started.stdin.on('error', () => undefined).end(input)
+  const exit = await within(programEnd(started, clock), RUN_MS_MAX, clock)
+  if (exit === undefined) started.kill()
+  if (bytes > bytesMax) return { kind: 'too-long', beginning: Buffer.concat(chunks) }
+  if (exit?.code === 0) return { kind: 'read', bytes: Buffer.concat(chunks) }
+  const why =
+    exit === undefined ? 'it took too long' : (exit.failure ?? (stderr.trim() || `code ${exit.code}`))
+  return { kind: 'failed', why }
 }
 
 /** Output arrives soon after the exit of a program; processes that it left behind may hold its streams open for ever. */

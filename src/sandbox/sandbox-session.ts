@@ -3,8 +3,8 @@
 // Pieces of code run in sequence, since they share variables; commands run beside them.
 
 import type { Buffer } from 'node:buffer'
-import { setMaxListeners } from 'node:events'
-import { type Clock, within } from '../runtime/deadline.js'
+import PQueue from 'p-queue'
+import { type Clock, setDeadline, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './files.js'
 import { exitCodeOf } from './exit-code.js'
 import { CallOutput, OutputFile } from './call-output.js'
@@ -19,7 +19,15 @@ import {
   type SandboxRuntime,
 } from './runtime.js'
 import { errorText } from '../text/error-text.js'
-import { type MachineUse, type Interruptible, Turns, programEnd, runWatched, withEither } from './runs.js'
+import {
+  type Interruptible,
+  type MachineUse,
+  type RunEnd,
+  abortReasons,
+  inTurn,
+  programEnd,
+  watchedEnd,
+} from './runs.js'
 
 const QUEUE_MAX = 16
 const COMMANDS_MAX = 4
@@ -31,14 +39,14 @@ export interface SessionFacts {
   readonly owner: string
   readonly template: string
   readonly flavor: string
-  readonly memoryMiB: number
   /** The time in milliseconds since 1970. */
   readonly createdAtMs: number
 }
 
 export interface CallTerms {
   readonly timeoutMs: number
-  readonly signal: AbortSignal
+  /** Aborts with one of `abortReasons`; the session aborts it too. */
+  readonly abort: AbortController
   /** Called with output while it arrives. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
@@ -47,8 +55,7 @@ export interface CallResult {
   readonly stdout: string
   readonly stderr: string
   readonly isCut: boolean
-  readonly isSuccess: boolean
-  /** The exit code of a command. */
+  /** The exit code of a command; 0 for code that has succeeded. */
   readonly exitCode: number
   /** Whether variables were lost since the previous call. */
   readonly isRestarted: boolean
@@ -59,9 +66,9 @@ export type SessionState = 'creating' | 'ready' | 'processing' | 'error' | 'stop
 
 export class SandboxSession {
   readonly facts: SessionFacts
+  readonly spec: MachineSpec
   lastAccessedMs: number
   readonly #sandbox: SandboxRuntime
-  readonly #spec: MachineSpec
   readonly #outputBytesMax: number
   readonly #clock: Clock
   /** The machine of the session, which the first call starts, and the first one after its end again. */
@@ -70,90 +77,90 @@ export class SandboxSession {
   #outputFiles = 0
   /** Whether variables were lost and no result has reported that yet. */
   #hasLost = false
-  readonly #code = new Turns(1, QUEUE_MAX)
-  readonly #commands = new Turns(COMMANDS_MAX, QUEUE_MAX)
-  readonly #stopping = new AbortController()
+  readonly #code = new PQueue({ concurrency: 1 })
+  readonly #commands = new PQueue({ concurrency: COMMANDS_MAX })
   readonly #artifacts = new Artifacts()
-  #state: 'creating' | 'ready' | 'error' = 'creating'
-  #calls = 0
+  #state: Exclude<SessionState, 'processing'> = 'creating'
+  /** The calls that run or wait. */
+  readonly #calls = new Set<AbortController>()
 
   constructor(
     facts: SessionFacts,
-    sandbox: SandboxRuntime,
     spec: MachineSpec,
+    sandbox: SandboxRuntime,
     outputBytesMax: number,
     clock: Clock,
   ) {
     this.facts = facts
+    this.spec = spec
     this.lastAccessedMs = facts.createdAtMs
     this.#sandbox = sandbox
-    this.#spec = spec
     this.#outputBytesMax = outputBytesMax
     this.#clock = clock
-    // As many calls as the queues take wait for it at the same time.
-    setMaxListeners(0, this.#stopping.signal)
   }
 
   /** Whether no call runs in the session. */
   get isIdle(): boolean {
-    return this.#calls === 0
+    return this.#calls.size === 0
   }
 
   get state(): SessionState {
-    if (this.#stopping.signal.aborted) return 'stopped'
     return this.#state === 'ready' && !this.isIdle ? 'processing' : this.#state
   }
 
   /** @throws SandboxError */
   runCode(code: string, terms: CallTerms): Promise<CallResult> {
-    return this.#inTurn('Code', this.#code, terms, (machine, own) =>
-      machine.evaluate === undefined
-        ? this.#interpret(machine, code, own)
-        : this.#execute('Code', machine, machine.evaluate(code, own.timeoutMs), own),
-    )
+    return this.#inTurn('Code', this.#code, terms.abort, (machine) => {
+      if (machine.evaluate !== undefined)
+        return this.#executed('Code', machine, machine.evaluate(code, terms.timeoutMs), terms)
+      const what = this.#interpreter(machine)
+      const { output } = what
+      return this.#result('Code', machine, { what, output, end: () => what.evaluate(code) }, terms)
+    })
   }
 
   /** @throws SandboxError */
   runCommand(program: string, args: readonly string[], terms: CallTerms): Promise<CallResult> {
-    return this.#inTurn('Command', this.#commands, terms, (machine, own) =>
-      this.#execute('Command', machine, machine.run({ program, args, timeoutMs: own.timeoutMs }), own),
+    const { timeoutMs, abort } = terms
+    return this.#inTurn('Command', this.#commands, abort, (machine) =>
+      this.#executed('Command', machine, machine.run({ program, args, timeoutMs }), terms),
     )
   }
 
   /** Uses the machine for its files, in turn with commands; undefined when it gives no access to files. @throws SandboxError */
-  useMachine<T>(cancelled: AbortSignal, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
-    return this.#inTurn('Command', this.#commands, { signal: cancelled }, async (machine, { signal }) =>
-      machine.evaluate === undefined ? use({ machine, clock: this.#clock, signal }) : undefined,
+  useMachine<T>(abort: AbortController, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
+    return this.#inTurn('Command', this.#commands, abort, async (machine) =>
+      machine.evaluate === undefined ? use({ machine, clock: this.#clock, signal: abort.signal }) : undefined,
     )
   }
 
   /** Ends all programs of the session, and removes its files; running calls fail with that reason. */
   async stop(): Promise<void> {
-    this.#stopping.abort()
+    this.#state = 'stopped'
+    for (const call of this.#calls) call.abort(abortReasons.stopped)
     const machine = await this.#machine?.catch(() => undefined)
     await machine?.stop()
-    await this.#sandbox.discard(this.#spec.sessionId)
+    await this.#sandbox.discard(this.spec.sessionId)
   }
 
-  /** Runs a call with the machine when its turn comes; the signal of its terms aborts when the session stops, too. */
-  async #inTurn<T, Terms extends { readonly signal: AbortSignal }>(
+  /** Runs a call with the machine when its turn comes. A stopped session starts no machine, since no list would contain it. */
+  async #inTurn<T>(
     called: Called,
-    turns: Turns,
-    terms: Terms,
-    run: (machine: Machine, terms: Terms) => Promise<T>,
+    queue: PQueue,
+    abort: AbortController,
+    run: (machine: Machine) => Promise<T>,
   ): Promise<T> {
-    this.#calls++
+    if (this.#state === 'stopped') abort.abort(abortReasons.stopped)
+    this.#calls.add(abort)
+    const { signal } = abort
     try {
-      return await withEither(terms.signal, this.#stopping.signal, async (signal) => {
-        const work = async (): Promise<T> => run(await this.#started(called), { ...terms, signal })
-        const done = turns.run(signal, work)
-        if (done === undefined) throw this.#queueFull()
-        return done.catch((error: unknown) => {
-          throw error === signal.reason ? this.#cancelled(called) : error
-        })
-      })
+      const done = inTurn(queue, QUEUE_MAX, signal, async () => run(await this.#started(signal)))
+      if (done === undefined) throw this.#queueFull()
+      return await done
+    } catch (error) {
+      throw error === signal.reason ? this.#aborted(called, signal) : error
     } finally {
-      this.#calls--
+      this.#calls.delete(abort)
     }
   }
 
@@ -163,41 +170,38 @@ export class SandboxSession {
     return resourceLimit(why, { session_id: id }, 'Wait for the calls of this session')
   }
 
-  /** A stopped session must not start a machine again, because no list of sessions would contain it. */
-  async #started(called: Called): Promise<Machine> {
-    if (this.#stopping.signal.aborted) throw this.#cancelled(called)
-    try {
-      this.#machine ??= this.#start()
-      const machine = await this.#machine
-      this.#state = 'ready'
-      return machine
-    } catch (error) {
-      this.#state = 'error'
-      throw error
-    }
+  async #started(signal: AbortSignal): Promise<Machine> {
+    this.#machine ??= this.#start()
+    const machine = await this.#machine
+    signal.throwIfAborted()
+    return machine
   }
 
   #start(): Promise<Machine> {
-    const starting = this.#sandbox.start(this.#spec).catch((error: unknown) => {
-      throw startFailure(error, { runtime: this.#sandbox.id, language: this.#spec.language })
+    const starting = this.#sandbox.start(this.spec).catch((error: unknown) => {
+      throw startFailure(error, { runtime: this.#sandbox.id, language: this.spec.language })
     })
-    const forget = (): void => {
-      if (this.#machine !== starting) return
-      this.#machine = undefined
-      this.#repl = undefined
+    const change = (state: 'ready' | 'error', machine: Promise<Machine> | undefined): void => {
+      if (this.#state !== 'stopped') this.#state = state
+      this.#machine = machine
+      if (machine === undefined) this.#repl = undefined
     }
-    void starting.then(async ({ ended }) => {
-      await ended
-      this.#hasLost = true
-      forget()
-    }, forget)
+    void starting.then(
+      async ({ ended }) => {
+        change('ready', starting)
+        await ended
+        this.#hasLost = true
+        change('ready', undefined)
+      },
+      () => change('error', undefined),
+    )
     return starting
   }
 
   /** The running interpreter with its variables, or a new one. */
   #interpreter(machine: Machine): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
-    const repl = new Repl(startInterpreter(this.#spec.language, machine), () => this.#output(machine))
+    const repl = new Repl(startInterpreter(this.spec.language, machine), () => this.#output(machine))
     this.#repl = repl
     void repl.ended.then(() => {
       this.#hasLost = true
@@ -213,103 +217,86 @@ export class SandboxSession {
     })
   }
 
-  async #interpret(machine: Machine, code: string, terms: CallTerms): Promise<CallResult> {
-    const repl = this.#interpreter(machine)
-    const output = withListener(repl.output, terms)
-    const end = await this.#watched('Code', machine, repl, repl.evaluate(code), output, terms, (late) =>
-      late?.kind === 'done' ? 'variables' : 'files',
-    )
-    if (end.kind === 'gone') throw await this.#gone('Code', machine, end.exit, output)
-    const { isSuccess, hasArtifacts } = end
-    const artifacts = hasArtifacts ? await this.#artifacts.look({ machine, clock: this.#clock }) : []
-    return this.#result(output, { isSuccess, exitCode: isSuccess ? 0 : 1, artifacts })
+  /** The result of a program that runs apart from the interpreter. */
+  #executed(called: Called, machine: Machine, what: GuestProcess, terms: CallTerms): Promise<CallResult> {
+    const output = this.#output(machine)
+    const end = async (): Promise<RunEnd> => {
+      const exit = await programEnd(what, this.#clock)
+      if (exit.failure !== undefined || exit.limit !== undefined) return { kind: 'gone', exit }
+      const exitCode = exitCodeOf(exit.code, exit.signal)
+      return { kind: 'done', exitCode, hasArtifacts: machine.evaluate === undefined }
+    }
+    what.stdin.on('error', () => undefined).end()
+    output.drain('stdout', what.stdout)
+    output.drain('stderr', what.stderr)
+    return this.#result(called, machine, { what, output, end }, terms)
   }
 
-  async #execute(
+  /** Waits for the end of a run, and ends one that takes too long. @throws SandboxError */
+  async #result(
     called: Called,
     machine: Machine,
-    started: GuestProcess,
-    terms: CallTerms,
+    { what, output, end }: Run,
+    { timeoutMs, abort, onOutput }: CallTerms,
   ): Promise<CallResult> {
-    const clock = this.#clock
-    const isElsewhere = machine.evaluate !== undefined
-    const output = withListener(this.#output(machine), terms)
-    started.stdin.on('error', () => undefined).end()
-    output.drain('stdout', started.stdout)
-    output.drain('stderr', started.stderr)
-    const run = programEnd(started, clock)
-    const exit = await this.#watched(called, machine, started, run, output, terms, () =>
-      isElsewhere ? 'nothing' : undefined,
-    )
-    if (exit.failure !== undefined || exit.limit !== undefined)
-      throw await this.#gone(called, machine, exit, output)
-    const exitCode = exitCodeOf(exit.code, exit.signal)
-    const artifacts = isElsewhere ? [] : await this.#artifacts.look({ machine, clock })
-    return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts })
-  }
-
-  /** Returns the value of a run that ended in time. `keptOf` names what survives a run that did not. @throws SandboxError */
-  async #watched<T>(
-    called: Called,
-    machine: Machine,
-    what: Interruptible,
-    run: Promise<T>,
-    output: CallOutput,
-    { timeoutMs, signal }: CallTerms,
-    keptOf: (late: T | undefined) => SessionRest | undefined,
-  ): Promise<T> {
-    const terms = { timeoutMs, signal, clock: this.#clock }
-    const { kind, value } = await runWatched(run, what, machine, terms)
+    const [clock, { signal }] = [this.#clock, abort]
+    if (onOutput !== undefined) output.onOutput = onOutput
+    const timer = setDeadline(clock, timeoutMs, () => abort.abort(abortReasons.late))
+    const ended = await watchedEnd(end(), what, machine, signal, clock).finally(() => timer.cancel())
     await output.end()
-    if (kind === 'cancelled') throw this.#cancelled(called)
-    if (kind === 'timeout') throw this.#timedOut(called, timeoutMs, output, keptOf(value))
-    return value
-  }
-
-  #result(
-    { stdout, stderr, isCut }: CallOutput,
-    end: Pick<CallResult, 'isSuccess' | 'exitCode' | 'artifacts'>,
-  ): CallResult {
+    if (signal.reason === abortReasons.late) throw this.#timedOut(called, machine, timeoutMs, output, ended)
+    if (ended === undefined || signal.aborted) throw this.#aborted(called, signal)
+    if (ended.kind === 'gone') throw await this.#gone(called, machine, ended.exit, output)
+    const { exitCode, hasArtifacts } = ended
+    const artifacts = hasArtifacts ? await this.#artifacts.look({ machine, clock }) : []
     const isRestarted = this.#hasLost
     this.#hasLost = false
-    return { ...end, stdout, stderr, isCut, isRestarted }
+    const { stdout, stderr, isCut } = output
+    return { exitCode, artifacts, stdout, stderr, isCut, isRestarted }
   }
 
-  #cancelled(called: Called): SandboxError {
-    const why = this.#stopping.signal.aborted ? 'the session was stopped' : 'the call was cancelled'
-    return executionFailed(called, why, { session_id: this.facts.id })
+  #aborted(called: Called, { reason }: AbortSignal): SandboxError {
+    return executionFailed(called, String(reason), { session_id: this.facts.id })
   }
 
-  /** `kept` is undefined for a call that has no variables. */
   #timedOut(
     called: Called,
+    machine: Machine,
     timeoutMs: number,
     output: CallOutput,
-    kept: SessionRest | undefined,
+    ended: RunEnd | undefined,
   ): SandboxError {
     const seconds = timeoutMs / 1000
-    const variables = kept === undefined ? '' : keptInWords[kept]
-    const isKept = kept === undefined ? undefined : kept === 'variables'
-    const context = { session_id: this.facts.id, timeout: seconds, variables_kept: isKept }
-    return executionFailed(
-      called,
-      `timed out after ${seconds} s${variables}${until(output)}`,
-      context,
-      'Call with a longer timeout, or with less to do',
-    )
+    const [kept, words] =
+      machine.evaluate !== undefined
+        ? [false, '; variables and files are lost']
+        : called === 'Command'
+          ? [undefined, '']
+          : ended?.kind === 'done'
+            ? [true, '; variables are kept']
+            : [false, FILES_KEPT]
+    const context = { session_id: this.facts.id, timeout: seconds, variables_kept: kept }
+    const why = `timed out after ${seconds} s${words}${until(output)}`
+    return executionFailed(called, why, context, 'Call with a longer timeout, or with less to do')
   }
 
   /** Reports that the program or the interpreter has ended by itself, or was not started. */
   async #gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
-    if (this.#stopping.signal.aborted) return this.#cancelled(called)
     const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
     const who = called === 'Code' ? 'the interpreter' : 'the program'
     // The reason of a stopped machine explains nothing.
     const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)
-    const variables = called === 'Code' ? keptInWords.files : ''
+    const variables = called === 'Code' ? FILES_KEPT : ''
     const hint = called === 'Command' && why.endsWith(': ENOENT') ? NO_PROGRAM : ''
     return executionFailed(called, `${why}${hint}${variables}${until(output)}`, { session_id: this.facts.id })
   }
+}
+
+/** A run with its output; `end` begins it, or waits for it. */
+interface Run {
+  readonly what: Interruptible
+  readonly output: CallOutput
+  readonly end: () => Promise<RunEnd>
 }
 
 function startFailure(error: unknown, context: Readonly<Record<string, unknown>>): SandboxError {
@@ -319,21 +306,9 @@ function startFailure(error: unknown, context: Readonly<Record<string, unknown>>
   return sandboxError(code, errorText(error), context)
 }
 
-function withListener(output: CallOutput, { onOutput }: CallTerms): CallOutput {
-  if (onOutput !== undefined) output.onOutput = onOutput
-  return output
-}
-
 type Called = 'Code' | 'Command'
 
-/** The parts of a session that outlive a call that failed. */
-type SessionRest = 'variables' | 'files' | 'nothing'
-
-const keptInWords: Readonly<Record<SessionRest, string>> = {
-  variables: '; variables are kept',
-  files: '; variables are lost, files are kept',
-  nothing: '; variables and files are lost',
-}
+const FILES_KEPT = '; variables are lost, files are kept'
 
 /** An interpreter often ends because its machine has ended, which the service learns a moment later. */
 const MACHINE_END_WAIT_MS = 100

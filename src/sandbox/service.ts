@@ -2,6 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import { StringDecoder } from 'node:string_decoder'
+import PQueue from 'p-queue'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
@@ -20,13 +21,12 @@ import {
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { Arguments } from './parameters.js'
-import { TailBuffer } from './call-output.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, sandboxError } from './errors.js'
 import {
   type SandboxTool,
+  type SessionCall,
   type ToolAround,
-  type ToolCall,
   type ToolResult,
   readResource,
   resourceTemplate,
@@ -35,7 +35,7 @@ import {
 } from './tools.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
-import { Turns } from './runs.js'
+import { abortReasons } from './runs.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { type ProbedRuntime, chooseRuntime } from './runtimes.js'
 import { Sessions } from './sessions.js'
@@ -59,9 +59,8 @@ const templates = write({
 /** Raw JSON; that of a result with a file is in parts. */
 type WrittenResult = string | readonly Uint8Array[]
 
-/** The most large reads of all sessions that run, and that wait, at a time. */
+/** The most large reads of all sessions that run at a time. */
 const LARGE_READS_MAX = 4
-const LARGE_READS_WAITING_MAX = 64
 
 export interface ServiceParts {
   readonly settings: SandboxSettings
@@ -102,7 +101,7 @@ export class SandboxService {
     const { id, isolation } = sandbox
     const network = sandbox.fixedNetwork ?? settings.network.kind
     this.facts = { runtime: id, isolation, network, tools: this.tools.map((tool) => tool.name) }
-    const largeReads = new Turns(LARGE_READS_MAX, LARGE_READS_WAITING_MAX)
+    const largeReads = new PQueue({ concurrency: LARGE_READS_MAX })
     this.#sandbox = sandbox
     const sessions = new Sessions(settings, sandbox, runtime, log)
     this.around = { settings, sessions, runtime, log, largeReads }
@@ -132,7 +131,7 @@ export class SandboxService {
     const problems: string[] = []
     for (const { name } of settings.templates) {
       const { session } = sessions.open({ id: undefined, owner: '', template: name, flavor: undefined })
-      const started = session.useMachine(new AbortController().signal, async () => '')
+      const started = session.useMachine(new AbortController(), async () => '')
       const problem = await started.catch((error: unknown) => errorText(error))
       if (problem) problems.push(`template ${name}: ${problem}`)
       await sessions.stop(session.facts.id, '')
@@ -206,7 +205,7 @@ class SandboxServer implements PeerOwner<never> {
       case 'tools/list':
         return this.#peer.reply(frame.id, this.#listed())
       case 'tools/call':
-        return void this.#running(frame, (signal) => this.#callTool(frame, signal))
+        return void this.#running(frame, (abort) => this.#callTool(frame, abort))
     }
     if (!this.#service.around.settings.files) return this.#peer.refuse(frame.id, methodNotFound(frame.method))
     switch (frame.method) {
@@ -215,7 +214,7 @@ class SandboxServer implements PeerOwner<never> {
       case 'resources/templates/list':
         return this.#peer.reply(frame.id, templates)
       case 'resources/read':
-        return void this.#running(frame, (signal) => this.#read(frame, signal))
+        return void this.#running(frame, (abort) => this.#read(frame, abort))
     }
     this.#peer.refuse(frame.id, methodNotFound(frame.method))
   }
@@ -225,7 +224,7 @@ class SandboxServer implements PeerOwner<never> {
     const span = frame.params.members.span('requestId')
     if (span === undefined) return
     const raw = rawAt(frame.line, span)
-    for (const [id, call] of this.#calls) if (id === raw) call.abort()
+    for (const [id, call] of this.#calls) if (id === raw) call.abort(abortReasons.cancelled)
   }
 
   batch(): void {
@@ -242,7 +241,7 @@ class SandboxServer implements PeerOwner<never> {
 
   closed(): void {
     this.drained()
-    for (const call of this.#calls.values()) call.abort()
+    for (const call of this.#calls.values()) call.abort(abortReasons.cancelled)
     this.#gone()
   }
 
@@ -272,15 +271,18 @@ class SandboxServer implements PeerOwner<never> {
   }
 
   /** Sends the response when the run ends; a cancelled request gets no response. */
-  async #running(frame: RequestFrame, run: (signal: AbortSignal) => Promise<WrittenResult>): Promise<void> {
+  async #running(
+    frame: RequestFrame,
+    run: (abort: AbortController) => Promise<WrittenResult>,
+  ): Promise<void> {
     const call = new AbortController()
     const id = frame.id
     this.#calls.set(id, call)
     try {
-      const result = await run(call.signal)
-      if (!call.signal.aborted) this.#peer.reply(id, result)
+      const result = await run(call)
+      if (call.signal.reason !== abortReasons.cancelled) this.#peer.reply(id, result)
     } catch (error) {
-      if (!call.signal.aborted) this.#peer.refuse(id, this.#failure(error).body)
+      if (call.signal.reason !== abortReasons.cancelled) this.#peer.refuse(id, this.#failure(error).body)
     } finally {
       this.#calls.delete(id)
     }
@@ -297,7 +299,7 @@ class SandboxServer implements PeerOwner<never> {
     return sandboxError('WRAPPER_ERROR', 'internal fault', {})
   }
 
-  async #callTool(frame: RequestFrame, signal: AbortSignal): Promise<WrittenResult> {
+  async #callTool(frame: RequestFrame, abort: AbortController): Promise<WrittenResult> {
     const { tools } = this.#service
     const name = frame.params.members.string('name') ?? ''
     const tool = toolNamed(name, tools)
@@ -306,24 +308,24 @@ class SandboxServer implements PeerOwner<never> {
     try {
       const onOutput = progress && ((chunk: Buffer) => progress.push(chunk))
       const args = new Arguments(argumentsOf(frame))
-      return await writeResult(await tool.run({ ...this.#callOf(frame, signal), args, onOutput }))
+      return writeResult(await tool.run({ ...this.#callOf(frame, abort), args, onOutput }))
     } finally {
       progress?.stop()
     }
   }
 
-  async #read(frame: RequestFrame, signal: AbortSignal): Promise<WrittenResult> {
+  async #read(frame: RequestFrame, abort: AbortController): Promise<WrittenResult> {
     const uri = frame.params.members.string('uri') ?? ''
-    const read = await readResource(uri, this.#callOf(frame, signal))
+    const read = await readResource(uri, this.#callOf(frame, abort))
     if (read === undefined) throw new SandboxError(resourceNotFound(uri))
-    return read.file.writeIn({ contents: [read.contents] })
+    return read.file.writeIn(read.result)
   }
 
   /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
-  #callOf({ params }: RequestFrame, signal: AbortSignal): Omit<ToolCall, 'args' | 'onOutput'> {
+  #callOf({ params }: RequestFrame, abort: AbortController): SessionCall {
     const isApart = this.#service.around.settings.sessions === 'client'
     const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
-    return { ...this.#service.around, owner, signal, whenWritable: () => this.#whenWritable() }
+    return { ...this.#service.around, owner, abort, whenWritable: () => this.#whenWritable() }
   }
 
   async #whenWritable(): Promise<void> {
@@ -347,7 +349,7 @@ function networkHint(network: SandboxNetwork): string {
   return ` Of the network, programs reach these hosts alone, over https:// through the proxy that their variables name: ${shown}.`
 }
 
-async function writeResult({ content, isError, facts, shown, file }: ToolResult): Promise<WrittenResult> {
+function writeResult({ content, isError, facts, shown, file }: ToolResult): WrittenResult {
   const result = { content, isError, ...facts, structuredContent: { ...facts, ...shown } }
   return file === undefined ? write(result) : file.writeIn(result)
 }
@@ -358,50 +360,44 @@ function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, un
   return isObject(value) ? value : {}
 }
 
-// Output that a client sees while it arrives, as progress notifications.
-//
-// A program may write faster than a client reads. A notification therefore carries all output of a short interval, and only the
-// end of long output.
-
+/** A program may write faster than a client reads: a notification carries all output of this time. */
 const EVERY_MS = 100
-/** The most bytes of output in one notification. */
-const SHOWN_BYTES_MAX = 8 * 1024
+/** The most characters of output in one notification, which are the last ones. */
+const SHOWN_LENGTH_MAX = 8 * 1024
 
-/** Sends output to the client; `bytes` counts all output so far. */
-export type Tell = (bytes: number, text: string) => void
-
+/** Output that a client sees while it arrives, as progress notifications. */
 class OutputProgress {
   readonly #runtime: Pick<Runtime, 'setTimer'>
-  readonly #tell: Tell
+  readonly #notify: (bytes: number, text: string) => void
   readonly #decoder = new StringDecoder('utf8')
-  readonly #pending = new TailBuffer(SHOWN_BYTES_MAX)
+  #pending = ''
   #bytes = 0
   #timer: Timer | undefined
 
-  constructor(runtime: Pick<Runtime, 'setTimer'>, tell: Tell) {
+  /** `notify` gets the count of all bytes so far. */
+  constructor(runtime: Pick<Runtime, 'setTimer'>, notify: (bytes: number, text: string) => void) {
     this.#runtime = runtime
-    this.#tell = tell
+    this.#notify = notify
   }
 
   push(chunk: Buffer): void {
     this.#bytes += chunk.length
-    this.#pending.push(chunk)
+    this.#pending = `${this.#pending}${this.#decoder.write(chunk)}`.slice(-SHOWN_LENGTH_MAX)
     if (this.#timer === undefined) this.#send()
   }
 
   /** Stops: no notification follows. */
   stop(): void {
     this.#timer?.cancel()
-    this.#pending.clear()
+    this.#pending = ''
   }
 
   #send(): void {
-    const text = this.#decoder.write(this.#pending.content())
-    this.#pending.clear()
-    this.#tell(this.#bytes, text)
+    this.#notify(this.#bytes, this.#pending)
+    this.#pending = ''
     this.#timer = this.#runtime.setTimer(EVERY_MS, () => {
       this.#timer = undefined
-      if (this.#pending.length > 0) this.#send()
+      if (this.#pending !== '') this.#send()
     })
   }
 }

@@ -1,6 +1,7 @@
 // The tools in the order in which the server lists them: names, descriptions, schemas and calls.
 
 import { Buffer } from 'node:buffer'
+import type PQueue from 'p-queue'
 import { writeIndented } from '../jsonrpc/text.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { type SandboxSettings, flavorNames, olderToolNames } from '../upstream/contracts/sandbox-config.js'
@@ -8,8 +9,8 @@ import { AllowedHosts } from './egress/allowed-hosts.js'
 import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
 import {
   type Artifact,
-  type FileEntry,
   FileText,
+  type LargeReadTerms,
   fileBytesMax,
   inLargeTurn,
   listFiles,
@@ -21,7 +22,7 @@ import {
 import { type Arguments, type Parameter, type Schema, choice, integer, text, texts } from './parameters.js'
 import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js'
 import type { Sessions } from './sessions.js'
-import { type MachineUse, type Turns, readAll } from './runs.js'
+import { type MachineUse, readAll } from './runs.js'
 
 /** A tool as `tools/list` shows it, and the function that runs it. */
 export interface SandboxTool {
@@ -33,25 +34,16 @@ export interface SandboxTool {
   readonly run: (call: ToolCall) => Promise<ToolResult>
 }
 
-/** One block of content (MCP, Tool result). */
-export type ContentBlock =
-  | { readonly type: 'text'; readonly text: string | FileText }
-  | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
-  | {
-      readonly type: 'resource_link'
-      readonly uri: string
-      readonly name: string
-      readonly mimeType: string
-      readonly size: number
-    }
+type Members = Readonly<Record<string, unknown>>
 
 export interface ToolResult {
-  readonly content: readonly ContentBlock[]
+  /** Blocks of content (MCP, Tool result). */
+  readonly content: readonly Members[]
   readonly isError: boolean
   /** Members at the top of the result and in `structuredContent`. */
-  readonly facts: Readonly<Record<string, unknown>>
+  readonly facts: Members
   /** Members in `structuredContent` alone, for clients that show nothing else. */
-  readonly shown?: Readonly<Record<string, unknown>>
+  readonly shown?: Members
   /** The content of a file that the members above contain. */
   readonly file?: FileText
 }
@@ -61,18 +53,18 @@ export interface ToolAround {
   readonly settings: SandboxSettings
   readonly sessions: Sessions
   readonly runtime: Runtime
-  /** The turns for large reads of all sessions. */
-  readonly largeReads: Turns
+  readonly largeReads: PQueue
   readonly log: LogSink
 }
 
-export interface ToolCall extends ToolAround {
-  readonly args: Arguments
+/** What the call of a tool and the read of a resource need. */
+export interface SessionCall extends ToolAround, LargeReadTerms {
   /** The principal whose sessions the call may use. */
   readonly owner: string
-  readonly signal: AbortSignal
-  /** Resolves when the connection to the client accepts bytes, or is closed. */
-  readonly whenWritable: () => Promise<void>
+}
+
+export interface ToolCall extends SessionCall {
+  readonly args: Arguments
   /** Called with output while it arrives, when the client wants progress. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
@@ -85,12 +77,6 @@ const templateAliases: ReadonlyMap<string, string> = new Map([
 
 /** The number of characters of a session's id in the name of its sandbox. */
 const NAME_LENGTH = 8
-
-const stringType = { type: 'string' }
-const integerType = { type: 'integer' }
-const booleanType = { type: 'boolean' }
-const stringsType = { type: 'array', items: stringType }
-const arrayOf = (items: Schema): Schema => ({ type: 'array', items })
 
 export function toolsOf(settings: SandboxSettings): readonly SandboxTool[] {
   return [...runTools(settings), ...sessionTools(settings), ...(settings.files ? fileTools(settings) : [])]
@@ -114,28 +100,28 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
       name: 'execute_code',
       description: `Execute code in a sandbox with automatic session management. ${hint}`,
       inputSchema: input([code], Object.values(parameters)),
-      outputSchema: runOutput({ template: stringType, code_success: booleanType }),
+      outputSchema: runOutput({ template: 'string', code_success: 'boolean' }),
       run: async (call) => {
         const source = call.args.need(code)
         const ran = await runInSession(call, parameters, (session, terms) => session.runCode(source, terms))
         const { template } = ran.session.facts
-        return runToolResult(ran, call, { template, code_success: ran.result.isSuccess })
+        return runToolResult(ran, call, { template, code_success: ran.exitCode === 0 })
       },
     },
     {
       name: 'execute_command',
       description: `Execute a command in a sandbox with automatic session management. ${hint}`,
       inputSchema: input([command], [commandArguments, ...Object.values(parameters)]),
-      outputSchema: runOutput({ command: stringType, args: stringsType, exit_code: integerType }),
+      outputSchema: runOutput({ command: 'string', args: arrayOf('string'), exit_code: 'integer' }),
       run: async (call) => {
         const line = call.args.need(command)
         const args = call.args.get(commandArguments)
         // Without `args`, `command` is a line for the shell.
         const [program, given] = args === undefined ? ['sh', ['-c', line]] : [line, args]
-        const run = (session: SandboxSession, terms: CallTerms): Promise<CallResult> =>
-          session.runCommand(program, given, terms)
-        const ran = await runInSession(call, parameters, run)
-        return runToolResult(ran, call, { command: line, args: args ?? [], exit_code: ran.result.exitCode })
+        const ran = await runInSession(call, parameters, (session, terms) =>
+          session.runCommand(program, given, terms),
+        )
+        return runToolResult(ran, call, { command: line, args: args ?? [], exit_code: ran.exitCode })
       },
     },
   ]
@@ -145,6 +131,7 @@ const queriedSession = text('session_id', 'Optional specific session ID to query
 const stoppedSession = text('session_id', 'ID of the session to stop')
 
 function sessionTools(settings: SandboxSettings): SandboxTool[] {
+  const mapping = { host_path: 'string', container_path: 'string', read_only: 'boolean' }
   return [
     {
       name: 'get_sessions',
@@ -153,8 +140,7 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
       outputSchema: object({ sessions: arrayOf(object(sessionOutput)) }),
       run: async ({ args, sessions, owner }) => {
         const id = args.get(queriedSession)
-        const all = sessions.of(owner)
-        const found = id === undefined ? all : all.filter(({ facts }) => facts.id === id)
+        const found = sessions.of(owner).filter(({ facts }) => id === undefined || facts.id === id)
         if (id !== undefined && found.length === 0) throw noSuchSession(id)
         const shown = found.map(shownSession)
         return textResult(writeIndented(shown), { sessions: shown })
@@ -164,7 +150,7 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
       name: 'stop_session',
       description: 'Stop a specific sandbox session and clean up its resources',
       inputSchema: input([stoppedSession]),
-      outputSchema: object({ success: booleanType, session_id: stringType }),
+      outputSchema: object({ success: 'boolean', session_id: 'string' }),
       run: async ({ args, sessions, owner }) => {
         const id = args.need(stoppedSession)
         const success = await sessions.stop(id, owner)
@@ -176,14 +162,7 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
       name: 'get_volume_path',
       description: 'Get configured volume mappings between host and container paths',
       inputSchema: input([]),
-      outputSchema: object({
-        volume_mappings: arrayOf(
-          object({ host_path: stringType, container_path: stringType, read_only: booleanType }, [
-            'host_path',
-            'container_path',
-          ]),
-        ),
-      }),
+      outputSchema: object({ volume_mappings: arrayOf(object(mapping, ['host_path', 'container_path'])) }),
       run: async () => {
         const mappings = settings.volumes.map(({ hostPath, guestPath, isReadOnly }) => {
           return { host_path: hostPath, container_path: guestPath, read_only: isReadOnly }
@@ -210,7 +189,7 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
       name: 'read_file',
       description: 'Read a file of a sandbox session',
       inputSchema: input([fileSession, filePath], [fileOffset, limit]),
-      outputSchema: object({ ...fileOutput, data: stringType }, Object.keys(fileOutput)),
+      outputSchema: object({ ...fileOutput, data: 'string' }, Object.keys(fileOutput)),
       run: (call) => readFileCall(call, call.args.get(limit) ?? outputBytesMax),
     },
     {
@@ -218,10 +197,10 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
       description: 'Write a file of a sandbox session; folders on the way are made',
       inputSchema: input([fileSession, filePath, fileContent], [fileEncoding]),
       outputSchema: object({
-        session_id: stringType,
-        session_created: booleanType,
-        path: stringType,
-        size: integerType,
+        session_id: 'string',
+        session_created: 'boolean',
+        path: 'string',
+        size: 'integer',
       }),
       run: writeFileCall,
     },
@@ -229,11 +208,7 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
       name: 'list_files',
       description: 'List a folder of a sandbox session',
       inputSchema: input([fileSession], [folderPath]),
-      outputSchema: object({
-        path: stringType,
-        entries: arrayOf(object(entryOutput)),
-        truncated: booleanType,
-      }),
+      outputSchema: object({ path: 'string', entries: arrayOf(object(entryOutput)), truncated: 'boolean' }),
       run: listFilesCall,
     },
   ]
@@ -266,18 +241,12 @@ async function writeFileCall(call: ToolCall): Promise<ToolResult> {
 
 async function listFilesCall(call: ToolCall): Promise<ToolResult> {
   const path = call.args.get(folderPath) ?? '.'
-  const { entries: found, isCut: truncated } = await onFiles(sessionOf(call), call, (where) =>
-    listFiles(where, path),
+  const { entries, isCut } = await onFiles(sessionOf(call), call, (where) => listFiles(where, path))
+  const lines = entries.map(({ name, type, size }) =>
+    type === 'folder' ? `${name}/` : `${name} (${size} bytes)`,
   )
-  const lines = [...found.map(lineOf), ...(truncated ? ['… and more, which are not shown'] : [])]
-  const entries = found.map(({ name, type, size, modifiedMs }) => {
-    return { name, type, size, modified: new Date(modifiedMs).toISOString() }
-  })
-  return textResult(lines.join('\n'), { path, entries, truncated })
-}
-
-function lineOf({ name, type, size }: FileEntry): string {
-  return type === 'folder' ? `${name}/` : `${name} (${size} bytes)`
+  const more = isCut ? ['… and more, which are not shown'] : []
+  return textResult([...lines, ...more].join('\n'), { path, entries, truncated: isCut })
 }
 
 /** @throws SandboxError */
@@ -291,19 +260,18 @@ function sessionOf({ args, sessions, owner }: ToolCall): SandboxSession {
 /** @throws SandboxError */
 async function onFiles<T>(
   session: SandboxSession,
-  { signal }: ToolCall,
+  { abort }: ToolCall,
   use: (where: MachineUse) => Promise<T>,
 ): Promise<T> {
-  const made = await session.useMachine(signal, async (where) => ({ value: await use(where) }))
+  const made = await session.useMachine(abort, async (where) => ({ value: await use(where) }))
   if (made === undefined) throw fileFailed('this runtime gives no access to files', {})
   return made.value
 }
 
-export interface Ran {
+interface Ran extends CallResult {
   readonly session: SandboxSession
   readonly isCreated: boolean
   readonly ms: number
-  readonly result: CallResult
 }
 
 /** Finds or opens the session, runs the call, and measures its time. @throws SandboxError */
@@ -312,15 +280,15 @@ async function runInSession(
   parameters: ReturnType<typeof runParameters>,
   run: (session: SandboxSession, terms: CallTerms) => Promise<CallResult>,
 ): Promise<Ran> {
-  const { args, settings, sessions, owner, runtime, signal, onOutput } = call
+  const { args, settings, sessions, owner, runtime, abort, onOutput } = call
   const template = args.get(parameters.template)
   const flavor = args.get(parameters.flavor)
   const seconds = args.get(parameters.timeout)
   const { session, isCreated } = sessions.open({ id: args.get(parameters.session), owner, template, flavor })
   const timeoutMs = seconds === undefined ? settings.executionTimeoutMs : seconds * 1000
   const beganAt = runtime.now()
-  const result = await run(session, { timeoutMs, signal, onOutput })
-  return { session, isCreated, ms: runtime.now() - beganAt, result }
+  const result = await run(session, { timeoutMs, abort, onOutput })
+  return { ...result, session, isCreated, ms: runtime.now() - beganAt }
 }
 
 function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonly<Record<string, string>> {
@@ -337,7 +305,7 @@ function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonl
   }
 }
 
-function textResult(text: string | FileText, facts: ToolResult['facts']): ToolResult {
+function textResult(text: string | FileText, facts: Members): ToolResult {
   return { content: [{ type: 'text', text }], isError: false, facts }
 }
 
@@ -350,49 +318,62 @@ function input(
   return object(Object.fromEntries(properties), names)
 }
 
+/** The schemas of members; a text is the name of a type. */
+type Properties = Readonly<Record<string, Schema | string>>
+
 /** The schema of an object with these members; all are required unless `required` names some. */
-function object(properties: Schema, required: readonly string[] = Object.keys(properties)): Schema {
+function object(members: Properties, required: readonly string[] = Object.keys(members)): Schema {
+  const properties = Object.fromEntries(
+    Object.entries(members).map(([name, schema]) => [name, schemaOf(schema)]),
+  )
   return { type: 'object', properties, ...(required.length > 0 && { required }) }
 }
 
-const sessionOutput = {
-  session_id: stringType,
-  template: stringType,
-  flavor: stringType,
-  created_at: stringType,
-  last_accessed: stringType,
-  status: stringType,
-  namespace: stringType,
-  sandbox_name: stringType,
+function arrayOf(items: Schema | string): Schema {
+  return { type: 'array', items: schemaOf(items) }
 }
 
-const fileOutput = {
-  path: stringType,
-  size: integerType,
-  offset: integerType,
-  length: integerType,
+function schemaOf(schema: Schema | string): Schema {
+  return typeof schema === 'string' ? { type: schema } : schema
+}
+
+const sessionOutput: Properties = {
+  session_id: 'string',
+  template: 'string',
+  flavor: 'string',
+  created_at: 'string',
+  last_accessed: 'string',
+  status: 'string',
+  namespace: 'string',
+  sandbox_name: 'string',
+}
+
+const fileOutput: Properties = {
+  path: 'string',
+  size: 'integer',
+  offset: 'integer',
+  length: 'integer',
   encoding: { enum: ['utf8', 'base64'] },
-  truncated: booleanType,
+  truncated: 'boolean',
 }
 
-const entryOutput = {
-  name: stringType,
+const entryOutput: Properties = {
+  name: 'string',
   type: { enum: ['file', 'folder', 'link', 'other'] },
-  size: integerType,
-  modified: stringType,
+  size: 'integer',
+  modified: 'string',
 }
-
-const artifactOutput = { uri: stringType, path: stringType, size: integerType, mime_type: stringType }
 
 /** The result of a run tool; `own` are the members that no other tool has. */
-function runOutput(own: Schema): Schema {
-  const always = { session_id: stringType, execution_time_ms: integerType, session_created: booleanType }
+function runOutput(own: Properties): Schema {
+  const always = { session_id: 'string', execution_time_ms: 'integer', session_created: 'boolean' }
+  const artifact = { uri: 'string', path: 'string', size: 'integer', mime_type: 'string' }
   const more = {
-    truncated: booleanType,
-    sandbox_restarted: booleanType,
-    artifacts: arrayOf(object(artifactOutput)),
-    stdout: stringType,
-    stderr: stringType,
+    truncated: 'boolean',
+    sandbox_restarted: 'boolean',
+    artifacts: arrayOf(object(artifact)),
+    stdout: 'string',
+    stderr: 'string',
   }
   return object({ ...always, ...more, ...own }, Object.keys({ ...always, ...own }))
 }
@@ -413,7 +394,8 @@ function runParameters({ templates, defaultFlavor, executionTimeoutMsMax }: Sand
 function sessionHint({ network, templates, volumes }: SandboxSettings): string {
   const names = templates.map(({ name, language }) => (name === language ? name : `${name} (${language})`))
   const installed = `There are ${names.join(' and ')} with their standard libraries, and the usual programs of a shell.`
-  const folders = volumes.length === 0 ? '' : ` Folders of the host: ${volumes.map(shownVolume).join(', ')}.`
+  const paths = volumes.map(({ guestPath, isReadOnly }) => `${guestPath}${isReadOnly ? ' (read only)' : ''}`)
+  const folders = paths.length === 0 ? '' : ` Folders of the host: ${paths.join(', ')}.`
   return `A session keeps variables, files and processes: give the session_id of an earlier result, or a name of your own to begin one. ${reachOf(network)} ${installed}${folders}`
 }
 
@@ -428,10 +410,6 @@ function reachOf(network: SandboxSettings['network']): string {
   }
 }
 
-function shownVolume({ guestPath, isReadOnly }: SandboxSettings['volumes'][number]): string {
-  return isReadOnly ? `${guestPath} (read only)` : guestPath
-}
-
 /** The most bytes of an image that the result includes. */
 const IMAGE_BYTES_MAX = 128 * 1024
 
@@ -439,14 +417,10 @@ const IMAGE_BYTES_MAX = 128 * 1024
 const SHOWN_TYPES = new Set(['image/png', 'image/jpeg', 'image/svg+xml'])
 
 /** `own` has the members that only this tool returns. */
-async function runToolResult(
-  { session, isCreated, ms, result }: Ran,
-  call: ToolCall,
-  own: Readonly<Record<string, unknown>>,
-): Promise<ToolResult> {
-  const { stdout, stderr, isCut, isRestarted, artifacts } = result
+async function runToolResult(ran: Ran, call: ToolCall, own: Members): Promise<ToolResult> {
+  const { session, isCreated, ms, stdout, stderr, isCut, isRestarted, artifacts } = ran
   const { id } = session.facts
-  const text = [stdout, stderr].filter((each) => each !== '').join(stdout.endsWith('\n') ? '' : '\n')
+  const output = [stdout, stderr].filter((each) => each !== '').join(stdout.endsWith('\n') ? '' : '\n')
   const facts = {
     session_id: id,
     execution_time_ms: Math.round(ms),
@@ -459,37 +433,35 @@ async function runToolResult(
     }),
   }
   const content = [
-    { type: 'text' as const, text },
-    ...(await blocksOf(artifacts, session, call)),
+    { type: 'text', text: output },
+    ...(call.settings.files ? await blocksOf(artifacts, session, call) : []),
     // Many models see only the content.
-    { type: 'text' as const, text: `[session_id: ${id}]` },
+    { type: 'text', text: `[session_id: ${id}]` },
   ]
-  return { content, isError: !result.isSuccess, facts, shown: { stdout, stderr } }
+  return { content, isError: ran.exitCode !== 0, facts, shown: { stdout, stderr } }
 }
 
+/** A link to each artifact, and those that are small images. */
 async function blocksOf(
   artifacts: readonly Artifact[],
   session: SandboxSession,
-  { settings, signal }: ToolCall,
-): Promise<ContentBlock[]> {
-  if (!settings.files) return []
-  const links = artifacts.map(({ path, bytes }) => linkTo(session, path, bytes))
+  { abort }: ToolCall,
+): Promise<Members[]> {
+  const links = artifacts.map(({ path, bytes: size }) => {
+    const [uri, name] = [resourceUri(session.facts.id, path), path.slice(path.lastIndexOf('/') + 1)]
+    return { type: 'resource_link', uri, name, mimeType: mimeTypeOf(path), size }
+  })
   const images = artifacts.filter(
     ({ path, bytes }) => bytes <= IMAGE_BYTES_MAX && SHOWN_TYPES.has(mimeTypeOf(path)),
   )
   if (images.length === 0) return links
-  const shown = await session.useMachine(signal, (where) =>
+  const shown = await session.useMachine(abort, (where) =>
     Promise.all(images.map(({ path }) => imageOf(where, path))),
   )
   return [...links, ...(shown ?? []).flat()]
 }
 
-function linkTo({ facts: { id } }: SandboxSession, path: string, size: number): ContentBlock {
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  return { type: 'resource_link', uri: resourceUri(id, path), name, mimeType: mimeTypeOf(path), size }
-}
-
-async function imageOf(where: MachineUse, path: string): Promise<ContentBlock[]> {
+async function imageOf(where: MachineUse, path: string): Promise<Members[]> {
   const read = await readAll(where, ['cat', '--', path], IMAGE_BYTES_MAX)
   if (read.kind !== 'read') return []
   return [{ type: 'image', data: read.bytes.toString('base64'), mimeType: mimeTypeOf(path) }]
@@ -499,45 +471,32 @@ async function imageOf(where: MachineUse, path: string): Promise<ContentBlock[]>
 
 export const resourceTemplate = 'sandbox://{session_id}/{+path}'
 
-/** Returns undefined for a URI of another form. */
-function readResourceUri(uri: string): { readonly sessionId: string; readonly path: string } | undefined {
-  const [, sessionId, path] = /^sandbox:\/\/([A-Za-z0-9._-]{1,128})\/(.+)$/.exec(uri) ?? []
-  if (sessionId === undefined || path === undefined) return undefined
+/** The path is undefined in a URI of another form. */
+function readResourceUri(uri: string): { readonly sessionId: string; readonly path: string | undefined } {
+  const [, sessionId = '', path] = /^sandbox:\/\/([A-Za-z0-9._-]{1,128})\/(.+)$/.exec(uri) ?? []
   try {
-    return { sessionId, path: decodeURIComponent(path) }
+    return { sessionId, path: path && decodeURIComponent(path) }
   } catch {
-    return undefined
+    return { sessionId, path: undefined }
   }
 }
 
-export interface ResourceContents {
-  readonly uri: string
-  readonly mimeType: string
-  readonly text?: FileText
-  /** The content in base64. */
-  readonly blob?: FileText
-}
-
-/** Returns the contents and the text in them; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
+/** Returns the result and the content in it; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
 export async function readResource(
   uri: string,
-  call: Omit<ToolCall, 'args' | 'onOutput'>,
-): Promise<{ readonly contents: ResourceContents; readonly file: FileText } | undefined> {
-  const place = readResourceUri(uri)
-  const session = place && call.sessions.find(place.sessionId, call.owner)
-  if (place === undefined || session === undefined) return undefined
-  const { path } = place
+  call: SessionCall,
+): Promise<{ readonly result: Members; readonly file: FileText } | undefined> {
+  const { sessionId, path } = readResourceUri(uri)
+  const session = call.sessions.find(sessionId, call.owner)
+  if (path === undefined || session === undefined) return undefined
   const part = await inLargeTurn(call, fileBytesMax, () =>
-    session.useMachine(call.signal, (where) => readFile(where, path, 0, fileBytesMax + 1)),
+    session.useMachine(call.abort, (where) => readFile(where, path, 0, fileBytesMax + 1)),
   )
   if (part === undefined) return undefined
   const { bytes, size } = part
   if (size > fileBytesMax)
     throw fileFailed(`${path}: it has ${size} bytes, and a resource at most ${fileBytesMax}`, { path, size })
-  const mimeType = mimeTypeOf(path)
   const file = new FileText(bytes)
-  return {
-    file,
-    contents: { uri, mimeType, ...(file.encoding === 'utf8' ? { text: file } : { blob: file }) },
-  }
+  const content = { [file.encoding === 'utf8' ? 'text' : 'blob']: file }
+  return { file, result: { contents: [{ uri, mimeType: mimeTypeOf(path), ...content }] } }
 }

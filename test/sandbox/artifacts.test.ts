@@ -32,12 +32,16 @@ describe('artifacts', () => {
     const artifacts = new Artifacts()
     const told = async (...lines: readonly string[]): Promise<string[]> =>
       (await artifacts.look({ machine: listing(...lines), clock })).map(({ path }) => path)
-    assert.deepEqual(await told('a/1/5.000001', 'b/1/5.000002'), ['artifacts/a', 'artifacts/b'])
-    assert.deepEqual(await told('a/1/5.000001', 'b/1/5.000002'), [])
-    assert.deepEqual(await told('a/1/5.000001', 'b/1/6.5'), ['artifacts/b'])
-    assert.deepEqual(await told('b/1/6.5', 'c/1/6.5'), ['artifacts/c'], 'the same moment of the kernel')
-    assert.deepEqual(await told('b/1/6.5', 'c/2/6.5'), ['artifacts/c'])
-    assert.deepEqual(await told('x/y/1/7', '1/7', 'z/-1/7', 'z/1/-7'), [], 'what is no line of a listing')
+    assert.deepEqual(await told('1/5.1/./b', '1/5.1/./a'), ['artifacts/a', 'artifacts/b'])
+    assert.deepEqual(await told('1/5.1/./a', '1/5.1/./b'), [])
+    assert.deepEqual(await told('1/5.1/./a', '1/6.5/./b'), ['artifacts/b'])
+    assert.deepEqual(await told('1/6.5/./b', '1/6.5/./c'), ['artifacts/c'], 'the same moment of the kernel')
+    assert.deepEqual(await told('1/6.5/./b', '2/6.5/./c'), ['artifacts/c'])
+    assert.deepEqual(
+      await told('1/7/./x/y', '1/./x', '-1/7/./x', '1/7/x'),
+      [],
+      'what is no line of a listing',
+    )
   })
 
   test('of a command are told of once, however many there are, and however they are dated', async (t) => {

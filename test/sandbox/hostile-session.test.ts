@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
+import PQueue from 'p-queue'
 import { CallOutput } from '../../src/sandbox/call-output.js'
 import { fileBytesMax, inLargeTurn } from '../../src/sandbox/files.js'
-import { Turns } from '../../src/sandbox/runs.js'
-import { type CodeEnd, Repl } from '../../src/sandbox/repl.js'
+import type { RunEnd } from '../../src/sandbox/runs.js'
+import { Repl } from '../../src/sandbox/repl.js'
 import type { GuestProcess } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
 import { type SandboxClient, type SandboxScope, openSandbox } from './support/sandbox.js'
@@ -14,7 +15,7 @@ import { type SandboxClient, type SandboxScope, openSandbox } from './support/sa
 const output = (): CallOutput => new CallOutput(100)
 
 /** How code ends when this is behind its mark. */
-async function endWith(line: string): Promise<CodeEnd> {
+async function endWith(line: string): Promise<RunEnd> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const exited = new Promise<never>(() => {})
   const driver: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
@@ -26,23 +27,19 @@ async function endWith(line: string): Promise<CodeEnd> {
 }
 
 describe('the line behind a mark', () => {
-  const cases: readonly (readonly [
-    title: string,
-    line: string,
-    isSuccess: boolean,
-    hasArtifacts: boolean,
-  ])[] = [
-    ['tells of artifacts', '{"ok":true,"artifacts":true}', true, true],
-    ['has flags that are none', '{"ok":1,"artifacts":["a"]}', false, false],
-    ['is no JSON', '{"ok":true', false, false],
-    ['is deep', '['.repeat(500_000), false, false],
-    ['is long', `{"ok":true,"x":"${'x'.repeat(5000)}"}`, false, false],
-  ]
-  for (const [title, line, isSuccess, hasArtifacts] of cases) {
+  const cases: readonly (readonly [title: string, line: string, exitCode: number, hasArtifacts: boolean])[] =
+    [
+      ['tells of artifacts', '{"ok":true,"artifacts":true}', 0, true],
+      ['has flags that are none', '{"ok":1,"artifacts":["a"]}', 1, false],
+      ['is no JSON', '{"ok":true', 1, false],
+      ['is deep', '['.repeat(500_000), 1, false],
+      ['is long', `{"ok":true,"x":"${'x'.repeat(5000)}"}`, 1, false],
+    ]
+  for (const [title, line, exitCode, hasArtifacts] of cases) {
     test(title, async () => {
       const end = await endWith(line)
       assert(end.kind === 'done')
-      assert.deepEqual([end.isSuccess, end.hasArtifacts], [isSuccess, hasArtifacts])
+      assert.deepEqual([end.exitCode, end.hasArtifacts], [exitCode, hasArtifacts])
     })
   }
 })
@@ -143,10 +140,10 @@ describe('a session', () => {
 
   // A client that asks for large files and does not take them would have them all in the memory of the service.
   test('has no large file read while its client has not taken the results before', async () => {
-    const { signal } = new AbortController()
+    const abort = new AbortController()
     const taken = new AbortController()
     const congested = new Promise<void>((resolve) => taken.signal.addEventListener('abort', () => resolve()))
-    const terms = { largeReads: new Turns(1, 1), signal, whenWritable: () => congested }
+    const terms = { largeReads: new PQueue({ concurrency: 1 }), abort, whenWritable: () => congested }
     const read: string[] = []
     const large = inLargeTurn(terms, fileBytesMax, async () => read.push('large'))
     await inLargeTurn(terms, 1000, async () => read.push('small'))

@@ -1,13 +1,11 @@
 // A session may have any number of calls: of one that is over nothing stays.
 
 import assert from 'node:assert/strict'
-import { getEventListeners } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { CallOutput } from '../../src/sandbox/call-output.js'
-import { withEither } from '../../src/sandbox/runs.js'
 import { Repl } from '../../src/sandbox/repl.js'
 
 setFlagsFromString('--expose-gc')
@@ -53,27 +51,5 @@ describe('an interpreter', () => {
     input.write('end')
     assert.deepEqual(await running, { kind: 'gone', exit })
     assert.deepEqual(await repl.evaluate('1'), { kind: 'gone', exit })
-  })
-})
-
-describe('two signals', () => {
-  test('end what waits for either, and are let go of', async () => {
-    for (const first of [0, 1, 2]) {
-      const both = [new AbortController(), new AbortController()] as const
-      if (first === 2) both[0].abort()
-      const heard = withEither(both[0].signal, both[1].signal, async (signal) => {
-        both[first]?.abort()
-        return signal.aborted
-      })
-      assert.equal(await heard, true)
-      for (const { signal } of both) assert.deepEqual(getEventListeners(signal, 'abort'), [])
-    }
-    const { signal } = new AbortController()
-    await Promise.all(Array.from({ length: 40 }, () => withEither(signal, signal, async () => undefined)))
-    await assert.rejects(
-      withEither(signal, signal, async () => Promise.reject(new Error('no'))),
-      /no/,
-    )
-    assert.deepEqual(getEventListeners(signal, 'abort'), [])
   })
 })

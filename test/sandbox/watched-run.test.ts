@@ -3,19 +3,23 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, test } from 'node:test'
-import { type RunEnd, runWatched } from '../../src/sandbox/runs.js'
+import { watchedEnd } from '../../src/sandbox/runs.js'
+
+interface End {
+  readonly at: string
+}
 
 /** What was done to a run that ends when this step is reached, or never. */
-async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: RunEnd<string> }> {
+async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: End | undefined }> {
   const steps: string[] = []
   const timers = new Set<() => void>()
-  let finish: ((value: string) => void) | undefined
-  const run = new Promise<string>((resolve) => {
+  let finish: ((end: End) => void) | undefined
+  const run = new Promise<End>((resolve) => {
     finish = resolve
   })
   const step = (name: string): void => {
     steps.push(name)
-    if (name === endsAt) finish?.(name)
+    if (name === endsAt) finish?.({ at: name })
   }
   const clock = {
     now: () => 0,
@@ -29,14 +33,13 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: RunEnd<s
     kill: () => step('kill'),
   }
   const machine = { stop: async () => step('stop') }
-  const ends: RunEnd<string>[] = []
-  const watched = runWatched(run, what, machine, {
-    timeoutMs: 1000,
-    signal: new AbortController().signal,
-    clock,
-  })
+  const call = new AbortController()
+  const ends: (End | undefined)[] = []
+  const watched = watchedEnd(run, what, machine, call.signal, clock)
   void watched.then((end) => ends.push(end))
-  if (endsAt === 'itself') finish?.('itself')
+  if (endsAt === 'itself') finish?.({ at: 'itself' })
+  await turn()
+  call.abort()
   // Each time that whoever waits would wait in vain.
   for (let i = 0; i < 5 && ends.length === 0; i++) {
     for (let j = 0; j < 5; j++) await turn()
@@ -50,19 +53,16 @@ async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: RunEnd<s
 }
 
 describe('a call that takes too long', () => {
-  const cases: readonly (readonly [title: string, endsAt: string, steps: readonly string[], end: object])[] =
-    [
-      ['is left alone when it ends in time', 'itself', [], { kind: 'ended', value: 'itself' }],
-      ['is asked to end', 'interrupt', ['interrupt'], { kind: 'timeout', value: 'interrupt' }],
-      ['is killed when it does not', 'kill', ['interrupt', 'kill'], { kind: 'timeout', value: 'kill' }],
-      [
-        'takes its machine with it when nothing else ends it',
-        'never',
-        ['interrupt', 'kill', 'stop'],
-        { kind: 'timeout', value: undefined },
-      ],
-    ]
-  for (const [title, endsAt, steps, end] of cases) {
-    test(title, async () => assert.deepEqual(await stepsOf(endsAt), { steps: [...steps], end }))
+  const cases: readonly (readonly [title: string, endsAt: string, steps: readonly string[]])[] = [
+    ['is left alone when it ends in time', 'itself', []],
+    ['is asked to end', 'interrupt', ['interrupt']],
+    ['is killed when it does not', 'kill', ['interrupt', 'kill']],
+    ['takes its machine with it when nothing else ends it', 'never', ['interrupt', 'kill', 'stop']],
+  ]
+  for (const [title, endsAt, steps] of cases) {
+    test(title, async () => {
+      const end = endsAt === 'never' ? undefined : { at: endsAt }
+      assert.deepEqual(await stepsOf(endsAt), { steps: [...steps], end })
+    })
   }
 })
