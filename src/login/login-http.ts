@@ -89,9 +89,6 @@ function exchange(
   return new Promise((resolve, reject) => {
     const failed = (why: string): void => reject(new LoginError(`${url.host} cannot be reached: ${why}`))
     agent.request(head, bytes, {
-      gets: () => undefined,
-      connected: () => undefined,
-      sent: () => undefined,
       failed: (error) => failed(error.message),
       responded: (answer: HttpAnswer) =>
         readWhole(answer, BODY_BYTES_MAX, (whole, why) => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fieldLine } from '../../src/transports/http1/grammar.js'
+import { fieldLine } from '../../src/transports/http1/head.js'
 
 describe('a header field', () => {
   const sent: [string, string, string][] = [

@@ -12,7 +12,7 @@ import {
 } from '../../src/transports/http-server/access.js'
 import { RareWarnings } from '../../src/transports/http-server/rare-warnings.js'
 import { networkOf } from '../../src/transports/http-server/front-listener.js'
-import { RequestHead } from '../../src/transports/http1/request.js'
+import { RequestHead } from '../../src/transports/http1/head.js'
 import { until } from '../integration/support/waiting.js'
 import { type Front, type Scope, both, front, message, raw, send, statusOf } from './support/http.js'
 import { isLoopback } from '../../src/text/loopback.js'

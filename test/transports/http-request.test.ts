@@ -7,9 +7,9 @@ import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { array, assert as check, asyncProperty, constantFrom, nat, property, uniqueArray } from 'fast-check'
-import { type RequestHead, requestReader } from '../../src/transports/http1/request.js'
+import { requestReader } from '../../src/transports/http1/reader.js'
 import { numRuns } from '../properties/runs.js'
-import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
+import { HttpSyntaxError, type RequestHead } from '../../src/transports/http1/head.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 /** What is read: a line for each request that came whole, and `refused` where nothing more is. */

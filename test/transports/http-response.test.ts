@@ -18,8 +18,8 @@ import {
   uniqueArray,
 } from 'fast-check'
 import { numRuns } from '../properties/runs.js'
-import { type ResponseHead, responseReader } from '../../src/transports/http1/response-head.js'
-import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
+import { responseReader } from '../../src/transports/http1/reader.js'
+import { HttpSyntaxError, type ResponseHead } from '../../src/transports/http1/head.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 /** What is read of a response, or that it is refused; `ended`: the connection closes behind it. */

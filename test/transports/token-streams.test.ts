@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RequestHead } from '../../src/transports/http1/request.js'
+import { RequestHead } from '../../src/transports/http1/head.js'
 import { HttpResponse } from '../../src/transports/http1/response.js'
 import type { Sender } from '../../src/transports/http-server/access.js'
 import { TokenStreams } from '../../src/transports/http-server/token-streams.js'

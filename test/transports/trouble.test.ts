@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
+import { HttpSyntaxError } from '../../src/transports/http1/head.js'
 import { socketTrouble } from '../../src/transports/http1/trouble.js'
 
 /** As OpenSSL has it. */

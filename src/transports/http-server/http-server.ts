@@ -185,19 +185,19 @@ export class HttpServer {
 
   #dispatch(request: HttpRequest, admission: AdmittedHead, verdict: SenderVerdict | undefined): ServeResult {
     const { path, query, accepts } = admission
-    const { socket } = request.wire
+    const { wire } = request
     const sender = isSender(verdict) ? verdict : undefined
     const route = this.#routes.find(path, sender)
     if (sender === undefined && !isOpen(route))
-      return this.#guard.unauthorized(admission, socket.remoteAddress ?? 'an unknown address', verdict)
-    if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.know(socket)
+      return this.#guard.unauthorized(admission, wire.socket.remoteAddress ?? 'an unknown address', verdict)
+    if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.know(wire)
     if (route.kind === 'nothing') return route.refusal
     if (route.kind === 'page') return this.#page(request, route.body(), route.type)
     const { endpoint } = route
     const owner = {
       endpoint,
       principal: sender?.principal ?? '',
-      address: admission.forwardedFor ?? socket.remoteAddress,
+      address: admission.forwardedFor ?? wire.socket.remoteAddress,
       onStream: this.#streamEnd(request, path, endpoint, sender),
     }
     switch (route.kind) {

@@ -1,21 +1,23 @@
 // The connections to one server, kept alive between requests.
 //
-// Each upstream has a separate agent, so that no connection is ever used with
-// two sets of credentials. The connection that was used last is used first, so that
-// surplus ones time out.
+// Each upstream has a separate agent, so that no connection is ever used with two sets of credentials. The connection that
+// was used last is used first, so that surplus ones time out. A connection is used again only where nothing is left over on
+// either side: the request has left whole, the response has come whole, and no byte came behind it, which would be taken for
+// the next answer.
 
-import type { Connect, SocketPlace } from '../../runtime/runtime.js'
-import { type LookupFunction, type Socket, connect } from 'node:net'
+import { Buffer } from 'node:buffer'
+import { ReadThrottle } from '../../runtime/read-throttle.js'
+import type { SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from '../address.js'
-import { TCP_KEEP_ALIVE_MS } from './bytes.js'
-import type { TlsMeans } from './connect-tls.js'
-import { ClientSocket, type ClientSocketUser, type Dial } from './client-socket.js'
+import { behind, type HttpSocket, writeAll } from './bytes.js'
+import type { Dial } from './dial.js'
+import type { ResponseHead } from './head.js'
+import { type MessageSink, responseReader } from './reader.js'
 import { asError } from './trouble.js'
 
-export type { TlsMeans } from './connect-tls.js'
-export { HttpSyntaxError, fieldLine } from './grammar.js'
+export { connectPlain, type Dial, dialFor, type TlsMeans } from './dial.js'
+export { HttpSyntaxError, fieldLine } from './head.js'
 export { type SocketTrouble, SocketTroubleError, socketTrouble } from './trouble.js'
-export type { ClientSocket, ClientSocketUser, Dial, HttpAnswer } from './client-socket.js'
 
 /** How many connections there may be, and how long one rests. */
 export interface HttpAgentLimits {
@@ -24,10 +26,23 @@ export interface HttpAgentLimits {
   readonly idleSocketMs: number
 }
 
-/** A request that waits until there may be another connection. */
-interface Waiting {
+/** A request to send. */
+interface Outgoing {
   readonly head: string
   readonly body: Uint8Array | undefined
+}
+
+/** The owner of a connection during one exchange. `responded` or `failed` is called once. */
+export interface ClientSocketUser {
+  /** Its connection, immediately or when its turn has come. */
+  gets?(socket: ClientSocket): void
+  /** There is a connection to send on. */
+  connected?(): void
+  /** The system has taken the whole request. */
+  sent?(): void
+  responded(answer: HttpAnswer): void
+  /** There will be no response. */
+  failed(error: Error): void
 }
 
 /** Sends requests to one origin. */
@@ -35,10 +50,10 @@ export class HttpAgent {
   readonly #place: SocketPlace
   readonly #dial: Dial
   readonly #limits: HttpAgentLimits
-  readonly #channels = new Set<ClientSocket>()
+  readonly #sockets = new Set<ClientSocket>()
   readonly #resting: ClientSocket[] = []
-  /** In the order in which they came. */
-  readonly #waiting = new Map<ClientSocketUser, Waiting>()
+  /** Requests that wait until there may be another connection, in the order in which they came. */
+  readonly #waiting = new Map<ClientSocketUser, Outgoing>()
   #isDestroyed = false
 
   constructor(url: URL, limits: HttpAgentLimits, dial: Dial) {
@@ -51,9 +66,9 @@ export class HttpAgent {
   request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
     if (this.#isDestroyed) throw closed()
     const resting = this.#resting.pop()
-    if (resting !== undefined) return start(resting, user, { head, body })
-    if (this.#channels.size >= this.#limits.socketsMax) this.#waiting.set(user, { head, body })
-    else this.#open(user, { head, body })
+    if (resting !== undefined) resting.send({ head, body }, user)
+    else if (this.#sockets.size >= this.#limits.socketsMax) this.#waiting.set(user, { head, body })
+    else this.#open({ head, body }, user)
   }
 
   /** Removes a request that has no connection yet. */
@@ -64,96 +79,361 @@ export class HttpAgent {
   /** Closes every connection, those in use too; nothing is sent any more. */
   destroy(): void {
     this.#isDestroyed = true
-    for (const channel of this.#channels) channel.close()
+    for (const socket of this.#sockets) socket.close()
     const users = [...this.#waiting.keys()]
     this.#waiting.clear()
     for (const user of users) user.failed(closed())
   }
 
-  /** The channel has no exchange any more and may have another. */
-  rests(channel: ClientSocket): void {
+  /** The connection has no exchange any more and may have another. */
+  rests(socket: ClientSocket): void {
     const [next] = this.#waiting
-    if (next !== undefined) {
-      this.#waiting.delete(next[0])
-      return start(channel, ...next)
-    }
     const { idleSocketsMax, idleSocketMs } = this.#limits
-    if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) return channel.close()
-    this.#resting.push(channel)
+    if (next !== undefined) {
+      const [user, outgoing] = next
+      this.#waiting.delete(user)
+      socket.send(outgoing, user)
+    } else if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) socket.close()
+    else this.#resting.push(socket)
   }
 
-  /** The channel is closed. */
-  gone(channel: ClientSocket): void {
-    this.#channels.delete(channel)
-    const at = this.#resting.indexOf(channel)
+  /** The connection is closed. */
+  gone(socket: ClientSocket): void {
+    this.#sockets.delete(socket)
+    const at = this.#resting.indexOf(socket)
     if (at >= 0) this.#resting.splice(at, 1)
-    if (!this.#isDestroyed) this.#openNext()
-  }
-
-  /** One that cannot be opened must not keep those behind it waiting. */
-  #openNext(): void {
-    for (const [user, waiting] of this.#waiting) {
+    if (this.#isDestroyed) return
+    // A request for which no connection can be opened must not keep those behind it waiting.
+    for (const [user, outgoing] of this.#waiting) {
       this.#waiting.delete(user)
       try {
-        return this.#open(user, waiting)
+        return this.#open(outgoing, user)
       } catch (error) {
         user.failed(asError(error))
       }
     }
   }
 
-  #open(user: ClientSocketUser, waiting: Waiting): void {
-    const channel = new ClientSocket(this.#dial, this.#place, this.#limits.idleSocketMs, this)
-    this.#channels.add(channel)
-    start(channel, user, waiting)
+  #open(outgoing: Outgoing, user: ClientSocketUser): void {
+    const socket = new ClientSocket(this.#dial, this.#place, this.#limits.idleSocketMs, this)
+    this.#sockets.add(socket)
+    socket.send(outgoing, user)
   }
 }
 
-function start(channel: ClientSocket, user: ClientSocketUser, { head, body }: Waiting): void {
-  user.gets(channel)
-  channel.send(head, body, user)
+/** A server that names the time for which it keeps a connection may close it a little sooner. */
+const REST_MARGIN_MS = 1000
+/** A shorter read ends the turn of its connection by itself; one record of TLS has so many bytes. */
+const LARGE_READ_BYTES = 16 * 1024
+
+const NOTHING = Buffer.alloc(0)
+
+/** One connection to a server, for one exchange at a time. */
+export class ClientSocket implements MessageSink<ResponseHead> {
+  readonly #agent: HttpAgent
+  readonly #dialing = new AbortController()
+  readonly #reader = responseReader()
+  #socket: HttpSocket | undefined
+  #throttle: ReadThrottle | undefined
+  /** Pieces of the present read. */
+  #pieces = 0
+  #user: ClientSocketUser | undefined
+  /** The request, while there is no socket. */
+  #unsent: readonly Uint8Array[] = []
+  #answer: HttpAnswer | undefined
+  #isConnected = false
+  #isSent = true
+  /** No more of the answer is needed. */
+  #isSpare = false
+  #restMs: number
+  #isPaused = false
+  /** Bytes that came while reading was off. */
+  #rest: Buffer = NOTHING
+  #isTaking = false
+  /** Set when nothing more can come; `isWhole` when the server has closed the connection in order. */
+  #end: { readonly isWhole: boolean; readonly error?: Error } | undefined
+  #gone = false
+
+  constructor(dial: Dial, to: SocketPlace, restMs: number, agent: HttpAgent) {
+    this.#agent = agent
+    this.#restMs = restMs
+    const dialed = dial(to, this.#dialing.signal)
+    if (dialed instanceof Promise) {
+      const opened = (socket: HttpSocket): void => {
+        if (this.#gone) return void socket.destroy()
+        this.#attach(socket)
+        if (socket.destroyed) this.close()
+        else this.#connects(socket)
+      }
+      dialed.then(opened, (error: unknown) => this.close(asError(error)))
+      return
+    }
+    this.#attach(dialed)
+    const isReady = !to.isTls && dialed.connecting !== true
+    if (isReady) this.#isConnected = true
+    else dialed.once(to.isTls ? 'secureConnect' : 'connect', () => this.#connects(dialed))
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Sends a request; `user` is called with everything that happens to it. */
+  send({ head, body }: Outgoing, user: ClientSocketUser): void {
+    this.#user = user
+    this.#isSpare = false
+    this.#isSent = false
+    this.#reader.next()
+    user.gets?.(this)
+    this.#unsent = behind(head, body === undefined ? [] : [body])
+    // A socket that connects takes the bytes already.
+    if (this.#socket !== undefined) this.#write(this.#socket)
+  }
+
+  /** Stops or goes on reading the answer. */
+  read(on: boolean): void {
+    if (this.#isPaused !== on) return
+    this.#isPaused = !on
+    this.#throttle?.want(on)
+    if (!on) return
+    // Any byte begins the time of rest anew, but it may have passed without one.
+    this.#socket?.setTimeout?.(this.#restMs)
+    // Later: a caller that resumes several connections may stop all of them at the first message.
+    if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
+  }
+
+  /** The reader of the body has taken so many pieces, such as lines of an event stream. */
+  worked(pieces: number): void {
+    this.#pieces += pieces
+  }
+
+  /** The answer may still end in order, so that the connection can be used again, but nothing waits for that. */
+  spare(): void {
+    this.#isSpare = true
+    this.#socket?.unref?.()
+    this.#socket?.setTimeout?.(this.#restMs)
+  }
+
+  /** Gives up the request of this user; does nothing when the connection has another user. */
+  leave(user: ClientSocketUser): void {
+    if (user === this.#user) this.drop()
+  }
+
+  /** Closes it without telling its user anything more. */
+  drop(): void {
+    const answer = this.#answer
+    this.#user = undefined
+    this.#answer = undefined
+    this.close()
+    answer?.ended('dropped')
+  }
+
+  /** Closes it for good. */
+  close(error?: Error): void {
+    if (this.#gone) return
+    this.#gone = true
+    const user = this.#user
+    const answer = this.#answer
+    this.#user = undefined
+    this.#answer = undefined
+    this.#dialing.abort()
+    this.#socket?.destroy()
+    this.#agent.gone(this)
+    if (answer === undefined) user?.failed(error ?? hangup())
+    else answer.ended('cut', error)
+  }
+
+  // MessageSink
+
+  head(head: ResponseHead): void {
+    const restMs = (head.restMs ?? Infinity) - REST_MARGIN_MS
+    if (restMs < this.#restMs) {
+      this.#restMs = restMs
+      if (restMs > 0) this.#socket?.setTimeout?.(restMs)
+    }
+    this.#answer = new HttpAnswer(head, this)
+    this.#user?.responded(this.#answer)
+  }
+
+  data(chunk: Buffer): void {
+    this.#pieces++
+    this.#answer?.data(chunk)
+  }
+
+  #attach(socket: HttpSocket): void {
+    const throttle = new ReadThrottle(socket)
+    this.#socket = socket
+    this.#throttle = throttle
+    socket.on('data', (chunk: Buffer) => {
+      this.#pieces = 0
+      this.#take(chunk)
+      if (chunk.length >= LARGE_READ_BYTES) throttle.worked(this.#pieces)
+    })
+    socket.on('end', () => this.#ends({ isWhole: true }))
+    socket.on('timeout', () => {
+      if (this.#user === undefined || this.#isSpare) this.drop()
+    })
+    socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
+    socket.on('close', () => this.#ends({ isWhole: false }))
+    socket.setTimeout?.(this.#restMs)
+  }
+
+  #connects(socket: HttpSocket): void {
+    this.#isConnected = true
+    this.#user?.connected?.()
+    if (this.#unsent.length > 0) this.#write(socket)
+  }
+
+  #write(socket: HttpSocket): void {
+    const pieces = this.#unsent
+    this.#unsent = []
+    socket.ref?.()
+    writeAll(socket, pieces, (error) => {
+      if (error) return
+      this.#isSent = true
+      if (this.#user !== undefined) this.#user.sent?.()
+      else if (!this.#gone) this.#agent.rests(this)
+    })
+  }
+
+  #take(chunk: Buffer): void {
+    // Bytes without a request would be taken for the next answer.
+    if (this.#user === undefined) return this.close()
+    let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    this.#isTaking = true
+    try {
+      while (rest.length > 0 && !this.#isPaused && !this.#reader.isWhole) rest = this.#reader.take(rest, this)
+    } catch (error) {
+      return this.close(asError(error))
+    } finally {
+      this.#rest = rest
+      this.#isTaking = false
+    }
+    if (this.#reader.isWhole && !this.#isPaused && !this.#gone) this.#finish()
+  }
+
+  #ends(end: { readonly isWhole: boolean; readonly error?: Error }): void {
+    this.#end ??= end
+    this.#goOn()
+  }
+
+  /** Takes the waiting bytes and then the end of the connection, unless reading was turned off again. */
+  #goOn(): void {
+    if (this.#user !== undefined && !this.#isPaused && !this.#isTaking) this.#take(NOTHING)
+    if (this.#end === undefined || (this.#user !== undefined && this.#isPaused)) return
+    const { isWhole, error } = this.#end
+    if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) this.#finish()
+    else this.close(error)
+  }
+
+  #finish(): void {
+    const answer = this.#answer
+    this.#user = undefined
+    // The reader may still drop it when the body was no answer.
+    answer?.ended('whole')
+    if (this.#gone) return
+    this.#answer = undefined
+    const isLast = answer?.head.keepsAlive !== true || this.#end !== undefined || this.#restMs <= 0
+    if (isLast || this.#rest.length > 0) return this.close()
+    this.read(true)
+    // An idle socket must not keep the process alive.
+    this.#socket?.unref?.()
+    // An answer may come before the whole request has left.
+    if (this.#isSent) this.#agent.rests(this)
+  }
+}
+
+/** The reader of a body. `end` or `cut` is called once, unless the answer is dropped before. */
+export interface BodyConsumer {
+  data(chunk: Buffer): void
+  /** The body was whole. */
+  end(): void
+  /** The connection ended before the body did, or the body cannot be read on, which `error` is about. */
+  cut(error?: Error): void
+}
+
+/** A response; its body goes to its reader, or is dropped. */
+export class HttpAnswer {
+  readonly head: ResponseHead
+  /** Of the body, so far. */
+  bytes = 0
+  /** Undefined when the connection may be another's. */
+  #source: ClientSocket | undefined
+  #reader: BodyConsumer | undefined
+  #closed: (() => void) | undefined
+
+  constructor(head: ResponseHead, source: ClientSocket) {
+    this.head = head
+    this.#source = source
+  }
+
+  get status(): number {
+    return this.head.status
+  }
+
+  /** The first field of this name, which is in lower case. */
+  get(name: string): string | undefined {
+    return this.head.fields.get(name)
+  }
+
+  /** Every field of this name. */
+  all(name: string): readonly string[] {
+    return this.head.fields.all(name)
+  }
+
+  /** Sets the reader of the body; a reader that is set together with the head gets all of it. */
+  readBy(reader: BodyConsumer): void {
+    this.#reader = reader
+  }
+
+  /** Stops or goes on reading; what has come meanwhile waits. */
+  read(on: boolean): void {
+    this.#source?.read(on)
+  }
+
+  /** Counts pieces of the body, such as lines of an event stream, as work of this turn. */
+  worked(pieces: number): void {
+    this.#source?.worked(pieces)
+  }
+
+  /** No more of the body is needed: it keeps neither its connection for long nor the process. */
+  spare(): void {
+    this.#source?.spare()
+  }
+
+  /** Closes the connection of the response; its reader is not called any more. */
+  drop(): void {
+    this.#reader = undefined
+    this.#source?.drop()
+  }
+
+  /** Calls `closed` when the response has ended, whole or not. */
+  whenClosed(closed: () => void): void {
+    if (this.#source === undefined) closed()
+    else this.#closed = closed
+  }
+
+  // For the connection to call.
+
+  data(chunk: Buffer): void {
+    this.bytes += chunk.length
+    this.#reader?.data(chunk)
+  }
+
+  ended(how: 'whole' | 'cut' | 'dropped', error?: Error): void {
+    if (how === 'whole') this.#reader?.end()
+    else if (how === 'cut') this.#reader?.cut(error)
+    this.#source = undefined
+    const closed = this.#closed
+    this.#closed = undefined
+    closed?.()
+  }
 }
 
 function closed(): Error {
   return new Error('the connections to the server have been closed')
 }
 
-// Real sockets for the requests to a server.
-
-/** How a server is reached. */
-export interface Way {
-  /** Undefined reaches it directly. */
-  readonly proxy?: URL | undefined
-  /** The TLS options, in addition to the defaults of the machine. */
-  readonly tls?: TlsMeans | undefined
-  /** Resolves names in place of the machine, where no proxy does. */
-  readonly lookup?: LookupFunction | undefined
-  /** Makes the sockets in place of the machine. */
-  readonly connect?: Connect | undefined
-}
-
-/** Makes plain sockets. */
-export function connectPlain(to: SocketPlace): Socket {
-  return connectTo(to, undefined)
-}
-
-function connectTo({ host, port }: SocketPlace, lookup: LookupFunction | undefined): Socket {
-  const keepAlive = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS }
-  return connect({ host, port, ...keepAlive, ...(lookup !== undefined && { lookup }) })
-}
-
-/** Resolves to the function that makes sockets for this address; TLS and tunnels are loaded only where they are used. */
-export async function dialFor(url: URL, { proxy, tls, lookup, connect: given }: Way = {}): Promise<Dial> {
-  if (proxy === undefined) return given ?? connectorFor(url, tls, lookup)
-  const { tunnelDial } = await import('./tunnel.js')
-  const isTls = url.protocol === 'https:'
-  const secure = isTls ? (await import('./connect-tls.js')).tlsConnector(tls) : undefined
-  return tunnelDial(proxy, given ?? (await connectorFor(proxy)), secure)
-}
-
-async function connectorFor({ protocol }: URL, tls?: TlsMeans, lookup?: LookupFunction): Promise<Connect> {
-  if (protocol !== 'https:') return (to) => connectTo(to, lookup)
-  const { tlsConnector } = await import('./connect-tls.js')
-  const connectTls = tlsConnector(tls, lookup)
-  return (to) => connectTls(to)
+function hangup(): Error {
+  return Object.assign(new Error('the connection was cut before an answer'), { code: 'ECONNRESET' })
 }

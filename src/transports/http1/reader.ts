@@ -3,190 +3,27 @@
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { HttpSyntaxError, TOKEN, mayTrail, notHttp, type Framing, readField } from './grammar.js'
+import {
+  type Framing,
+  HttpSyntaxError,
+  notHttp,
+  readField,
+  RequestHead,
+  RESPONSE_BEGINNING,
+  ResponseHead,
+  TOKEN,
+} from './head.js'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
-/** More than a client sends by mistake. */
-const BLANK_LINES_MAX = 100
-
-/**
- * A head of this length is compared with the one before: a client says nearly the same with each request. An access token
- * has up to 8 KiB.
- */
-const FAMILIAR_BYTES_MAX = 10_240
-
 const NOTHING = Buffer.alloc(0)
-
-/** The receiver of a message: its head, then its body. */
-export interface MessageSink<H> extends BodySink {
-  /** `body` is all of it where it came with the head and is wanted so; otherwise it follows. */
-  head(head: H, body: Buffer | undefined): void
-}
-
-/** How the heads on a connection are read. */
-export interface HeadRules<H> {
-  readonly bytesMax: number
-  /** Undefined for a head that only says that another follows. @throws HttpSyntaxError when the text is no head */
-  parse(text: string): H | undefined
-  /** The first characters of each head; a peer of another protocol may never send the end of one. */
-  readonly beginning?: string
-  /** Some clients send an empty line behind a body (RFC 9112, section 2.2), and no server does. */
-  readonly skipsBlankLines?: boolean
-  /** A body that has come with its head is handed on with it, and a head that comes again is parsed once. */
-  readonly isOfRequests?: boolean
-}
-
-/** Reads one message after another. */
-export class MessageReader<H extends { readonly framing: Framing }> {
-  readonly #rules: HeadRules<H>
-  readonly #head: HeadReader
-  readonly #body = new BodyReader()
-  #state: 'head' | 'body' | 'whole' = 'head'
-  /** The last head, and its bytes. */
-  #familiar: { readonly bytes: Buffer; readonly head: H } | undefined
-
-  constructor(rules: HeadRules<H>) {
-    this.#rules = rules
-    this.#head = new HeadReader(rules.bytesMax, rules)
-  }
-
-  /** Whether nothing of a message has come. */
-  get isResting(): boolean {
-    return this.#state === 'head' && this.#head.isResting
-  }
-
-  /** Whether the head of a message has come, and not all of its body. */
-  get isInBody(): boolean {
-    return this.#state === 'body'
-  }
-
-  /** Whether a message has come whole. */
-  get isWhole(): boolean {
-    return this.#state === 'whole'
-  }
-
-  /** Whether the message ends where its connection does. */
-  get endsWithConnection(): boolean {
-    return this.#state === 'body' && this.#body.endsWithConnection
-  }
-
-  /** From now on there may be another message. */
-  next(): void {
-    this.#state = 'head'
-  }
-
-  /**
-   * Takes a piece of the input, and returns the bytes that it did not take.
-   *
-   * @throws HttpSyntaxError when this is no message, or one that two readers could understand in two ways
-   */
-  take(bytes: Buffer, sink: MessageSink<H>): Buffer {
-    if (this.#state === 'whole') return bytes
-    if (this.#state === 'head') return this.#takeHead(bytes, sink)
-    const rest = this.#body.take(bytes, sink)
-    if (this.#body.isOver) this.#state = 'whole'
-    return rest
-  }
-
-  #takeHead(chunk: Buffer, sink: MessageSink<H>): Buffer {
-    const whole = this.#head.take(chunk)
-    if (whole === undefined) return NOTHING
-    const { rest } = whole
-    const head = this.#parse(whole)
-    if (head === undefined) return rest
-    const { framing } = head
-    this.#body.begin(framing)
-    this.#state = this.#body.isOver ? 'whole' : 'body'
-    if (!this.#rules.isOfRequests || framing.kind !== 'length' || framing.bytes > rest.length) {
-      sink.head(head, undefined)
-      return rest
-    }
-    this.#state = 'whole'
-    const isAll = framing.bytes === rest.length
-    sink.head(head, isAll ? rest : rest.subarray(0, framing.bytes))
-    return isAll ? NOTHING : rest.subarray(framing.bytes)
-  }
-
-  #parse({ bytes, length }: WholeHead): H | undefined {
-    const familiar = this.#familiar
-    if (familiar?.bytes.length === length && bytes.compare(familiar.bytes, 0, length, 0, length) === 0)
-      return familiar.head
-    refuseBareLines(bytes.subarray(0, length))
-    const head = this.#rules.parse(bytes.toString('latin1', 0, length))
-    // A copy, because the chunk that was read is much larger.
-    if (this.#rules.isOfRequests && head !== undefined && length <= FAMILIAR_BYTES_MAX)
-      this.#familiar = { bytes: Buffer.from(bytes.subarray(0, length)), head }
-    return head
-  }
-}
-
-/** A head that has come whole: the first `length` of the bytes, without the empty line behind it. */
-export interface WholeHead {
-  readonly bytes: Buffer
-  readonly length: number
-  /** The bytes behind it. */
-  readonly rest: Buffer
-}
-
-/** Gathers one head after another. */
-export class HeadReader {
-  readonly #bytesMax: number
-  readonly #rules: Pick<HeadRules<unknown>, 'beginning' | 'skipsBlankLines'>
-  #pending: Buffer = NOTHING
-  /** Before the head that is to come. */
-  #blankLines = 0
-
-  constructor(bytesMax: number, rules: Pick<HeadRules<unknown>, 'beginning' | 'skipsBlankLines'> = {}) {
-    this.#bytesMax = bytesMax
-    this.#rules = rules
-  }
-
-  get isResting(): boolean {
-    return this.#pending.length === 0
-  }
-
-  /**
-   * Takes all bytes; undefined while the end of the head is not among them.
-   *
-   * @throws HttpSyntaxError when it is too long, or cannot become a head
-   */
-  take(chunk: Buffer): WholeHead | undefined {
-    const pending = this.#pending.length
-    const joined = pending === 0 ? chunk : Buffer.concat([this.#pending, chunk])
-    const bytes = this.#rules.skipsBlankLines ? this.#withoutBlankLines(joined) : joined
-    const end = bytes.indexOf(HEAD_END, Math.max(0, pending - HEAD_END.length))
-    if (end > this.#bytesMax || (end < 0 && bytes.length > this.#bytesMax))
-      throw new HttpSyntaxError(`its head is longer than ${this.#bytesMax} bytes`, 'TOO_LONG')
-    if (end >= 0) this.#blankLines = 0
-    else this.#refuseEndless(bytes)
-    this.#pending = end < 0 && bytes.length > 0 ? bytes : NOTHING
-    return end < 0 ? undefined : { bytes, length: end, rest: bytes.subarray(end + HEAD_END.length) }
-  }
-
-  /** Refuses what may have no end: another protocol, and lines that end in LF alone. */
-  #refuseEndless(bytes: Buffer): void {
-    const { beginning = '' } = this.#rules
-    const length = Math.min(bytes.length, beginning.length)
-    if (bytes.toString('latin1', 0, length) !== beginning.slice(0, length)) throw notHttp()
-    refuseBareLines(bytes)
-  }
-
-  #withoutBlankLines(bytes: Buffer): Buffer {
-    let at = 0
-    while (bytes[at] === CR && bytes[at + 1] === LF) {
-      if (++this.#blankLines > BLANK_LINES_MAX) throw new HttpSyntaxError('it has many empty lines before it')
-      at += 2
-    }
-    return at === 0 ? bytes : bytes.subarray(at)
-  }
-}
-
-function refuseBareLines(head: Buffer): void {
-  for (let at = head.indexOf(LF); at >= 0; at = head.indexOf(LF, at + 1))
-    if (head[at - 1] !== CR)
-      throw new HttpSyntaxError('its head has a line that ends in LF alone, not in CRLF')
-}
-
+/** The most empty lines before a request. Some clients send one behind a body (RFC 9112, section 2.2). */
+const BLANK_LINES_MAX = 100
+/** A head up to this length is compared with the one before, and parsed once. An access token has up to 8 KiB. */
+const FAMILIAR_BYTES_MAX = 10_240
+/** As much as Node's own reader takes. */
+const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
+/** Of responses that only say that another will come (RFC 9110, section 15.2); one every few seconds is a server at work. */
+const INTERIM_MAX = 1000
 /** The size of a chunk with its extensions, or one trailer. */
 const LINE_BYTES_MAX = 4 * 1024
 const TRAILERS_MAX = 100
@@ -196,48 +33,106 @@ const ASIDE_BYTES_MAX = 16 * 1024
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
 /** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
 const SIZE = new RegExp(`^([\\da-fA-F]{1,12})(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)*$`)
+/** A field behind a body must say nothing of how the message or the connection is read (RFC 9110, section 6.5.1). */
+const NO_TRAILER =
+  /^(?:connection|content-encoding|content-length|content-type|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 
-type Part = 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'over'
-
-/** The receiver of a body, piece by piece. */
-export interface BodySink {
+/** The receiver of a message: its head, then its body. */
+export interface MessageSink<H> {
+  /** `body` is all of it where it belongs to a request and came with the head; otherwise it follows. */
+  head(head: H, body: Buffer | undefined): void
   data(chunk: Buffer): void
 }
 
-/** Reads one body after another. Trailers are read, for they may not be nonsense, and dropped. */
-class BodyReader {
-  #part: Part = 'over'
-  #leftBytes = 0
-  /** The beginning of a line whose end has not come. */
+interface HeadRules<H> {
+  readonly of: 'requests' | 'responses'
+  readonly bytesMax: number
+  /** Undefined for a head that only says that another follows. @throws HttpSyntaxError when the text is no head */
+  parse(text: string): H | undefined
+}
+
+export interface RequestLimits {
+  readonly headersBytesMax: number
+  readonly headersMax: number
+}
+
+/** Reads one request after another. A head that comes again is parsed once, and is the same object. */
+export function requestReader({ headersBytesMax, headersMax }: RequestLimits): MessageReader<RequestHead> {
+  const parse = (text: string): RequestHead => new RequestHead(text, headersMax)
+  return new MessageReader({ of: 'requests', bytesMax: headersBytesMax, parse })
+}
+
+/** Reads one response after another. */
+export function responseReader(): MessageReader<ResponseHead> {
+  let interim = 0
+  const parse = (text: string): ResponseHead | undefined => {
+    const head = new ResponseHead(text)
+    interim = head.status < 200 ? interim + 1 : 0
+    if (interim === 0) return head
+    if (head.status === 101)
+      throw new HttpSyntaxError('it switches to another protocol, which was not asked for')
+    if (!head.keepsAlive) throw new HttpSyntaxError('it ends its connection with an interim response')
+    if (interim > INTERIM_MAX)
+      throw new HttpSyntaxError(`it has more than ${INTERIM_MAX} interim responses before it`)
+    return undefined
+  }
+  return new MessageReader({ of: 'responses', bytesMax: RESPONSE_HEAD_BYTES_MAX, parse })
+}
+
+/** Reads one message after another. Trailers are read, for they may not be nonsense, and dropped. */
+export class MessageReader<H extends { readonly framing: Framing }> {
+  readonly #rules: HeadRules<H>
+  /** The part that comes next: `length` and `close` are bodies, `whole` is none until `next`. */
+  #part: 'head' | 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'whole' = 'head'
+  /** The beginning of a head or of a line whose end has not come. */
   #pending: Buffer = NOTHING
+  #blankLines = 0
+  /** The last head of a request, and its bytes. */
+  #familiar: { readonly bytes: Buffer; readonly head: H } | undefined
+  /** Of the body, or of the chunk. */
+  #remainingBytes = 0
   #trailers = 0
   /** Of extensions and trailers. */
   #asideBytes = 0
 
-  begin(framing: Framing): void {
-    this.#trailers = 0
-    this.#asideBytes = 0
-    this.#leftBytes = framing.kind === 'length' ? framing.bytes : 0
-    if (framing.kind === 'chunked') this.#part = 'size'
-    else this.#part = framing.kind === 'length' && framing.bytes === 0 ? 'over' : framing.kind
+  constructor(rules: HeadRules<H>) {
+    this.#rules = rules
   }
 
-  get isOver(): boolean {
-    return this.#part === 'over'
+  /** Whether nothing of a message has come. */
+  get isResting(): boolean {
+    return this.#part === 'head' && this.#pending.length === 0
   }
 
-  /** Whether it ends where its connection does. */
+  /** Whether the head of a message has come, and not all of its body. */
+  get isInBody(): boolean {
+    return this.#part !== 'head' && this.#part !== 'whole'
+  }
+
+  /** Whether a message has come whole. */
+  get isWhole(): boolean {
+    return this.#part === 'whole'
+  }
+
+  /** Whether the message ends where its connection does. */
   get endsWithConnection(): boolean {
     return this.#part === 'close'
+  }
+
+  /** From now on there may be another message. */
+  next(): void {
+    this.#part = 'head'
   }
 
   /**
    * Takes a piece of the input, and returns the bytes that it did not take.
    *
-   * @throws HttpSyntaxError when chunks are not what they should be
+   * @throws HttpSyntaxError when this is no message, or one that two readers could understand in two ways
    */
-  take(bytes: Buffer, sink: BodySink): Buffer {
+  take(bytes: Buffer, sink: MessageSink<H>): Buffer {
     switch (this.#part) {
+      case 'head':
+        return this.#takeHead(bytes, sink)
       case 'length':
       case 'chunk':
         return this.#takeData(bytes, sink)
@@ -248,16 +143,83 @@ class BodyReader {
       case 'chunk-end':
       case 'trailers':
         return this.#takeLine(bytes)
-      case 'over':
+      case 'whole':
         return bytes
     }
   }
 
-  #takeData(bytes: Buffer, sink: BodySink): Buffer {
-    const isAll = bytes.length <= this.#leftBytes
-    const chunk = isAll ? bytes : bytes.subarray(0, this.#leftBytes)
-    this.#leftBytes -= chunk.length
-    if (this.#leftBytes === 0) this.#part = this.#part === 'chunk' ? 'chunk-end' : 'over'
+  #takeHead(chunk: Buffer, sink: MessageSink<H>): Buffer {
+    const { of, bytesMax } = this.#rules
+    const pending = this.#pending.length
+    const joined = pending === 0 ? chunk : Buffer.concat([this.#pending, chunk])
+    const bytes = of === 'requests' ? this.#withoutBlankLines(joined) : joined
+    const end = bytes.indexOf(HEAD_END, Math.max(0, pending - HEAD_END.length))
+    if (end > bytesMax || (end < 0 && bytes.length > bytesMax))
+      throw new HttpSyntaxError(`its head is longer than ${bytesMax} bytes`, 'TOO_LONG')
+    if (end < 0) {
+      this.#refuseEndless(bytes)
+      this.#pending = bytes.length > 0 ? bytes : NOTHING
+      return NOTHING
+    }
+    this.#pending = NOTHING
+    this.#blankLines = 0
+    const head = this.#parse(bytes, end)
+    const rest = bytes.subarray(end + HEAD_END.length)
+    return head === undefined ? rest : this.#begin(head, rest, sink)
+  }
+
+  /** Begins the body. */
+  #begin(head: H, rest: Buffer, sink: MessageSink<H>): Buffer {
+    const { framing } = head
+    this.#trailers = 0
+    this.#asideBytes = 0
+    this.#remainingBytes = framing.kind === 'length' ? framing.bytes : 0
+    const bytes = this.#remainingBytes
+    const isAll = this.#rules.of === 'requests' && framing.kind === 'length' && bytes <= rest.length
+    if (isAll || (framing.kind === 'length' && bytes === 0)) this.#part = 'whole'
+    else this.#part = framing.kind === 'chunked' ? 'size' : framing.kind
+    if (!isAll) {
+      sink.head(head, undefined)
+      return rest
+    }
+    const isLast = bytes === rest.length
+    sink.head(head, isLast ? rest : rest.subarray(0, bytes))
+    return isLast ? NOTHING : rest.subarray(bytes)
+  }
+
+  /** Reads the head that is the first `length` of the bytes. */
+  #parse(bytes: Buffer, length: number): H | undefined {
+    const familiar = this.#familiar
+    if (familiar?.bytes.length === length && bytes.compare(familiar.bytes, 0, length, 0, length) === 0)
+      return familiar.head
+    refuseBareLines(bytes.subarray(0, length))
+    const head = this.#rules.parse(bytes.toString('latin1', 0, length))
+    // A copy, because the chunk that was read is much larger.
+    if (this.#rules.of === 'requests' && head !== undefined && length <= FAMILIAR_BYTES_MAX)
+      this.#familiar = { bytes: Buffer.from(bytes.subarray(0, length)), head }
+    return head
+  }
+
+  #withoutBlankLines(bytes: Buffer): Buffer {
+    let at = 0
+    for (; bytes[at] === CR && bytes[at + 1] === LF; at += 2)
+      if (++this.#blankLines > BLANK_LINES_MAX) throw new HttpSyntaxError('it has many empty lines before it')
+    return at === 0 ? bytes : bytes.subarray(at)
+  }
+
+  /** Refuses what may have no end: a server of another protocol, and lines that end in LF alone. */
+  #refuseEndless(bytes: Buffer): void {
+    const length = Math.min(bytes.length, RESPONSE_BEGINNING.length)
+    const begins = bytes.toString('latin1', 0, length) === RESPONSE_BEGINNING.slice(0, length)
+    if (this.#rules.of === 'responses' && !begins) throw notHttp()
+    refuseBareLines(bytes)
+  }
+
+  #takeData(bytes: Buffer, sink: MessageSink<H>): Buffer {
+    const isAll = bytes.length <= this.#remainingBytes
+    const chunk = isAll ? bytes : bytes.subarray(0, this.#remainingBytes)
+    this.#remainingBytes -= chunk.length
+    if (this.#remainingBytes === 0) this.#part = this.#part === 'chunk' ? 'chunk-end' : 'whole'
     sink.data(chunk)
     return isAll ? NOTHING : bytes.subarray(chunk.length)
   }
@@ -271,37 +233,39 @@ class BodyReader {
     this.#pending = at < 0 ? line : NOTHING
     if (at < 0) return NOTHING
     if (line[line.length - 1] !== CR) throw new HttpSyntaxError('a line of a chunk does not end in CRLF')
-    this.#hasLine(line.toString('latin1', 0, line.length - 1))
+    const text = line.toString('latin1', 0, line.length - 1)
+    if (this.#part === 'size') this.#takeSize(text)
+    else if (this.#part === 'trailers') this.#takeTrailer(text)
+    else if (text === '') this.#part = 'size'
+    else throw new HttpSyntaxError('a chunk is longer than its size')
     return chunk.subarray(at + 1)
   }
 
-  #hasLine(line: string): void {
-    if (this.#part === 'size') this.#hasSize(line)
-    else if (this.#part === 'chunk-end') {
-      if (line !== '') throw new HttpSyntaxError('a chunk is longer than its size')
-      this.#part = 'size'
-    } else if (line === '') this.#part = 'over'
-    else this.#hasTrailer(line)
+  #takeSize(line: string): void {
+    const [, size] = SIZE.exec(line) ?? []
+    if (size === undefined) throw new HttpSyntaxError('the size of a chunk is no number')
+    this.#countAside(line.length - size.length)
+    this.#remainingBytes = Number.parseInt(size, 16)
+    this.#part = this.#remainingBytes === 0 ? 'trailers' : 'chunk'
   }
 
-  #hasTrailer(line: string): void {
-    if (++this.#trailers > TRAILERS_MAX) throw new HttpSyntaxError('it has too many trailers')
-    if (!mayTrail(readField(line)[0]))
+  #takeTrailer(line: string): void {
+    if (line === '') this.#part = 'whole'
+    else if (++this.#trailers > TRAILERS_MAX) throw new HttpSyntaxError('it has too many trailers')
+    else if (NO_TRAILER.test(readField(line)[0]))
       throw new HttpSyntaxError('it has a trailer that must come before its body')
-    this.#hasAside(line.length)
+    this.#countAside(line.length)
   }
 
-  #hasAside(bytes: number): void {
+  #countAside(bytes: number): void {
     this.#asideBytes += bytes
     if (this.#asideBytes > ASIDE_BYTES_MAX)
       throw new HttpSyntaxError(`its chunks say more than ${ASIDE_BYTES_MAX} bytes besides the data`)
   }
+}
 
-  #hasSize(line: string): void {
-    const [, size] = SIZE.exec(line) ?? []
-    if (size === undefined) throw new HttpSyntaxError('the size of a chunk is no number')
-    this.#hasAside(line.length - size.length)
-    this.#leftBytes = Number.parseInt(size, 16)
-    this.#part = this.#leftBytes === 0 ? 'trailers' : 'chunk'
-  }
+function refuseBareLines(head: Buffer): void {
+  for (let at = head.indexOf(LF); at >= 0; at = head.indexOf(LF, at + 1))
+    if (head[at - 1] !== CR)
+      throw new HttpSyntaxError('its head has a line that ends in LF alone, not in CRLF')
 }

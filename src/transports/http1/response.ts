@@ -3,9 +3,8 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
-import { fieldLine } from './grammar.js'
 import { behind } from './bytes.js'
-import type { RequestHead } from './request.js'
+import { fieldLine, type RequestHead } from './head.js'
 import type { FrontConnection } from './server.js'
 
 /** Header fields, names in lower case and values in turn. */
@@ -32,13 +31,13 @@ export type ResponseWire = Pick<
 /** Answers one request, once: with a whole body, or with a stream. */
 export class HttpResponse {
   /** Called when the client has taken everything of a stream that it had left unread. */
-  onDrain: () => void = nothing
+  onDrain: () => void = () => {}
   readonly #wire: ResponseWire
   readonly #asked: RequestHead
   #more: Fields = []
   #state: 'none' | 'stream' | 'ended' = 'none'
   #isClosed = false
-  #closers: (() => void)[] | undefined
+  #closers: (() => void)[] = []
 
   constructor(wire: ResponseWire, asked: RequestHead) {
     this.#wire = wire
@@ -118,15 +117,14 @@ export class HttpResponse {
   /** Calls `closed` once, when the system has taken all of it or the client is gone; immediately if that has happened. */
   whenClosed(closed: () => void): void {
     if (this.#isClosed) return closed()
-    if (this.#closers === undefined) this.#closers = [closed]
-    else this.#closers.push(closed)
+    this.#closers.push(closed)
   }
 
   /** For its connection alone to call. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    for (const closed of this.#closers ?? []) closed()
+    for (const closed of this.#closers) closed()
   }
 
   /** A stream in HTTP/1.0 goes on to the end of its connection (RFC 9112, section 6.3). */
@@ -147,8 +145,6 @@ export class HttpResponse {
     return `${text}${this.#wire.begin(closes)}\r\n`
   }
 }
-
-function nothing(): void {}
 
 const reasons: ReadonlyMap<number, string> = new Map([
   [200, 'OK'],

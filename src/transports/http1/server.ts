@@ -5,22 +5,58 @@
 // that answer ends the connection.
 
 import { Buffer } from 'node:buffer'
-import { HttpSyntaxError } from './grammar.js'
-import { writeAll } from './bytes.js'
 import type { Clock } from '../../runtime/deadline.js'
-import {
-  type FrontSocket,
-  type RequestBodySink,
-  type RequestHead,
-  type RequestLimits,
-  requestReader,
-} from './request.js'
-import type { MessageReader, MessageSink } from './reader.js'
+import { type HttpSocket, writeAll } from './bytes.js'
+import { HttpSyntaxError, type RequestHead } from './head.js'
+import { type MessageReader, type MessageSink, type RequestLimits, requestReader } from './reader.js'
 import { HttpResponse, statusLine } from './response.js'
 
-export { TCP_KEEP_ALIVE_MS } from './bytes.js'
-export type { FrontSocket, RequestHead } from './request.js'
+export { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
+export type { RequestHead } from './head.js'
 export type { Fields, HttpResponse } from './response.js'
+
+export interface HttpRequest {
+  /** Its connection. */
+  readonly wire: FrontConnection
+  readonly head: RequestHead
+  /** All of it, where it came with the head. */
+  readonly body: Buffer | undefined
+  readonly response: HttpResponse
+}
+
+/** The reader of a body in pieces; `end` or `gone` is called once. */
+export interface RequestBodySink {
+  data(chunk: Buffer): void
+  end(): void
+  /** There will be no end. */
+  gone(): void
+}
+
+/** What the connections of a server share, and what it decides about them. */
+export interface FrontServer {
+  readonly environment: Clock & {
+    readonly limits: RequestLimits & {
+      readonly headersTimeoutMs: number
+      readonly requestTimeoutMs: number
+      readonly idleConnectionMs: number
+      readonly refusedBodyMs: number
+      readonly stallMs: number
+    }
+    /** Logs a fault of the proxy itself. */
+    readonly failed: (error: unknown) => void
+  }
+  /** Whether every connection ends with what is being answered on it. */
+  readonly isStopping: boolean
+  /** Whether connections end with their responses, since few are left. */
+  readonly isShort: boolean
+  /** The field that says when a response is made, with its line end. */
+  date(): string
+  serve(request: HttpRequest): void
+  /** A request has come whole. */
+  asked(connection: FrontConnection): void
+  /** The connection is closed. */
+  gone(connection: FrontConnection): void
+}
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
 
@@ -40,53 +76,12 @@ function keepAliveField(idleMs: number): string {
 const REST_BYTES_MAX = 16 * 1024
 
 const NOTHING = Buffer.alloc(0)
-const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
-
-export interface HttpRequest {
-  /** Its connection. */
-  readonly wire: Pick<FrontConnection, 'socket' | 'readBody'>
-  readonly head: RequestHead
-  /** All of it, where it came with the head. */
-  readonly body: Buffer | undefined
-  readonly response: HttpResponse
-}
-
-/** The limits of a connection and of what comes on it. */
-export interface FrontConnectionLimits extends RequestLimits {
-  readonly headersTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly idleConnectionMs: number
-  readonly refusedBodyMs: number
-  readonly stallMs: number
-}
-
-/** What the connections of a server have in common. */
-export interface FrontConnectionContext extends Clock {
-  readonly limits: FrontConnectionLimits
-  /** Logs a fault of the proxy itself. */
-  readonly failed: (error: unknown) => void
-}
-
-/** The server of a connection. */
-export interface FrontConnectionOwner {
-  /** Whether every connection ends with what is being answered on it. */
-  readonly isStopping: boolean
-  /** Whether connections end with their responses, since few are left. */
-  readonly isShort: boolean
-  /** The field that says when a response is made, with its line end. */
-  date(): string
-  /** A request has come whole. */
-  asked(connection: FrontConnection): void
-  /** The connection is closed. */
-  gone(connection: FrontConnection): void
-}
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 
 /** One socket and its requests. */
 export class FrontConnection {
-  readonly socket: FrontSocket
-  readonly #context: FrontConnectionContext
-  readonly #owner: FrontConnectionOwner
-  readonly #serve: (request: HttpRequest) => void
+  readonly socket: HttpSocket
+  readonly #server: FrontServer
   readonly #reader: MessageReader<RequestHead>
   readonly #input: MessageSink<RequestHead> = {
     head: (head, body) => this.#head(head, body),
@@ -97,42 +92,35 @@ export class FrontConnection {
   }
   /** The fields of a response after which another may follow. */
   readonly #keepAliveField: string
-  /** The one that is being answered. */
+  /** The one that is being answered. Its body is not kept here, so that its memory is free once it has been read. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
+  /** The reader of the body of the request. */
+  #body: RequestBodySink | undefined
+  /** Bytes that came and were not taken. */
+  #rest: Buffer = NOTHING
   /** When it began to rest, or the first bytes of the incomplete request came. */
   #sinceMs: number
   #isFirst = true
   /** It ends with what is being answered. */
   #isLast = false
-  #isTimed = false
-  /** The end of a refused request is read until this timer fires, so that its client can read the refusal. */
-  #lingering: { cancel(): void } | undefined
   /** The client has left, or its input is ignored. */
   #isGone = false
-  /** The reader of the body of the request. */
-  #body: RequestBodySink | undefined
-  /** Bytes that came and were not taken. */
-  #rest: Buffer = NOTHING
+  /** The end of a refused request is read until this timer fires, so that its client can read the refusal. */
+  #lingering: { cancel(): void } | undefined
+  #isTimed = false
   #isTaking = false
   /** A request was answered while its bytes were taken: those behind it are another turn's, so that others come first. */
   #hasServed = false
-  #isPaused = false
   /** The client waits for 100 Continue. */
   #isExpected = false
 
-  constructor(
-    socket: FrontSocket,
-    context: FrontConnectionContext,
-    owner: FrontConnectionOwner,
-    serve: (request: HttpRequest) => void,
-  ) {
+  constructor(socket: HttpSocket, server: FrontServer) {
+    const { environment } = server
     this.socket = socket
-    this.#context = context
-    this.#owner = owner
-    this.#serve = serve
-    this.#reader = requestReader(context.limits)
-    this.#keepAliveField = keepAliveField(context.limits.idleConnectionMs)
-    this.#sinceMs = context.now()
+    this.#server = server
+    this.#reader = requestReader(environment.limits)
+    this.#keepAliveField = keepAliveField(environment.limits.idleConnectionMs)
+    this.#sinceMs = environment.now()
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('drain', () => this.#request?.response.onDrain())
     socket.on('timeout', () => {
@@ -140,8 +128,17 @@ export class FrontConnection {
     })
     // The system says the same once more by closing it.
     socket.on('error', () => undefined)
-    socket.on('end', () => this.#hungUp())
-    socket.on('close', () => this.#closed())
+    socket.on('end', () => {
+      this.#leave()
+      // What was written may still leave.
+      if (this.unsentBytes > 0) this.cutWhenStalled()
+      socket.end(() => socket.destroy())
+    })
+    socket.on('close', () => {
+      this.#leave()
+      this.#lingering?.cancel()
+      server.gone(this)
+    })
   }
 
   /** Since when it rests between two requests; Infinity when it does not. */
@@ -149,16 +146,16 @@ export class FrontConnection {
     return this.#isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
-  /** Closes it when it has been idle for longer than `idleMs`; gives whether its request is late. */
-  sweep(idleMs: number): boolean {
-    const { headersTimeoutMs, requestTimeoutMs } = this.#context.limits
-    const forMs = this.#context.now() - this.#sinceMs
-    if (this.#isGone || this.#lingering !== undefined) return false
-    if (this.#request !== undefined)
-      return !this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs
-    if (this.#isFirst || !this.#isIdle) return forMs > headersTimeoutMs
-    if (forMs > idleMs) this.#close()
-    return false
+  /** Closes it when it has been idle for longer than `idleMs`, and refuses a request that is late. */
+  sweep(idleMs: number): void {
+    const { headersTimeoutMs, requestTimeoutMs } = this.#server.environment.limits
+    const forMs = this.#server.environment.now() - this.#sinceMs
+    if (this.#isGone || this.#lingering !== undefined) return
+    if (this.#request !== undefined) {
+      if (!this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs) this.refuse(408)
+    } else if (this.#isFirst || !this.#isIdle) {
+      if (forMs > headersTimeoutMs) this.refuse(408)
+    } else if (forMs > idleMs) this.#close()
   }
 
   /** Ends it now where nothing is asked on it; otherwise the response in progress is its last. */
@@ -193,14 +190,14 @@ export class FrontConnection {
 
   /** The fields that say what becomes of the connection, each with its line end; `closes` when it must end. */
   begin(closes: boolean): string {
+    const { isStopping, isShort } = this.#server
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
-    if (closes || !keepsAlive || this.#owner.isStopping || this.#owner.isShort) this.#isLast = true
-    return this.#owner.date() + (this.#isLast ? CLOSES : this.#keepAliveField)
+    if (closes || !keepsAlive || isStopping || isShort) this.#isLast = true
+    return this.#server.date() + (this.#isLast ? CLOSES : this.#keepAliveField)
   }
 
   write(pieces: readonly Uint8Array[]): void {
-    if (this.#isGone) return
-    writeAll(this.socket, pieces, this.#written)
+    if (!this.#isGone) writeAll(this.socket, pieces, this.#written)
   }
 
   /** Everything has been written. */
@@ -217,15 +214,14 @@ export class FrontConnection {
   /** Cuts the connection when the client takes nothing for so long, or for up to twice as long. */
   cutWhenStalled(): void {
     this.#isTimed = true
-    this.socket.setTimeout?.(this.#context.limits.stallMs)
+    this.socket.setTimeout?.(this.#server.environment.limits.stallMs)
   }
 
   #head(head: RequestHead, body: Buffer | undefined): void {
     const response = new HttpResponse(this, head)
-    // The body is not kept here, so that its memory is free once it has been read.
     this.#request = { head, response }
-    if (body !== undefined) this.#owner.asked(this)
-    this.#serve({ wire: this, head, body, response })
+    if (body !== undefined) this.#server.asked(this)
+    this.#server.serve({ wire: this, head, body, response })
   }
 
   /** Nothing is asked on it, and nothing has begun to come. */
@@ -239,14 +235,10 @@ export class FrontConnection {
     this.socket.end(() => this.socket.destroy())
   }
 
-  readonly #written = (): void => {
-    if (this.unsentBytes === 0 && this.#request?.response.hasEnded === true) this.#finish()
-  }
-
   #take(chunk: Buffer): void {
     if (this.#isGone) return
     const wasIdle = this.#isIdle
-    const nowMs = wasIdle ? this.#context.now() : 0
+    const nowMs = wasIdle ? this.#server.environment.now() : 0
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     this.#goOn()
     // Empty lines are no request: the connection is still idle after them.
@@ -270,7 +262,10 @@ export class FrontConnection {
       this.#isExpected = false
       this.socket.write(CONTINUE)
     }
-    this.#pause(this.#rest.length > REST_BYTES_MAX || (this.#rest.length > 0 && this.#wants))
+    const isFull = this.#rest.length > REST_BYTES_MAX || (this.#rest.length > 0 && this.#wants)
+    if (this.#isGone || isFull === this.socket.isPaused()) return
+    if (isFull) this.socket.pause()
+    else this.socket.resume()
   }
 
   get #wants(): boolean {
@@ -286,22 +281,19 @@ export class FrontConnection {
     const body = this.#body
     this.#body = undefined
     this.#isExpected = false
-    this.#owner.asked(this)
+    this.#server.asked(this)
     body.end()
-  }
-
-  #pause(on: boolean): void {
-    if (this.#isGone || on === this.#isPaused) return
-    this.#isPaused = on
-    if (on) this.socket.pause()
-    else this.socket.resume()
   }
 
   /** The input is no request, or reading it failed. */
   #failed(error: unknown): void {
     if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
-    this.#context.failed(error)
+    this.#server.environment.failed(error)
     this.cut()
+  }
+
+  readonly #written = (): void => {
+    if (this.unsentBytes === 0 && this.#request?.response.hasEnded === true) this.#finish()
   }
 
   /** The system has taken the whole response. */
@@ -313,9 +305,9 @@ export class FrontConnection {
     request?.response.close()
     if (this.#isGone) return
     if (!this.#reader.isWhole) return this.#dropBody()
-    if (this.#isLast || this.#owner.isStopping) return this.#close()
+    if (this.#isLast || this.#server.isStopping) return this.#close()
     this.#isFirst = false
-    this.#sinceMs = this.#context.now()
+    this.#sinceMs = this.#server.environment.now()
     this.#hasServed = true
     this.#reader.next()
     this.#goOn()
@@ -324,19 +316,12 @@ export class FrontConnection {
   /** Reads and drops the end of a body: closing the connection before it could lose the answer. */
   #dropBody(): void {
     this.#linger()
-    this.readBody({ data: nothing, end: () => this.#close(), gone: nothing })
+    this.readBody({ data: () => {}, end: () => this.#close(), gone: () => {} })
   }
 
   #linger(): void {
-    const { refusedBodyMs } = this.#context.limits
-    this.#lingering = this.#context.setTimer(refusedBodyMs, () => this.socket.destroy())
-  }
-
-  /** The client waits for nothing more; what was written may still leave. */
-  #hungUp(): void {
-    this.#leave()
-    if (this.unsentBytes > 0) this.cutWhenStalled()
-    this.socket.end(() => this.socket.destroy())
+    const { environment } = this.#server
+    this.#lingering = environment.setTimer(environment.limits.refusedBodyMs, () => this.socket.destroy())
   }
 
   #leave(): void {
@@ -349,12 +334,4 @@ export class FrontConnection {
     // Further input is read and dropped, so that the end of the connection is seen.
     this.socket.resume()
   }
-
-  #closed(): void {
-    this.#leave()
-    this.#lingering?.cancel()
-    this.#owner.gone(this)
-  }
 }
-
-function nothing(): void {}

@@ -1,6 +1,6 @@
 // The failures of sockets, and of what is read from them.
 
-import { HttpSyntaxError } from './grammar.js'
+import { HttpSyntaxError } from './head.js'
 
 /** The failure of a socket. */
 export interface SocketTrouble {

@@ -1,25 +1,76 @@
-// Connections through a proxy, each asked for with CONNECT (RFC 9110, section 9.3.6).
+// Sockets that speak TLS, and connections through a proxy, each asked for with CONNECT (RFC 9110, section 9.3.6).
 //
-// Servers without TLS are reached so too: a proxy that forwards requests would see their headers, and would write them anew.
-// Only the head of the proxy's answer is read. Loaded where there is a proxy.
+// Servers without TLS are reached by CONNECT too: a proxy that forwards requests would see their headers, and would write them
+// anew. Only the head of the proxy's answer is read.
 
 import type { Buffer } from 'node:buffer'
+import { type LookupFunction, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { basicLogin, hostAndPort } from '../address.js'
+import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
-import type { Dial, HttpSocket } from './client-socket.js'
-import { type ResponseHead, responseReader } from './response-head.js'
+import { basicLogin, hostAndPort } from '../address.js'
+import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
+import type { Dial, TlsMeans } from './dial.js'
+import type { ResponseHead } from './head.js'
+import { responseReader } from './reader.js'
 import { SocketTroubleError, asError } from './trouble.js'
 
-/** Makes a connection that speaks TLS over another. */
-export type Secure = (to: SocketPlace, over: Duplex) => HttpSocket
+/** Makes sockets, to a place or over a connection that leads there. */
+type TlsConnect = (to: SocketPlace, over?: Duplex) => TLSSocket
+
+/** Makes sockets that resume the last TLS session, which spares a round trip; `lookup` resolves names. */
+export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConnect {
+  let session: Buffer | undefined
+  let secureContext: SecureContext | undefined
+  return ({ host, port }, over) => {
+    if (means !== undefined) secureContext ??= contextOf(means)
+    const name = means?.servername ?? host
+    const socket = connect({
+      host,
+      ...(over === undefined ? { port } : { socket: over }),
+      ...(lookup !== undefined && { lookup }),
+      ALPNProtocols: ['http/1.1'],
+      // An IP address is not sent as a name (RFC 6066, section 3).
+      ...(isIP(name) === 0 && { servername: name }),
+      ...(secureContext !== undefined && { secureContext }),
+      ...(session !== undefined && { session }),
+    })
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+    socket.on('session', (next) => {
+      session = next
+    })
+    // The next connection starts a new session and reads the certificates again: a refused session or an expired certificate
+    // would fail it too.
+    socket.on('error', () => {
+      session = undefined
+      secureContext = undefined
+    })
+    return socket
+  }
+}
+
+/** @throws SocketTroubleError when a file holds nothing that can be used */
+function contextOf(means: TlsMeans): SecureContext {
+  const material = means.material()
+  try {
+    return createSecureContext(material)
+  } catch (error) {
+    const what = `a file of "tls" cannot be used: ${asError(error).message}`
+    throw new SocketTroubleError({
+      what,
+      remedy: 'check the files that the configuration names',
+      lasts: true,
+    })
+  }
+}
 
 /** Makes sockets to where a proxy leads; `secure` is for places that speak TLS. */
-export function tunnelDial(proxy: URL, connect: Connect, secure: Secure | undefined): Dial {
+export function tunnelDial(proxy: URL, connectProxy: Connect, secure: TlsConnect | undefined): Dial {
   const isTls = proxy.protocol === 'https:'
   const place = { ...hostAndPort(proxy), isTls }
   return async (to, signal) => {
-    const inner: HttpSocket = connect(place)
+    const inner: HttpSocket = connectProxy(place)
     signal.addEventListener('abort', () => inner.destroy())
     if (isTls || inner.connecting === true) await opened(inner, isTls ? 'secureConnect' : 'connect')
     await asked(inner, to, basicLogin(proxy))

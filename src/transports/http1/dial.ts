@@ -1,0 +1,57 @@
+// Sockets to servers. TLS and proxies are loaded only where they are used.
+
+import type { Buffer } from 'node:buffer'
+import { type LookupFunction, type Socket, connect } from 'node:net'
+import type { Connect, SocketPlace } from '../../runtime/runtime.js'
+import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
+
+/**
+ * Makes a socket: at once, or when there is a way to the server.
+ *
+ * A socket for TLS emits `secureConnect` when it is ready, any other `connect` if it is `connecting`; one that is promised is ready.
+ */
+export type Dial = (to: SocketPlace, signal: AbortSignal) => HttpSocket | Promise<HttpSocket>
+
+/** The TLS options, in addition to the defaults of the machine. */
+export interface TlsMeans {
+  /** The name that is asked for, and that the certificate must have; undefined is the host. */
+  readonly servername: string | undefined
+  /** Reads the files anew, as PEM: `ca` replaces the authorities that the machine trusts. @throws SocketTroubleError when one cannot be read */
+  material(): Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefined>>
+}
+
+/** How a server is reached. */
+export interface Way {
+  /** Undefined reaches it directly. */
+  readonly proxy?: URL | undefined
+  readonly tls?: TlsMeans | undefined
+  /** Resolves names in place of the machine, where no proxy does. */
+  readonly lookup?: LookupFunction | undefined
+  /** Makes the sockets in place of the machine. */
+  readonly connect?: Connect | undefined
+}
+
+/** Makes plain sockets. */
+export function connectPlain(to: SocketPlace): Socket {
+  return connectTo(to, undefined)
+}
+
+function connectTo({ host, port }: SocketPlace, lookup: LookupFunction | undefined): Socket {
+  const keepAlive = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS }
+  return connect({ host, port, ...keepAlive, ...(lookup !== undefined && { lookup }) })
+}
+
+/** Resolves to the function that makes sockets for this address. */
+export async function dialFor(url: URL, { proxy, tls, lookup, connect: given }: Way = {}): Promise<Dial> {
+  if (proxy === undefined) return given ?? connectorFor(url, tls, lookup)
+  const { tunnelDial, tlsConnector } = await import('./tls.js')
+  const secure = url.protocol === 'https:' ? tlsConnector(tls) : undefined
+  return tunnelDial(proxy, given ?? (await connectorFor(proxy)), secure)
+}
+
+async function connectorFor({ protocol }: URL, tls?: TlsMeans, lookup?: LookupFunction): Promise<Connect> {
+  if (protocol !== 'https:') return (to) => connectTo(to, lookup)
+  const { tlsConnector } = await import('./tls.js')
+  const connectTls = tlsConnector(tls, lookup)
+  return (to) => connectTls(to)
+}

@@ -1,0 +1,223 @@
+// The heads of HTTP/1.1 messages: first line, header fields, and how the end of the body is found (RFC 9110, RFC 9112).
+//
+// A head is read as strictly as a program between two others must. A head that two readers could understand in two ways is
+// refused: two lengths, a length and a transfer coding, a space before a colon, a line that goes on in the next, a control
+// character. All values of a field are kept, so that the value that is checked and the value that is used are the same.
+
+/** Bytes that are no message, or one that two readers could understand in two ways; nothing behind it on its connection can be trusted. */
+export class HttpSyntaxError extends Error {
+  readonly code: 'NOT_HTTP' | 'BAD_HTTP' | 'TOO_LONG'
+
+  constructor(message: string, code: 'NOT_HTTP' | 'BAD_HTTP' | 'TOO_LONG' = 'BAD_HTTP') {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The error of bytes that are another protocol. */
+export function notHttp(): HttpSyntaxError {
+  return new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
+}
+
+// Header fields (RFC 9110, sections 5.1 and 5.5; RFC 9112, section 5).
+
+/** As a part of a regular expression. */
+export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+
+const NAME = new RegExp(`^${TOKEN}$`)
+/** Spaces and tabs around a value are no part of it; other white space is. */
+const FIELD = new RegExp(`^(${TOKEN}):[ \\t]*(.*)$`, 's')
+/** Of a value: bytes that would end the field, and characters that no byte can carry. */
+const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+const FRAMING = /^(?:content-length|transfer-encoding)$/i
+
+/** The line of a field, with its line end. @throws TypeError when it would end early, or cannot be written */
+export function fieldLine(name: string, value: string): string {
+  if (!NAME.test(name)) throw new TypeError(`'${name}' is no name of a header`)
+  if (BAD_VALUE.test(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
+  return `${name}: ${value}\r\n`
+}
+
+/** The name, as it was sent, and the value of a field. @throws HttpSyntaxError when the line is none */
+export function readField(line: string): readonly [name: string, value: string] {
+  const [, name, text] = FIELD.exec(line) ?? []
+  if (name === undefined || text === undefined)
+    throw new HttpSyntaxError('its head has a line that is no field')
+  let end = text.length
+  while (end > 0 && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
+  const value = text.slice(0, end)
+  if (BAD_VALUE.test(value)) throw new HttpSyntaxError(`its field ${name} has control characters`)
+  // White space that many readers do not take for any.
+  if (line.includes('\t') && FRAMING.test(name)) throw new HttpSyntaxError(`its field ${name} has a tab`)
+  return [name, value]
+}
+
+/** The fields of one message, by their names in lower case. */
+export class HeaderFields {
+  /** A message has a dozen fields: to walk through a list of them is faster than to make a map. */
+  readonly #names: string[] = []
+  readonly #values: string[] = []
+
+  /** Reads the lines behind the first one of a head. @throws HttpSyntaxError when any is no field */
+  constructor(lines: readonly string[]) {
+    for (let at = 1; at < lines.length; at++) {
+      const [name, value] = readField(lines[at] ?? '')
+      this.#names.push(name.toLowerCase())
+      this.#values.push(value)
+    }
+  }
+
+  *[Symbol.iterator](): IterableIterator<readonly [name: string, value: string]> {
+    for (const [index, name] of this.#names.entries()) yield [name, this.#values[index] ?? '']
+  }
+
+  /** The first value. */
+  get(name: string): string | undefined {
+    const index = this.#names.indexOf(name)
+    return index < 0 ? undefined : this.#values[index]
+  }
+
+  /** Every value. */
+  all(name: string): readonly string[] {
+    return this.#values.filter((_, at) => this.#names[at] === name)
+  }
+
+  /** The name of a field of this kind that came more than once. */
+  repeated(isOnce: (name: string) => boolean): string | undefined {
+    const names = this.#names
+    return names.find((name, i) => names.indexOf(name, i + 1) >= 0 && isOnce(name))
+  }
+
+  /** Whether the connection may carry another message of this sender, whose version is HTTP/1.`minor`. */
+  keepsAlive(minor: string): boolean {
+    const options = this.all('connection').flatMap((list) => list.toLowerCase().split(','))
+    const has = (option: string): boolean => options.some((each) => each.trim() === option)
+    return options.length === 0 ? minor === '1' : !has('close') && (minor === '1' || has('keep-alive'))
+  }
+}
+
+/** How a body ends (RFC 9112, section 6.3): by its length, by its last chunk, or with its connection. */
+export type Framing =
+  { readonly kind: 'length'; readonly bytes: number } | { readonly kind: 'chunked' | 'close' }
+
+const NO_BODY: Framing = { kind: 'length', bytes: 0 }
+const LENGTH = /^\d{1,15}$/
+
+/**
+ * The framing that the fields of an HTTP/1.`minor` message declare; undefined when they declare none.
+ *
+ * @throws HttpSyntaxError when it can be understood in two ways
+ */
+function framingOf(fields: HeaderFields, minor: string): Framing | undefined {
+  const codings = fields.all('transfer-encoding')
+  const [length, ...lengths] = fields.all('content-length')
+  if (codings.length > 0) {
+    if (length !== undefined)
+      throw new HttpSyntaxError('it has both a Content-Length and a Transfer-Encoding')
+    if (codings.length > 1 || codings[0]?.toLowerCase() !== 'chunked' || minor === '0')
+      throw new HttpSyntaxError('it has a Transfer-Encoding that was not asked for')
+    return { kind: 'chunked' }
+  }
+  if (length === undefined) return undefined
+  if (lengths.length > 0 || !LENGTH.test(length)) throw new HttpSyntaxError('its Content-Length is no length')
+  return { kind: 'length', bytes: Number(length) }
+}
+
+// Requests. Features that no client needs are refused: other methods, other versions, bodies that end with the connection.
+// A client of HTTP/1.0 has one request on each connection.
+
+const METHOD = '(GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH)'
+/** Of what may stand there by RFC 3986, section 3.2, what no reader takes for the end of it. */
+const AUTHORITY = "[\\w.~!$&'()*+,;=:%@[\\]-]+"
+/** A path, a whole URL, or the server itself (RFC 9112, section 3.2). */
+const TARGET = `(/[\\x21-\\x7e]*|https?://${AUTHORITY}(?:[/?][\\x21-\\x7e]*)?|\\*)`
+const REQUEST_LINE = new RegExp(`^${METHOD} ${TARGET} HTTP/1\\.([01])$`)
+
+/** Fields that decide who may do what, or how a message is read: they may come only once. */
+const ONCE =
+  /^(?:authorization|content-(?:encoding|length|type)|host|last-event-id|mcp-.*|origin|sec-fetch-site|transfer-encoding)$/
+
+/** The request line and the fields. They never change, so equal bytes may share one head. */
+export class RequestHead {
+  readonly method: string
+  /** As it was sent: a path, or a whole URL. */
+  readonly target: string
+  readonly version: '1.0' | '1.1'
+  readonly framing: Framing
+  /** Whether the client may send another request on the connection. */
+  readonly keepsAlive: boolean
+  readonly fields: HeaderFields
+
+  /** @throws HttpSyntaxError when it is none, or could be understood in two ways */
+  constructor(text: string, fieldsMax: number) {
+    const lines = text.split('\r\n')
+    const [, method, target, minor] = REQUEST_LINE.exec(lines[0] ?? '') ?? []
+    if (method === undefined || target === undefined || minor === undefined)
+      throw new HttpSyntaxError('it does not begin as a request does', 'NOT_HTTP')
+    if (lines.length - 1 > fieldsMax)
+      throw new HttpSyntaxError(`it has more than ${fieldsMax} header fields`, 'TOO_LONG')
+    this.fields = new HeaderFields(lines)
+    this.method = method
+    this.target = target
+    this.version = minor === '0' ? '1.0' : '1.1'
+    this.framing = framingOf(this.fields, minor) ?? NO_BODY
+    this.keepsAlive = minor === '1' && this.fields.keepsAlive(minor)
+  }
+
+  /** The first value of this field, whose name is in lower case. */
+  get(name: string): string | undefined {
+    return this.fields.get(name)
+  }
+
+  /** Every value of a field that is a list. */
+  list(name: string): string {
+    return this.fields.all(name).join(', ')
+  }
+
+  /** The `Expect` field; HTTP/1.0 has none (RFC 9110, section 10.1.1). */
+  get expectation(): string | undefined {
+    return this.version === '1.0' ? undefined : this.fields.get('expect')
+  }
+
+  /** The name of a field that may come only once and came more often. */
+  get repeated(): string | undefined {
+    return this.fields.repeated((name) => ONCE.test(name))
+  }
+}
+
+// Responses.
+
+/** The first characters of each response. */
+export const RESPONSE_BEGINNING = 'HTTP/1.'
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
+
+/** The status line and the fields. */
+export class ResponseHead {
+  readonly status: number
+  readonly fields: HeaderFields
+  readonly framing: Framing
+  /** Whether the connection may carry another request after this response. */
+  readonly keepsAlive: boolean
+
+  /** @throws HttpSyntaxError when it is none, or could be understood in two ways */
+  constructor(text: string) {
+    const lines = text.split('\r\n')
+    const [line = ''] = lines
+    const [, minor, status] = STATUS_LINE.exec(line) ?? []
+    if (minor === undefined && !/^HTTP\/\d/.test(line)) throw notHttp()
+    if (minor === undefined)
+      throw new HttpSyntaxError('its first line is no status line of HTTP/1.0 or HTTP/1.1')
+    this.status = Number(status)
+    this.fields = new HeaderFields(lines)
+    // Framing fields are checked even if the response has no body.
+    const framing = framingOf(this.fields, minor) ?? { kind: 'close' }
+    this.framing = this.status < 200 || this.status === 204 || this.status === 304 ? NO_BODY : framing
+    this.keepsAlive = this.framing.kind !== 'close' && this.fields.keepsAlive(minor)
+  }
+
+  /** How long the server keeps a connection that rests; undefined when it does not say. */
+  get restMs(): number | undefined {
+    const [, seconds] = /\btimeout=(\d{1,6})\b/i.exec(this.fields.get('keep-alive') ?? '') ?? []
+    return seconds === undefined ? undefined : Number(seconds) * 1000
+  }
+}
