@@ -1,9 +1,9 @@
 // The real world: its clock, its dice and its processes.
 
 import { Guardian, startGuardianShell } from './upstream/process/guardian.js'
-import { ProcessTree } from './upstream/process/process-tree.js'
+import { ProcessTree, isGroupEmpty } from './upstream/process/process-tree.js'
 import type { LogSink, Runtime, Timer } from './runtime/runtime.js'
-import { isGroupEmpty, spawnChild } from './upstream/process/spawn.js'
+import { spawnChild } from './upstream/process/spawn.js'
 
 /** A longer delay would fire immediately. */
 const DELAY_MAX_MS = 2 ** 31 - 1
@@ -21,7 +21,7 @@ export interface RealRuntime extends Runtime {
  */
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   const guardian = new Guardian(
-    { now, random, setTimer: setIdleTimer },
+    { setTimer: setIdleTimer },
     log,
     () => startGuardianShell(process.env),
     isGroupEmpty,

@@ -190,13 +190,6 @@ export class Children {
 
   /** Ends every child, with its process group and the processes that have left it. */
   kill(): void {
-    for (const { child, last } of this.#alive) {
-      try {
-        child.surveyNow?.()
-      } catch {
-        // Without descriptors the processes cannot be searched, and nothing may stand between the children and their end.
-      }
-      child.signal(last)
-    }
+    for (const { child, last } of this.#alive) child.signal(last)
   }
 }

@@ -63,10 +63,8 @@ export interface Child {
   interrupt?(): void
   /** The child outlives the proxy: the proxy does not end it from now on. Absent where there are no process groups. */
   release?(): void
-  /** Finds the processes that have left the group, so that signals reach them too; absent where they cannot be found. */
+  /** Finds the processes that have left the group while their parents run, so that signals reach them later; never rejects. */
   survey?(): Promise<void>
-  /** The same before it returns, where there will be no later. @throws when the system does not say */
-  surveyNow?(): void
 }
 
 /** Files in one folder that outlive the process; several processes may use it at the same time. */

@@ -1,11 +1,8 @@
 // Nobody is left behind, however the proxy ends.
 
 import { strict as assert } from 'node:assert'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { startGuardianShell } from '../../src/upstream/process/guardian.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
 import { type Scope, Spawned, configFile, spawnProxy } from './support/spawned.js'
@@ -17,15 +14,6 @@ const skip = process.platform !== 'linux'
 function tree(mark: string, env: Readonly<Record<string, string>> = {}): ServerEntry {
   const args = [program('tree.mjs')]
   return { command: process.execPath, args, env: { [markName]: mark, ...env } }
-}
-
-/** A server that is gone at once, and what it leaves in its group. */
-function leaving(mark: string): ServerEntry {
-  return {
-    command: '/bin/sh',
-    args: ['-c', 'sleep 600 & exit'],
-    env: { [markName]: mark, PATH: '/usr/bin:/bin' },
-  }
 }
 
 /** A mark that is cleaned up whatever comes of the test. */
@@ -118,54 +106,6 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
     proxy.kill()
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
-})
-
-/** A module of the proxy, as another program names it. */
-function moduleOf(name: string): string {
-  return JSON.stringify(new URL(`../../src/upstream/process/${name}.js`, import.meta.url).href)
-}
-
-/** A program that starts this server, and is killed before it can tell the guardian which group that has. */
-function killedInTheFork({ command, args, env }: ServerEntry): Spawned {
-  const script = `
-    const { Guardian } = await import(${moduleOf('guardian')})
-    const { startGuardianShell } = await import(${moduleOf('guardian')})
-    const { ProcessTree } = await import(${moduleOf('process-tree')})
-    const { spawnChild } = await import(${moduleOf('spawn')})
-    const start = () => startGuardianShell(process.env)
-    const guardian = new Guardian({ now: () => 0, random: Math.random }, () => {}, start)
-    guardian.add = () => process.kill(process.pid, 'SIGKILL')
-    const spec = { command: ${JSON.stringify(command)}, args: ${JSON.stringify(args)}, env: ${JSON.stringify(env)} }
-    spawnChild({ ...spec, cwd: '/' }, guardian, new ProcessTree(() => 0))`
-  return new Spawned(process.execPath, ['--input-type=module', '-e', script])
-}
-
-describe('kill -9 in the moment of a fork', { skip, concurrency: false }, () => {
-  const cases: [string, (mark: string) => ServerEntry][] = [
-    ['takes along a server that was forked a moment before', (mark) => tree(mark)],
-    ['takes along what a server has started that is gone itself', leaving],
-  ]
-  for (const [title, server] of cases) {
-    test(title, async (t) => {
-      const mark = newMark(t, 'fork')
-      assert.equal(await killedInTheFork(server(mark)).exited, 'SIGKILL')
-      assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-    })
-  }
-
-  test('takes along a server whose program begins when the guardian has looked already', async (t) => {
-    const mark = newMark(t, 'late')
-    const shell = startGuardianShell(process.env)
-    // It ends whatever has this among its variables: only what this test has started.
-    shell.write(`? ${markName}=${mark}\n`)
-    shell.end()
-    await until(() => childrenOf(shell.pid).some((pid) => read(`/proc/${pid}/cmdline`).startsWith('sleep')))
-    const env = { [markName]: mark }
-    const late = spawn(process.execPath, [program('tree.mjs')], { env, detached: true, stdio: 'ignore' })
-    await once(late, 'exit')
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-    await shell.ended
   })
 })
 

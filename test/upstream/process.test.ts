@@ -29,7 +29,9 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-type Overrides = Partial<Pick<StdioServerConfig, 'command' | 'args' | 'cwd' | 'env' | 'stopTimeoutMs'>>
+type Overrides = Partial<
+  Pick<StdioServerConfig, 'command' | 'args' | 'cwd' | 'env' | 'stopTimeoutMs' | 'memoryLimitBytes'>
+>
 
 /** What a file cannot say stands here too: this is the last line before the system. */
 function configOf(overrides: Overrides): StdioServerConfig {
@@ -54,26 +56,28 @@ interface Around {
   readonly outputWaitMs?: number
   readonly stdinWaitMs?: number
   readonly spawn?: () => Child
+  readonly memoryOf?: Runtime['memoryOf']
   /** The delays of the timers that are set. */
   readonly delays?: number[]
 }
 
 function started(
   overrides: Overrides,
-  { outputWaitMs = 5000, stdinWaitMs = 100, spawn, delays = [] }: Around = {},
+  { outputWaitMs = 5000, stdinWaitMs = 100, spawn, memoryOf, delays = [] }: Around = {},
 ): Started {
   const log: LogRecord[] = []
   const lines: string[] = []
   const watched: Runtime = {
     ...runtime,
     ...(spawn !== undefined && { spawn }),
+    ...(memoryOf !== undefined && { memoryOf }),
     setTimer: (delayMs, fire) => {
       delays.push(delayMs)
       return runtime.setTimer(delayMs, fire)
     },
   }
   const own = {
-    memoryWatchMs: 50,
+    memoryWatchMs: 5,
     stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
     ladder: { stdinWaitMs, killWaitMs: 100, outputWaitMs },
     ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
@@ -342,5 +346,40 @@ describe('the end of a process', { skip }, () => {
     await server.stop()
     assert.deepEqual(child.signals, ['SIGTERM', 'SIGKILL'])
     assert.match(log.at(-1)?.message ?? '', /process 4711 does not end/)
+  })
+})
+
+/** The end of one that is measured so often, in MB of 100; and what is logged by then. */
+async function measured(...usedMB: (number | undefined)[]): Promise<[DialEnd, string[]]> {
+  const child = new ScriptedChild()
+  const memoryOf = async (): Promise<number | undefined> => {
+    const isLast = usedMB.length === 1
+    const used = usedMB.shift()
+    if (isLast) setImmediate(() => child.exit(0))
+    return used === undefined ? undefined : used * 2 ** 20
+  }
+  child.stdout.end().resume()
+  child.stderr.end()
+  const { server, log } = started({ memoryLimitBytes: 100 * 2 ** 20 }, { spawn: () => child, memoryOf })
+  const end = await server.ended
+  return [end, log.map(({ message }) => message)]
+}
+
+describe('the memory of a process with a limit', () => {
+  test('is warned about from 80 % on, once until it has fallen', async () => {
+    const [end, log] = await measured(10, 79, 80, 95, 100, 79, 81, 69, 85, 10)
+    assert.deepEqual(end, ended(0))
+    const above = 'of the 100 MB of memoryLimitMB; above that it is ended'
+    assert.deepEqual(log, [`'s' uses 80 MB ${above}`, `'s' uses 85 MB ${above}`])
+  })
+
+  test('above the limit ends it', async () => {
+    const message = "'s' used 101 MB of the 100 MB of memoryLimitMB and was ended"
+    assert.deepEqual(await measured(10, 101), [{ reason: 'memory-limit', message }, []])
+  })
+
+  test('that the system does not tell is said once', async () => {
+    const [, log] = await measured(undefined)
+    assert.match(log.join(), /^'s' cannot be watched for memoryLimitMB: [^,]+$/)
   })
 })

@@ -5,7 +5,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { endTree, spawnProgram } from '../../src/upstream/process/spawn.js'
+import { endTree } from '../../src/upstream/process/process-tree.js'
+import { spawnProgram } from '../../src/upstream/process/spawn.js'
 import { cli } from '../integration/support/programs.js'
 
 describe('a program', () => {

@@ -4,29 +4,42 @@
 // client, or write its log. So existing sessions are served while new ones are refused: a new session would soon need a
 // server. A limit that the system does not report is noticed only when it is reached.
 
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
+import { errorCode } from '../../text/error-text.js'
 
-/** Descriptors that a start needs for a moment. */
+/** Descriptors that a start needs for a moment, and those that must be left after it, or this share of a small limit. */
 const START = 8
-
-/** Descriptors that must be left after it: this many, or this share of a small limit. */
 const LEFT_MAX = 16
 const LEFT_SHARE = 1 / 8
 
-/**
- * Whether another server may be started. As many as must be free are taken for a
- * moment: the lowest free number does not tell what is taken above it.
- */
+/** From the first on new sessions are refused, from the second on new connections: modules that are loaded later need some. */
+const SESSIONS_SHARE = 0.9
+const CONNECTIONS_SHARE = 0.95
+
+/** A new session takes no more than this, with the server that is started for it. */
+const TAKEN_MAX = 16
+
+/** So often at most the last answer is given again. */
+const AGAIN_MAX = 64
+
+/** Whether another server may be started. */
 export function hasDescriptors(): boolean {
-  const spare = START + Math.min(LEFT_MAX, descriptorLimit() * LEFT_SHARE)
-  const opened: number[] = []
-  try {
-    while (opened.length < spare) opened.push(openSync('/dev/null', 'r'))
-    return true
-  } catch {
-    return false
-  } finally {
-    for (const descriptor of opened) closeSync(descriptor)
+  const max = descriptorLimit()
+  return max - takenDescriptors() > START + Math.min(LEFT_MAX, max * LEFT_SHARE)
+}
+
+export type DescriptorRoom = 'enough' | 'little' | 'none'
+
+/** Tells how much room there is; the system is asked each time, or now and then while there is plenty. */
+export function descriptorRoom(): () => DescriptorRoom {
+  const max = descriptorLimit()
+  let again = 0
+  return () => {
+    if (again-- > 0) return 'enough'
+    const taken = takenDescriptors()
+    again = Math.min(AGAIN_MAX, Math.floor((max * SESSIONS_SHARE - taken) / TAKEN_MAX))
+    if (taken >= max * CONNECTIONS_SHARE) return 'none'
+    return taken >= max * SESSIONS_SHARE ? 'little' : 'enough'
   }
 }
 
@@ -40,40 +53,11 @@ function descriptorLimit(): number {
   }
 }
 
-/** From here on new sessions are refused. */
-const SESSIONS_SHARE = 0.9
-
-/** From here on new connections are refused: the log and modules that are loaded later need some. */
-const CONNECTIONS_SHARE = 0.95
-
-/** A new session takes no more than this, with the server that is started for it. */
-const TAKEN_MAX = 16
-
-/** So often at most the last answer is given again. */
-const AGAIN_MAX = 64
-
-export type DescriptorRoom = 'enough' | 'little' | 'none'
-
-/** Tells how much room there is; the system is asked each time, or now and then while there is plenty. */
-export function descriptorRoom(): () => DescriptorRoom {
-  const max = descriptorLimit()
-  let again = 0
-  return () => {
-    if (again-- > 0) return 'enough'
-    const lowest = lowestFree() ?? Infinity
-    again = Math.min(AGAIN_MAX, Math.floor((max * SESSIONS_SHARE - lowest) / TAKEN_MAX))
-    if (lowest >= max * CONNECTIONS_SHARE) return 'none'
-    return lowest >= max * SESSIONS_SHARE ? 'little' : 'enough'
-  }
-}
-
-/** A new descriptor gets the lowest free number, so at least as many are taken. */
-function lowestFree(): number | undefined {
+/** How many it has: none where the system does not tell, and no end where not even one is left to count them. */
+function takenDescriptors(): number {
   try {
-    const descriptor = openSync('/dev/null', 'r')
-    closeSync(descriptor)
-    return descriptor
-  } catch {
-    return undefined
+    return readdirSync('/dev/fd').length
+  } catch (error) {
+    return errorCode(error) === 'ENOENT' ? 0 : Infinity
   }
 }

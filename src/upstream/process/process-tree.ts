@@ -32,37 +32,31 @@ interface Row extends Omit<ProcessRow, 'session'> {
 export class ProcessTree {
   readonly #now: () => number
   readonly #platform: string
-  #reading: Promise<readonly Row[] | undefined> | undefined
-  #staleAt = 0
-  /** The reading that begins in the next turn. */
-  #coming: Promise<readonly Row[] | undefined> | undefined
+  #rows: Promise<readonly Row[] | undefined> = Promise.resolve(undefined)
+  #readAt = -Infinity
 
   constructor(now: () => number, platform: string = process.platform) {
     this.#now = now
     this.#platform = platform
   }
 
-  /** The group and its descendants as they are now; undefined where the system does not tell. */
-  async of(group: number): Promise<readonly Row[] | undefined> {
-    this.#coming ??= turn().then(() => {
-      this.#coming = undefined
-      return this.#read()
-    })
-    const rows = await this.#coming
+  /** The group and its descendants, as they were `ageMsMax` ago or later; undefined where the system does not tell. */
+  async of(group: number, ageMsMax = 0): Promise<readonly Row[] | undefined> {
+    const since = this.#now() - ageMsMax
+    // Servers that stop in one turn share a reading.
+    await turn()
+    if (this.#readAt < since) {
+      this.#readAt = this.#now()
+      this.#rows = this.#read()
+    }
+    const rows = await this.#rows
     return rows && membersOf(rows, group)
   }
 
   /** The resident memory of the group and its descendants, in bytes; undefined where the system does not tell. */
   async memoryOf(group: number): Promise<number | undefined> {
-    const rows = await this.#recentRows()
-    return rows && totalOf(membersOf(rows, group))
-  }
-
-  #recentRows(): Promise<readonly Row[] | undefined> {
-    if (this.#reading !== undefined && this.#now() < this.#staleAt) return this.#reading
-    this.#staleAt = this.#now() + AGE_MS_MAX
-    this.#reading = this.#read()
-    return this.#reading
+    const rows = await this.of(group, AGE_MS_MAX)
+    return rows?.reduce((total, { pid, residentBytes = residentOf(pid) }) => total + residentBytes, 0)
   }
 
   async #read(): Promise<readonly Row[] | undefined> {
@@ -71,47 +65,75 @@ export class ProcessTree {
   }
 }
 
-/** The processes that descend from a server and have left its group (`setsid`), as they were found last. */
-export class Orphans {
+/** The process group of one child, and the descendants that have left it (`setsid`). */
+export class ProcessGroup {
   readonly #group: number
   readonly #tree: ProcessTree
-  #found: readonly Row[] = []
+  /** By their numbers. One whose parents have ended since is not found again, and stays here. */
+  readonly #outside = new Map<number, Row>()
 
   constructor(group: number, tree: ProcessTree) {
     this.#group = group
     this.#tree = tree
   }
 
-  async find(): Promise<void> {
-    this.#found = this.#outside((await this.#tree.of(this.#group)) ?? [])
+  /** Finds those who have left. Never rejects: where the system does not tell, signals go to the group alone. */
+  async survey(): Promise<void> {
+    this.#keepOutside((await this.#tree.of(this.#group).catch(() => undefined)) ?? [])
   }
 
-  /** The same in this turn, for a caller that has no other; on Linux alone. */
-  findNow(): void {
-    if (process.platform !== 'linux') return
-    this.#found = this.#outside(membersOf(readProcesses(), this.#group))
-  }
-
-  /** Signals those that still are the processes that were found. */
-  signal(name: 'SIGTERM' | 'SIGKILL'): void {
-    for (const { pid, startedAt } of this.#found) {
+  /** Signals everybody; false where the group is empty. Windows ends a process with its children, whatever the signal. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
+    if (process.platform === 'win32') {
+      endTree(this.#group)
+      return true
+    }
+    if (process.platform === 'linux' && !isGroupEmpty(this.#group)) this.#surveyNow()
+    for (const { pid, startedAt } of this.#outside.values()) {
       const isSame = process.platform !== 'linux' || readProcess(pid)?.startedAt === startedAt
-      if (isSame) signalOne(pid, name)
+      if (isSame) kill(pid, name)
+    }
+    return kill(-this.#group, name)
+  }
+
+  #surveyNow(): void {
+    try {
+      this.#keepOutside(membersOf(readProcesses(), this.#group))
+    } catch {
+      // Without descriptors the processes cannot be searched, and nothing may stand between them and their end.
     }
   }
 
-  #outside(rows: readonly Row[]): Row[] {
-    return rows.filter(({ group }) => group !== this.#group)
+  #keepOutside(rows: readonly Row[]): void {
+    for (const row of rows) if (row.group !== this.#group) this.#outside.set(row.pid, row)
+  }
+}
+
+/** Whether this group has no process that the proxy may signal. */
+export function isGroupEmpty(group: number): boolean {
+  return !kill(-group, 0)
+}
+
+/** Ends a process of Windows with everything that it has started. */
+export function endTree(pid: number, run: typeof execFile = execFile): void {
+  // Without `/F` only programs with a window end.
+  run('taskkill', ['/T', '/F', '/PID', String(pid)], { windowsHide: true }, () => {
+    // A process that has ended already is none of ours any more.
+  })
+}
+
+/** False where nobody is there, or who is there belongs to another user. */
+function kill(pid: number, name: 'SIGTERM' | 'SIGKILL' | 0): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
   }
 }
 
 /** The processes of a group, and those that have one of them as an ancestor. */
 function membersOf(rows: readonly Row[], group: number): Row[] {
   return withDescendants(rows, (row) => row.group === group)
-}
-
-function totalOf(rows: readonly Row[]): number {
-  return rows.reduce((total, { pid, residentBytes = residentOf(pid) }) => total + residentBytes, 0)
 }
 
 /** All processes, read in slices so that messages go on. */
@@ -156,14 +178,6 @@ function rowOf(line: string): Row | undefined {
     group: Number(group),
     residentBytes: Number(kilobytes) * KiB,
     startedAt: startedAt.join(' '),
-  }
-}
-
-function signalOne(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, name)
-  } catch {
-    // It has ended, or belongs to another user now.
   }
 }
 

@@ -38,22 +38,29 @@ const WHY_LENGTH_MAX = 300
 /** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
 const SURVEY_MS_MAX = 500
 
+/** Shares of the memory limit: above the first a warning is logged, once until the memory has fallen below the second. */
+const WARN_SHARE = 0.8
+const CALM_SHARE = 0.7
+
+const MiB = 1024 * 1024
+
 /** A started child, or one that could not be started and has ended. */
 export class ServerProcess implements Dialed {
   readonly connection: NdjsonConnection
   readonly ended: Promise<DialEnd>
-  readonly #service: string
-  /** After SIGTERM to the process group. */
-  readonly #stopTimeoutMs: number
+  /** Resident memory of the process group and its descendants, as it was measured last; undefined without a limit. */
+  memoryBytes: number | undefined
+  readonly #config: StdioServerConfig
+  readonly #limits: ProcessLimits
   readonly #child: Child
-  readonly #ladder: StopLadder
   readonly #runtime: Runtime
   readonly #log: LogSink
-  readonly #watch: MemoryWatch | undefined
   readonly #words = new LastWords()
+  #memoryTimer: Timer | undefined
+  #isMemoryWarned = false
   /** Why the proxy has killed it. */
   #killReason: DialEnd | undefined
-  #gone = false
+  #isGone = false
   #stopping: Promise<void> | undefined
 
   /** `redactor` is for the words of the server on stderr; `adopted` is a process that runs already. */
@@ -65,25 +72,21 @@ export class ServerProcess implements Dialed {
     redactor: Redactor,
     adopted?: Child,
   ) {
-    this.#service = config.name
-    this.#stopTimeoutMs = config.stopTimeoutMs
-    this.#ladder = limits.ladder
+    this.#config = config
+    this.#limits = limits
     this.#runtime = runtime
     this.#log = log
     this.#child = adopted ?? runtime.spawn(spawnSpec(config, runtime.env))
-    const { stdin, stdout, stderr } = this.#child
+    const { pid, stdin, stdout, stderr } = this.#child
     new StderrLog(config.name, limits.stderr, runtime, log, redactor, this.#words).drain(stderr)
     this.connection = new NdjsonConnection(stdout, stdin, limits.ndjson, runtime)
-    this.#watch = this.#watched(config, limits.memoryWatchMs)
-    this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))
+    if (pid !== undefined && config.memoryLimitBytes !== undefined)
+      this.#watchMemory(pid, config.memoryLimitBytes)
+    this.ended = this.#child.exited.then((exit) => this.#exited(exit))
   }
 
   get pid(): number | undefined {
     return this.#child.pid
-  }
-
-  get memoryBytes(): number | undefined {
-    return this.#watch?.usedBytes
   }
 
   stop(): Promise<void> {
@@ -92,30 +95,28 @@ export class ServerProcess implements Dialed {
   }
 
   async #descend(): Promise<void> {
-    const { stdinWaitMs, killWaitMs } = this.#ladder
+    const { stdinWaitMs, killWaitMs } = this.#limits.ladder
     // A browser that a server starts in another process group is found only while the server runs.
-    const surveyed = this.#surveyed()
+    const surveyed = this.#isGone ? undefined : this.#surveyed()
     this.connection.endOutput(surveyed)
     await surveyed
-    if (await this.#goneWithin(stdinWaitMs)) return
-    await this.#surveyed()
+    if (await this.#isGoneWithin(stdinWaitMs)) return
     this.#child.signal('SIGTERM')
-    if (await this.#goneWithin(this.#stopTimeoutMs)) return
+    if (await this.#isGoneWithin(this.#config.stopTimeoutMs)) return
     this.#child.signal('SIGKILL')
-    if (await this.#goneWithin(killWaitMs)) return
-    const message = `process ${this.pid} does not end, not even by SIGKILL: the system holds it`
-    this.#log({ level: 'error', service: this.#service, message })
+    if (await this.#isGoneWithin(killWaitMs)) return
+    this.#say('error', `process ${this.pid} does not end, not even by SIGKILL: the system holds it`)
   }
 
   /** Finds processes that have left the group; undefined where the system does not show them. */
   #surveyed(): Promise<unknown> | undefined {
-    if (this.#gone || this.#child.survey === undefined) return undefined
-    return within(surveyed(this.#child), SURVEY_MS_MAX, this.#runtime)
+    const survey = this.#child.survey?.()
+    return survey && within(survey, SURVEY_MS_MAX, this.#runtime)
   }
 
-  async #goneWithin(waitMs: number): Promise<boolean> {
-    if (!this.#gone) await within(this.ended, waitMs, this.#runtime)
-    return this.#gone
+  async #isGoneWithin(waitMs: number): Promise<boolean> {
+    if (!this.#isGone) await within(this.ended, waitMs, this.#runtime)
+    return this.#isGone
   }
 
   /**
@@ -123,15 +124,16 @@ export class ServerProcess implements Dialed {
    *
    * A grandchild may hold the streams open for ever, so this gets a short time only.
    */
-  async #exited(config: StdioServerConfig, exit: ChildExit): Promise<DialEnd> {
-    this.#watch?.stop()
+  async #exited(exit: ChildExit): Promise<DialEnd> {
+    this.#memoryTimer?.cancel()
+    this.#memoryTimer = undefined
     const { stdout, stderr } = this.#child
     const allRead = Promise.all([closed(stdout), closed(stderr)])
-    await within(allRead, this.#ladder.outputWaitMs, this.#runtime)
-    this.#gone = true
+    await within(allRead, this.#limits.ladder.outputWaitMs, this.#runtime)
+    this.#isGone = true
     stdout.destroy()
     stderr.destroy()
-    return this.#killReason ?? describeExit(config, exit, this.#why(exit))
+    return this.#killReason ?? describeExit(this.#config, exit, this.#why(exit))
   }
 
   /** In the words of the program. Lines before its handshake are taken to be about its failure. */
@@ -146,23 +148,35 @@ export class ServerProcess implements Dialed {
     return `: ${said.join(' ').trim().slice(0, WHY_LENGTH_MAX)}${remedy}`
   }
 
-  #watched({ name, memoryLimitBytes }: StdioServerConfig, everyMs: number): MemoryWatch | undefined {
-    if (memoryLimitBytes === undefined || this.pid === undefined) return undefined
-    const limit = { service: name, group: this.pid, limitBytes: memoryLimitBytes, everyMs }
-    return new MemoryWatch(limit, this.#runtime, this.#log, (what) => {
-      this.#killReason = { reason: 'memory-limit', message: `'${name}' ${what}` }
-      const survey = within(surveyed(this.#child), SURVEY_MS_MAX, this.#runtime)
-      void survey.then(() => this.#child.signal('SIGKILL'))
-    })
+  /** A server that leaks takes the machine down with it, and all others. So it is ended before that. */
+  #watchMemory(group: number, limitBytes: number): void {
+    const look = async (): Promise<void> => {
+      const used = await this.#runtime.memoryOf(group).catch(() => undefined)
+      if (this.#memoryTimer === undefined) return
+      this.memoryBytes = used
+      const { name } = this.#config
+      if (used === undefined) {
+        const problem = 'this system does not tell how much memory it uses'
+        return this.#say('warn', `'${name}' cannot be watched for memoryLimitMB: ${problem}`)
+      }
+      const share = used / limitBytes
+      const text = `${Math.ceil(used / MiB)} MB of the ${Math.floor(limitBytes / MiB)} MB of memoryLimitMB`
+      if (share > 1) {
+        this.#killReason = { reason: 'memory-limit', message: `'${name}' used ${text} and was ended` }
+        await this.#surveyed()
+        this.#child.signal('SIGKILL')
+        return
+      }
+      if (share >= WARN_SHARE && !this.#isMemoryWarned)
+        this.#say('warn', `'${name}' uses ${text}; above that it is ended`)
+      this.#isMemoryWarned = share >= (this.#isMemoryWarned ? CALM_SHARE : WARN_SHARE)
+      this.#watchMemory(group, limitBytes)
+    }
+    this.#memoryTimer = this.#runtime.setTimer(this.#limits.memoryWatchMs, () => void look())
   }
-}
 
-/** Never rejects. */
-async function surveyed(child: Child): Promise<void> {
-  try {
-    await child.survey?.()
-  } catch {
-    // No such process is known then, and signals go to the group alone.
+  #say(level: 'error' | 'warn', message: string): void {
+    this.#log({ level, service: this.#config.name, message })
   }
 }
 
@@ -207,87 +221,4 @@ function describeExit(config: StdioServerConfig, exit: ChildExit, why: string): 
   }
   const how = exit.signal === undefined ? `with code ${exit.code}` : `by ${exit.signal}`
   return { reason: 'exited', message: `'${name}' exited ${how}${why}` }
-}
-
-// The memory of one server, with everything that it has started.
-//
-// A server that leaks takes the machine down with it, and all others. So it is
-// looked at from time to time, and ended before that.
-
-/** Shares of the limit: memory above the first is logged as a warning, once until it has fallen below the second. */
-const WARN_SHARE = 0.8
-const CALM_SHARE = 0.7
-
-const MiB = 1024 * 1024
-
-/** The memory limit of one process group. */
-export interface MemoryLimit {
-  readonly service: string
-  readonly group: number
-  readonly limitBytes: number
-  /** How often the memory is measured. */
-  readonly everyMs: number
-}
-
-/** Looks at the memory of one process group until it is stopped. */
-export class MemoryWatch {
-  readonly #limit: MemoryLimit
-  readonly #runtime: Pick<Runtime, 'memoryOf' | 'setTimer'>
-  readonly #log: LogSink
-  readonly #onExceeded: (what: string) => void
-  #timer: Timer
-  /** As it was measured last. */
-  usedBytes: number | undefined
-  #isStopped = false
-  #isWarned = false
-
-  /** `onExceeded` is called once; the memory is not measured after that. */
-  constructor(
-    limit: MemoryLimit,
-    runtime: Pick<Runtime, 'memoryOf' | 'setTimer'>,
-    log: LogSink,
-    onExceeded: (what: string) => void,
-  ) {
-    this.#limit = limit
-    this.#runtime = runtime
-    this.#log = log
-    this.#onExceeded = onExceeded
-    this.#timer = this.#next()
-  }
-
-  stop(): void {
-    this.#isStopped = true
-    this.#timer.cancel()
-  }
-
-  #next(): Timer {
-    return this.#runtime.setTimer(this.#limit.everyMs, () => void this.#look())
-  }
-
-  async #look(): Promise<void> {
-    const { group, limitBytes } = this.#limit
-    const used = await this.#runtime.memoryOf(group).catch(() => undefined)
-    if (this.#isStopped) return
-    this.usedBytes = used
-    if (used === undefined) {
-      this.stop()
-      return this.#warn(
-        'cannot be watched for memoryLimitMB: this system does not tell how much memory it uses',
-      )
-    }
-    const share = used / limitBytes
-    const text = `${Math.ceil(used / MiB)} MB of the ${Math.floor(limitBytes / MiB)} MB of memoryLimitMB`
-    if (share > 1) {
-      this.stop()
-      return this.#onExceeded(`used ${text} and was ended`)
-    }
-    if (share >= WARN_SHARE && !this.#isWarned) this.#warn(`uses ${text}; above that it is ended`)
-    this.#isWarned = share >= (this.#isWarned ? CALM_SHARE : WARN_SHARE)
-    this.#timer = this.#next()
-  }
-
-  #warn(what: string): void {
-    const { service } = this.#limit
-    this.#log({ level: 'warn', service, message: `'${service}' ${what}` })
-  }
 }

@@ -4,12 +4,12 @@
 // gives an object without streams (when descriptors have run out). Here every
 // failure is a child that has ended already and says why.
 
-import { type ChildProcess, type SpawnOptions, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
-import { type ProcessTree, Orphans } from './process-tree.js'
+import { ProcessGroup, type ProcessTree } from './process-tree.js'
 import { errorCode, errorText } from '../../text/error-text.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 
@@ -19,16 +19,17 @@ const hasGroups = process.platform !== 'win32'
 /** Descriptors 0, 1 and 2. */
 const STANDARD_STREAMS = 3
 
-/** The part of the guardian that registers process groups. */
-type GroupWatch = Pick<Guardian, 'announce' | 'add' | 'withdraw' | 'remove' | 'release'>
-
-/** Starts a child in a separate process group. */
-export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTree): Child {
+/** Starts a child in a separate process group, which the guardian ends if the proxy cannot. */
+export function spawnChild(
+  spec: SpawnSpec,
+  guardian: Pick<Guardian, 'add' | 'remove' | 'release'>,
+  tree: ProcessTree,
+): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
   try {
     const child = spawnProgram(spec.command, spec.args, {
       cwd: spec.cwd,
-      env: { ...spec.env, ...groups.announce() },
+      env: spec.env,
       stdio: [
         ...Array.from({ length: STANDARD_STREAMS + (spec.pipes ?? 0) }, () => 'pipe' as const),
         ...(spec.descriptors ?? []),
@@ -38,60 +39,46 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTre
       shell: false,
       windowsHide: true,
     })
-    return started(child, spec, groups, tree)
+    const { pid, stdin, stdout, stderr } = child
+    if (pid !== undefined) guardian.add(pid)
+    const exited = exitOf(child)
+    // Without descriptors the streams are missing.
+    if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
+    const pipes = child.stdio.slice(STANDARD_STREAMS).filter((stream) => stream instanceof Duplex)
+    const streams = { stdin, stdout, stderr, ...(pipes.length > 0 && { pipes }) }
+    if (pid === undefined) return { ...failed(''), ...streams, exited }
+    return { pid, ...streams, ...endings(child, pid, exited, spec, guardian, tree) }
   } catch (error) {
-    groups.withdraw()
     return failed(errorCode(error) ?? errorText(error))
   }
 }
 
-/** Whether this group has no process that the proxy may signal. */
-export function isGroupEmpty(group: number): boolean {
-  try {
-    process.kill(-group, 0)
-    return false
-  } catch {
-    return true
-  }
-}
-
-function started(
+/** How a child ends: its exit, signals, and the end of its group. */
+function endings(
   child: ChildProcess,
+  pid: number,
+  exited: Promise<ChildExit>,
   { passesSignals = false }: SpawnSpec,
-  groups: GroupWatch,
+  guardian: Pick<Guardian, 'remove' | 'release'>,
   tree: ProcessTree,
-): Child {
-  const { pid, stdin, stdout, stderr } = child
-  if (pid === undefined) groups.withdraw()
-  else groups.add(pid)
-  const exited = exitOf(child)
-  // Without descriptors the streams are missing.
-  if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
-  const strays = pid === undefined ? undefined : new Orphans(pid, tree)
-  const signal = (name: 'SIGTERM' | 'SIGKILL'): boolean => {
-    if (passesSignals && name === 'SIGTERM') return child.kill(name)
-    strays?.signal(name)
-    return signalGroup(pid, name)
-  }
+): Omit<Child, 'pid' | 'stdin' | 'stdout' | 'stderr' | 'pipes'> {
+  const group = new ProcessGroup(pid, tree)
   let ended = false
   void exited.then(() => {
     ended = true
     // Windows knows no group, and no children of a process that has ended.
-    if (hasGroups) signal('SIGKILL')
-    if (pid !== undefined) groups.remove(pid)
+    if (hasGroups) group.signal('SIGKILL')
+    guardian.remove(pid)
   })
-  const pipes = child.stdio.slice(STANDARD_STREAMS).filter((stream) => stream instanceof Duplex)
   return {
-    pid,
-    stdin,
-    stdout,
-    stderr,
-    ...(pipes.length > 0 && { pipes }),
     exited,
-    signal: (name) => !ended && signal(name),
+    signal: (name) => {
+      if (ended) return false
+      return passesSignals && name === 'SIGTERM' ? child.kill(name) : group.signal(name)
+    },
     interrupt: () => void child.kill('SIGINT'),
-    ...(pid !== undefined && hasGroups && { release: () => groups.release(pid) }),
-    ...(strays !== undefined && { survey: () => strays.find(), surveyNow: () => strays.findNow() }),
+    ...(hasGroups && { release: () => guardian.release(pid) }),
+    survey: () => group.survey(),
   }
 }
 
@@ -107,19 +94,6 @@ function exitOf(child: ChildProcess): Promise<ChildExit> {
   })
 }
 
-function signalGroup(pid: number | undefined, name: 'SIGTERM' | 'SIGKILL'): boolean {
-  if (pid === undefined) return false
-  if (!hasGroups) {
-    endTree(pid)
-    return true
-  }
-  try {
-    return process.kill(-pid, name)
-  } catch {
-    return false
-  }
-}
-
 function failed(spawnError: string): Child {
   return {
     pid: undefined,
@@ -131,11 +105,8 @@ function failed(spawnError: string): Child {
   }
 }
 
-// Starts and ends a program as the system wants it.
-//
 // Windows starts only `.exe` and `.com` by themselves: `npx`, `uvx` and most programs of npm are `.cmd` files, which
-// cross-spawn starts through `cmd.exe` with their arguments escaped. It ends a process without its children, so that
-// `taskkill` has to end the tree.
+// cross-spawn starts through `cmd.exe` with their arguments escaped.
 
 type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess
 
@@ -147,14 +118,6 @@ export function spawnProgram(
   platform: string = process.platform,
 ): ChildProcess {
   return platform === 'win32' ? crossSpawn()(command, args, options) : spawn(command, [...args], options)
-}
-
-/** Ends a process of Windows with everything that it has started. */
-export function endTree(pid: number, run: typeof execFile = execFile): void {
-  // Without `/F` only programs with a window end.
-  run('taskkill', ['/T', '/F', '/PID', String(pid)], { windowsHide: true }, () => {
-    // A process that has ended already is none of ours any more.
-  })
 }
 
 const load: () => unknown = () => requireLate('cross-spawn')
