@@ -1,6 +1,7 @@
 // What clients that others wrote see of servers that others wrote, in their first list of tools.
 //
 // usage: node test/clients/main.mjs [CLIENT...]
+//        node test/clients/main.mjs --install        only brings their packages here, some 700
 //
 // Each client lists once, right after it has connected, on a machine on which the proxy has never run, and then once
 // more. One more server takes two seconds to answer `initialize`. How many tools there are depends on the client, since
@@ -138,6 +139,9 @@ function print(rows) {
 
 async function main(folder, wanted) {
   await install()
+  if (wanted[0] === '--install') return 0
+  const { code, complained } = await run(process.execPath, [join(root, 'scripts/make.mjs'), 'dist'])
+  if (code !== 0) throw new Error(complained)
   const all = servers(folder)
   const config = join(folder, 'config.json')
   await writeFile(config, JSON.stringify({ mcpServers: all }))
