@@ -14,19 +14,20 @@ import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { Egress, PROXY_PORT, proxyVariables } from './egress/egress.js'
 import { exitCodeOf } from './exit-code.js'
-import { findProgram } from '../runtime/path-folders.js'
 import { type PolicyMounts, openPath, policyMounts } from './policy-mounts.js'
 import { covers, realPlace } from '../runtime/places.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
 import {
+  type Bwrap,
   confinement,
+  findBwrap,
   firstProcess,
+  give,
   optionBytes,
   procMounts,
   systemFiles,
   systemMounts,
-} from './runtimes/bubblewrap/arguments.js'
-import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
+} from './runtimes/bubblewrap/bwrap.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
 import { parse, write } from '../jsonrpc/text.js'
@@ -91,13 +92,8 @@ export async function confine(args: readonly string[]): Promise<number> {
   const given = readPolicy(written)
   if (typeof given === 'string') return refuse(2, given)
   const policy = { ...given, env: given.env ?? ownVariables() }
-  const bwrap = findProgram('bwrap', policy.programs)
-  if (bwrap === undefined) return refuse(cannotConfine, notInstalled('bwrap', 'bubblewrap'))
-  const prlimit = findProgram('prlimit', policy.programs)
-  if (prlimit === undefined) return refuse(cannotConfine, notInstalled('prlimit', 'util-linux'))
-  const calls = processors[process.arch]
-  if (calls === undefined)
-    return refuse(cannotConfine, `there is no filter of system calls for ${process.arch}`)
+  const host = findBwrap(policy.programs)
+  if ('why' in host) return refuse(cannotConfine, `${host.why}: ${host.remedy}`)
   const missing = [...(policy.read ?? []), ...(policy.write ?? [])].find((path) => !existsSync(path))
   if (missing !== undefined)
     return refuse(cannotConfine, `${missing} is in the policy, and there is no such file or folder`)
@@ -106,7 +102,7 @@ export async function confine(args: readonly string[]): Promise<number> {
   const way = typeof network === 'string' ? undefined : new WayOut(network)
   try {
     await way?.open()
-    return await run({ bwrap, prlimit, calls }, policy, command, way)
+    return await run(host, policy, command, way)
   } catch (error) {
     return refuse(cannotConfine, errorText(error))
   } finally {
@@ -114,23 +110,13 @@ export async function confine(args: readonly string[]): Promise<number> {
   }
 }
 
-function notInstalled(program: string, packageName: string): string {
-  return `${program} is in no system folder: apt-get install ${packageName}, or name its folder in "programs" of the key "sandbox"`
-}
-
 function writableOf({ write = [], home }: ConfinePolicy): readonly string[] {
   return home === undefined ? write : [home, ...write]
 }
 
-interface HostPrograms {
-  readonly bwrap: string
-  readonly prlimit: string
-  readonly calls: Parameters<typeof seccompFilter>[0]
-}
-
 /** The programs of the host get no variables: `LD_PRELOAD` and the like are for the confined program alone. */
 async function run(
-  { bwrap, prlimit, calls }: HostPrograms,
+  { bwrap, prlimit, filter }: Bwrap,
   policy: ConfinePolicy,
   command: readonly string[],
   way: WayOut | undefined,
@@ -165,16 +151,10 @@ async function run(
     env: {},
   })
   for (const descriptor of open) closeSync(descriptor)
-  give(child, descriptors.filter, seccompFilter(calls))
-  give(child, descriptors.options, options)
+  give(pipeOf(child, descriptors.filter), filter)
+  give(pipeOf(child, descriptors.options), options)
   passSignals(child)
   return exitOf(child)
-}
-
-function give(child: ChildProcess, descriptor: number, content: Uint8Array): void {
-  pipeOf(child, descriptor)
-    ?.on('error', () => undefined)
-    .end(content)
 }
 
 function pipeOf(child: ChildProcess, descriptor: number): Duplex | undefined {

@@ -21,8 +21,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { realRuntime } from '../../src/real-runtime.js'
 import { type AgentOrder, LineReader } from '../../src/sandbox/agent-messages.js'
-import { AgentLink, OutputRate } from '../../src/sandbox/runtimes/bubblewrap/agent-link.js'
-import { MachinePipes } from '../../src/sandbox/runtimes/bubblewrap/pipes.js'
+import { AgentLink } from '../../src/sandbox/runtimes/bubblewrap/agent-link.js'
+import { MachinePipes } from '../../src/sandbox/runtimes/bubblewrap/machine-program.js'
 import { until } from '../integration/support/waiting.js'
 import { numRuns } from '../properties/runs.js'
 
@@ -50,11 +50,7 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}): Scene {
     input.on('data', (chunk: Buffer) => {
       for (const line of reader.push(chunk) ?? []) orders.push(JSON.parse(line))
     })
-  const link = new AgentLink({ input, output }, pipes, new OutputRate(runtime), {
-    ready: () => undefined,
-    broken: (how) => broken.push(how),
-    explain: (_program, exit) => exit,
-  })
+  const link = new AgentLink({ stdin: input, stdout: output }, pipes, runtime, (how) => broken.push(how))
   t.after(async () => {
     link.end({ code: undefined, signal: undefined, failure: 'over' })
     await pipes.remove()

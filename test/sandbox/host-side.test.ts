@@ -31,7 +31,7 @@ import {
   findInterpreter,
 } from '../../src/sandbox/runtimes/bubblewrap/guest-interpreter.js'
 import { MemoryKills, findScopes, scopeCommand } from '../../src/sandbox/runtimes/bubblewrap/scope.js'
-import { DiskWatch, type WatchedMachine } from '../../src/sandbox/runtimes/disk-watch.js'
+import { DiskWatch, type WatchedFiles } from '../../src/sandbox/runtimes/disk-watch.js'
 import { Identities, hostIdentity } from '../../src/sandbox/runtimes/identities.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
 import { Volumes } from '../../src/sandbox/volumes.js'
@@ -75,7 +75,7 @@ function environment(name: string): string {
 }
 
 /** What a machine in this folder is ended with, and undefined when it is not within a few looks. */
-async function ended(path: string, machine: Partial<WatchedMachine>, looks = 3): Promise<string | undefined> {
+async function ended(path: string, files: Partial<WatchedFiles>, looks = 3): Promise<string | undefined> {
   let now = 0
   const timers: (() => void)[] = []
   const watch = new DiskWatch({
@@ -88,16 +88,14 @@ async function ended(path: string, machine: Partial<WatchedMachine>, looks = 3):
     },
   })
   const reached: string[] = []
-  const stop = watch.add({
-    folder: path,
-    diskGiB: 0.001,
-    heldBytes: await watch.held(path),
+  const machine = {
     isBusy: () => true,
     written: () => undefined,
     memoryFolders: [],
-    full: (limit) => void reached.push(limit),
-    ...machine,
-  })
+    full: (limit: string) => void reached.push(limit),
+  }
+  const held = { folder: path, diskGiB: 0.001, heldBytes: await watch.held(path) }
+  const stop = watch.add(machine, { ...held, ...files })
   for (let look = 0; look < looks && reached.length === 0; look++) {
     const before = timers.length
     now += 2000

@@ -4,7 +4,11 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { BURST_BYTES, BYTES_A_SECOND, OutputRate } from '../../src/sandbox/runtimes/bubblewrap/agent-link.js'
+import {
+  BURST_BYTES,
+  BYTES_A_SECOND,
+  OutputRate,
+} from '../../src/sandbox/runtimes/bubblewrap/machine-program.js'
 
 const PART_BYTES = 64 * 1024
 

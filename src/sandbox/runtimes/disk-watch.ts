@@ -30,12 +30,16 @@ const RESERVE_BYTES_MAX = 2 * GiB
 /** A machine that has written less since its start does not fill the disk. */
 const WRITTEN_BYTES_MIN = 16 * MiB
 
-export interface WatchedMachine {
-  /** The folder of the session, on the host. */
+/** The folder of a session, and its limit. */
+export interface WatchedFiles {
+  /** A path on the host. */
   readonly folder: string
   readonly diskGiB: number
   /** Bytes in the folder before the machine started: they may stay, so that a full session can remove files. */
   readonly heldBytes: number
+}
+
+export interface WatchedMachine {
   /** Whether a call waits for programs of the machine. */
   isBusy(): boolean
   /** Bytes that its processes have written; undefined when that is unknown. */
@@ -48,7 +52,7 @@ export interface WatchedMachine {
 
 interface Watched {
   readonly machine: WatchedMachine
-  readonly bytesMax: number
+  readonly files: WatchedFiles
   /** Undefined before the first measurement. */
   bytes: number | undefined
 }
@@ -74,9 +78,8 @@ export class DiskWatch {
   }
 
   /** Returns the function that ends the watch. */
-  add(machine: WatchedMachine): () => void {
-    const bytesMax = Math.max(machine.diskGiB * GiB, machine.heldBytes)
-    const watched: Watched = { machine, bytesMax, bytes: undefined }
+  add(machine: WatchedMachine, files: WatchedFiles): () => void {
+    const watched: Watched = { machine, files, bytes: undefined }
     this.#machines.add(watched)
     this.#later()
     return () => {
@@ -110,13 +113,13 @@ export class DiskWatch {
   }
 
   async #lookAt(watched: Watched): Promise<void> {
-    const { folder, diskGiB, memoryFolders } = watched.machine
+    const { folder, diskGiB, heldBytes } = watched.files
     const kibibytes = await this.#du(['-skx'], folder)
     const files = await this.#du(['-sx', '--inodes'], folder)
-    const inMemory = await Promise.all(memoryFolders.map(filesOn))
+    const inMemory = await Promise.all(watched.machine.memoryFolders.map(filesOn))
     const bytes = (kibibytes ?? 0) * 1024
     watched.bytes = bytes
-    if (bytes > watched.bytesMax) this.#end(watched, `the disk limit of ${diskGiB} GiB`)
+    if (bytes > Math.max(diskGiB * GiB, heldBytes)) this.#end(watched, `the disk limit of ${diskGiB} GiB`)
     else if (Math.max(files ?? 0, ...inMemory) > FILES_MAX)
       this.#end(watched, `the limit of ${FILES_MAX} files`)
   }
@@ -132,7 +135,7 @@ export class DiskWatch {
 
   async #keepReserve(): Promise<void> {
     const [any] = this.#machines
-    if (any === undefined || !(await isNearlyFull(any.machine.folder))) return
+    if (any === undefined || !(await isNearlyFull(any.files.folder))) return
     const [most] = Array.from(this.#machines).toSorted((one, other) => written(other) - written(one))
     if (most !== undefined && written(most) > WRITTEN_BYTES_MIN)
       this.#end(most, 'the reserve of free disk space on the host')

@@ -8,7 +8,7 @@ import type { SandboxNetwork } from '../../upstream/contracts/sandbox-config.js'
 import type { Machine, MachineSpec, RuntimeProbe, SandboxIsolation, SandboxRuntime } from '../runtime.js'
 import type { StateFolder } from '../state-folder.js'
 import { type OpenVolume, Volumes } from '../volumes.js'
-import { DiskWatch } from './disk-watch.js'
+import { DiskWatch, type WatchedFiles, type WatchedMachine } from './disk-watch.js'
 import { type HostIdentity, Identities } from './identities.js'
 
 /** The folder of the session, as programs inside see it. */
@@ -25,15 +25,15 @@ export function temporaryBytes(memoryMiB: number): number {
 export interface MachinePlace {
   /** The folder of the session, on the host. */
   readonly folder: string
-  /** Bytes in the folder before the machine started. */
-  readonly heldBytes: number
   /** Undefined means the user of the service. */
   readonly identity: HostIdentity | undefined
   readonly volumes: readonly OpenVolume[]
-  readonly disk: DiskWatch
   /** The name of the service among all that keep their files in the same folder. */
   readonly owner: string
 }
+
+/** A machine on this host, whose files are watched. */
+export interface HostMachine extends Machine, WatchedMachine {}
 
 /** One way to isolate the machines of sessions. */
 export interface MachineDriver {
@@ -43,7 +43,7 @@ export interface MachineDriver {
   /** `identity` is the user of a machine, when it is not that of this process. */
   probe(identity: HostIdentity | undefined): Promise<RuntimeProbe>
   /** Calls `prepare` once nothing else can keep the machine from its start. @throws MachineStartError */
-  start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<Machine>
+  start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<HostMachine>
   /** Removes what services that were killed have left, beside their folders. */
   removeRemains(owners: ReadonlySet<string>): Promise<void>
 }
@@ -77,10 +77,20 @@ export class HostRuntime implements SandboxRuntime {
   }
 
   async start(spec: MachineSpec): Promise<Machine> {
-    const { sessionId } = spec
-    const machine = await this.#driver.start(spec, () => this.#prepare(spec))
+    const { sessionId, flavor } = spec
+    let files: WatchedFiles | undefined
+    const machine = await this.#driver.start(spec, async () => {
+      const place = await this.#prepare(spec)
+      const { folder } = place
+      files = { folder, diskGiB: flavor.diskGiB, heldBytes: await this.#disk.held(folder) }
+      return place
+    })
+    const unwatch = files && this.#disk.add(machine, files)
     this.#machines.set(machine, sessionId)
-    void machine.ended.then(() => this.#machines.delete(machine))
+    void machine.ended.then(() => {
+      unwatch?.()
+      this.#machines.delete(machine)
+    })
     return machine
   }
 
@@ -107,8 +117,7 @@ export class HostRuntime implements SandboxRuntime {
     const opened = await this.#volumes.of(volumes)
     const identity = this.#identities.of(sessionId)
     const folder = await this.#folder.session(sessionId, identity)
-    const [disk, owner] = [this.#disk, this.#folder.name]
-    return { folder, heldBytes: await disk.held(folder), identity, volumes: opened, disk, owner }
+    return { folder, identity, volumes: opened, owner: this.#folder.name }
   }
 
   async #stop(isMeant: (sessionId: string) => boolean): Promise<void> {

@@ -3,7 +3,7 @@
 // The service does not trust the agent. A report that an honest agent would not send ends the machine.
 
 import type { Buffer } from 'node:buffer'
-import { PassThrough, type Readable, Transform, type Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { parse, write } from '../../../jsonrpc/text.js'
 import type { Clock } from '../../../runtime/deadline.js'
 import { Deferred } from '../../../runtime/deferred.js'
@@ -11,7 +11,7 @@ import { errorCode, errorText } from '../../../text/error-text.js'
 import { isObject } from '../../../text/json-object.js'
 import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
-import type { MachinePipes, ProgramPipes } from './pipes.js'
+import { type MachinePipes, MachineProgram, OutputRate } from './machine-program.js'
 
 /** The most programs of a machine that run at a time; the service asks for fewer. */
 const PROGRAMS_MAX = 64
@@ -37,24 +37,13 @@ export interface AgentCommand {
   readonly env: Readonly<Record<string, string>>
 }
 
-export interface AgentStreams {
-  readonly input: Writable
-  readonly output: Readable
-}
-
-export interface AgentLinkEvents {
-  /** Called when programs can be started. */
-  ready(): void
-  /** Called when the agent breaks the protocol; the link reads nothing after that. */
-  broken(how: string): void
-  /** Adds to the exit of a program the limit that caused it. */
-  explain(program: GuestProcess, exit: GuestExit): GuestExit
-}
-
 export class AgentLink {
-  readonly #streams: AgentStreams
+  /** Resolves when programs can be started. */
+  readonly ready: Deferred<void> = new Deferred()
+  readonly #orders: Writable
+  readonly #reports: Readable
   readonly #pipes: MachinePipes
-  readonly #events: AgentLinkEvents
+  readonly #onBroken: (how: string) => void
   readonly #reader = new LineReader(REPORT_BYTES_MAX)
   readonly #programs = new Map<number, MachineProgram>()
   readonly #rate: OutputRate
@@ -62,14 +51,19 @@ export class AgentLink {
   #isReady = false
   #end: GuestExit | undefined
 
-  constructor(streams: AgentStreams, pipes: MachinePipes, rate: OutputRate, events: AgentLinkEvents) {
-    this.#streams = streams
+  /** `onBroken` is called when the agent breaks the protocol; the link reads nothing after that. */
+  constructor(
+    { stdin, stdout }: { readonly stdin: Writable; readonly stdout: Readable },
+    pipes: MachinePipes,
+    clock: Clock,
+    onBroken: (how: string) => void,
+  ) {
+    this.#orders = stdin.on('error', () => undefined)
+    this.#reports = stdout.on('error', () => undefined)
     this.#pipes = pipes
-    this.#rate = rate
-    this.#events = events
-    streams.input.on('error', () => undefined)
-    streams.output.on('error', () => undefined)
-    streams.output.on('data', (chunk: Buffer) => this.#read(chunk))
+    this.#rate = new OutputRate(clock)
+    this.#onBroken = onBroken
+    stdout.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
   /** The number of programs that the service waits for. */
@@ -77,9 +71,10 @@ export class AgentLink {
     return this.#programs.size
   }
 
-  run(command: AgentCommand): GuestProcess {
+  /** `explained` adds to an exit that the agent reports the limit that caused it. */
+  run(command: AgentCommand, explained: (exit: GuestExit) => GuestExit = (exit) => exit): GuestProcess {
     const id = ++this.#last
-    const program = new MachineProgram(this.#rate, (kind) => this.#send({ kind, id }))
+    const program = new MachineProgram(this.#rate, (kind) => this.#send({ kind, id }), explained)
     const order = write({ kind: 'start', id, ...command })
     const failure = this.#refusal(order.length)
     if (failure !== undefined) program.end(failure)
@@ -95,8 +90,8 @@ export class AgentLink {
     this.#end ??= exit
     for (const program of this.#programs.values()) program.end(this.#end)
     this.#programs.clear()
-    this.#streams.input.destroy()
-    this.#streams.output.destroy()
+    this.#orders.destroy()
+    this.#reports.destroy()
   }
 
   #refusal(bytes: number): GuestExit | undefined {
@@ -110,9 +105,9 @@ export class AgentLink {
 
   async #start(id: number, program: MachineProgram, order: string): Promise<void> {
     try {
-      const pipes = await this.#pipes.open(id)
-      if (!this.#programs.has(id)) return pipes.end()
-      program.begin(pipes)
+      const paths = await this.#pipes.of(id)
+      if (!this.#programs.has(id)) return
+      program.begin(paths)
       this.#sendLine(order)
     } catch (error) {
       this.#programs.delete(id)
@@ -125,10 +120,9 @@ export class AgentLink {
   }
 
   #sendLine(line: string): void {
-    const { input } = this.#streams
     if (this.#end !== undefined) return
-    if (input.writableLength > WAITING_BYTES_MAX) return this.#break('it does not read its orders')
-    input.write(`${line}\n`)
+    if (this.#orders.writableLength > WAITING_BYTES_MAX) return this.#break('it does not read its orders')
+    this.#orders.write(`${line}\n`)
   }
 
   #read(chunk: Buffer): void {
@@ -146,7 +140,7 @@ export class AgentLink {
     if (report.kind === 'ready') {
       if (this.#isReady) return false
       this.#isReady = true
-      this.#events.ready()
+      this.ready.resolve()
       return true
     }
     const { id } = report
@@ -154,78 +148,15 @@ export class AgentLink {
     if (program === undefined) return false
     if (report.kind === 'started') return program.started()
     this.#programs.delete(id)
-    program.end(this.#events.explain(program, exitOf(report)))
+    program.end(program.explained(exitOf(report)))
     this.#send({ kind: 'abandon', id })
     return true
   }
 
   #break(how: string): void {
     this.end({ ...notStarted, failure: 'the agent of the machine broke its protocol' })
-    this.#events.broken(how)
+    this.#onBroken(how)
   }
-}
-
-/** One program in a machine, as the service sees it. */
-class MachineProgram implements GuestProcess {
-  readonly stdin = new PassThrough()
-  readonly stdout: Transform
-  readonly stderr: Transform
-  readonly #send: (kind: 'interrupt' | 'kill') => void
-  readonly #begun = new Deferred<void>()
-  readonly #exit = new Deferred<GuestExit>()
-  #pipes: ProgramPipes | undefined
-  #isStarted = false
-
-  /** `send` sends an order about this program. */
-  constructor(rate: OutputRate, send: (kind: 'interrupt' | 'kill') => void) {
-    this.#send = send
-    this.stdout = rate.stream()
-    this.stderr = rate.stream()
-    this.stdin.on('error', () => undefined)
-  }
-
-  get exited(): Promise<GuestExit> {
-    return this.#exit.promise
-  }
-
-  interrupt(): void {
-    void this.#begun.promise.then(() => this.#send('interrupt'))
-  }
-
-  kill(): void {
-    void this.#begun.promise.then(() => this.#send('kill'))
-  }
-
-  /** The order to start follows. */
-  begin(pipes: ProgramPipes): void {
-    this.#pipes = pipes
-    pipes.read([this.stdout, this.stderr])
-    this.#begun.resolve()
-  }
-
-  /** The agent has opened its ends. Returns false when it said so before. */
-  started(): boolean {
-    if (this.#isStarted) return false
-    this.#isStarted = true
-    this.#pipes?.write(this.stdin)
-    return true
-  }
-
-  /** Ends the streams. The exit of a program that has run waits for the reader of long output. */
-  end(exit: GuestExit): void {
-    const outputs = [this.stdout, this.stderr]
-    if (this.#pipes === undefined) for (const stream of outputs) stream.end()
-    this.#pipes?.end()
-    this.stdin.destroy()
-    const full = exit.failure === undefined ? outputs.filter((stream) => stream.writableLength > 0) : []
-    void Promise.all(full.map(whenRead)).then(() => this.#exit.resolve(exit))
-  }
-}
-
-function whenRead(stream: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    stream.once('end', resolve).once('close', resolve)
-  })
 }
 
 function exitOf(report: Extract<AgentReport, { readonly kind: 'exit' | 'failed' }>): GuestExit {
@@ -236,13 +167,9 @@ function exitOf(report: Extract<AgentReport, { readonly kind: 'exit' | 'failed' 
 
 /** Undefined for a line that no honest agent sends. */
 function reportOf(line: string): AgentReport | undefined {
-  const value = valueOf(line)
-  return isReport(value) ? value : undefined
-}
-
-function valueOf(line: string): unknown {
   try {
-    return parse(line)
+    const value = parse(line)
+    return isReport(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -259,47 +186,4 @@ function isReport(value: unknown): value is AgentReport {
   return signal === null
     ? Number.isInteger(code) && Number(code) >= 0 && Number(code) <= 255
     : code === null && typeof signal === 'string' && /^SIG[A-Z\d]{1,12}$/.test(signal)
-}
-
-// How fast the service reads what the programs of one machine write.
-//
-// Output that is too long for a result is read only to be dropped. A program that writes without end would take a processor of
-// the host for itself and another one for the service. Bursts, such as a file that a client reads, pass at full speed.
-
-const MiB = 1024 * 1024
-
-export const BURST_BYTES: number = 16 * MiB
-export const BYTES_A_SECOND: number = 64 * MiB
-
-/** The cost of a chunk in addition to its bytes: very many small ones take as long as large ones. */
-const CHUNK_COST = 4096
-
-/** The streams of one machine share the rate. */
-export class OutputRate {
-  readonly #clock: Clock
-  #credit = BURST_BYTES
-  #at: number
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-    this.#at = clock.now()
-  }
-
-  stream(): Transform {
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        const delayMs = this.#delayOf(chunk.length)
-        if (delayMs === 0) done(null, chunk)
-        else this.#clock.setTimer(delayMs, () => done(null, chunk))
-      },
-    })
-  }
-
-  #delayOf(bytes: number): number {
-    const now = this.#clock.now()
-    const earned = ((now - this.#at) * BYTES_A_SECOND) / 1000
-    this.#at = now
-    this.#credit = Math.min(BURST_BYTES, this.#credit + earned) - bytes - CHUNK_COST
-    return this.#credit >= 0 ? 0 : Math.ceil((-this.#credit * 1000) / BYTES_A_SECOND)
-  }
 }

@@ -2,17 +2,15 @@
 
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import process from 'node:process'
 import type { LogSink, Runtime } from '../../../runtime/runtime.js'
 import { type ProgramOutput, programOutput, systemEnvironment } from '../../host-program.js'
-import { findProgram } from '../../../runtime/path-folders.js'
-import { type Machine, type MachineSpec, MachineStartError, type RuntimeProbe } from '../../runtime.js'
+import { type MachineSpec, MachineStartError, type RuntimeProbe } from '../../runtime.js'
+import { findBwrap } from './bwrap.js'
 import { findInterpreter } from './guest-interpreter.js'
 import type { HostIdentity } from '../identities.js'
-import type { MachineDriver, MachinePlace } from '../host-runtime.js'
+import type { HostMachine, MachineDriver, MachinePlace } from '../host-runtime.js'
 import { type BubblewrapHost, startMachine } from './machine.js'
 import { findScopes } from './scope.js'
-import { processors } from './seccomp.js'
 
 export class BubblewrapDriver implements MachineDriver {
   readonly id = 'bubblewrap'
@@ -37,7 +35,7 @@ export class BubblewrapDriver implements MachineDriver {
     return (await this.#findings).probe
   }
 
-  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<Machine> {
+  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<HostMachine> {
     const { probe, host } = (await this.#findings) ?? unusable('it was not probed', 'probe it')
     if (host === undefined)
       throw new MachineStartError(
@@ -70,8 +68,6 @@ const VERSION_MIN = [0, 8] as const
 /** The time limit of a trial; a machine that does nothing takes milliseconds. */
 const TRY_MS = 20_000
 
-const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
-
 /** `name` must be unique among scopes; `identity` is the user of a machine, when it is not that of this process. */
 export async function probeBubblewrap(
   runtime: Runtime,
@@ -80,19 +76,14 @@ export async function probeBubblewrap(
   identity: HostIdentity | undefined,
   programs: readonly string[] = [],
 ): Promise<BubblewrapFindings> {
-  if (process.platform !== 'linux') return unusable('it runs on Linux only', 'use the runtime container')
-  const calls = processors[process.arch]
-  if (calls === undefined)
-    return unusable(`there is no filter of system calls for ${process.arch}`, 'use x64 or arm64')
-  const bwrap = findProgram('bwrap', programs)
-  if (bwrap === undefined) return unusable('bwrap is not installed', install)
-  const prlimit = findProgram('prlimit', programs)
-  if (prlimit === undefined)
-    return unusable(
-      'prlimit is not installed',
-      'install it: apt-get install util-linux (apk: util-linux-misc)',
-    )
-  const version = await said(runtime, identity, bwrap, ['--version'])
+  const found = findBwrap(programs)
+  if ('why' in found) return unusable(found.why, found.remedy)
+  const { bwrap } = found
+  const ran = (args: readonly string[]): Promise<ProgramOutput> => {
+    const spec = { command: bwrap, args, cwd: '/', env: systemEnvironment, ...(identity && { identity }) }
+    return programOutput(runtime, spec, TRY_MS)
+  }
+  const version = await ran(['--version'])
   if (version.code !== 0)
     return unusable(
       `${bwrap} --version fails: ${version.stderr.trim().split('\n')[0] ?? ''}`,
@@ -100,7 +91,7 @@ export async function probeBubblewrap(
     )
   if (!isRecent(version.stdout))
     return unusable(`${version.stdout.trim() || bwrap} is too old`, 'install bubblewrap 0.8 or later')
-  const trial = await said(runtime, identity, bwrap, trialArguments)
+  const trial = await ran(trialArguments)
   if (trial.code !== 0) return refused(trial.stderr.trim())
   const agent = await readFile(agentFile).catch(() => undefined)
   if (agent === undefined)
@@ -111,7 +102,7 @@ export async function probeBubblewrap(
     scopes === undefined
       ? 'rlimits of each process; the memory of all programs of a session together is not limited (no systemd with cgroup v2)'
       : 'rlimits, and a scope of systemd (cgroup v2)'
-  return { probe: { kind: 'usable', limits }, host: { bwrap, prlimit, calls, scopes, agent, shell } }
+  return { probe: { kind: 'usable', limits }, host: { ...found, scopes, agent, shell } }
 }
 
 const trialArguments = [
@@ -139,22 +130,6 @@ function refused(complaint: string): BubblewrapFindings {
   ]
   const remedy = remedies.find(([pattern]) => pattern.test(complaint))?.[1]
   return unusable(why, remedy ?? 'run bwrap --unshare-all true by hand to see why')
-}
-
-function said(
-  runtime: Runtime,
-  identity: HostIdentity | undefined,
-  command: string,
-  args: readonly string[],
-): Promise<ProgramOutput> {
-  const spec = {
-    command,
-    args,
-    cwd: '/',
-    env: systemEnvironment,
-    ...(identity !== undefined && { identity }),
-  }
-  return programOutput(runtime, spec, TRY_MS)
 }
 
 function isRecent(version: string): boolean {

@@ -1,6 +1,6 @@
 // A machine of bubblewrap: one bwrap, and in it an agent that starts programs.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -8,7 +8,6 @@ import type { Duplex } from 'node:stream'
 import { readProcFile, readProcess } from '../../../runtime/process-table.js'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
-import { Deferred } from '../../../runtime/deferred.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { WAY_OUT } from '../../agent-messages.js'
 import { Egress, PROXY_PORT, proxyVariables } from '../../egress/egress.js'
@@ -16,37 +15,34 @@ import {
   type GuestCommand,
   type GuestExit,
   type GuestProcess,
-  type Machine,
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
 } from '../../runtime.js'
-import { type MachinePlace, WORKSPACE } from '../host-runtime.js'
-import { AgentLink, OutputRate } from './agent-link.js'
+import { type HostMachine, type MachinePlace, WORKSPACE } from '../host-runtime.js'
+import { AgentLink } from './agent-link.js'
 import {
   AGENT_PATH,
+  type Bwrap,
   FIRST_PATH,
-  bwrapArguments,
   descriptors,
   firstProcess,
+  give,
   guestFiles,
+  machineOptions,
   optionBytes,
-} from './arguments.js'
+} from './bwrap.js'
 import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
-import { MachinePipes } from './pipes.js'
+import { MachinePipes } from './machine-program.js'
 import { StderrHead } from '../../host-program.js'
 import { OWN_PROCESSES, MemoryKills, type Scopes, groupOf, scopeCommand } from './scope.js'
-import { type ProcessorCalls, seccompFilter } from './seccomp.js'
 import { errorText } from '../../../text/error-text.js'
 
 /** The kernel ends the processes of a machine immediately, unless one of them waits for a device. */
 const KILL_WAIT_MS = 2000
 
 /** The findings of the probe on this host. */
-export interface BubblewrapHost {
-  readonly bwrap: string
-  readonly prlimit: string
-  readonly calls: ProcessorCalls
+export interface BubblewrapHost extends Bwrap {
   /** Undefined where the memory of all programs of a machine cannot be limited. */
   readonly scopes: Scopes | undefined
   /** The bundle of the agent. */
@@ -66,123 +62,101 @@ interface StartTerms {
   readonly name: string
 }
 
-interface Started {
-  readonly child: Child
-  /** The host's number of the first process in the machine's namespace; when it ends, the kernel ends all others. */
-  readonly first: number
-  /** The folder of its control group. */
-  readonly group: string | undefined
-  readonly pipes: MachinePipes
-  /** Undefined when programs reach no host, or use the network of this host. */
-  readonly egress: Egress | undefined
-}
-
-export class BubblewrapMachine implements Machine {
+class BubblewrapMachine implements HostMachine {
   readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string, ...string[]]
   readonly ended: Promise<MachineEnd>
-  /** Resolves when programs can be started; never resolves when the machine ends before. */
-  readonly ready: Deferred<void> = new Deferred()
-  readonly #terms: StartTerms
+  readonly memoryFolders: readonly string[]
+  readonly link: AgentLink
+  readonly #spec: MachineSpec
+  readonly #runtime: Runtime
   readonly #child: Child
   readonly #first: number
+  readonly #startedAt: string | undefined
   readonly #memoryKills: MemoryKills
   readonly #env: Readonly<Record<string, string>>
-  readonly #egress: Egress | undefined
-  readonly #link: AgentLink
-  readonly #pipes: MachinePipes
-  readonly #startedAt: string | undefined
-  readonly #unwatch: () => void
-  /** How often the memory limit had been reached before a program began. */
-  readonly #marks = new WeakMap<GuestProcess, number>()
   /** Why the machine must end; the first reason counts. */
-  #verdict: MachineEnd | undefined
+  #reason: MachineEnd | undefined
 
-  constructor(terms: StartTerms, { child, first, group, pipes, egress }: Started) {
-    this.#terms = terms
+  /** `first` is the host's number of the first process in the namespace; `clean` removes what the machine used. */
+  constructor(
+    { runtime, host, spec, interpreter }: StartTerms,
+    child: Child,
+    first: number,
+    pipes: MachinePipes,
+    clean: () => Promise<void>,
+  ) {
+    this.interpreter = [interpreter.program]
+    // Programs inside cannot change the root of a machine, so paths below it lead to its own folders.
+    this.memoryFolders = ['/tmp', '/dev/shm'].map((path) => `/proc/${first}/root${path}`)
+    this.#spec = spec
+    this.#runtime = runtime
     this.#child = child
     this.#first = first
-    this.#memoryKills = new MemoryKills(group)
-    this.#env = variables(terms.spec)
-    this.#egress = egress
-    this.#pipes = pipes
-    this.interpreter = [terms.interpreter.program]
     this.#startedAt = readProcess(first)?.startedAt
-    this.#link = new AgentLink(
-      { input: child.stdin, output: child.stdout },
-      pipes,
-      new OutputRate(terms.runtime),
-      {
-        ready: () => this.ready.resolve(),
-        broken: (how) =>
-          this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
-        explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? 0),
-      },
+    this.#memoryKills = new MemoryKills(host.scopes && groupOf(child.pid ?? 0))
+    this.#env = variables(spec)
+    this.link = new AgentLink(child, pipes, runtime, (how) =>
+      this.#end({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
     )
-    this.#unwatch = this.#watchDisk()
-    this.ended = child.exited.then(() => this.#finish())
+    this.ended = child.exited.then(async () => {
+      const end = this.#finish()
+      await clean()
+      return end
+    })
   }
 
   run({ program, args }: GuestCommand): GuestProcess {
     const since = this.#memoryKills.count
-    const started = this.#link.run({ program, args, env: this.#env })
-    this.#marks.set(started, since)
-    return started
+    return this.link.run({ program, args, env: this.#env }, (exit) => this.#explained(exit, since))
+  }
+
+  isBusy(): boolean {
+    return this.link.running > 0
+  }
+
+  written(): number {
+    return writtenIn(`/proc/${this.#first}/root/proc`)
+  }
+
+  full(limit: string): void {
+    this.#end({ reason: 'disk', message: `${limit} was reached` })
   }
 
   async stop(): Promise<void> {
-    this.#condemn({ reason: 'stopped', message: 'the session was stopped' })
+    this.#end({ reason: 'stopped', message: 'the session was stopped' })
     await this.ended
   }
 
-  /** Programs inside cannot change the root of a machine, so paths below it lead to its own folders. */
-  #watchDisk(): () => void {
-    const { place, spec } = this.#terms
-    const root = `/proc/${this.#first}/root`
-    return place.disk.add({
-      folder: place.folder,
-      diskGiB: spec.flavor.diskGiB,
-      heldBytes: place.heldBytes,
-      isBusy: () => this.#link.running > 0,
-      written: () => writtenIn(`${root}/proc`),
-      memoryFolders: [`${root}/tmp`, `${root}/dev/shm`],
-      full: (limit) => this.#condemn({ reason: 'disk', message: `${limit} was reached` }),
-    })
-  }
-
-  /** Names the limit that ended a program, or prevented its start. */
+  /** Names the limit that ended a program since the count of kills `since`, or prevented its start. */
   #explained(exit: GuestExit, since: number): GuestExit {
-    const { pids } = this.#terms.spec.flavor
-    if (exit.failure?.endsWith('EAGAIN') === true) return { ...exit, limit: `the limit of ${pids} processes` }
-    return exit.signal === 'SIGKILL' && this.#memoryKills.count > since
-      ? { ...exit, limit: this.#memoryLimit }
-      : exit
+    if (exit.failure?.endsWith('EAGAIN') === true)
+      return { ...exit, limit: `the limit of ${this.#spec.flavor.pids} processes` }
+    const isMemory = exit.signal === 'SIGKILL' && this.#memoryKills.count > since
+    return isMemory ? { ...exit, limit: this.#memoryLimit } : exit
   }
 
   get #memoryLimit(): string {
-    return `the memory limit of ${this.#terms.spec.flavor.memoryMiB} MiB`
+    return `the memory limit of ${this.#spec.flavor.memoryMiB} MiB`
   }
 
-  #condemn(verdict: MachineEnd): void {
-    if (this.#verdict !== undefined) return
-    this.#verdict = verdict
+  #end(reason: MachineEnd): void {
+    if (this.#reason !== undefined) return
+    this.#reason = reason
     void this.#kill()
   }
 
   /** When the first process of the namespace ends, the kernel ends all others in it before bwrap ends. */
   async #kill(): Promise<void> {
-    const [child, first, { runtime }] = [this.#child, this.#first, this.#terms]
+    const [child, first] = [this.#child, this.#first]
     if (this.#startedAt !== undefined && readProcess(first)?.startedAt === this.#startedAt) killProcess(first)
-    if ((await within(child.exited, KILL_WAIT_MS, runtime)) === undefined) child.signal('SIGKILL')
+    if ((await within(child.exited, KILL_WAIT_MS, this.#runtime)) === undefined) child.signal('SIGKILL')
   }
 
-  async #finish(): Promise<MachineEnd> {
-    this.#unwatch()
-    const end = this.#verdict ?? this.#ownEnd()
+  #finish(): MachineEnd {
+    const end = this.#reason ?? this.#ownEnd()
     this.#memoryKills.close()
-    this.#egress?.end()
-    this.#link.end(exitWith(end))
-    await this.#pipes.remove()
+    this.link.end(exitWith(end))
     return end
   }
 
@@ -223,14 +197,15 @@ function namesIn(path: string): string[] {
 
 /** The exit of a program whose machine is gone. */
 function exitWith({ reason, message }: MachineEnd): GuestExit {
-  const none = { code: undefined, signal: undefined }
   const failure = `the machine of the session has ended: ${message}`
-  return reason === 'disk' || reason === 'memory'
-    ? { ...none, failure, limit: message.replace(/ was reached$/, '') }
-    : { ...none, failure }
+  const isLimit = reason === 'disk' || reason === 'memory'
+  return {
+    code: undefined,
+    signal: undefined,
+    failure,
+    ...(isLimit && { limit: message.replace(/ was reached$/, '') }),
+  }
 }
-
-// Starts one machine: bwrap, its input, and the limits around it.
 
 /** Flags of the agent, which is small; programs may use more memory. */
 const AGENT_FLAGS = [
@@ -244,10 +219,10 @@ const AGENT_FLAGS = [
  * When memory runs out, the kernel ends programs of machines before those of the host. They get the processor time that the host
  * leaves. `env -i` drops the service's variables.
  */
-const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec nice -n 10 /usr/bin/env -i "$@"'
+const HOST_WRAPPER = 'echo 1000 >/proc/self/oom_score_adj; exec nice -n 10 /usr/bin/env -i "$@"'
 
 /** The first process of a machine waits for processes without parents; it ends with the agent, and all others end with it. */
-const FIRST = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
+const INIT_SCRIPT = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
 
 /** `sun_path` of unix(7), without the NUL. */
 const SOCKET_PATH_MAX = 107
@@ -256,13 +231,19 @@ const MiB = 1024 * 1024
 const GiB = 1024 * MiB
 
 /** @throws MachineStartError */
-export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine> {
+export async function startMachine(terms: StartTerms): Promise<HostMachine> {
   const { runtime, place } = terms
   const pipes = new MachinePipes(`${place.folder}.pipes`, runtime, place.identity)
-  try {
-    return await machineOf(terms, pipes, await egressOf(terms, pipes))
-  } catch (error) {
+  let egress: Egress | undefined
+  const clean = async (): Promise<void> => {
+    egress?.end()
     await pipes.remove()
+  }
+  try {
+    egress = await egressOf(terms, pipes)
+    return await machineOf(terms, pipes, clean)
+  } catch (error) {
+    await clean()
     throw error
   }
 }
@@ -270,63 +251,62 @@ export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine
 async function machineOf(
   terms: StartTerms,
   pipes: MachinePipes,
-  egress: Egress | undefined,
-): Promise<BubblewrapMachine> {
+  clean: () => Promise<void>,
+): Promise<HostMachine> {
   const { spec, runtime } = terms
   const child = spawned(terms)
   const stderr = new StderrHead(child.stderr)
+  const inTime = <T>(started: Promise<T>): Promise<T | undefined> =>
+    within(started, spec.startTimeoutMs, runtime)
   try {
-    const first = await begun(terms, child, pipes)
-    const group = terms.host.scopes && groupOf(child.pid ?? 0)
-    const machine = new BubblewrapMachine(terms, { child, first, group, pipes, egress })
-    const started = Promise.race([machine.ready.promise.then(() => true), machine.ended.then(() => false)])
-    const isReady = await within(started, spec.startTimeoutMs, runtime)
+    giveInput(terms, child, pipes)
+    const first = await inTime(
+      Promise.race([firstProcess(pipe(child, descriptors.info)), child.exited.then(() => undefined)]),
+    )
+    if (first === undefined) throw new Error('bwrap did not start it')
+    const machine = new BubblewrapMachine(terms, child, first, pipes, clean)
+    const started = [machine.link.ready.promise.then(() => true), machine.ended.then(() => false)]
+    const isReady = await inTime(Promise.race(started))
     if (isReady === true) return machine
     await machine.stop()
-    throw new MachineStartError(
-      isReady === undefined ? `it took longer than ${spec.startTimeoutMs} ms` : 'its agent did not start',
-    )
+    const late = `it took longer than ${spec.startTimeoutMs} ms`
+    throw new Error(isReady === undefined ? late : 'its agent did not start')
   } catch (error) {
     child.signal('SIGKILL')
     await child.exited
-    egress?.end()
-    const message = errorText(error)
-    throw new MachineStartError(`the machine could not be started: ${message}${stderr.shown}`)
+    throw new MachineStartError(`the machine could not be started: ${errorText(error)}${stderr.shown}`)
   }
 }
 
-/** Writes the input of bwrap, and returns the host's number of the first process. */
-async function begun(
-  { runtime, host, spec, place, interpreter }: StartTerms,
+function giveInput(
+  { host, spec, place, interpreter }: StartTerms,
   child: Child,
-  pipes: MachinePipes,
-): Promise<number> {
-  const options = bwrapArguments({
+  { folder }: MachinePipes,
+): void {
+  const options = machineOptions({
     sessionFolder: place.folder,
-    pipesFolder: pipes.folder,
+    pipesFolder: folder,
     memoryMiB: spec.flavor.memoryMiB,
     network: spec.network,
     volumes: place.volumes,
     readOnlyPaths: [...new Set([...nodeItself().paths, ...interpreter.paths])],
   })
-  give(child, descriptors.args, optionBytes(options))
-  give(child, descriptors.seccomp, seccompFilter(host.calls))
-  give(child, descriptors.agent, host.agent)
-  give(child, descriptors.first, host.shell)
-  for (const [index, [, content]] of guestFiles.entries()) give(child, descriptors.firstFile + index, content)
-  const pid = await within(
-    Promise.race([firstProcess(pipe(child, descriptors.info)), child.exited.then(() => undefined)]),
-    spec.startTimeoutMs,
-    runtime,
-  )
-  if (pid === undefined) throw new MachineStartError('bwrap did not start it')
-  return pid
+  give(pipe(child, descriptors.args), optionBytes(options))
+  give(pipe(child, descriptors.seccomp), host.filter)
+  give(pipe(child, descriptors.agent), host.agent)
+  give(pipe(child, descriptors.first), host.shell)
+  for (const [index, [, content]] of guestFiles.entries())
+    give(pipe(child, descriptors.firstFile + index), content)
+}
+
+function pipe(child: Child, descriptor: number): Duplex | undefined {
+  return child.pipes?.[descriptor - descriptors.args]
 }
 
 function spawned({ runtime, host, spec, place: { identity, volumes }, name }: StartTerms): Child {
   const port = spec.network.kind === 'allow' ? [String(PROXY_PORT)] : []
   const agent = [nodeItself().program, ...AGENT_FLAGS, AGENT_PATH, ...port]
-  const inside = [FIRST_PATH, '-c', FIRST, 'sh', ...agent]
+  const inside = [FIRST_PATH, '-c', INIT_SCRIPT, 'sh', ...agent]
   const limited = [
     [host.prlimit, ...limits(spec.flavor), '--', host.bwrap, '--args', String(descriptors.args), '--'],
     // The kernel counts processes for each user namespace, so this limit is set inside.
@@ -338,7 +318,7 @@ function spawned({ runtime, host, spec, place: { identity, volumes }, name }: St
       ? []
       : ['setpriv', '--reuid', String(identity.uid), '--regid', String(identity.gid), '--clear-groups', '--']
   const scope = host.scopes === undefined ? [] : [...scopeCommand(host.scopes, name, spec.flavor), ...user]
-  const [command = '', ...args] = [...scope, '/bin/sh', '-c', OUTSIDE, 'sh', ...limited]
+  const [command = '', ...args] = [...scope, '/bin/sh', '-c', HOST_WRAPPER, 'sh', ...limited]
   return runtime.spawn({
     command,
     args,
@@ -392,16 +372,4 @@ async function egressOf(
   await egress.listen(path)
   pipes.hand(path)
   return egress
-}
-
-function pipe(child: Child, descriptor: number): Duplex | undefined {
-  return child.pipes?.[descriptor - descriptors.args]
-}
-
-function give(child: Child, descriptor: number, content: string | Uint8Array): void {
-  // The pipe is read to its end, so that its descriptor is closed when bwrap has closed its side.
-  pipe(child, descriptor)
-    ?.on('error', () => undefined)
-    .resume()
-    .end(content)
 }

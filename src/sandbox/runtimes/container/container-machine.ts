@@ -13,12 +13,11 @@ import type {
   GuestCommand,
   GuestExit,
   GuestProcess,
-  Machine,
   MachineEnd,
   MachineSpec,
   MachineVolume,
 } from '../../runtime.js'
-import { type MachinePlace, WORKSPACE, temporaryBytes } from '../host-runtime.js'
+import { type HostMachine, type MachinePlace, WORKSPACE, temporaryBytes } from '../host-runtime.js'
 import type { ContainerEngine } from './container-engine.js'
 
 /** The first program ends with its stdin; after this time the service asks the engine to remove the container. */
@@ -28,7 +27,8 @@ const STOP_MS = 5000
 const interpreters = { python: 'python3', node: 'node' } as const
 
 /** A container whose first program has reported that it is ready. */
-export class ContainerMachine implements Machine {
+export class ContainerMachine implements HostMachine {
+  readonly memoryFolders = []
   readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
@@ -38,7 +38,6 @@ export class ContainerMachine implements Machine {
   readonly #terms: ContainerTerms
   readonly #programs = new Set<ContainerProcess>()
   #calls = 0
-  readonly #unwatch: () => void
   #isStopped = false
   #full: string | undefined
 
@@ -49,7 +48,6 @@ export class ContainerMachine implements Machine {
     this.#child = child
     this.#terms = terms
     this.interpreter = [interpreters[terms.spec.language]]
-    this.#unwatch = this.#watchDisk()
     this.ended = child.exited.then(() => this.#finish())
   }
 
@@ -82,7 +80,6 @@ export class ContainerMachine implements Machine {
   /** Kills the commands of programs, which may not notice the end of their container. */
   #finish(): MachineEnd {
     const isStopped = this.#isStopped && this.#full === undefined
-    this.#unwatch()
     this.#isStopped = true
     for (const program of this.#programs) program.abandon()
     if (this.#full !== undefined) return { reason: 'disk', message: `${this.#full} was reached` }
@@ -91,20 +88,15 @@ export class ContainerMachine implements Machine {
       : { reason: 'died', message: 'its container has ended' }
   }
 
-  #watchDisk(): () => void {
-    const { place, spec } = this.#terms
-    return place.disk.add({
-      folder: place.folder,
-      diskGiB: spec.flavor.diskGiB,
-      heldBytes: place.heldBytes,
-      isBusy: () => this.#programs.size > 0,
-      written: () => undefined,
-      memoryFolders: [],
-      full: (limit) => {
-        this.#full ??= limit
-        void this.stop()
-      },
-    })
+  isBusy(): boolean {
+    return this.#programs.size > 0
+  }
+
+  written(): undefined {}
+
+  full(limit: string): void {
+    this.#full ??= limit
+    void this.stop()
   }
 
   #inside(command: readonly string[]): void {

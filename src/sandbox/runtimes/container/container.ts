@@ -4,13 +4,12 @@ import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import { StderrHead } from '../../host-program.js'
 import {
-  type Machine,
   type MachineSpec,
   MachineStartError,
   type RuntimeProbe,
   type SandboxLanguage,
 } from '../../runtime.js'
-import type { MachineDriver, MachinePlace } from '../host-runtime.js'
+import type { HostMachine, MachineDriver, MachinePlace } from '../host-runtime.js'
 import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
 import { ContainerMachine, LABEL, runArguments } from './container-machine.js'
 
@@ -42,7 +41,7 @@ export class ContainerDriver implements MachineDriver {
     return { kind: 'unusable', why, remedy: `fetch one: ${engine.kind} pull ${images[0] ?? ''}` }
   }
 
-  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<Machine> {
+  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<HostMachine> {
     const engine = await this.#found()
     if (typeof engine === 'string') throw new MachineStartError(engine)
     if (spec.interpreter !== undefined)

@@ -1,14 +1,43 @@
-// The arguments of bwrap for one machine.
+// bwrap: where it is, its options for a machine and for other programs, and what it reads and writes on descriptors.
 //
-// The service writes them to a descriptor, so that no list of processes shows them, on the host or inside.
+// The service writes the options to a descriptor, so that no list of processes shows them, on the host or inside.
 
 import { Buffer } from 'node:buffer'
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import type { Readable } from 'node:stream'
+import process from 'node:process'
+import type { Duplex, Readable } from 'node:stream'
+import { findProgram } from '../../../runtime/path-folders.js'
 import { PIPES_PATH } from '../../agent-messages.js'
 import { WORKSPACE, temporaryBytes } from '../host-runtime.js'
 import type { MachineSpec } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
+import { seccompFilter } from './seccomp.js'
+
+/** The programs of the host that confine others, and the filter of system calls. */
+export interface Bwrap {
+  readonly bwrap: string
+  readonly prlimit: string
+  readonly filter: Buffer
+}
+
+/** Finds them in system folders and `programs`; otherwise returns why they cannot be used, and a remedy. */
+export function findBwrap(
+  programs: readonly string[] = [],
+): Bwrap | { readonly why: string; readonly remedy: string } {
+  if (process.platform !== 'linux')
+    return { why: 'it runs on Linux only', remedy: 'use the runtime container' }
+  const filter = seccompFilter()
+  if (filter === undefined)
+    return { why: `there is no filter of system calls for ${process.arch}`, remedy: 'use x64 or arm64' }
+  const [bwrap, prlimit] = ['bwrap', 'prlimit'].map((name) => findProgram(name, programs))
+  if (bwrap !== undefined && prlimit !== undefined) return { bwrap, prlimit, filter }
+  const [missing, packages] =
+    bwrap === undefined
+      ? ['bwrap', 'apt-get install bubblewrap (dnf, apk: bubblewrap)']
+      : ['prlimit', 'apt-get install util-linux (apk: util-linux-misc)']
+  const remedy = `install it: ${packages}, or name its folder in "programs" of the key "sandbox"`
+  return { why: `${missing} is in no system folder`, remedy }
+}
 
 /** The path of the agent inside. */
 export const AGENT_PATH = '/.agent.mjs'
@@ -35,20 +64,10 @@ export const guestFiles: readonly (readonly [path: string, content: string])[] =
 
 /** Files that are the same on every machine of a kind and hold no secret: the linker, alternatives, certificates, time zones. */
 const systemPaths: readonly string[] = [
-  '/etc/ld.so.cache',
-  '/etc/ld.so.conf',
-  '/etc/ld.so.conf.d',
-  '/etc/alternatives',
-  '/etc/ssl/certs',
-  '/etc/ssl/openssl.cnf',
-  '/etc/ca-certificates',
-  '/etc/pki/tls/certs',
-  '/etc/pki/ca-trust',
-  '/etc/localtime',
-  '/etc/mime.types',
-  '/etc/protocols',
-  '/etc/services',
-]
+  ['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives'],
+  ['ssl/certs', 'ssl/openssl.cnf', 'ca-certificates', 'pki/tls/certs', 'pki/ca-trust'],
+  ['localtime', 'mime.types', 'protocols', 'services'],
+].flatMap((names) => names.map((name) => `/etc/${name}`))
 
 /** With the network of the host, programs resolve names as the host does. */
 const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
@@ -85,26 +104,35 @@ export function confinement(isHostNetwork: boolean, filter: number): string[] {
   ].flat()
 }
 
-/** The options that bwrap reads from the descriptor; the command itself must be on its command line. */
-export function bwrapArguments(terms: BwrapTerms): string[] {
-  return [...namespaces(terms), ...system(terms), ...own(terms)]
-}
-
-function namespaces({ network }: BwrapTerms): string[] {
+/** The options for a machine. The command itself must be on the command line of bwrap. */
+export function machineOptions(terms: BwrapTerms): string[] {
+  const { sessionFolder, pipesFolder, memoryMiB, network, volumes, readOnlyPaths } = terms
+  const isHostNetwork = network.kind === 'host'
+  const bytes = String(temporaryBytes(memoryMiB) / 2)
   return [
-    confinement(network.kind === 'host', descriptors.seccomp),
+    confinement(isHostNetwork, descriptors.seccomp),
     ['--as-pid-1', '--uid', GUEST_ID, '--gid', GUEST_ID, '--hostname', 'sandbox'],
     ['--info-fd', String(descriptors.info)],
-  ].flat()
-}
-
-function system({ network, readOnlyPaths }: BwrapTerms): string[] {
-  return [
-    systemMounts(network.kind === 'host'),
+    systemMounts(isHostNetwork),
     guestFiles.flatMap(([path], index) => ['--ro-bind-data', String(descriptors.firstFile + index), path]),
     readOnlyPaths.flatMap((path) => ['--ro-bind', path, path]),
     procMounts(),
     ['--dev', '/dev'],
+    ['--perms', '1777', '--size', bytes, '--tmpfs', '/dev/shm'],
+    ['--perms', '1777', '--size', bytes, '--tmpfs', '/tmp'],
+    ['--bind', sessionFolder, WORKSPACE],
+    ['--ro-bind', pipesFolder, PIPES_PATH],
+    volumes.flatMap(({ guestPath, isReadOnly }, index) => [
+      isReadOnly ? '--ro-bind-fd' : '--bind-fd',
+      String(descriptors.firstFile + guestFiles.length + index),
+      guestPath,
+    ]),
+    ['--ro-bind-data', String(descriptors.agent), AGENT_PATH],
+    // The user cannot read this program, so the kernel lets the user neither read nor write the memory of its process.
+    ['--perms', '0111', '--ro-bind-data', String(descriptors.first), FIRST_PATH],
+    // Both are in memory, and no limit applies to them.
+    ['--remount-ro', '/dev', '--remount-ro', '/'],
+    ['--chdir', WORKSPACE],
   ].flat()
 }
 
@@ -139,35 +167,22 @@ export function systemFiles(isHostNetwork: boolean): readonly string[] {
   return isHostNetwork ? [...systemPaths, ...systemResolverPaths] : systemPaths
 }
 
-function own({ sessionFolder, pipesFolder, memoryMiB, volumes }: BwrapTerms): string[] {
-  const bytes = String(temporaryBytes(memoryMiB) / 2)
-  return [
-    ['--perms', '1777', '--size', bytes, '--tmpfs', '/dev/shm'],
-    ['--perms', '1777', '--size', bytes, '--tmpfs', '/tmp'],
-    ['--bind', sessionFolder, WORKSPACE],
-    ['--ro-bind', pipesFolder, PIPES_PATH],
-    volumes.flatMap(({ guestPath, isReadOnly }, index) => [
-      isReadOnly ? '--ro-bind-fd' : '--bind-fd',
-      String(descriptors.firstFile + guestFiles.length + index),
-      guestPath,
-    ]),
-    ['--ro-bind-data', String(descriptors.agent), AGENT_PATH],
-    // The user cannot read this program, so the kernel lets the user neither read nor write the memory of its process.
-    ['--perms', '0111', '--ro-bind-data', String(descriptors.first), FIRST_PATH],
-    // Both are in memory, and no limit applies to them.
-    ['--remount-ro', '/dev', '--remount-ro', '/'],
-    ['--chdir', WORKSPACE],
-  ].flat()
+/** Writes what bwrap reads from a descriptor. The pipe is read to its end, so that it is closed when bwrap has closed its side. */
+export function give(pipe: Duplex | undefined, content: string | Uint8Array): void {
+  pipe
+    ?.on('error', () => undefined)
+    .resume()
+    .end(content)
 }
 
 /** The number on the host of the first process inside, which bwrap writes to the descriptor of `--info-fd` as soon as it exists. */
 export function firstProcess(info: Readable | undefined): Promise<number> {
   return new Promise((resolve) => {
-    let said = ''
+    let text = ''
     info?.on('error', () => undefined)
     info?.on('data', (chunk: Buffer) => {
-      said += chunk.toString('latin1')
-      const [, pid] = /"child-pid":\s*(\d+)/.exec(said) ?? []
+      text += chunk.toString('latin1')
+      const [, pid] = /"child-pid":\s*(\d+)/.exec(text) ?? []
       if (pid !== undefined) resolve(Number(pid))
     })
   })

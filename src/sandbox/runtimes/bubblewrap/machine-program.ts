@@ -1,0 +1,270 @@
+// One program in a machine, as the service sees it, and the named pipes through which it exchanges bytes with the service.
+//
+// The pipes lie in a folder of the service that the machine sees read-only: programs inside can open pipes, and make, rename or
+// replace none. The kernel holds what is written and not yet read, so a program that writes faster than the service reads waits.
+
+import { Buffer } from 'node:buffer'
+import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, readSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough, type Readable, Transform } from 'node:stream'
+import type { Clock } from '../../../runtime/deadline.js'
+import { Deferred } from '../../../runtime/deferred.js'
+import type { Runtime } from '../../../runtime/runtime.js'
+import { pipeName } from '../../agent-messages.js'
+import { systemProgram } from '../../host-program.js'
+import type { GuestExit, GuestProcess } from '../../runtime.js'
+import type { HostIdentity } from '../identities.js'
+
+/** The programs for which one `mkfifo` makes pipes, before they are needed. */
+const PROGRAMS_AT_ONCE = 16
+
+const MKFIFO_MS = 20_000
+
+export class MachinePipes {
+  readonly folder: string
+  readonly #runtime: Runtime
+  /** The user of the machine, when it is not that of the service. */
+  readonly #owner: HostIdentity | undefined
+  /** The last program that has pipes. */
+  #made = 0
+  #making: Promise<void> | undefined
+  #isRemoved = false
+
+  constructor(folder: string, runtime: Runtime, owner: HostIdentity | undefined) {
+    this.folder = folder
+    this.#runtime = runtime
+    this.#owner = owner
+    mkdirSync(folder, { mode: 0o700 })
+    // The user of the machine may open what is in the folder.
+    if (owner !== undefined) chmodSync(folder, 0o711)
+    this.#makeAhead(1)
+  }
+
+  /** The paths of the input, the output and the errors of a program; the ids count from 1. */
+  async of(id: number): Promise<string[]> {
+    while (id > this.#made) await this.#make()
+    this.#makeAhead(id)
+    return this.#paths(id)
+  }
+
+  /** Gives a file in the folder to the user of the machine. */
+  hand(path: string): void {
+    if (this.#owner !== undefined) chownSync(path, this.#owner.uid, this.#owner.gid)
+  }
+
+  async remove(): Promise<void> {
+    this.#isRemoved = true
+    await this.#making?.catch(() => undefined)
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  #paths(id: number): string[] {
+    return [0, 1, 2].map((stream) => join(this.folder, pipeName(id, stream)))
+  }
+
+  /** A failure shows when the pipes are needed. */
+  #makeAhead(id: number): void {
+    if (id + PROGRAMS_AT_ONCE / 2 > this.#made) void this.#make().catch(() => undefined)
+  }
+
+  #make(): Promise<void> {
+    if (this.#isRemoved) return Promise.reject(new Error('the machine has ended'))
+    this.#making ??= this.#makeNext().finally(() => {
+      this.#making = undefined
+    })
+    return this.#making
+  }
+
+  async #makeNext(): Promise<void> {
+    const ids = Array.from({ length: PROGRAMS_AT_ONCE }, (_, index) => this.#made + index + 1)
+    const paths = ids.flatMap((id) => this.#paths(id))
+    const make = ['mkfifo', '-m', '600', '--', ...paths] as const
+    const { code, stderr } = await systemProgram(this.#runtime, make, MKFIFO_MS)
+    // Clients read this message, and must not learn paths of the host.
+    if (code !== 0) throw new Error(`no pipes can be made: ${stderr.trim().split(': ').at(-1)}`)
+    for (const path of paths) this.hand(path)
+    this.#made += PROGRAMS_AT_ONCE
+  }
+}
+
+export class MachineProgram implements GuestProcess {
+  readonly stdin = new PassThrough()
+  readonly stdout: Transform
+  readonly stderr: Transform
+  readonly explained: (exit: GuestExit) => GuestExit
+  readonly #send: (kind: 'interrupt' | 'kill') => void
+  readonly #begun = new Deferred<void>()
+  readonly #exit = new Deferred<GuestExit>()
+  #paths: readonly string[] = []
+  #outputs: readonly PipeReader[] = []
+  /** A descriptor until the agent has opened its end. */
+  #input: number | Socket | undefined
+
+  /** `send` sends an order about this program. */
+  constructor(
+    rate: OutputRate,
+    send: (kind: 'interrupt' | 'kill') => void,
+    explained: (exit: GuestExit) => GuestExit,
+  ) {
+    this.#send = send
+    this.explained = explained
+    this.stdout = rate.stream()
+    this.stderr = rate.stream()
+    this.stdin.on('error', () => undefined)
+  }
+
+  get exited(): Promise<GuestExit> {
+    return this.#exit.promise
+  }
+
+  interrupt(): void {
+    void this.#begun.promise.then(() => this.#send('interrupt'))
+  }
+
+  kill(): void {
+    void this.#begun.promise.then(() => this.#send('kill'))
+  }
+
+  /** Opens the pipes without waiting for the other ends; the order to start follows. */
+  begin(paths: readonly string[]): void {
+    this.#paths = paths
+    // A descriptor that could also read keeps the input until the agent has opened its end.
+    const access = [constants.O_RDWR, constants.O_RDONLY, constants.O_RDONLY]
+    const [input, stdout = -1, stderr = -1] = openAll(paths, access)
+    this.#input = input
+    this.#outputs = [new PipeReader(stdout, this.stdout), new PipeReader(stderr, this.stderr)]
+    this.#begun.resolve()
+  }
+
+  /** The agent has opened its ends: the kernel would forget the input of a pipe that no process has open. False the second time. */
+  started(): boolean {
+    if (typeof this.#input !== 'number') return false
+    this.#input = new Socket({ fd: this.#input, readable: false, writable: true })
+    this.#input.on('error', () => undefined)
+    this.stdin.pipe(this.#input)
+    return true
+  }
+
+  /** Closes the pipes and ends the streams. The exit of a program that has run waits for the reader of long output. */
+  end(exit: GuestExit): void {
+    const streams = [this.stdout, this.stderr]
+    if (typeof this.#input === 'number') closeSync(this.#input)
+    else this.#input?.destroy()
+    for (const output of this.#outputs) output.end()
+    for (const path of this.#paths) void rm(path, { force: true })
+    for (const stream of streams) stream.end()
+    this.stdin.destroy()
+    const full = exit.failure === undefined ? streams.filter((stream) => stream.writableLength > 0) : []
+    void Promise.all(full.map(whenRead)).then(() => this.#exit.resolve(exit))
+  }
+}
+
+function whenRead(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('end', resolve).once('close', resolve)
+  })
+}
+
+/** Leaves none open when one of them cannot be opened. */
+function openAll(paths: readonly string[], access: readonly number[]): number[] {
+  const opened: number[] = []
+  try {
+    for (const [index, path] of paths.entries())
+      opened.push(openSync(path, (access[index] ?? 0) | constants.O_NONBLOCK | constants.O_NOFOLLOW))
+    return opened
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor)
+    throw error
+  }
+}
+
+/** The most bytes that are read after the end of a program: a pipe holds no more, unless other processes go on writing. */
+const LAST_BYTES_MAX = 1024 * 1024
+
+const READ_BYTES = 64 * 1024
+
+/** The reading end of one pipe. */
+class PipeReader {
+  readonly #descriptor: number
+  readonly #socket: Socket
+  readonly #stream: Transform
+
+  constructor(descriptor: number, stream: Transform) {
+    this.#descriptor = descriptor
+    this.#stream = stream
+    this.#socket = new Socket({ fd: descriptor, readable: true, writable: false })
+    this.#socket.on('error', () => undefined)
+    this.#socket.pipe(stream, { end: false })
+  }
+
+  /** The remaining bytes of the pipe are read immediately: processes that the program has left behind may keep it open for ever. */
+  end(): void {
+    const [socket, stream] = [this.#socket, this.#stream]
+    socket.unpipe(stream)
+    for (let chunk: unknown = socket.read(); chunk instanceof Uint8Array; chunk = socket.read())
+      stream.write(chunk)
+    if (!socket.destroyed) for (const chunk of remaining(this.#descriptor)) stream.write(chunk)
+    socket.destroy()
+  }
+}
+
+function remaining(descriptor: number): Buffer[] {
+  const chunks: Buffer[] = []
+  try {
+    for (let bytes = 0; bytes < LAST_BYTES_MAX;) {
+      const chunk = Buffer.allocUnsafe(READ_BYTES)
+      const length = readSync(descriptor, chunk)
+      if (length === 0) break
+      chunks.push(chunk.subarray(0, length))
+      bytes += length
+    }
+  } catch {
+    // The pipe is empty (EAGAIN).
+  }
+  return chunks
+}
+
+const MiB = 1024 * 1024
+
+export const BURST_BYTES: number = 16 * MiB
+export const BYTES_A_SECOND: number = 64 * MiB
+
+/** The cost of a chunk in addition to its bytes: very many small ones take as long as large ones. */
+const CHUNK_COST = 4096
+
+/**
+ * How fast the service reads what the programs of one machine write.
+ *
+ * Output that is too long for a result is read only to be dropped. A program that writes without end would take a processor of
+ * the host for itself and another one for the service. Bursts, such as a file that a client reads, pass at full speed.
+ */
+export class OutputRate {
+  readonly #clock: Clock
+  #credit = BURST_BYTES
+  #at: number
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#at = clock.now()
+  }
+
+  stream(): Transform {
+    return new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        const delayMs = this.#delayOf(chunk.length)
+        if (delayMs === 0) done(null, chunk)
+        else this.#clock.setTimer(delayMs, () => done(null, chunk))
+      },
+    })
+  }
+
+  #delayOf(bytes: number): number {
+    const now = this.#clock.now()
+    const earned = ((now - this.#at) * BYTES_A_SECOND) / 1000
+    this.#at = now
+    this.#credit = Math.min(BURST_BYTES, this.#credit + earned) - bytes - CHUNK_COST
+    return this.#credit >= 0 ? 0 : Math.ceil((-this.#credit * 1000) / BYTES_A_SECOND)
+  }
+}
