@@ -219,8 +219,8 @@ export class Call implements CallHolder {
   missingCapabilities: string | undefined
   /** The call that this one is an attempt of. */
   #parent: Call | undefined
-  /** It brings answers to a server without sessions: only that server may get it, with these further edits. */
-  pinnedTo: { readonly service: string; readonly more: readonly Edit[] } | undefined
+  /** The server without sessions to which it brings answers: no other server may get it. */
+  pinnedTo: string | undefined
   /** It brings a server's state, or answers to its questions, back: only a server of 2026-07-28 may get it. */
   returned: ReturnedInput | undefined
   /** It brings the answer to a question of the proxy itself: no server gets the members that carry it. */

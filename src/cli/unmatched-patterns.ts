@@ -4,7 +4,7 @@ import { enabledSchemas } from '../config/config.js'
 import type { Configuration, ProfileConfig } from '../config/configuration.js'
 import type { ProxyListeners, ServerEvent } from '../index.js'
 import type { ListKind } from '../mcp/methods.js'
-import { wholeCatalog } from '../proxy/routing/catalog-view.js'
+import { hasPrefixOf, usualName } from '../proxy/routing/views.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
@@ -87,7 +87,7 @@ export class UnmatchedPatterns {
     // A pattern may be for what a template stands for.
     if (kind === 'resources' && listed('templates').length > 0) return []
     const mayBeOf = (member: Member, pattern: string): boolean =>
-      this.#namesOf(member) === undefined && wholeCatalog.claims(member.server, pattern) === true
+      this.#namesOf(member) === undefined && member.server.prefix && hasPrefixOf(member.server, pattern)
     return patterns
       .filter((pattern) => !names.some(matcherOf([pattern])))
       .filter((pattern) => !members.some((member) => mayBeOf(member, pattern)))
@@ -126,8 +126,6 @@ function placesOf(config: Configuration): Place[] {
   ]
   return places.filter(({ patterns }) => patterns.length > 0)
 }
-
-const usualName: Place['nameOf'] = (server, kind, own) => wholeCatalog.nameOf(server, kind, own)
 
 function placesOfProfile(
   profile: string,

@@ -28,7 +28,7 @@ import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
 import { type MetricsPage, type PathHandler, type ServedGateway, schemaAt } from './routes.js'
 import { frontPathOf } from '../front-auth/front-paths.js'
-import { viewKey } from '../proxy/routing/profile-view.js'
+import { viewKey } from '../proxy/routing/views.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   /** Values that override the configuration. */

@@ -9,7 +9,7 @@ import type { Call } from '../calls/call.js'
 import { rateLimited, stateUnknown } from '../mcp/error-codes.js'
 import type { CallPolicy } from '../proxy/routing/call-policy.js'
 import type { Target } from '../proxy/routing/catalog.js'
-import { wholeCatalog } from '../proxy/routing/catalog-view.js'
+import { usualName } from '../proxy/routing/views.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Redactor } from '../text/redactor.js'
 import { ConfirmRules } from './confirm-rules.js'
@@ -66,7 +66,7 @@ export class SchemaPolicy implements CallPolicy {
     const { config } = lane
     const tool = toolOf(target)
     if (this.#admitted.get(call.root) === tool) return go()
-    const name = wholeCatalog.nameOf(config, 'tools', item.key)
+    const name = usualName(config, 'tools', item.key)
     const mustAsk = this.#rules.asksFor(target, tool)
     const isAnswer = this.questions.isAnswer(call)
     if (isAnswer && !mustAsk) return call.fail(stateUnknown('other-request'))

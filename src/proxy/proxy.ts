@@ -27,7 +27,7 @@ import { serverOpener } from '../mcp/eras/server-opener.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
-import { Views } from './routing/profile-view.js'
+import { Views } from './routing/views.js'
 import type { ClientRoutes, RoutedClient } from './routing/client-routes.js'
 import type { AttachedClient } from './clients/attached-client.js'
 import type { SessionStatus } from './routing/session-status.js'
@@ -215,7 +215,7 @@ class ConfiguredProxy implements McpProxy {
       startupGraceMs: this.#config.startupGraceMs,
       // The one server of a client says by itself what it is.
       initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,
-      limits: this.#limits.session,
+      limits: this.#limits,
     })
   }
 
@@ -279,7 +279,7 @@ class ConfiguredProxy implements McpProxy {
     this.#config = config
     limits.changed(config)
     this.#changeViews(config)
-    this.#directory.leave((view) => !this.#views.has(view))
+    this.#directory.leaveGone()
     await this.#common.lock.change(config)
     const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs ?? RELOAD_WAIT_MS)
     const schema = this.#schema

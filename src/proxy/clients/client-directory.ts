@@ -20,7 +20,7 @@ import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { CallTracer } from '../../mcp/meta-edits.js'
 import type { ClientLeg, ServerDescription } from '../../mcp/eras/client-leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
-import type { CatalogView } from '../routing/catalog-view.js'
+import type { CatalogView } from '../routing/views.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { TaskTable } from '../routing/client-tasks.js'
@@ -142,10 +142,10 @@ export class ClientDirectory {
     return clients
   }
 
-  /** Ends the clients of these views, those with a session once what they have asked is answered. */
-  leave(isGone: (view: CatalogView) => boolean): void {
-    for (const client of this.#attached.values()) if (isGone(client.view)) client.drain()
-    for (const [key, { view }] of this.#clients) if (isGone(view)) this.#end(key)
+  /** Ends the clients of views that are gone, those with a session once what they have asked is answered. */
+  leaveGone(): void {
+    for (const client of this.#attached.values()) if (client.view.isGone) client.drain()
+    for (const [key, { view }] of this.#clients) if (view.isGone) this.#end(key)
   }
 
   /** The sender of a request with this context; undefined when there are too many clients. */

@@ -16,7 +16,7 @@ import { ClientInput } from '../input/client-input.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { TaskTable } from '../routing/client-tasks.js'
 import type { ClientDirectory } from './client-directory.js'
-import type { CatalogView } from '../routing/catalog-view.js'
+import type { CatalogView } from '../routing/views.js'
 
 export interface DirectoryLimits {
   readonly statelessMax: number

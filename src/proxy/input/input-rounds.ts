@@ -177,7 +177,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     const responses = this.#answers.length === 0 ? undefined : `{${this.#answers.join(',')}}`
     const attempt = this.#call.attempt(this)
     const more = inputEdits(this.#call.frame, responses, this.#state)
-    attempt.pinnedTo = { service: this.service, more }
+    attempt.pinnedTo = this.service
     this.#first.resume(attempt, more)
   }
 

@@ -1,7 +1,7 @@
 // The servers of one client: its lanes, their public names, and the wait for both.
 
 import type { Catalog, Catalogs } from './catalog.js'
-import { type CatalogView, wholeCatalog } from './catalog-view.js'
+import type { CatalogView } from './views.js'
 import type { ClientPort } from '../../calls/call.js'
 import { describeServers } from './description.js'
 import { ListChanges, type ListsReader, type ShownList } from './list-changes.js'
@@ -10,7 +10,7 @@ import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/client-leg.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { type RoutingContext, Router, type ServedClient } from './router.js'
+import { type RoutedServers, type RoutingContext, Router, type ServedClient } from './router.js'
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 
@@ -22,20 +22,19 @@ export interface RoutedClient extends ClientPort, ListsReader, ServedClient {
 }
 
 /** A client's lanes, one for each server in configuration order. */
-export class ClientRoutes {
+export class ClientRoutes implements RoutedServers {
   readonly router: Router
   /** Resolves when `initialize` can be answered; undefined when no server has to be waited for. */
   readonly settled: Promise<unknown> | undefined
   readonly #client: RoutedClient
-  readonly #parts: RoutingContext
+  readonly #context: RoutingContext
   readonly #catalogs: Catalogs
   readonly #onLeave: () => void
   readonly #changes: ListChanges
   /** Fixed at the first request: a client that calls before it opens a session stays what it was then. */
   readonly #hasTasks: boolean
-  #catalog: Catalog
-  /** Those that calls go to, in configuration order. */
-  #lanes: readonly Lane[]
+  catalog: Catalog
+  lanes: readonly Lane[]
   /** All lanes of the client: also those opened for the next exchange, and those on which only earlier calls still run. */
   readonly #entered = new Map<Upstream, Lane>()
   #level: string | undefined
@@ -45,27 +44,26 @@ export class ClientRoutes {
   /** `upstreams` are the present servers; `onLeave` is called when the client is gone. */
   constructor(
     client: RoutedClient,
-    parts: RoutingContext,
+    context: RoutingContext,
     upstreams: readonly Upstream[],
     catalogs: Catalogs,
     onLeave: () => void,
   ) {
     this.#client = client
-    this.#parts = parts
+    this.#context = context
     this.#catalogs = catalogs
     this.#onLeave = onLeave
     this.#hasTasks = client.profile.hasTasks === true
-    const lanes = this.#enter(upstreams)
-    this.#lanes = lanes
-    this.#catalog = catalogs.of(lanes, client.view, this.#hasTasks)
-    const { initializeGraceMs, runtime, limits } = parts
+    this.lanes = this.#enter(upstreams)
+    this.catalog = catalogs.of(this.lanes, client.view, this.#hasTasks)
+    const { initializeGraceMs, runtime, limits } = context
     this.#changes = new ListChanges(
       client,
-      (kind) => this.#catalog.shown(kind),
-      (tell) => runtime.setTimer(limits.changeDelayMs, tell),
+      (kind) => this.shown(kind),
+      (tell) => runtime.setTimer(limits.session.changeDelayMs, tell),
     )
-    const isRemembered = lanes.some(({ view }) => view.before.kind !== 'nothing')
-    this.router = new Router(client, parts, lanes, this.#catalog, (kind) => {
+    const isRemembered = this.lanes.some(({ view }) => view.before.kind !== 'nothing')
+    this.router = new Router(client, context, this, (kind) => {
       this.#changes.markShown(kind)
       if (kind === 'tools') this.#prepareChecks()
     })
@@ -80,32 +78,31 @@ export class ClientRoutes {
   /** Those that run for this client alone. */
   get processes(): SessionProcess[] {
     // In configuration order; behind them those that come or go with a reload.
-    const own = [...new Set([...this.#lanes, ...this.#entered.values()])].filter(({ shared }) => !shared)
+    const own = [...new Set([...this.lanes, ...this.#entered.values()])].filter(({ shared }) => !shared)
     return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 
   /** All servers together; a server without facts is presumed to offer everything. */
   describe(): ServerDescription {
-    const { instructionsLengthMax } = this.#parts.limits
-    const parts = { instructionsLengthMax, hasTasks: this.#hasTasks }
-    return describeServers(this.#lanes, this.#client.view, this.#client.profile.capabilities, parts)
+    const { instructionsLengthMax } = this.#context.limits.session
+    const options = { instructionsLengthMax, hasTasks: this.#hasTasks }
+    return describeServers(this.lanes, this.#client.view, this.#client.profile.capabilities, options)
   }
 
   /** A list as the client is shown it now. */
   shown(kind: ListKind): ShownList {
-    return this.#catalog.shown(kind)
+    return this.catalog.shown(kind)
   }
 
   /** Whether some server has such a list, or may have one. */
   offers(kind: ListKind): boolean {
     const feature = kind === 'templates' ? 'resources' : kind
-    return this.#lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
+    return this.lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
   }
 
   /** The lists of some server have changed; without kinds, a server has other news that calls may wait for. */
   changed(kinds: readonly ListKind[]): void {
     if (kinds.length > 0) {
-      this.#catalog.invalidate(kinds)
       if (this.#mayCall) this.#prepareChecks()
       this.#changes.changed(kinds)
     }
@@ -121,10 +118,10 @@ export class ClientRoutes {
   /** The client may call from now on: what every first call needs is made ready once there are tools. */
   #prepareChecks(): void {
     this.#mayCall = true
-    const checked = this.#lanes.filter(({ config }) => config.argumentChecks === 'on')
-    this.#parts.checks.prepare(
+    const checked = this.lanes.filter(({ config }) => config.argumentChecks === 'on')
+    this.#context.checks.prepare(
       checked.flatMap(({ view }) => view.items('tools').slice(0, 1)),
-      this.#parts.runtime,
+      this.#context.runtime,
     )
   }
 
@@ -156,7 +153,7 @@ export class ClientRoutes {
     this.#changes.pause()
     if (this.#left) return
     const entered = this.#enter(upstreams)
-    const coming = entered.filter((lane) => !this.#lanes.includes(lane))
+    const coming = entered.filter((lane) => !this.lanes.includes(lane))
     // The client has asked for these lists, so a lazy server starts for them.
     for (const { view } of coming) view.want(this.#changes.shownKinds, 'list')
     await this.router.waits.allListed(coming)
@@ -165,17 +162,17 @@ export class ClientRoutes {
   /** From now on the client reaches these, with the log level and the subscriptions that it has. */
   exchange(upstreams: readonly Upstream[]): void {
     if (this.#left) return
-    const before = this.#lanes
-    const lanes = this.#enter(upstreams)
-    this.#lanes = lanes
-    this.#catalog = this.#catalogs.of(lanes, this.#client.view, this.#hasTasks)
-    const left = before.filter((lane) => !lanes.includes(lane))
+    const before = this.lanes
+    this.#reach(this.#enter(upstreams))
+    const left = before.filter((lane) => !this.lanes.includes(lane))
     // A view may hide resources from now on of servers that stay.
-    for (const lane of this.#client.view === wholeCatalog ? left : before)
+    for (const lane of this.#client.view.name === '' ? left : before)
       for (const uri of lane.takeSubscriptions(this.#client)) this.#follow(uri, lane.config.name)
     // Calls that have not begun on a server that is gone go to its successor, or fail.
-    const released = left.flatMap((lane) => lane.release(this.#client))
-    this.router.exchange(lanes, this.#catalog, released)
+    this.router.exchanged(
+      left,
+      left.flatMap((lane) => lane.release(this.#client)),
+    )
     for (const upstream of upstreams) if (!this.#client.view.hasServer(upstream.config)) this.forget(upstream)
   }
 
@@ -191,6 +188,11 @@ export class ClientRoutes {
     const lane = this.#entered.get(upstream)
     this.#entered.delete(upstream)
     void lane?.leave(this.#client)
+  }
+
+  #reach(lanes: readonly Lane[]): void {
+    this.lanes = lanes
+    this.catalog = this.#catalogs.of(lanes, this.#client.view, this.#hasTasks)
   }
 
   /** The lanes of the servers that the client sees. */
@@ -216,17 +218,16 @@ export class ClientRoutes {
   #move(upstream: Upstream, lane: Lane): void {
     const before = this.#entered.get(upstream)
     this.#take(upstream, lane)
-    this.#lanes = this.#lanes.map((each) => (each === before ? lane : each))
-    this.#catalog = this.#catalogs.of(this.#lanes, this.#client.view, this.#hasTasks)
-    this.router.exchange(this.#lanes, this.#catalog, [])
+    this.#reach(this.lanes.map((each) => (each === before ? lane : each)))
+    this.router.waits.look()
     // The other lane may have announced its lists before it had this client.
     this.changed(listKinds)
   }
 
   /** A server that replaces another is presumed to have the same resources until it has listed its own. */
   #follow(uri: string, service: string): void {
-    const heir = this.#lanes.find(({ config }) => config.name === service)
-    const lane = heir?.known.has('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
-    if (lane !== undefined && this.#client.view.hasUri(lane.config, uri)) lane.follow(this.#client, uri)
+    const heir = this.lanes.find(({ config }) => config.name === service)
+    const lane = heir?.known.has('resources') === false ? heir : (this.catalog.resource(uri) ?? heir)
+    if (lane !== undefined && this.#client.view.hasUri(uri)) lane.follow(this.#client, uri)
   }
 }

@@ -7,7 +7,7 @@ import {
   isShown,
 } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/client-leg.js'
-import { type CatalogView, soleServer } from './catalog-view.js'
+import { type CatalogView, soleServer } from './views.js'
 import { relaysTasks } from './client-tasks.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'

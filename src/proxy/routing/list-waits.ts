@@ -23,15 +23,16 @@ import {
   quietAt,
   SHORT_MS,
 } from './first-list.js'
-import type { RoutingContext } from './router.js'
+import type { RoutedServers, RoutingContext } from './router.js'
 
 /** The name that a call asks for, and the servers that may have it. */
 export interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
-  /** Whether it is known now which server has it: no other server is waited for, or started. */
-  readonly isOfOne: () => boolean
-  readonly concerns: (lane: CallTarget) => boolean
+  /** Whether a server has it that has listed. */
+  isThere(): boolean
+  /** The servers that may have it; where the name reads as one of theirs, no other server is waited for, or started. */
+  candidates(): { readonly lanes: readonly CallTarget[]; readonly isClaimed: boolean }
 }
 
 /** Something that waits. */
@@ -39,17 +40,15 @@ interface Wait {
   /** From when on it does not wait any more, as things are now. */
   readonly dueAt: () => number
   readonly run: () => void
-  /** Undefined for lists and resources. */
-  readonly wanted?: Wanted
   /** Called at each look. */
   readonly onLook?: () => void
 }
 
 /** Holds calls back until servers have listed. */
 export class ListWaits {
-  readonly #lanes: () => readonly CallTarget[]
+  readonly #servers: Pick<RoutedServers, 'lanes'>
   readonly #client: Pick<ClientPort, 'profile'>
-  readonly #parts: RoutingContext
+  readonly #context: RoutingContext
   readonly #runtime: Runtime
   readonly #waiting: CallQueue<Wait>
   /** A wait that is no call. */
@@ -59,24 +58,23 @@ export class ListWaits {
   /** The client has cancelled a list that waited: its next lists do not wait. */
   #isGivenUp = false
 
-  /** A reload changes what `lanes` gives. */
   constructor(
-    lanes: () => readonly CallTarget[],
+    servers: Pick<RoutedServers, 'lanes'>,
     client: Pick<ClientPort, 'profile'>,
-    parts: RoutingContext,
+    context: RoutingContext,
   ) {
-    this.#lanes = lanes
+    this.#servers = servers
     this.#client = client
-    this.#parts = parts
-    this.#runtime = parts.runtime
-    this.#waiting = new CallQueue(parts.runtime, parts.limits.waitingBytesMax)
+    this.#context = context
+    this.#runtime = context.runtime
+    this.#waiting = new CallQueue(context.runtime, context.limits.session.waitingBytesMax)
   }
 
   /** Runs `run` once every server has listed these or could not, or the time of the list is over. */
   whenListable(call: Call, kind: ListKind, run: () => void): void {
-    for (const { view } of this.#lanes()) view.want([kind], 'list')
+    for (const { view } of this.#lanes) view.want([kind], 'list')
     const times = this.#timesOf(call)
-    const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes(), kind, times))
+    const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes, kind, times))
     const onLook = this.#progressOf(call, kind)
     const ended = (): void => {
       if (dueAt() > this.#runtime.now()) this.#isGivenUp = true
@@ -84,7 +82,7 @@ export class ListWaits {
     }
     // The client may kill the proxy as soon as it has the answer.
     const answer = (): void => {
-      this.#parts.keepLists()
+      this.#context.keepLists()
       run()
     }
     this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)
@@ -95,7 +93,7 @@ export class ListWaits {
     call: Call,
     kinds: readonly ListKind[],
     run: () => void,
-    concerned: () => readonly CallTarget[] = this.#lanes,
+    concerned: () => readonly CallTarget[] = () => this.#lanes,
   ): void {
     for (const { view } of concerned()) view.want(kinds, 'call')
     const times = this.#timesOf()
@@ -105,30 +103,21 @@ export class ListWaits {
     this.#untilDue(call, { dueAt, run }, () => {})
   }
 
-  /** Runs `run` once the names of the servers that may have this one are known; else the call fails when its time is over. */
+  /** Runs `run` once the name is there or the servers that may have it have listed; the call fails when its time is over. */
   whenNamed(call: Call, wanted: Wanted, run: () => void): void {
-    this.look()
     const hurried = new Set<CallTarget>()
-    const pending = this.#pending(call, wanted, hurried)
-    if (pending.length === 0) {
+    const pending = (): CallTarget[] => this.#pending(call, wanted, hurried)
+    const awaited = pending()
+    if (awaited.length === 0) {
       // Any server may have the name, until a reload brings the one whose prefix it has.
-      if (wanted.isOfOne()) return run()
-      return this.whenListed(call, [wanted.kind], run, () => (wanted.isOfOne() ? [] : this.#lanes()))
+      const concerned = (): readonly CallTarget[] =>
+        wanted.isThere() || wanted.candidates().isClaimed ? [] : this.#lanes
+      return this.whenListed(call, [wanted.kind], run, concerned)
     }
-    const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
+    const patienceMs = Math.max(...awaited.map((lane) => lane.config.timeoutMs))
     call.deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
-    const dueAt = (): number => (this.#pending(call, wanted, hurried).length === 0 ? -Infinity : Infinity)
-    const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
-    this.#hold(call, { dueAt, run, wanted }, expire)
-  }
-
-  /** Calls by names of this kind that came before may be this lane's and wait still: no later call may overtake them. */
-  has(lane: CallTarget, kind: Wanted['kind']): boolean {
-    this.look()
-    if (this.#waiting.size === 0 || isListed(lane, kind)) return false
-    for (const [, value] of this.#waiting)
-      if (value.wanted?.kind === kind && value.wanted.concerns(lane)) return true
-    return false
+    const dueAt = (): number => (wanted.isThere() || pending().length === 0 ? -Infinity : Infinity)
+    this.#hold(call, { dueAt, run }, () => call.abandon(stillStarting(awaited, wanted.name, patienceMs)))
   }
 
   /**
@@ -137,7 +126,7 @@ export class ListWaits {
   quiet(): Promise<void> | undefined {
     const times = this.#timesOf()
     return this.#until(() => {
-      const lanes = this.#lanes()
+      const lanes = this.#lanes
       const missing = lanes.filter(({ view }) => view.isPending && view.before.kind !== 'silent')
       return missing.length === 0 ? -Infinity : quietAt(lanes, missing, listKinds, times)
     })
@@ -146,7 +135,7 @@ export class ListWaits {
   /** Resolves when the first start of each server has ended, or has taken `ms`; undefined where that is so. */
   opened(ms: number): Promise<void> | undefined {
     const waitMs = Math.min(ms, this.#timesOf().ms)
-    return this.#until(() => lastStartOf(this.#lanes().filter(({ view }) => view.isStarting)) + waitMs)
+    return this.#until(() => lastStartOf(this.#lanes.filter(({ view }) => view.isStarting)) + waitMs)
   }
 
   /** Resolves when these have listed what they have, or could not; undefined where that is done. */
@@ -183,11 +172,15 @@ export class ListWaits {
     this.#timer = undefined
   }
 
+  get #lanes(): readonly CallTarget[] {
+    return this.#servers.lanes
+  }
+
   /** How long a list waits; of no request, the client in general. */
   #timesOf(list?: Call): ListTimes {
     const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
     const name = (list?.client ?? this.#client).profile.info?.name
-    return listTimes(name, hasToken, this.#parts.startupGraceMs, list?.context.origin?.waitedMs)
+    return listTimes(name, hasToken, this.#context.startupGraceMs, list?.context.origin?.waitedMs)
   }
 
   #schedule(): void {
@@ -211,7 +204,7 @@ export class ListWaits {
   #untilDue(call: Call, wait: Wait, ended: () => void): void {
     if (wait.dueAt() <= this.#runtime.now()) return wait.run()
     wait.onLook?.()
-    const release = this.#parts.holdStarts()
+    const release = this.#context.holdStarts()
     const over = (): void => {
       release()
       ended()
@@ -230,19 +223,19 @@ export class ListWaits {
   /** The servers that a list went without delay no list of the next start. */
   #giveUp(kind: ListKind): void {
     const before = this.#runtime.now() - SHORT_MS
-    for (const { view } of missingOf(this.#lanes(), kind))
+    for (const { view } of missingOf(this.#lanes, kind))
       if ((view.startedAt ?? Infinity) <= before) view.giveUp()
   }
 
-  /** The servers of a name whose names are not known, which start or list now. */
-  #pending(call: Call, { kind, concerns }: Wanted, hurried: Set<CallTarget>): CallTarget[] {
-    const lanes = this.#lanes().filter((lane) => concerns(lane))
+  /** The servers that may have a name and have not listed, which start or list now. */
+  #pending(call: Call, { kind, candidates }: Wanted, hurried: Set<CallTarget>): CallTarget[] {
+    const { lanes } = candidates()
     for (const lane of lanes) {
       if (lane.known.has(kind) || hurried.has(lane)) continue
       hurried.add(lane)
       lane.hurry(call)
     }
-    return lanes.filter((lane) => !isListed(lane, kind))
+    return lanes.filter(({ view, known }) => view.isPending && (!known.has(kind) || view.isComing(kind)))
   }
 
   /** A client that gave a progress token gets the number of servers that have listed (MCP, Utilities: progress). */
@@ -252,19 +245,14 @@ export class ListWaits {
     const token = rawAt(call.frame.line, span)
     let reported = -1
     return () => {
-      const total = this.#lanes().length
-      const there = total - missingOf(this.#lanes(), kind).length
+      const total = this.#lanes.length
+      const there = total - missingOf(this.#lanes, kind).length
       if (there <= reported || call.settled) return
       reported = there
       const progress = `"progress":${there},"total":${total},"message":"${there} of ${total} servers are there"`
       call.notify('notifications/progress', `{"progressToken":${token},${progress}}`)
     }
   }
-}
-
-/** Whether the lane has said what it has of this, or could not. */
-function isListed({ view, known }: CallTarget, kind: ListKind): boolean {
-  return !view.isPending || (known.has(kind) && !view.isComing(kind))
 }
 
 /** Why a name is not known in time: there is no place for a process of its server, or the server is slow. */

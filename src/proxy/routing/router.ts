@@ -2,11 +2,11 @@
 
 import type { ArgumentChecks, Pass } from './argument-checks.js'
 import type { CallPolicy, PolicySource } from './call-policy.js'
-import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
+import { type Catalog, nameEdits, type Target } from './catalog.js'
 import { ClientTasks, type TaskLimits, type TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
-import { ListWaits } from './list-waits.js'
-import { type CatalogView, soleServer } from './catalog-view.js'
+import { ListWaits, type Wanted } from './list-waits.js'
+import { type CatalogView, soleServer } from './views.js'
 import { problemOf } from './description.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
@@ -41,21 +41,30 @@ export interface RoutingContext {
   readonly gate: CallGate | undefined
   readonly runtime: Runtime
   /** Processes that no call waits for start after this promise. */
-  readonly holdStarts: () => () => void
+  holdStarts(): () => void
   /** Writes what was learned of servers. */
-  readonly keepLists: () => void
+  keepLists(): void
   /** How long the answer to `initialize` does, at most. */
   readonly initializeGraceMs: number
   /** How long lists wait for servers that start, where the configuration says so. */
   readonly startupGraceMs: number | undefined
-  readonly limits: TaskLimits & {
-    readonly listPageBytesMax: number
-    /** Of one client's calls that wait for servers to say what they have. */
-    readonly waitingBytesMax: number
-    /** Of all servers together. */
-    readonly instructionsLengthMax: number
-    readonly changeDelayMs: number
+  readonly limits: {
+    readonly session: TaskLimits & {
+      readonly listPageBytesMax: number
+      /** Of one client's calls that wait for servers to say what they have. */
+      readonly waitingBytesMax: number
+      /** Of all servers together. */
+      readonly instructionsLengthMax: number
+      readonly changeDelayMs: number
+    }
   }
+}
+
+/** The servers that the calls of a client go to; a reload exchanges them. */
+export interface RoutedServers {
+  /** In configuration order. */
+  readonly lanes: readonly CallTarget[]
+  readonly catalog: Catalog
 }
 
 /** The client of a router. */
@@ -69,38 +78,44 @@ export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
 export class Router {
   readonly waits: ListWaits
   readonly #client: ServedClient
-  readonly #parts: RoutingContext
+  readonly #context: RoutingContext
+  readonly #servers: RoutedServers
   readonly #onListed: (kind: ListKind) => void
   readonly #tasks: ClientTasks
-  #lanes: readonly CallTarget[]
-  #catalog: Catalog
   /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
   #hasLostSome = false
 
   /** `onListed` is called with each list that the client has been given. */
   constructor(
     client: ServedClient,
-    parts: RoutingContext,
-    lanes: readonly CallTarget[],
-    catalog: Catalog,
+    context: RoutingContext,
+    servers: RoutedServers,
     onListed: (kind: ListKind) => void,
   ) {
     this.#client = client
-    this.#parts = parts
-    this.#lanes = lanes
-    this.#catalog = catalog
+    this.#context = context
+    this.#servers = servers
     this.#onListed = onListed
-    this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true, client.tasks)
-    this.waits = new ListWaits(() => this.#lanes, client, parts)
+    const { session } = context.limits
+    this.#tasks = new ClientTasks(session, client.profile.hasTasks === true, client.tasks)
+    this.waits = new ListWaits(servers, client, context)
   }
 
   get services(): readonly string[] {
     return this.#lanes.map(({ config }) => config.name)
   }
 
+  get #lanes(): readonly CallTarget[] {
+    return this.#servers.lanes
+  }
+
+  get #catalog(): Catalog {
+    return this.#servers.catalog
+  }
+
   /** Takes a call over; it is settled by the lane that gets it, or here. */
   route(call: Call): void {
-    const refused = this.#parts.gate?.refusal(call.frame.method)
+    const refused = this.#context.gate?.refusal(call.frame.method)
     if (refused !== undefined) return call.fail(refused)
     const { route } = call.row
     switch (route.to) {
@@ -136,39 +151,18 @@ export class Router {
     else pass()
   }
 
-  /** Other servers have taken the place of some; `released` are calls that have not begun there. */
-  exchange(lanes: readonly CallTarget[], catalog: Catalog, released: readonly Call[]): void {
-    this.#hasLostSome ||= this.services.some((name) => !lanes.some(({ config }) => config.name === name))
-    this.#lanes = lanes
-    this.#catalog = catalog
+  /** Other servers have taken the place of these; `released` are calls that have not begun there. */
+  exchanged(left: readonly CallTarget[], released: readonly Call[]): void {
+    this.#hasLostSome ||= left.some(({ config: { name } }) => !this.services.includes(name))
     for (const call of released) this.#reroute(call)
     this.waits.look()
   }
 
-  /** Another server has taken the place of the one that a call was for. */
+  /** Another server has taken the place of the one that a call was for; answers for that one reach no other. */
   #reroute(call: Call): void {
-    if (call.pinnedTo === undefined) this.route(call)
-    else if (!this.#toPinned(call, call.pinnedTo)) failPinned(call, call.pinnedTo.service)
-  }
-
-  /** Sends a call to the server of the name to which it is pinned; false when its request does not lead there. */
-  #toPinned(call: Call, { service, more }: NonNullable<Call['pinnedTo']>): boolean {
-    const { route } = call.row
-    const lane = this.#laneOf(service)
-    if (lane === undefined || !isStateless(lane)) return false
-    if (route.to === 'uri') {
-      this.#toLane(call, lane, more)
-      return true
-    }
-    const name = call.frame.params.members.string('name') ?? ''
-    const target = route.to === 'name' ? this.#catalog.named(route.list, name) : undefined
-    if (route.to !== 'name' || target?.lane !== lane) return false
-    this.#send(call, route.list, target, name, more)
-    return true
-  }
-
-  #laneOf(service: string): CallTarget | undefined {
-    return this.#lanes.find(({ config }) => config.name === service)
+    const { pinnedTo } = call
+    if (pinnedTo === undefined) this.route(call)
+    else call.failTool(inputRefused(pinnedTo, 'another server has taken its place since'))
   }
 
   /** The one server, where its client has opened it by itself and sees all of it. */
@@ -179,56 +173,58 @@ export class Router {
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missingParameter('name'))
+    this.#named(call, kind, name, (target) => this.#send(call, kind, target, name))
+  }
+
+  /** Calls `use` with the item of this name, now or when the servers that may have it have listed. */
+  #named(call: Call, kind: 'tools' | 'prompts', name: string, use: (target: Target) => void): void {
+    // A call that came before goes on before this one.
+    this.waits.look()
     const target = this.#there(kind, name)
-    if (target !== undefined) this.#send(call, kind, target, name)
-    else this.#awaitName(call, kind, name)
-  }
-
-  /** Undefined also for a name that is only known from an earlier start: it may be gone, or want other arguments. */
-  #there(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    const target = this.#catalog.named(kind, name)
-    const isThere = target?.lane.known.has(kind) === true && !this.waits.has(target.lane, kind)
-    return isThere ? target : undefined
-  }
-
-  /** Waits for the servers that may have the name, unless one has listed it. */
-  #awaitName(call: Call, kind: 'tools' | 'prompts', name: string, use?: (target: Target) => void): void {
-    const found = use ?? ((late: Target): void => this.#send(call, kind, late, name))
-    const there = this.#there(kind, name)
-    if (there !== undefined) return found(there)
-    const target = this.#catalog.named(kind, name)
-    const remembered = target?.lane.known.has(kind) === false ? target.lane : undefined
-    // A reload may change the catalog while the call waits.
-    const isOfOne = (): boolean => remembered !== undefined || this.#catalog.hasPrefix(name)
-    const concerns = (lane: CallTarget): boolean =>
-      remembered === undefined ? this.#catalog.mayHave(lane, name) : lane === remembered
-    const awaited = this.#lanes.filter((lane) => concerns(lane))
-    this.waits.whenNamed(call, { kind, name, isOfOne, concerns }, () => {
+    if (target !== undefined) return use(target)
+    const awaited = this.#candidates(kind, name).lanes
+    const wanted: Wanted = {
+      kind,
+      name,
+      isThere: () => this.#there(kind, name) !== undefined,
+      candidates: () => this.#candidates(kind, name),
+    }
+    this.waits.whenNamed(call, wanted, () => {
       const late = this.#catalog.named(kind, name)
-      const lanes = late === undefined ? this.#lanes.filter((lane) => concerns(lane)) : [late.lane]
-      // A reload may have brought a lane that has listed nothing yet, also in the place of one that it waited for.
+      const lanes = late === undefined ? this.#candidates(kind, name).lanes : [late.lane]
+      // A reload may have brought a lane that has listed nothing yet.
       const isNew = lanes.some((lane) => !lane.known.has(kind) && !awaited.includes(lane))
-      const isGone = late === undefined && awaited.some((lane) => !this.#lanes.includes(lane))
-      if (isNew || isGone) return this.route(call)
-      if (late === undefined) return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
-      found(late)
+      if (isNew) this.#named(call, kind, name, use)
+      else if (late !== undefined) use(late)
+      else failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
     })
   }
 
-  #send(
-    call: Call,
-    kind: 'tools' | 'prompts',
-    target: Target,
-    name: string,
-    more: readonly Edit[] = NO_EDITS,
-  ): void {
+  /** Undefined also for an item that is only known from an earlier start: it may be gone, or want other arguments. */
+  #there(kind: 'tools' | 'prompts', name: string): Target | undefined {
+    const target = this.#catalog.named(kind, name)
+    return target?.lane.known.has(kind) === true ? target : undefined
+  }
+
+  /** The servers that may have a name which none has listed; a server that had it at an earlier start is the only one. */
+  #candidates(kind: 'tools' | 'prompts', name: string): ReturnType<Wanted['candidates']> {
+    const kept = this.#catalog.named(kind, name)?.lane
+    if (kept?.known.has(kind) === false) return { lanes: [kept], isClaimed: true }
+    const claims = ({ config }: CallTarget): boolean | undefined => this.#client.view.claims(config, name)
+    return {
+      lanes: this.#lanes.filter((lane) => claims(lane) !== false),
+      isClaimed: this.#lanes.some((lane) => claims(lane) === true),
+    }
+  }
+
+  #send(call: Call, kind: 'tools' | 'prompts', target: Target, name: string): void {
     call.service = target.lane.config.name
     call.item = target.item.key
     call.apartUris = this.#catalog.apartUris(target.lane)
     const withheld = refusalOf(target)
     if (withheld !== undefined) return call.fail(withheld)
     const { members } = call.frame.params
-    let edits = bothEdits(nameEdits(members.span('name'), name, target), more)
+    let edits = nameEdits(members.span('name'), name, target)
     if (call.returned !== undefined) {
       if (!mayHaveWritten(target.lane, call)) return call.fail(stateUnknown('other-server'))
       edits = bothEdits(edits, call.returned.edits)
@@ -240,11 +236,11 @@ export class Router {
     const { field } = call.context
     const fault = field && fieldFault(call.frame, field, target.item)
     if (fault !== undefined) return call.fail(fault)
-    edits = bothEdits(edits, this.#catalog.callEdits(call, target))
+    edits = bothEdits(edits, this.#client.view.callEdits(target.lane.config, target.item, call))
     call.isWrapped = target.item.wrappedSpan !== undefined
-    const policy = this.#parts.policy.current
+    const policy = this.#context.policy.current
     const pass = policy === undefined ? this.#pass : this.#under(policy, target)
-    if (!this.#parts.checks.fits(call, target, edits, pass)) return
+    if (!this.#context.checks.fits(call, target, edits, pass)) return
     if (policy === undefined) target.lane.call(call, edits)
     else pass(call, target.lane, edits)
   }
@@ -264,7 +260,7 @@ export class Router {
   #toLane(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     call.service = lane.config.name
     call.apartUris = this.#catalog.apartUris(lane)
-    if (this.#parts.checks.isTurn(call, lane, edits, this.#pass)) lane.call(call, edits)
+    if (this.#context.checks.isTurn(call, lane, edits, this.#pass)) lane.call(call, edits)
   }
 
   /** While the call waited for its turn, another server may have taken the place of this one. */
@@ -322,7 +318,7 @@ export class Router {
     const about = referenceOf(call)
     if (about === undefined) return call.fail(missingParameter('ref'))
     if (about.kind === 'resource') return this.#awaitReference(call, about.uri)
-    this.#awaitName(call, 'prompts', about.name, (target) => {
+    this.#named(call, 'prompts', about.name, (target) => {
       const withheld = refusalOf(target)
       if (withheld !== undefined) call.fail(withheld)
       else complete(call, target.lane, nameEdits(about.span, about.name, target))
@@ -348,10 +344,10 @@ export class Router {
     const page =
       refusal !== undefined || isBad
         ? undefined
-        : this.#catalog.page(kind, cursor, this.#parts.limits.listPageBytesMax, readerOf(call))
+        : this.#catalog.page(kind, cursor, this.#context.limits.session.listPageBytesMax, call)
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
-    if (kind === 'tools') this.#parts.policy.current?.shown(this.#catalog.shown(kind))
+    if (kind === 'tools') this.#context.policy.current?.shown(this.#catalog.shown(kind))
     this.#onListed(kind)
   }
 }
@@ -433,7 +429,7 @@ function failUnknownName(
   lanes: readonly CallTarget[],
   catalog: Catalog,
 ): void {
-  const down = lanes.find((lane) => isDown(lane, kind) && catalog.mayHave(lane, name))
+  const down = lanes.find((lane) => isDown(lane, kind) && catalog.view.claims(lane.config, name) !== false)
   if (down !== undefined) {
     call.service = down.config.name
     return call.fail(down.view.failure?.body ?? unavailable(down))
@@ -447,11 +443,6 @@ function failUnknownName(
 function refusalOf({ item, lane }: Target): ErrorBody | undefined {
   if (item.withheld === undefined) return undefined
   return upstreamFailed(lane.config.name, 'changed', item.withheld)
-}
-
-/** Fails a call that goes on with the answers for a server which has gone. */
-function failPinned(call: Call, service: string): void {
-  call.failTool(inputRefused(service, 'another server has taken its place since'))
 }
 
 /** Whether the server has no such resource. */

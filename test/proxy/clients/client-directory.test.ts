@@ -9,10 +9,11 @@ import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { latestStateless } from '../../../src/mcp/revisions.js'
 import type { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
 import type { StatelessClient } from '../../../src/proxy/clients/stateless-client.js'
-import { wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
+import { CatalogView } from '../../../src/proxy/routing/views.js'
 import { type Stage, stageOf } from '../support/stage.js'
 
 const log = (): void => {}
+const everything = new CatalogView('')
 
 const directory = (statelessMax: number): Stage => stageOf([], statelessMax)
 
@@ -38,7 +39,7 @@ function begin({ tasks }: StatelessClient, id: string, dropped: string[], isOver
 }
 
 function found(clients: ClientDirectory, context: StatelessContext): StatelessClient {
-  const sender = clients.sender(context, wholeCatalog)
+  const sender = clients.sender(context, everything)
   assert(sender !== undefined)
   return sender.client
 }
@@ -62,17 +63,17 @@ describe('a client without a session', () => {
   test('that can be asked something gets the place only of one that rests', async () => {
     const { clients, runtime } = directory(1)
     const first = found(clients, from('a'))
-    assert.equal(clients.sender(from('b', asks('sampling')), wholeCatalog), undefined)
+    assert.equal(clients.sender(from('b', asks('sampling')), everything), undefined)
     await runtime.pass(defaults.stateless.statelessRestMs, 1000)
-    assert(clients.sender(from('b', asks('sampling')), wholeCatalog) !== undefined)
+    assert(clients.sender(from('b', asks('sampling')), everything) !== undefined)
     assert(first.hasLeft)
   })
 
   test('is one of a few of its principal that can be asked something', () => {
     const { clients } = directory(4)
     found(clients, from('a', asks('sampling')))
-    assert.equal(clients.sender(from('a', asks('elicitation')), wholeCatalog), undefined)
-    assert(clients.sender(from('b', asks('elicitation')), wholeCatalog) !== undefined)
+    assert.equal(clients.sender(from('a', asks('elicitation')), everything), undefined)
+    assert(clients.sender(from('b', asks('elicitation')), everything) !== undefined)
   })
 })
 

@@ -6,7 +6,7 @@ import { readFrame, type NotificationFrame, type RequestFrame } from '../../../s
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { limits } from '../../../src/limits.js'
 import type { Call, Asker } from '../../../src/calls/call.js'
-import { wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
+import { CatalogView } from '../../../src/proxy/routing/views.js'
 import type { RoutedClient } from '../../../src/proxy/routing/client-routes.js'
 import { FakeServer } from '../support/fake-server.js'
 import { FakeConnection, stageOf } from '../support/stage.js'
@@ -51,7 +51,7 @@ class Scene {
       [this.other, 'other'],
       [this.connection, 'one'],
     ] as const) {
-      clients.attach(connection, { principal }, wholeCatalog)
+      clients.attach(connection, { principal }, new CatalogView(''))
       if (era === 'session')
         connection.says(
           `{"id":0,"method":"initialize","params":${elicit},"protocolVersion":"2025-06-18","clientInfo":{}}}`,

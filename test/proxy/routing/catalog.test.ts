@@ -2,12 +2,19 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readListItem } from '../../../src/mcp/list-items.js'
+import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import type { ListKind } from '../../../src/mcp/methods.js'
+import { latestSession } from '../../../src/mcp/revisions.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
-import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
+import { CatalogView } from '../../../src/proxy/routing/views.js'
 import type { Lane } from '../../../src/upstream/contracts/upstream.js'
 import { FakeServer, type Lists } from '../support/fake-server.js'
+
+const whole = new CatalogView('')
+const reader = {
+  context: { revision: latestSession, capabilities: noCapabilities },
+  splice: (line: Buffer) => line,
+}
 
 function laneOf(name: string, lists: Lists): Lane {
   return new FakeServer(name, lists, []).lane
@@ -25,7 +32,7 @@ function stage(): Stage {
 }
 
 function cursorOf(catalog: Catalog, kind: ListKind, cursor?: string): string | undefined {
-  const page = catalog.page(kind, cursor, 1, { era: 'session', splice: (line) => line })
+  const page = catalog.page(kind, cursor, 1, reader)
   assert(page !== undefined, `${kind} at ${String(cursor)}`)
   return /"nextCursor":"([^"]+)"/.exec(Buffer.from(page).toString())?.[1]
 }
@@ -50,7 +57,7 @@ describe('a name', () => {
     ['public, of a prompt', 'prompts', 'b__p', 'b p'],
     ['of nothing', 'tools', 'a__none', undefined],
   ]
-  const catalog = stage().catalogs.of(lanes, wholeCatalog, false)
+  const catalog = stage().catalogs.of(lanes, whole, false)
   for (const [title, kind, name, wanted] of cases)
     test(`${title}: ${wanted ?? 'nothing has it'}`, () => {
       const found = catalog.named(kind, name)
@@ -60,7 +67,7 @@ describe('a name', () => {
 
 test('a name that a server lists twice stands once in the list', () => {
   const { catalogs, warnings } = stage()
-  const catalog = catalogs.of([laneOf('a', { tools: ['x', 'x'] })], wholeCatalog, false)
+  const catalog = catalogs.of([laneOf('a', { tools: ['x', 'x'] })], whole, false)
   assert.deepEqual(
     catalog.shown('tools').map(({ publicName }) => publicName),
     ['a__x'],
@@ -69,39 +76,32 @@ test('a name that a server lists twice stands once in the list', () => {
 })
 
 test('a change of one list leaves the cursors of the others as they are', () => {
-  const { catalogs } = stage()
-  const catalog = catalogs.of(
-    [laneOf('a', { tools: ['x', 'y'], resources: ['r:1', 'r:2'] })],
-    wholeCatalog,
-    false,
-  )
+  const server = new FakeServer('a', { tools: ['x', 'y'], resources: ['r:1', 'r:2'] }, [])
+  const catalog = stage().catalogs.of([server.lane], whole, false)
   const [tools, resources] = [cursorOf(catalog, 'tools'), cursorOf(catalog, 'resources')]
   assert.notEqual(tools, resources)
-  catalog.invalidate(['resources', 'templates'])
+  server.lists = { ...server.lists, resources: ['r:1', 'r:2'] }
   assert.equal(cursorOf(catalog, 'tools', tools), undefined, 'the last page')
-  assert.equal(catalog.page('resources', resources, 1, { era: 'session', splice: (line) => line }), undefined)
+  assert.equal(catalog.page('resources', resources, 1, reader), undefined)
 })
 
 test('a cursor of one list is none of another', () => {
-  const catalog = stage().catalogs.of(
-    [laneOf('a', { tools: ['x', 'y'], prompts: ['p', 'q'] })],
-    wholeCatalog,
-    false,
-  )
+  const catalog = stage().catalogs.of([laneOf('a', { tools: ['x', 'y'], prompts: ['p', 'q'] })], whole, false)
   const cursor = cursorOf(catalog, 'tools')
   cursorOf(catalog, 'prompts')
-  assert.equal(catalog.page('prompts', cursor, 1, { era: 'session', splice: (line) => line }), undefined)
+  assert.equal(catalog.page('prompts', cursor, 1, reader), undefined)
 })
 
 test('what several servers list is a warning once, whoever asks and however often lists change', () => {
   const { catalogs, warnings } = stage()
   const many = Array.from({ length: 5000 }, (_, index) => `r:${index}`)
-  const lanes = [laneOf('a', { resources: many }), laneOf('b', { resources: many })]
+  const servers = ['a', 'b'].map((name) => new FakeServer(name, { resources: many }, []))
+  const lanes = servers.map(({ lane }) => lane)
   for (const hasTasks of [false, true])
     for (let change = 0; change < 3; change++) {
-      const catalog = catalogs.of(lanes, wholeCatalog, hasTasks)
+      const catalog = catalogs.of(lanes, whole, hasTasks)
       assert.equal(catalog.shown('resources').length, 5000)
-      catalog.invalidate(['resources'])
+      for (const server of servers) server.lists = { resources: [...many] }
     }
   assert.deepEqual(warnings, [
     'b: resources are listed before, by this or another server: "r:0" and 4999 more',
@@ -111,7 +111,7 @@ test('what several servers list is a warning once, whoever asks and however ofte
 test('a resource of no list belongs to the lane with the most specific template', () => {
   const one = laneOf('a', { templates: ['f:{+path}'] })
   const other = laneOf('b', { templates: ['f:b/{+path}'], resources: ['f:c'] })
-  const catalog = stage().catalogs.of([one, other], wholeCatalog, false)
+  const catalog = stage().catalogs.of([one, other], whole, false)
   assert.equal(catalog.resource('f:x'), one)
   assert.equal(catalog.resource('f:b/x'), other)
   assert.equal(catalog.resource('f:c'), other)
@@ -119,30 +119,31 @@ test('a resource of no list belongs to the lane with the most specific template'
 })
 
 test('a view hides, renames and rewrites what its clients see, and others see the whole', () => {
-  const shortened = readListItem(Buffer.from('{"name":"z"}'), 'tools')
-  const view: CatalogView = {
-    ...wholeCatalog,
-    name: 'some',
-    nameOf: (_server, _kind, own) => (own === 'x' ? 'public' : own),
-    claims: () => undefined,
-    marks: () => false,
-    item: (_server, kind, item) => {
-      if (kind === 'resources' || item.key === 'y') return undefined
-      return item.key === 'z' ? shortened : item
+  const patterns = { allow: undefined, deny: [] }
+  const view = new CatalogView('profile:p', {
+    servers: undefined,
+    tools: {
+      allow: undefined,
+      deny: ['a__y'],
+      rename: new Map([['a__x', 'public']]),
+      set: new Map([['a__z', new Map([['set', '1']])]]),
     },
-    hasUri: (_server, uri) => uri !== 'f:secret',
-  }
+    prompts: patterns,
+    resources: { allow: undefined, deny: ['r:*', 'f:secret'] },
+    prefix: false,
+    describe: false,
+  })
   const lane = laneOf('a', { tools: ['x', 'y', 'z'], resources: ['r:1'], templates: ['f:{+path}'] })
   const { catalogs } = stage()
-  const [seen, whole] = [catalogs.of([lane], view, false), catalogs.of([lane], wholeCatalog, false)]
+  const [seen, all] = [catalogs.of([lane], view, false), catalogs.of([lane], whole, false)]
   assert.deepEqual(
-    [seen, whole].map((catalog) => catalog.shown('tools').map(({ publicName }) => publicName)),
+    [seen, all].map((catalog) => catalog.shown('tools').map(({ publicName }) => publicName)),
     [
       ['public', 'z'],
       ['a__x', 'a__y', 'a__z'],
     ],
   )
-  assert.equal(seen.named('tools', 'z')?.item, shortened)
+  assert.notEqual(seen.named('tools', 'z')?.item, all.named('tools', 'z')?.item)
   assert.deepEqual(
     ['y', 'a__y', 'a__x'].map((name) => seen.named('tools', name)),
     [undefined, undefined, undefined],

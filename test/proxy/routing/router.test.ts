@@ -6,11 +6,9 @@ import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { Call, type Outcome } from '../../../src/calls/call.js'
 import { CallDeadline } from '../../../src/calls/call-deadline.js'
-import { listKinds } from '../../../src/mcp/list-items.js'
 import { extensionRow, requests } from '../../../src/mcp/methods.js'
-import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
-import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
-import { Views } from '../../../src/proxy/routing/profile-view.js'
+import { Catalogs } from '../../../src/proxy/routing/catalog.js'
+import { CatalogView, Views } from '../../../src/proxy/routing/views.js'
 import { Router } from '../../../src/proxy/routing/router.js'
 import { nobody } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
@@ -28,7 +26,6 @@ const everything = {
 }
 
 interface Stage {
-  readonly catalog: Catalog
   readonly runtime: FakeRuntime
   /** Calls that servers got, and outcomes that the proxy made, in order. */
   readonly events: string[]
@@ -39,16 +36,13 @@ interface Stage {
   readonly look: () => void
 }
 
-function stage(
-  servers: (events: string[]) => readonly FakeServer[],
-  view: CatalogView = wholeCatalog,
-): Stage {
+function stage(servers: (events: string[]) => readonly FakeServer[], view = new CatalogView('')): Stage {
   const runtime = new FakeRuntime()
   const events: string[] = []
   const lanes = servers(events).map(({ lane }) => lane)
   const catalogs = new Catalogs(ignore)
-  const catalog = catalogs.of(lanes, view, false)
-  const router = new Router({ ...nobody, view }, routingOf(runtime), lanes, catalog, ignore)
+  const reached = { lanes, catalog: catalogs.of(lanes, view, false) }
+  const router = new Router({ ...nobody, view }, routingOf(runtime), reached, ignore)
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
     if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)
@@ -65,10 +59,13 @@ function stage(
     return made
   }
   const exchange = (...next: readonly FakeServer[]): void => {
-    const others = next.map(({ lane }) => lane)
-    router.exchange(others, catalogs.of(others, view, false), [])
+    const before = reached.lanes
+    reached.lanes = next.map(({ lane }) => lane)
+    reached.catalog = catalogs.of(reached.lanes, view, false)
+    const left = before.filter((lane) => !reached.lanes.includes(lane))
+    router.exchanged(left, [])
   }
-  return { catalog, runtime, events, call, exchange, look: () => router.waits.look() }
+  return { runtime, events, call, exchange, look: () => router.waits.look() }
 }
 
 function server(
@@ -152,18 +149,12 @@ describe('a call', () => {
     })
 
   test('sees what the view of its client shows, and carries the arguments that the view sets', () => {
-    const view: CatalogView = {
-      ...wholeCatalog,
-      name: 'some',
-      item: (_server, _kind, item) => (item.key === 'both' ? undefined : item),
-      hasUri: () => false,
-      callEdits: (_server, _item, { frame }) => {
-        const span = frame.params.members.span('arguments')
-        return span === undefined
-          ? []
-          : [{ start: span.start, end: span.end, bytes: Buffer.from('{"set":1}'), why: 'name' }]
-      },
-    }
+    const view = new CatalogView('profile:p', {
+      ...everything,
+      tools: { ...everything.tools, deny: ['a__both'], set: new Map([['a__x', new Map([['set', '1']])]]) },
+      resources: { allow: [], deny: [] },
+      prefix: undefined,
+    })
     const { events, call } = stage((calls) => [new FakeServer('a', a, calls)], view)
     call('tools/call', '{"name":"a__both"}')
     call('resources/read', '{"uri":"z"}')
@@ -184,7 +175,6 @@ function starting(): Stage & { readonly start: () => void } {
   })
   const begin = (): void => {
     start()
-    made.catalog.invalidate(listKinds)
     made.look()
   }
   return { ...made, start: begin }

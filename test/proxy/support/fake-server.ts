@@ -86,7 +86,7 @@ export class FakeServer {
         isShown: isListed,
         listedAt: () => undefined,
         wasKept: false,
-        items: (kind) => (known.size === 0 && !remembers ? [] : itemsOf(kind, this.lists[kind] ?? [])),
+        items: (kind) => (known.size === 0 && !remembers ? NONE : itemsOf(kind, this.lists[kind] ?? NONE)),
         want: ignore,
         giveUp: () => undefined,
       },
@@ -121,11 +121,20 @@ export class FakeServer {
   }
 }
 
+const NONE: readonly never[] = []
+
+/** By the names that a test gives a server: a list that is the same is the same array. */
+const read = new WeakMap<readonly string[], ListItem[]>()
+
 function itemsOf(kind: ListKind, names: readonly string[]): ListItem[] {
-  return names.flatMap((name) => {
+  const known = read.get(names)
+  if (known !== undefined) return known
+  const items = names.flatMap((name) => {
     const item = readListItem(Buffer.from(`{${quote(listShapes[kind].key)}:${quote(name)}}`), kind)
     return item === undefined ? [] : [item]
   })
+  read.set(names, items)
+  return items
 }
 
 function paramsIn(line: Uint8Array): string {

@@ -78,7 +78,7 @@ export function routingOf(runtime: FakeRuntime): RoutingContext {
     holdStarts: () => ignore,
     startupGraceMs: 5000,
     initializeGraceMs: 0,
-    limits: defaults.session,
+    limits: defaults,
   }
 }
 
