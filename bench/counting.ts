@@ -37,7 +37,7 @@ const ofFour = ['a', 'b', 'c', 'd'].map(callTo)
 function reportsFor(listener?: (event: CallEvent) => void): ClientReports {
   const events = new Emitter<ProxyEvents>(() => {})
   if (listener !== undefined) events.on('call', listener)
-  return new ClientReports(events, 's', 1, { now: () => 5 })
+  return new ClientReports({ events, schema: 's', runtime: { now: () => 5 } }, 1)
 }
 
 function settling(reports: ClientReports): (turn: number) => void {

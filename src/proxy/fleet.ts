@@ -13,7 +13,7 @@ import { ChurnMap } from '../jsonrpc/fast/churn-map.js'
 import type { ClientPort } from '../calls/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/client-leg.js'
-import { describeServers, type DescriptionOptions } from './routing/description.js'
+import { describeServers } from './routing/description.js'
 import { ClientRoutes, type RoutedClient } from './routing/client-routes.js'
 import type { RoutingContext } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
@@ -75,8 +75,8 @@ export class Fleet {
   }
 
   /** The routes of a client; they follow every change until the client leaves. */
-  openRoutes(client: RoutedClient, parts: RoutingContext): ClientRoutes {
-    const routes = new ClientRoutes(client, parts, this.upstreams, this.#catalogs, () =>
+  openRoutes(client: RoutedClient, context: RoutingContext): ClientRoutes {
+    const routes = new ClientRoutes(client, context, this.upstreams, this.#catalogs, () =>
       this.#routes.take(client.serial),
     )
     this.#routes.set(client.serial, routes)
@@ -84,9 +84,9 @@ export class Fleet {
   }
 
   /** All servers together, for a client that reaches none of them yet. */
-  describe(view: CatalogView, options: DescriptionOptions): ServerDescription {
+  describe(view: CatalogView, instructionsLengthMax: number): ServerDescription {
     const seen = this.upstreams.filter(({ config }) => view.hasServer(config))
-    return describeServers(seen, view, noCapabilities, options)
+    return describeServers(seen, view, noCapabilities, { instructionsLengthMax, isStateless: true })
   }
 
   /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */

@@ -13,13 +13,12 @@ import { resolveConfig, selectSchema } from '../config/config.js'
 import { hasSeveralPrincipals, hasUsers } from '../config/front.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
-import { ClientDirectory } from './clients/client-directory.js'
+import { type ClientContext, ClientDirectory } from './clients/client-directory.js'
 import { PendingInput } from './input/pending-input.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Limits } from '../limits.js'
 import type { Listener, Serving } from './listener.js'
-import { ClientReports } from './clients/client-reports.js'
 import type { ClientOrigin } from '../mcp/client-context.js'
 import type { ServerIdentity } from '../mcp/capabilities.js'
 import { ClientLeg } from '../mcp/eras/client-leg.js'
@@ -28,7 +27,6 @@ import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Views } from './routing/views.js'
-import type { ClientRoutes, RoutedClient } from './routing/client-routes.js'
 import type { AttachedClient } from './clients/attached-client.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { RunningProcess, UpstreamStatus } from '../upstream/contracts/upstream.js'
@@ -84,7 +82,6 @@ class ConfiguredProxy implements McpProxy {
   readonly #common: Common
   readonly #limits: Limits
   readonly #schema: string
-  readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
   readonly #directory: ClientDirectory
   readonly #views = new Views()
@@ -101,37 +98,8 @@ class ConfiguredProxy implements McpProxy {
     this.#common = common
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
-    this.#checks = new ArgumentChecks(common.log)
     this.#policy = policyOf(common.policies, this.#schema)
-    this.#directory = new ClientDirectory({
-      runtime: common.runtime,
-      log: common.log,
-      limits: this.#limits,
-      unread: common.unread,
-      tracer: options.tracer,
-      pending: new PendingInput(
-        () => this.#config.server.stateKeys,
-        this.#schema,
-        this.#limits.pendingInput,
-        common.runtime,
-        () => this.#policy.current?.questions,
-      ),
-      isForOneClient: options.ownStart === 'with-client',
-      isTransparent: () => this.#fleet.isTransparent,
-      hasSeveralPrincipals: () => hasSeveralPrincipals(this.#config.server),
-      newLeg: (origin, principal) => {
-        const { isSeveral = false } = origin
-        return new ClientLeg(this.#identity, { origin, principal, isSeveral }, this.#fleet.isTransparent)
-      },
-      newReports: (serial) => new ClientReports(common.events, this.#schema, serial, common.runtime),
-      watch: () => common.taps.watch({ hop: 'client', service: undefined, schema: this.#schema }),
-      openRoutes: (client) => this.#openRoutes(client),
-      describe: (view) =>
-        this.#fleet.describe(view, {
-          instructionsLengthMax: this.#limits.session.instructionsLengthMax,
-          isStateless: true,
-        }),
-    })
+    this.#directory = new ClientDirectory(this.#clientContext())
     const marks = selfStartVariables(config, this.#schema, common.runtime.env)
     const newContext = (): ProxyContext => this.#newContext(marks)
     this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, newContext, options.eager ?? false)
@@ -203,20 +171,56 @@ class ConfiguredProxy implements McpProxy {
     this.#common.events.emit('close', { schema: this.#schema })
   }
 
-  /** The routes of a client from now on. */
-  #openRoutes(client: RoutedClient): ClientRoutes {
-    return this.#fleet.openRoutes(client, {
-      checks: this.#checks,
+  /** The context of all clients; getters give what a reload changes. */
+  #clientContext(): ClientContext {
+    const { runtime, log, unread, events, taps, gate, kept } = this.#common
+    const [options, schema, limits] = [this.#options, this.#schema, this.#limits]
+    const config = (): Configuration => this.#config
+    const fleet = (): Fleet => this.#fleet
+    const context: ClientContext = {
+      runtime,
+      log,
+      unread,
+      events,
+      schema,
+      limits,
+      checks: new ArgumentChecks(log),
       policy: this.#policy,
-      gate: this.#options.gate,
-      runtime: this.#common.runtime,
-      holdStarts: () => this.#common.gate.hold(),
-      keepLists: () => this.#common.kept.flush(),
-      startupGraceMs: this.#config.startupGraceMs,
-      // The one server of a client says by itself what it is.
-      initializeGraceMs: this.#fleet.isTransparent ? Infinity : this.#limits.initializeGraceMs,
-      limits: this.#limits,
-    })
+      gate: options.gate,
+      tracer: options.tracer,
+      isForOneClient: options.ownStart === 'with-client',
+      pending: new PendingInput({
+        runtime,
+        schema,
+        limits: limits.pendingInput,
+        stateKeys: () => config().server.stateKeys,
+        isSigned: ({ isSeveral }) =>
+          !this.#directory.isOneClient && (isSeveral !== true || hasSeveralPrincipals(config().server)),
+        ownQuestions: () => this.#policy.current?.questions,
+      }),
+      get isTransparent() {
+        return fleet().isTransparent
+      },
+      get startupGraceMs() {
+        return config().startupGraceMs
+      },
+      get initializeGraceMs() {
+        // The one server of a client says by itself what it is.
+        return fleet().isTransparent ? Infinity : limits.initializeGraceMs
+      },
+      holdStarts: () => gate.hold(),
+      keepLists: () => kept.flush(),
+      watch: () => taps.watch({ hop: 'client', service: undefined, schema }),
+      newLeg: (origin, principal) =>
+        new ClientLeg(
+          this.#identity,
+          { origin, principal, isSeveral: origin.isSeveral === true },
+          fleet().isTransparent,
+        ),
+      openRoutes: (client) => fleet().openRoutes(client, context),
+      describe: (view) => fleet().describe(view, limits.session.instructionsLengthMax),
+    }
+    return context
   }
 
   /** The identity for later clients; connected clients have it already. */

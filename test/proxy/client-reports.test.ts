@@ -29,7 +29,7 @@ function reporting() {
   const events = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
   let readings = 0
   const runtime = { now: () => ++readings }
-  const reports = new ClientReports(events, 's', 7, runtime)
+  const reports = new ClientReports({ events, schema: 's', runtime }, 7)
   return { events, reports, readings: () => readings }
 }
 

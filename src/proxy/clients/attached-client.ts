@@ -34,11 +34,12 @@ import type { CatalogView } from '../routing/views.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientContext, ClientDirectory } from './client-directory.js'
-import type { ClientReports } from './client-reports.js'
+import { ClientReports } from './client-reports.js'
 import { OpenCalls } from './open-calls.js'
 import { Replies, receiveBatch } from './replies.js'
 import { Session } from './session.js'
 import { type Question, SessionQuestions } from './session-questions.js'
+import { StatelessClient } from './stateless-client.js'
 
 /** A client with a connection, which may carry the requests of many that have no session. */
 export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient {
@@ -83,7 +84,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#directory = directory
     this.#context = context
     this.#attachedAtMs = runtime.wallNow()
-    this.#reports = context.newReports(serial)
+    this.#reports = new ClientReports(context, serial)
     this.#peer = new Peer(connection, this, { ...limits.session, watch })
     this.session = new Session(runtime, limits.session, () => this.#giveUp())
     this.channel = new Replies(connection, this.#peer, leg, this.session, context, (on) =>
@@ -340,18 +341,18 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#closeIfIdle()
   }
 
-  // CallOwner: what becomes of the calls of its session.
+  // CallOwner: what becomes of its calls, and of those of other clients that came here.
 
   settled(call: Call, outcome: Outcome): void {
     this.#answer(call, outcome)
-    const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
-    // Nearly all outcomes are results, and few programs listen to those.
-    if (!isResult || this.#reports.heard.has('call')) this.#reports.settled(call, outcome)
+    if (call.client instanceof StatelessClient) call.client.ended(call, outcome)
+    else this.#reports.settled(call, outcome)
     this.#closeIfIdle()
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
-    askClient(call, needed, this.#context.limits.session.input, this.#context.runtime)
+    if (call.client instanceof StatelessClient) this.#context.pending.relay(call, needed)
+    else askClient(call, needed, this.#context.limits.session.input, this.#context.runtime)
   }
 
   replaced(_call: Call, by: Call): void {
@@ -379,25 +380,12 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #callStateless(frame: RequestFrame, row: RequestRow, context: StatelessContext, reply: Reply): void {
     const filter = row.stays === true ? listenFilter(frame, context) : undefined
     if (filter !== undefined && !isFilter(filter)) return this.#refuse(frame, filter, reply)
-    const sender = this.#calls.isFull ? undefined : this.#directory.sender(context, this.view)
-    if (sender === undefined) return this.#refuse(frame, tooManyCalls(), reply)
-    const { client, seen } = sender
+    const client = this.#calls.isFull ? undefined : this.#directory.stateless(context, this.view)
+    if (client === undefined) return this.#refuse(frame, tooManyCalls(), reply)
     this.#hasStateless = true
-    seen.begun(context)
-    const owner: CallOwner = {
-      channel: this.channel,
-      settled: (call, outcome) => {
-        client.ended(call)
-        seen.settled(call, outcome)
-        this.#answer(call, outcome)
-        this.#closeIfIdle()
-      },
-      needsInput: (call, needed) => client.questions.relay(call, needed),
-      replaced: (_call, by) => this.#calls.put(by),
-    }
     const { field } = reply
     const deadline = new CallDeadline(this.#context.runtime.now())
-    const call = new Call(frame, row, client, deadline, owner, field ? { ...context, field } : context)
+    const call = new Call(frame, row, client, deadline, this, field ? { ...context, field } : context)
     this.#begin(call, reply)
     if (filter === undefined) client.route(call)
     else client.listen(call, filter)
@@ -407,8 +395,8 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #discover({ id }: RequestFrame, context: StatelessContext, to: Reply): void {
     const describe = (): void =>
       this.channel.result(to, id, this.#leg.discoverResult(this.#context.describe(this.view)))
-    const settled = this.#context.isTransparent()
-      ? this.#directory.sender(context, this.view)?.client.settled
+    const settled = this.#context.isTransparent
+      ? this.#directory.stateless(context, this.view)?.settled
       : undefined
     if (settled === undefined || this.session.isOpening) return this.session.behind(0, describe, id)
     this.session.open(describe, false)

@@ -4,7 +4,6 @@
 // been idle for longest makes room.
 
 import { AttachedClient } from './attached-client.js'
-import type { ClientReports } from './client-reports.js'
 import type { AttachedSession } from './session.js'
 import { StatelessClient } from './stateless-client.js'
 import type { Unread } from './unread.js'
@@ -14,7 +13,6 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Limits } from '../../limits.js'
-import type { Call, Outcome } from '../../calls/call.js'
 import type { ClientOrigin, StatelessContext } from '../../mcp/client-context.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { CallTracer } from '../../mcp/meta-edits.js'
@@ -22,40 +20,33 @@ import type { ClientLeg, ServerDescription } from '../../mcp/eras/client-leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/views.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
+import type { RoutingContext } from '../routing/router.js'
+import type { ReportsContext } from './client-reports.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { TaskTable } from '../routing/client-tasks.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import { write } from '../../jsonrpc/text.js'
 
 /** The proxy to which all of these clients belong. */
-export interface ClientContext {
+export interface ClientContext extends RoutingContext, ReportsContext {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly limits: Limits
   readonly unread: Unread
   readonly pending: PendingInput
   /** Undefined where calls are not traced. */
-  readonly tracer?: CallTracer | undefined
+  readonly tracer: CallTracer | undefined
   /** Whether the proxy was made for one client; the states that servers give it are not signed then. */
   readonly isForOneClient: boolean
   /** Whether one server stands behind the proxy, which its client opens by itself. */
-  readonly isTransparent: () => boolean
-  /** Whether a front tells its clients apart by several principals. */
-  readonly hasSeveralPrincipals: () => boolean
+  readonly isTransparent: boolean
   /** `principal` is that of its requests without a session. */
   newLeg(origin: ClientOrigin, principal: string): ClientLeg
-  newReports(serial: number): ClientReports
   watch(): PeerWatch
   /** The servers that the client reaches from now on. */
   openRoutes(client: RoutedClient): ClientRoutes
   /** All servers of a view together, for a client that reaches none of them yet. */
   describe(view: CatalogView): ServerDescription
-}
-
-/** The client that sends a request without a session, as its calls and as events know it. */
-export interface StatelessSender {
-  readonly client: StatelessClient
-  readonly seen: SeenClient
 }
 
 /** Finds the client of each connection, and the client of each request without a session. */
@@ -65,17 +56,15 @@ export class ClientDirectory {
   readonly #attached = new ChurnMap<number, AttachedClient>()
   /** Of connections that no front has let in, by their serials. */
   readonly #ownPrincipals = new Map<number, string>()
-  /** By principal, name and version. */
-  readonly #seen = new Map<string, SeenClient>()
   #serials = 0
   #connections = 0
   #isClosing = false
   /** Tells the connections of this instance from those of others. */
   #mark: string | undefined
-  /** By principal, view, and what they can be asked. */
+  /** By principal, name and version, view, and what they can be asked. */
   readonly #clients = new Map<string, StatelessClient>()
   /** By contexts, which are the same where requests on one connection say the same. */
-  readonly #senders = new WeakMap<StatelessContext, StatelessSender>()
+  readonly #latest = new WeakMap<StatelessContext, StatelessClient>()
   #sweeping: Timer | undefined
 
   constructor(context: ClientContext) {
@@ -124,14 +113,13 @@ export class ClientDirectory {
     if (principal === undefined) return
     this.#ownPrincipals.delete(serial)
     for (const [key] of this.#of(principal)) this.#end(key)
-    this.#forget((seen) => seen.principal === principal)
   }
 
   /** Every client, the oldest first. */
   status(): SessionStatus[] {
     const connected = [...this.#attached.values()].flatMap((client) => client.status() ?? [])
-    const all = [...connected, ...[...this.#seen.values()].map(({ status }) => status)]
-    return all.sort((one, other) => one.connectedAtMs - other.connectedAtMs)
+    const stateless = [...this.#clients.values()].map((client) => client.status())
+    return [...connected, ...stateless].sort((one, other) => one.connectedAtMs - other.connectedAtMs)
   }
 
   /** Lets calls finish for up to `graceMs`, and answers all others; a connection that comes now is closed immediately. */
@@ -148,15 +136,13 @@ export class ClientDirectory {
     for (const [key, { view }] of this.#clients) if (view.isGone) this.#end(key)
   }
 
-  /** The sender of a request with this context; undefined when there are too many clients. */
-  sender(context: StatelessContext, view: CatalogView): StatelessSender | undefined {
-    const known = this.#senders.get(context)
-    if (known !== undefined && !known.client.hasLeft && !known.seen.hasLeft) return known
+  /** The client that sends a request with this context; undefined when there are too many clients. */
+  stateless(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
+    const latest = this.#latest.get(context)
+    if (latest?.hasLeft === false) return latest
     const client = this.#clientOf(context, view)
-    if (client === undefined) return undefined
-    const sender = { client, seen: this.#seenOf(context) }
-    this.#senders.set(context, sender)
-    return sender
+    if (client !== undefined) this.#latest.set(context, client)
+    return client
   }
 
   /** Whether one more request of this principal may stay open. */
@@ -174,49 +160,24 @@ export class ClientDirectory {
   close(): void {
     this.#sweeping?.cancel()
     for (const key of this.#clients.keys()) this.#end(key)
-    this.#forget(() => true)
   }
 
   #clientOf(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
-    const { principal, isSeveral, capabilities } = context
-    const askable = askableCapabilities(capabilities, isSeveral)
-    const key = `${principal}\n${view.name}\n${askable.json}`
+    const { principal, isSeveral, info } = context
+    const capabilities = askableCapabilities(context.capabilities, isSeveral)
+    const key = write([principal, info?.name, info?.version, view.name, capabilities.json])
     const known = this.#clients.get(key)
     if (known !== undefined) return known
     const [, sibling] = this.#of(principal)[0] ?? []
-    const leavers = this.#placeFor(principal, isAskable(askable))
+    const leavers = this.#placeFor(principal, isAskable(capabilities))
     if (leavers === undefined) return undefined
     const tasks = sibling?.tasks ?? new TaskTable(this.context.limits.session, true)
-    const profile = { principal, isSeveral, revision: latestStateless, capabilities: askable }
+    const profile = { principal, isSeveral, info, revision: latestStateless, capabilities }
     const client = new StatelessClient(profile, view, tasks, this)
     this.#clients.set(key, client)
     for (const leaver of leavers) this.#end(leaver)
     this.#sweepLater()
     return client
-  }
-
-  #seenOf(context: StatelessContext): SeenClient {
-    const { principal, info } = context
-    const key = write([principal, info?.name, info?.version])
-    const known = this.#seen.get(key)
-    if (known !== undefined) return known
-    const { limits, runtime } = this.context
-    if (this.#seen.size >= limits.stateless.statelessMax) {
-      const oldest = Math.min(...[...this.#seen.values()].map(({ usedAt }) => usedAt))
-      const [first] = [...this.#seen.values()].filter(({ usedAt }) => usedAt === oldest)
-      this.#forget((seen) => seen === first)
-    }
-    const seen = new SeenClient(context, this.context.newReports(this.nextSerial()), runtime)
-    this.#seen.set(key, seen)
-    return seen
-  }
-
-  #forget(isGone: (seen: SeenClient) => boolean): void {
-    for (const [key, seen] of this.#seen) {
-      if (!isGone(seen)) continue
-      this.#seen.delete(key)
-      seen.gone()
-    }
   }
 
   /**
@@ -269,8 +230,7 @@ export class ClientDirectory {
       const since = runtime.now() - statelessIdleMs
       for (const [key, client] of this.#clients)
         if (client.tasks.isIdle && client.isIdleSince(since)) this.#end(key)
-      this.#forget((seen) => seen.isIdleSince(since))
-      if (this.#clients.size + this.#seen.size > 0) this.#sweepLater()
+      if (this.#clients.size > 0) this.#sweepLater()
     })
   }
 }
@@ -282,58 +242,4 @@ function idlest(clients: readonly [string, StatelessClient][], since: number): r
   const idle = clients.filter(([, client]) => client.isIdleSince(since))
   const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
   return first && [first[0]]
-}
-
-// The clients that send requests without a session, as events and the status count them.
-//
-// Over HTTP requests of many clients share a connection, and one client may use several. A client is who sends the same
-// principal, name and version; it is gone when it has sent nothing for a while.
-
-/** A client as events and the status count it. */
-export class SeenClient {
-  readonly principal: string
-  readonly status: SessionStatus
-  readonly #reports: ClientReports
-  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
-  /** Its requests that are not answered. */
-  #open = 0
-  usedAt: number
-  /** It has sent nothing for long: what it sends next is of another client. */
-  hasLeft = false
-
-  constructor(
-    { principal, info, revision, origin }: StatelessContext,
-    reports: ClientReports,
-    runtime: Pick<Runtime, 'now' | 'wallNow'>,
-  ) {
-    this.principal = principal
-    this.#reports = reports
-    this.#runtime = runtime
-    this.usedAt = runtime.now()
-    const connectedAtMs = runtime.wallNow()
-    const who = { client: info, view: origin?.view, revision: revision.version }
-    this.status = { ...who, connectedAtMs, processes: [], unreadBytes: 0 }
-  }
-
-  /** Whether no request has come since that time, and none waits. */
-  isIdleSince(since: number): boolean {
-    return this.#open === 0 && this.usedAt <= since
-  }
-
-  /** It has sent a request. */
-  begun(context: StatelessContext): void {
-    this.#open++
-    this.#reports.attached(context)
-  }
-
-  settled(call: Call, outcome: Outcome): void {
-    this.#open--
-    this.usedAt = this.#runtime.now()
-    this.#reports.settled(call, outcome)
-  }
-
-  gone(): void {
-    this.hasLeft = true
-    this.#reports.gone()
-  }
 }

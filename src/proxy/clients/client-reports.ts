@@ -20,49 +20,52 @@ import type { Runtime } from '../../runtime/runtime.js'
 type EndedRequest = Pick<Call, 'frame' | 'context'> &
   Partial<Pick<Call, 'service' | 'item' | 'trace' | 'isConfirmed'>>
 
+/** The proxy to which a client belongs. */
+export interface ReportsContext {
+  readonly events: Emitter<ProxyEvents>
+  readonly schema: string
+  readonly runtime: Pick<Runtime, 'now'>
+}
+
 /** Emits the events of one client. */
 export class ClientReports {
   /** The names of the events that have a listener. */
   readonly heard: Emitter<ProxyEvents>['heard']
-  readonly #events: Emitter<ProxyEvents>
-  readonly #schema: string
+  readonly #context: ReportsContext
   readonly #client: number
-  readonly #runtime: Pick<Runtime, 'now'>
   #attachedAt: number | undefined
   #name: string | undefined
 
   /** `client` tells the client from all others of the proxy. */
-  constructor(events: Emitter<ProxyEvents>, schema: string, client: number, runtime: Pick<Runtime, 'now'>) {
-    this.#events = events
-    this.#schema = schema
+  constructor(context: ReportsContext, client: number) {
+    this.#context = context
     this.#client = client
-    this.#runtime = runtime
-    this.heard = events.heard
+    this.heard = context.events.heard
   }
 
   /** The client has said who it is, or calls without saying it. */
   attached({ info, revision }: CallContext): void {
     // One that was refused by its server may try again.
     if (this.#attachedAt !== undefined) return
-    this.#attachedAt = this.#runtime.now()
+    this.#attachedAt = this.#context.runtime.now()
     this.#name = info?.name
     if (!this.heard.has('client')) return
     const { name, version } = info ?? { name: undefined, version: undefined }
-    const own = { schema: this.#schema, client: this.#client, name }
-    this.#events.emit('client', { ...own, state: 'attached', version, revision: revision.version })
+    const own = { schema: this.#context.schema, client: this.#client, name }
+    this.#context.events.emit('client', { ...own, state: 'attached', version, revision: revision.version })
   }
 
   gone(): void {
     if (this.#attachedAt === undefined || !this.heard.has('client')) return
-    const ms = this.#runtime.now() - this.#attachedAt
-    const own = { schema: this.#schema, client: this.#client, name: this.#name }
-    this.#events.emit('client', { ...own, state: 'gone', ms })
+    const ms = this.#context.runtime.now() - this.#attachedAt
+    const own = { schema: this.#context.schema, client: this.#client, name: this.#name }
+    this.#context.events.emit('client', { ...own, state: 'gone', ms })
   }
 
   settled(call: Call, outcome: Outcome): void {
     if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
     const { arrivedAt, sentAt } = call.deadline
-    const now = this.#runtime.now()
+    const now = this.#context.runtime.now()
     this.#emit(call, outcome, now - arrivedAt, sentAt === undefined ? undefined : now - sentAt)
   }
 
@@ -76,14 +79,15 @@ export class ClientReports {
   /** The messages stay readable for the listeners alone: one that keeps the event does not keep their memory. */
   #emit(request: EndedRequest, outcome: Outcome, ms: number, serverMs: number | undefined): void {
     const messages: Messages = { frame: request.frame, result: resultOf(outcome) }
-    const times = { schema: this.#schema, client: this.#client, ms, serverMs }
+    const times = { schema: this.#context.schema, client: this.#client, ms, serverMs }
     const event: CallEvent = {
       ...times,
       ...requestMembers(request),
       ...endMembers(request, outcome, messages),
     }
-    this.#events.emit('call', event)
-    if (event.outcome !== 'answered' && event.outcome !== 'cancelled') this.#events.emit('failure', event)
+    this.#context.events.emit('call', event)
+    if (event.outcome !== 'answered' && event.outcome !== 'cancelled')
+      this.#context.events.emit('failure', event)
     messages.frame = undefined
     messages.result = undefined
   }

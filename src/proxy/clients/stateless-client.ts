@@ -1,21 +1,24 @@
-// A client whose requests say by themselves what it is: all of one principal that can be asked the same.
+// A client whose requests say by themselves what it is: those of one principal with the same name and version, the same view,
+// and the same that it can be asked.
 //
 // It has lanes and names as a session has, and outlives the connections on which its requests come. Notifications
 // during a call go to the connection of that call; all others are dropped.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call } from '../../calls/call.js'
-import type { CallContext } from '../../mcp/client-context.js'
+import type { Call, Outcome } from '../../calls/call.js'
+import type { StatelessContext } from '../../mcp/client-context.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
 import { serverNotifications, severity, type ListKind } from '../../mcp/methods.js'
 import type { SubscriptionFilter } from '../../mcp/subscription-edits.js'
 import { Listens } from './client-subscriptions.js'
-import { ClientInput } from '../input/client-input.js'
+import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { TaskTable } from '../routing/client-tasks.js'
+import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientDirectory } from './client-directory.js'
+import { ClientReports } from './client-reports.js'
 import type { CatalogView } from '../routing/views.js'
 
 export interface DirectoryLimits {
@@ -37,13 +40,16 @@ export interface DirectoryLimits {
 /** One such client. */
 export class StatelessClient implements RoutedClient {
   readonly serial: number
-  readonly profile: CallContext & { readonly principal: string }
-  readonly questions: ClientInput
+  /** What its requests say of it; of its capabilities those that matter to servers. */
+  readonly profile: StatelessContext
+  readonly questions: PendingInput
   readonly isReady = false
   readonly view: CatalogView
   readonly tasks: TaskTable
   readonly #directory: ClientDirectory
+  readonly #reports: ClientReports
   readonly #routes: ClientRoutes
+  readonly #attachedAtMs: number
   /** The client has made room for another one, or its principal has left: the next request makes a new client. */
   hasLeft = false
   #calls = 0
@@ -57,31 +63,35 @@ export class StatelessClient implements RoutedClient {
   usedAt: number
 
   /** `tasks` are those of its principal. */
-  constructor(
-    profile: StatelessClient['profile'],
-    view: CatalogView,
-    tasks: TaskTable,
-    directory: ClientDirectory,
-  ) {
-    this.serial = directory.nextSerial()
-    this.view = view
-    this.profile = profile
-    this.tasks = tasks
+  constructor(profile: StatelessContext, view: CatalogView, tasks: TaskTable, directory: ClientDirectory) {
     const { context } = directory
+    this.serial = directory.nextSerial()
+    this.profile = profile
+    this.view = view
+    this.tasks = tasks
+    this.questions = context.pending
     this.#directory = directory
-    this.questions = new ClientInput(this, context.pending, () => this.#isSigned)
+    this.#attachedAtMs = context.runtime.wallNow()
     this.usedAt = context.runtime.now()
+    this.#reports = new ClientReports(context, this.serial)
+    this.#reports.attached(profile)
     this.#routes = context.openRoutes(this)
   }
 
-  /** Whether the states of servers that it carries are signed: not where all clients of a front are one principal. */
-  get #isSigned(): boolean {
-    const { isOneClient, context } = this.#directory
-    return !isOneClient && (this.profile.isSeveral !== true || context.hasSeveralPrincipals())
+  status(): SessionStatus {
+    const { info, revision } = this.profile
+    return {
+      client: info,
+      view: this.view.name || undefined,
+      revision: revision.version,
+      connectedAtMs: this.#attachedAtMs,
+      processes: this.#routes.processes,
+      unreadBytes: 0,
+    }
   }
 
   get idle(): boolean {
-    return this.#calls === 0 && !this.questions.hasOpenCalls
+    return this.#calls === 0 && !this.questions.isAsking(this)
   }
 
   get listens(): boolean {
@@ -119,16 +129,18 @@ export class StatelessClient implements RoutedClient {
   }
 
   /** A call of the client is settled. */
-  ended(call: Call): void {
+  ended(call: Call, outcome: Outcome): void {
     this.#calls--
     this.#logged.delete(call)
     this.#listens?.end(call)
     if (this.#calls === 0) this.usedAt = this.#directory.context.runtime.now()
+    this.#reports.settled(call, outcome)
   }
 
   leave(): Promise<unknown> | undefined {
     this.hasLeft = true
-    this.questions.giveUp()
+    this.questions.giveUp(this)
+    this.#reports.gone()
     return this.#routes.leave()
   }
 

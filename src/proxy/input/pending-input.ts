@@ -1,30 +1,30 @@
-// Calls of clients without a session that wait for the answers to what their servers have asked.
+// The input of clients without sessions: what their servers ask, and the requests with which they answer.
 //
 // MCP 2026-07-28, Multi Round-Trip Requests, on a server of a revision with sessions: the client's request is answered with
 // the server's questions, and the call to the server goes on. The client sends the answers in another request, a retry,
-// which waits for the outcome of that call or for more questions. A retry never starts a call. An entry is made when a server asks.
+// which waits for the outcome of that call or for more questions. A retry never starts a call. On a server of 2026-07-28 the
+// questions and the retry pass, and the proxy signs the state that goes with them.
 
-import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import { type Edit, writing } from '../../jsonrpc/splice.js'
-import { toLine } from '../../jsonrpc/line.js'
+import { isDeepStrictEqual } from 'node:util'
+import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import { NO_EDITS } from '../../jsonrpc/splice.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { numericId } from '../../jsonrpc/request-id.js'
-import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
+import { parse, rawAt } from '../../jsonrpc/text.js'
 import type {
+  Asker,
   Call,
-  CallHolder,
-  CallOwner,
-  InputNeeded,
-  Outcome,
-  ReplyChannel,
   ClientPort,
+  InputNeeded,
+  Questions,
+  ReturnedInput,
   ServerQuestion,
 } from '../../calls/call.js'
-import { clientUnreachable, invalidParams, stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
-import { setDeadline } from '../../runtime/deadline.js'
+import type { CallContext } from '../../mcp/client-context.js'
+import { inputRefused, mistyped, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
+import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { OwnStates, StateMac } from './request-state.js'
-import { resultFrame } from './own-frames.js'
+import { PendingCall } from './pending-call.js'
+import { bindingOf, isOwnState, OwnStates, StateMac } from './request-state.js'
 
 export interface PendingInputLimits {
   /** Calls that wait for their clients. */
@@ -53,59 +53,138 @@ export interface OwnQuestions {
   continues(call: Call): void
 }
 
-/** The pending calls of all clients, under common limits. */
-export class PendingInput {
+/** The proxy whose clients are asked. */
+export interface InputContext {
+  readonly runtime: Runtime
+  readonly schema: string
+  readonly limits: PendingInputLimits
+  /** The secrets of the configuration in force with which states of servers are signed; there may be none. */
+  stateKeys(): readonly string[]
+  /** Whether the states of servers that go through this client get a MAC: they do where there are several principals. */
+  isSigned(client: CallContext): boolean
+  /** The questions of the proxy, where it asks any. */
+  ownQuestions(): OwnQuestions | undefined
+}
+
+/** The routes of a client. */
+export interface CallRoutes {
+  /** The names of the servers that may get calls of the client. */
+  readonly services: readonly string[]
+  route(call: Call): void
+}
+
+const AS_WRITTEN: ReturnedInput = { service: undefined, edits: NO_EDITS }
+
+/** The questions to all clients without sessions, and the calls that wait for the answers, under common limits. */
+export class PendingInput implements Questions {
   readonly limits: PendingInputLimits
   readonly runtime: Runtime
-  readonly mac: StateMac
   readonly states: OwnStates
-  /** The questions of the proxy, where it asks any. */
-  readonly ownQuestions: () => OwnQuestions | undefined
+  readonly #context: InputContext
+  readonly #mac: StateMac
   readonly #calls = new Map<Call, PendingCall>()
 
-  /**
-   * `keys` gives the secrets of the configuration in force with which states of servers are signed; there may be none.
-   * `ownQuestions` gives those of the proxy, where it asks any.
-   */
-  constructor(
-    keys: () => readonly string[],
-    schema: string,
-    limits: PendingInputLimits,
-    runtime: Runtime,
-    ownQuestions: () => OwnQuestions | undefined = () => undefined,
-  ) {
+  constructor(context: InputContext) {
+    const { limits, runtime, schema } = context
     this.limits = limits
-    this.ownQuestions = ownQuestions
     this.runtime = runtime
     this.states = new OwnStates(runtime)
-    this.mac = new StateMac(keys, schema, runtime)
+    this.#context = context
+    this.#mac = new StateMac(() => context.stateKeys(), schema, runtime)
   }
 
-  /** Those of one client. */
-  of(client: ClientPort): PendingCall[] {
-    return [...this.#calls.values()].filter(({ call }) => call.client === client)
+  /** Takes a call over: it goes to the servers, or brings answers to a call that waits. */
+  route(call: Call, routes: CallRoutes): void {
+    const { members } = call.frame.params
+    const span = call.row.askable ? members.span('requestState') : undefined
+    if (span === undefined) {
+      // A URI can lead to several servers, and answers are for the one that has asked; a name leads to one server.
+      const isRead = call.row.route.to === 'uri'
+      if (isRead && members.span('inputResponses') !== undefined) call.returned = AS_WRITTEN
+      return routes.route(call)
+    }
+    const state = members.string('requestState')
+    if (state === undefined) return call.fail(mistyped('requestState', 'a string'))
+    if (isOwnState(state))
+      return this.#context.ownQuestions()?.answered(call, state) === true
+        ? routes.route(call)
+        : this.#retry(call, state)
+    call.returned = this.#context.isSigned(call.context)
+      ? this.#mac.verify(call, routes.services, state, span)
+      : AS_WRITTEN
+    if (call.returned === undefined) return call.fail(stateUnknown('unknown'))
+    routes.route(call)
   }
 
-  /** The pending call that a retry with this state is about. */
-  find(state: string): PendingCall | undefined {
-    return [...this.#calls.values()].find((pending) => pending.state === state)
+  /** A server of 2026-07-28 asks: its client gets the question unchanged. */
+  relay(call: Call, { frame, service }: InputNeeded): void {
+    const members = membersAt(frame.line, frame.result)
+    const why = stateFault(frame.line, members)
+    if (why !== undefined) return call.fail(inputRefused(service, why))
+    const span = members?.span('requestState')
+    const state = members?.string('requestState')
+    const isSigned = span !== undefined && state !== undefined && this.#context.isSigned(call.context)
+    this.#context.ownQuestions()?.continues(call)
+    call.settle({
+      kind: 'asked',
+      frame,
+      edits: isSigned ? this.#mac.sign(call, service, state, span) : NO_EDITS,
+    })
   }
 
-  /** The entry of a call that is asked about, with room for a question of so many bytes. */
-  admits(call: Call, bytes: number): PendingCall | undefined {
-    const known = this.#calls.get(call)
-    if (known !== undefined) return known.hasRoom && this.reserves(known, bytes) ? known : undefined
-    const { callsMax, callsOfOneMax } = this.limits
-    if (this.#calls.size >= callsMax || this.#ofPrincipal(call).length >= callsOfOneMax) return undefined
-    if (!this.#hasRoom(call, call.bytes + bytes)) return undefined
-    const pending = new PendingCall(call, this)
-    pending.heldBytes = call.bytes + bytes
-    this.#calls.set(call, pending)
-    return pending
+  /** Whether calls of this client wait for its answers. */
+  isAsking(client: ClientPort): boolean {
+    return [...this.#calls.keys()].some((call) => call.client === client)
   }
+
+  /** The client sends nothing any more. */
+  giveUp(client: ClientPort): void {
+    for (const [call, pending] of this.#calls) if (call.client === client) pending.giveUp()
+  }
+
+  /** The call that this request waits for, or the call itself. */
+  callOf(call: Call): Call {
+    return call.holder instanceof PendingCall ? call.holder.call : call
+  }
+
+  // Questions: a server with sessions asks.
+
+  /** False where the client of the call cannot be asked, or the limits leave no room. */
+  ask(question: ServerQuestion): boolean {
+    const { during, frame } = question
+    const call = during?.root
+    if (during === undefined || call === undefined || call.settled) return false
+    const asked = questionOf(frame)
+    if (!isDeclared(asked, call.context.capabilities)) {
+      call.noteMissing(requiredCapabilities(asked))
+      return false
+    }
+    const pending = this.#admit(call, frame.line.length)
+    if (pending === undefined) return false
+    during.wasAsked = true
+    pending.add(question)
+    return true
+  }
+
+  withdraw({ line, params }: NotificationFrame, asker: Asker): void {
+    const span = params.members.span('requestId')
+    const id = span && rawAt(line, span)
+    for (const pending of this.#calls.values())
+      pending.drop((each) => each.asker === asker && each.frame.id === id)
+  }
+
+  owes(asker: Asker): boolean {
+    return [...this.#calls.values()].some((pending) => pending.isAskedBy(asker))
+  }
+
+  forget(asker: Asker): void {
+    for (const pending of this.#calls.values()) pending.drop((each) => each.asker === asker)
+  }
+
+  // The calls that wait:
 
   /** Adds so many bytes to those that are held for a pending call; false when there is no room. */
-  reserves(pending: PendingCall, bytes: number): boolean {
+  reserve(pending: PendingCall, bytes: number): boolean {
     const hasRoom = this.#hasRoom(pending.call, bytes)
     if (hasRoom) pending.heldBytes += bytes
     return hasRoom
@@ -113,6 +192,19 @@ export class PendingInput {
 
   over({ call }: PendingCall): void {
     this.#calls.delete(call)
+  }
+
+  /** The entry of a call that is asked about, with room for a question of so many bytes. */
+  #admit(call: Call, bytes: number): PendingCall | undefined {
+    const known = this.#calls.get(call)
+    if (known !== undefined) return known.hasRoom && this.reserve(known, bytes) ? known : undefined
+    const { callsMax, callsOfOneMax } = this.limits
+    if (this.#calls.size >= callsMax || this.#ofPrincipal(call).length >= callsOfOneMax) return undefined
+    if (!this.#hasRoom(call, call.bytes + bytes)) return undefined
+    const pending = new PendingCall(call, this)
+    pending.heldBytes = call.bytes + bytes
+    this.#calls.set(call, pending)
+    return pending
   }
 
   #hasRoom(call: Call, bytes: number): boolean {
@@ -124,265 +216,35 @@ export class PendingInput {
   #ofPrincipal({ context: { principal } }: Call): PendingCall[] {
     return [...this.#calls.values()].filter(({ call }) => call.context.principal === principal)
   }
+
+  #retry(retry: Call, state: string): void {
+    const pending = [...this.#calls.values()].find((each) => each.state === state)
+    const [own, wanted] = [bindingOf(retry), pending && bindingOf(pending.call)]
+    if (pending === undefined || own.principal !== wanted?.principal || own.method !== wanted.method)
+      return retry.fail(stateUnknown('unknown'))
+    const isSame = own.target === wanted.target && isSameArguments(pending.call.frame, retry.frame)
+    if (!isSame) return retry.fail(stateUnknown('other-request'))
+    if (!pending.retry(retry)) retry.fail(tooManyCalls())
+  }
 }
 
 function heldBy(calls: readonly PendingCall[]): number {
   return calls.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
 }
 
-/** What a form is answered with that no person has filled in. */
-const CANCEL = '{"action":"cancel"}'
+/** The values of longer texts are not compared, since that would take the time of all other clients. */
+const COMPARED_LENGTH_MAX = 1024 * 1024
 
-/**
- * One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their
- * own. One of them waits for the outcome, or the client has the questions and a state to come back with, or the server has
- * answered while the client was away.
- */
-export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
-  readonly channel: this = this
-  /** The call that the server works on. */
-  readonly call: Call
-  /** Bytes of what is held for as long as the client can come back. */
-  heldBytes = 0
-  /** The `requestState` of the questions that the client has; undefined while it has none. */
-  state: string | undefined
-  readonly #pending: PendingInput
-  /** The questions without an answer, by their names for the client. */
-  readonly #questions = new Map<string, ServerQuestion>()
-  /** Rises, so that no two questions of a call get the same name. */
-  #named = 0
-  /** How often the client was asked. */
-  #round = 0
-  /** The client's request that waits for the outcome; undefined while the client has the questions. */
-  #requester: Call | undefined
-  /** The outcome of the server, where no request waited for it. */
-  #outcome: Outcome | undefined
-  /** Ends the wait for the client, or that for more questions of the same round. */
-  #timer: { cancel(): void } | undefined
-  #isOver = false
-
-  constructor(call: Call, pending: PendingInput) {
-    this.#pending = pending
-    this.call = call
-    call.keep()
-    this.#requester = call.handOver(this)
-    this.#requester.holder = this
-  }
-
-  /** Whether the server may ask once more. */
-  get hasRoom(): boolean {
-    const { questionsMax, roundsMax } = this.#pending.limits
-    return this.#questions.size < questionsMax && this.#round < roundsMax
-  }
-
-  /** The server asks. */
-  add(question: ServerQuestion): void {
-    this.#questions.set(`q${++this.#named}`, question)
-    if (this.#requester === undefined || this.#timer !== undefined) return
-    const { limits, runtime } = this.#pending
-    this.#timer = setDeadline(runtime, limits.gatherMs, () => {
-      this.#timer = undefined
-      if (this.#questions.size > 0) this.#park()
-    })
-  }
-
-  hasQuestion(isThat: (question: ServerQuestion) => boolean): boolean {
-    return [...this.#questions.values()].some(isThat)
-  }
-
-  /** These questions need no answers any more. */
-  drop(isGone: (question: ServerQuestion) => boolean = () => true): void {
-    for (const [name, question] of this.#questions) if (isGone(question)) this.#take(name)
-  }
-
-  /** The client comes again; false when there is no room for its answers. */
-  retry(retry: Call): boolean {
-    const responses = responsesOf(retry.frame)
-    const answers = this.#answersIn(responses)
-    if (typeof answers === 'string') {
-      retry.fail(invalidParams(answers, { parameter: 'inputResponses' }))
-      return true
-    }
-    if (!this.#pending.reserves(this, responses.length)) return false
-    this.#leavePark()
-    this.call.context = retry.context
-    this.#requester = retry
-    retry.holder = this
-    for (const [name, answer] of answers) this.#answerServer(name, answer)
-    if (this.#outcome !== undefined) this.#end(this.#outcome)
-    else if (this.#questions.size > 0) this.#park()
-    return true
-  }
-
-  /** The client does not come back: a form is cancelled, any other question refused, and the call cancelled. */
-  giveUp(): void {
-    for (const [name, { frame }] of this.#questions) {
-      if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
-      else this.#take(name)?.asker.refused(frame.id, clientUnreachable())
-    }
-    this.#end({ kind: 'failed', error: stateUnknown('unknown') })
-    this.call.cancel(undefined)
-  }
-
-  // CallOwner: what becomes of the server's call.
-
-  settled(_call: Call, ended: Outcome): void {
-    if (this.#isOver) return
-    this.drop()
-    const outcome: Outcome =
-      ended.kind === 'cancelled' ? { kind: 'failed', error: stateUnknown('unknown') } : ended
-    if (this.#requester === undefined) this.#outcome = this.#kept(outcome)
-    else this.#end(outcome)
-  }
-
-  needsInput(_call: Call, needed: InputNeeded): void {
-    const requester = this.#requester
-    this.#over()
-    requester?.needsInput(needed)
-  }
-
-  // CallHolder: the holder of the request that waits.
-
-  /** The client gives the call up, on a retry too: a closed response is a cancellation. */
-  cancel(frame: NotificationFrame | undefined): void {
-    this.drop()
-    this.#over()
-    this.call.cancel(frame)
-  }
-
-  // ReplyChannel: notifications of the server go to the request that waits.
-
-  tell(frame: NotificationFrame, edits: readonly Edit[]): void {
-    const call = this.#requester
-    if (call === undefined) return
-    const span =
-      frame.method === 'notifications/progress' ? frame.params.members.span('progressToken') : undefined
-    if (span === undefined) return call.tell(frame, edits)
-    const own = call.frame.params.meta.span('progressToken')
-    if (own !== undefined)
-      call.tell(frame, writing(frame.line, span, rawAt(call.frame.line, own), 'progress-token'))
-  }
-
-  notify(method: string, params: string): void {
-    this.#requester?.notify(method, params)
-  }
-
-  /** The request that waits is answered with the questions. */
-  #park(): void {
-    const { limits, runtime, states } = this.#pending
-    this.#round++
-    this.state = states.next()
-    this.#answer({ kind: 'asked', frame: this.#inputRequired(this.state), edits: [] })
-    this.#timer = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
-  }
-
-  #leavePark(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
-    this.state = undefined
-  }
-
-  /** MCP 2026-07-28, Multi Round-Trip Requests. */
-  #inputRequired(state: string): ResultFrame {
-    const requests = [...this.#questions].map(
-      ([name, { frame }]) => `"${name}":{"method":${quote(frame.method)},"params":${paramsOf(frame)}}`,
-    )
-    const result = `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${quote(state)}}`
-    return resultFrame(numericId(0), result)
-  }
-
-  /** Settles the request that waits; its error names the capabilities that the client has not declared. */
-  #answer(outcome: Outcome): void {
-    const requester = this.#requester
-    if (requester === undefined) return
-    this.#requester = undefined
-    const { missingCapabilities, service } = this.call
-    requester.service = service
-    requester.item = this.call.item
-    if (missingCapabilities !== undefined) requester.noteMissing(missingCapabilities)
-    requester.settle(outcome)
-  }
-
-  /** The kept form of an outcome that no request waits for. */
-  #kept(outcome: Outcome): Outcome {
-    if (outcome.kind !== 'answered') return outcome
-    const bytes = lengthOf(outcome.frame)
-    if (this.#pending.reserves(this, bytes)) return { ...outcome, frame: copied(outcome.frame) }
-    const service = this.call.service ?? ''
-    return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
-  }
-
-  #end(outcome: Outcome): void {
-    this.#over(() => this.#answer(outcome))
-  }
-
-  #over(last: () => void = () => {}): void {
-    this.#isOver = true
-    this.#leavePark()
-    this.#pending.over(this)
-    last()
-    this.#requester = undefined
-  }
-
-  /** Gives the server a client's answer, which is raw JSON. */
-  #answerServer(name: string, answer: string): void {
-    const question = this.#take(name)
-    if (question === undefined) return
-    const { id } = question.frame
-    question.asker.answered(resultFrame(id, answer), id)
-  }
-
-  #take(name: string): ServerQuestion | undefined {
-    const question = this.#questions.get(name)
-    this.#questions.delete(name)
-    question?.over()
-    return question
-  }
-
-  /** The answers to open questions, by name; a string is the reason why they cannot be used. */
-  #answersIn(responses: string): Map<string, string> | string {
-    const bytes = Buffer.from(responses)
-    const members = membersAt(bytes, { start: 0, end: bytes.length })
-    if (members === undefined) return "'inputResponses' must be an object"
-    const answers = new Map<string, string>()
-    for (const { key, value } of members) {
-      const name = stringAt(bytes, key) ?? ''
-      if (!this.#questions.has(name)) continue
-      const answer = rawAt(bytes, value)
-      if (!answer.startsWith('{')) return `'inputResponses.${name}' must be an object`
-      answers.set(name, answer)
-    }
-    return answers
-  }
-}
-
-function lengthOf(frame: ResponseFrame): number {
-  return (frame.kind === 'result' ? frame.long?.length : undefined) ?? frame.line.length
-}
-
-/** A short answer does not keep the chunk that it came in. */
-function copied(frame: ResponseFrame): ResponseFrame {
-  const isLong = frame.kind === 'result' && frame.long !== undefined
-  return isLong ? frame : { ...frame, line: toLine(frame.line) }
-}
-
-function tooLarge(service: string, bytes: number): string {
-  return `'${service}' has answered with ${bytes} bytes while its client was away, and there was no room to keep them`
-}
-
-/** The answers that a retry brings, as raw JSON. */
-function responsesOf({ line, params }: RequestFrame): string {
-  const span = params.members.span('inputResponses')
-  return span === undefined ? '{}' : rawAt(line, span)
-}
-
-/** Members of a request that only a session has. */
-const sessionsOnly: ReadonlySet<string> = new Set(['task', 'elicitationId', '_meta'])
-
-/** The params for a client without sessions, as raw JSON. */
-function paramsOf({ line, params: { span, members } }: RequestFrame): string {
-  if (span === undefined) return '{}'
-  const kept = [...members].filter(({ key }) => !sessionsOnly.has(stringAt(line, key) ?? ''))
-  if (kept.length === members.size) return rawAt(line, span)
-  return `{${kept.map(({ key, value }) => `${rawAt(line, key)}:${rawAt(line, value)}`).join(',')}}`
+/** Whether a retry has the same arguments: the order of members and the spelling have no meaning. */
+export function isSameArguments(one: RequestFrame, other: RequestFrame): boolean {
+  const texts = [one, other].map(({ line, params }) => {
+    const span = params.members.span('arguments')
+    return span === undefined ? '{}' : rawAt(line, span)
+  })
+  const [first = '', second = ''] = texts
+  if (first === second) return true
+  return (
+    texts.every(({ length }) => length <= COMPARED_LENGTH_MAX) &&
+    isDeepStrictEqual(parse(first), parse(second))
+  )
 }

@@ -39,17 +39,18 @@ function begin({ tasks }: StatelessClient, id: string, dropped: string[], isOver
 }
 
 function found(clients: ClientDirectory, context: StatelessContext): StatelessClient {
-  const sender = clients.sender(context, everything)
-  assert(sender !== undefined)
-  return sender.client
+  const client = clients.stateless(context, everything)
+  assert(client !== undefined)
+  return client
 }
 
 describe('a client without a session', () => {
-  test('is one by its principal and by what it can be asked', () => {
+  test('is one by its principal, its name and what it can be asked', () => {
     const { clients } = directory(4)
     const one = found(clients, from('a'))
     assert.equal(found(clients, from('a', { json: '{"x":{}}', names: new Set(['x']) })), one)
     assert.notEqual(found(clients, from('b')), one)
+    assert.notEqual(found(clients, { ...from('a'), info: { name: 'other', version: '1' } }), one)
     assert.notEqual(found(clients, from('a', asks('sampling'))), one)
   })
 
@@ -63,17 +64,17 @@ describe('a client without a session', () => {
   test('that can be asked something gets the place only of one that rests', async () => {
     const { clients, runtime } = directory(1)
     const first = found(clients, from('a'))
-    assert.equal(clients.sender(from('b', asks('sampling')), everything), undefined)
+    assert.equal(clients.stateless(from('b', asks('sampling')), everything), undefined)
     await runtime.pass(defaults.stateless.statelessRestMs, 1000)
-    assert(clients.sender(from('b', asks('sampling')), everything) !== undefined)
+    assert(clients.stateless(from('b', asks('sampling')), everything) !== undefined)
     assert(first.hasLeft)
   })
 
   test('is one of a few of its principal that can be asked something', () => {
     const { clients } = directory(4)
     found(clients, from('a', asks('sampling')))
-    assert.equal(clients.sender(from('a', asks('elicitation')), everything), undefined)
-    assert(clients.sender(from('b', asks('elicitation')), everything) !== undefined)
+    assert.equal(clients.stateless(from('a', asks('elicitation')), everything), undefined)
+    assert(clients.stateless(from('b', asks('elicitation')), everything) !== undefined)
   })
 })
 

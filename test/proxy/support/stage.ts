@@ -9,7 +9,6 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { limits as defaults } from '../../../src/limits.js'
 import { ClientLeg } from '../../../src/mcp/eras/client-leg.js'
 import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
-import { ClientReports } from '../../../src/proxy/clients/client-reports.js'
 import { Unread } from '../../../src/proxy/clients/unread.js'
 import { PendingInput } from '../../../src/proxy/input/pending-input.js'
 import { ArgumentChecks } from '../../../src/proxy/routing/argument-checks.js'
@@ -92,16 +91,24 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
   const identity = { name: 'p', version: '1' }
   let latest: RoutedClient | undefined
   const clients = new ClientDirectory({
-    runtime,
+    ...parts,
     log: ignore,
+    events,
+    schema: 's',
+    tracer: undefined,
     limits: { ...defaults, stateless: { ...stateless, statelessMax, statelessOfOneMax: 1 } },
     unread: new Unread(session.unreadBytesMax),
-    pending: new PendingInput(() => [], 's', pendingInput, runtime),
+    pending: new PendingInput({
+      runtime,
+      schema: 's',
+      limits: pendingInput,
+      stateKeys: () => [],
+      isSigned: () => true,
+      ownQuestions: () => undefined,
+    }),
     isForOneClient: false,
-    isTransparent: () => false,
-    hasSeveralPrincipals: () => false,
+    isTransparent: false,
     newLeg: (origin, principal) => new ClientLeg(identity, { origin, principal, isSeveral: false }, false),
-    newReports: (serial) => new ClientReports(events, 's', serial, runtime),
     watch: () => ({}),
     openRoutes: (client) => {
       latest = client

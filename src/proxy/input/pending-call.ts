@@ -1,0 +1,280 @@
+// A call of a client without a session that waits for the answers to what its server has asked.
+
+import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type Edit, writing } from '../../jsonrpc/splice.js'
+import { toLine } from '../../jsonrpc/line.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { numericId } from '../../jsonrpc/request-id.js'
+import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
+import type {
+  Asker,
+  Call,
+  CallHolder,
+  CallOwner,
+  InputNeeded,
+  Outcome,
+  ReplyChannel,
+  ServerQuestion,
+} from '../../calls/call.js'
+import { clientUnreachable, invalidParams, stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
+import { setDeadline } from '../../runtime/deadline.js'
+import type { PendingInput } from './pending-input.js'
+import { resultFrame } from './own-frames.js'
+
+/** What a form is answered with that no person has filled in. */
+const CANCEL = '{"action":"cancel"}'
+
+/**
+ * One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their
+ * own. One of them waits for the outcome, or the client has the questions and a state to come back with, or the server has
+ * answered while the client was away.
+ */
+export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
+  readonly channel: this = this
+  /** The call that the server works on. */
+  readonly call: Call
+  /** Bytes of what is held for as long as the client can come back. */
+  heldBytes = 0
+  /** The `requestState` of the questions that the client has; undefined while it has none. */
+  state: string | undefined
+  readonly #pending: PendingInput
+  /** The questions without an answer, by their names for the client. */
+  readonly #questions = new Map<string, ServerQuestion>()
+  /** Rises, so that no two questions of a call get the same name. */
+  #named = 0
+  /** How often the client was asked. */
+  #round = 0
+  /** The client's request that waits for the outcome; undefined while the client has the questions. */
+  #requester: Call | undefined
+  /** The outcome of the server, where no request waited for it. */
+  #outcome: Outcome | undefined
+  /** Ends the wait for the client, or that for more questions of the same round. */
+  #timer: { cancel(): void } | undefined
+  #isOver = false
+
+  constructor(call: Call, pending: PendingInput) {
+    this.#pending = pending
+    this.call = call
+    call.keep()
+    this.#requester = call.handOver(this)
+    this.#requester.holder = this
+  }
+
+  /** Whether the server may ask once more. */
+  get hasRoom(): boolean {
+    const { questionsMax, roundsMax } = this.#pending.limits
+    return this.#questions.size < questionsMax && this.#round < roundsMax
+  }
+
+  /** The server asks. */
+  add(question: ServerQuestion): void {
+    this.#questions.set(`q${++this.#named}`, question)
+    if (this.#requester === undefined || this.#timer !== undefined) return
+    const { limits, runtime } = this.#pending
+    this.#timer = setDeadline(runtime, limits.gatherMs, () => {
+      this.#timer = undefined
+      if (this.#questions.size > 0) this.#park()
+    })
+  }
+
+  /** Whether this server waits for an answer. */
+  isAskedBy(asker: Asker): boolean {
+    return [...this.#questions.values()].some((question) => question.asker === asker)
+  }
+
+  /** These questions need no answers any more. */
+  drop(isGone: (question: ServerQuestion) => boolean = () => true): void {
+    for (const [name, question] of this.#questions) if (isGone(question)) this.#take(name)
+  }
+
+  /** The client comes again; false when there is no room for its answers. */
+  retry(retry: Call): boolean {
+    const responses = responsesOf(retry.frame)
+    const answers = this.#answersIn(responses)
+    if (typeof answers === 'string') {
+      retry.fail(invalidParams(answers, { parameter: 'inputResponses' }))
+      return true
+    }
+    if (!this.#pending.reserve(this, responses.length)) return false
+    this.#leavePark()
+    this.call.context = retry.context
+    this.#requester = retry
+    retry.holder = this
+    for (const [name, answer] of answers) this.#answerServer(name, answer)
+    if (this.#outcome !== undefined) this.#end(this.#outcome)
+    else if (this.#questions.size > 0) this.#park()
+    return true
+  }
+
+  /** The client does not come back: a form is cancelled, any other question refused, and the call cancelled. */
+  giveUp(): void {
+    for (const [name, { frame }] of this.#questions) {
+      if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
+      else this.#take(name)?.asker.refused(frame.id, clientUnreachable())
+    }
+    this.#end({ kind: 'failed', error: stateUnknown('unknown') })
+    this.call.cancel(undefined)
+  }
+
+  // CallOwner: what becomes of the server's call.
+
+  settled(_call: Call, ended: Outcome): void {
+    if (this.#isOver) return
+    this.drop()
+    const outcome: Outcome =
+      ended.kind === 'cancelled' ? { kind: 'failed', error: stateUnknown('unknown') } : ended
+    if (this.#requester === undefined) this.#outcome = this.#kept(outcome)
+    else this.#end(outcome)
+  }
+
+  needsInput(_call: Call, needed: InputNeeded): void {
+    const requester = this.#requester
+    this.#over()
+    requester?.needsInput(needed)
+  }
+
+  // CallHolder: the holder of the request that waits.
+
+  /** The client gives the call up, on a retry too: a closed response is a cancellation. */
+  cancel(frame: NotificationFrame | undefined): void {
+    this.drop()
+    this.#over()
+    this.call.cancel(frame)
+  }
+
+  // ReplyChannel: notifications of the server go to the request that waits.
+
+  tell(frame: NotificationFrame, edits: readonly Edit[]): void {
+    const call = this.#requester
+    if (call === undefined) return
+    const span =
+      frame.method === 'notifications/progress' ? frame.params.members.span('progressToken') : undefined
+    if (span === undefined) return call.tell(frame, edits)
+    const own = call.frame.params.meta.span('progressToken')
+    if (own !== undefined)
+      call.tell(frame, writing(frame.line, span, rawAt(call.frame.line, own), 'progress-token'))
+  }
+
+  notify(method: string, params: string): void {
+    this.#requester?.notify(method, params)
+  }
+
+  /** The request that waits is answered with the questions. */
+  #park(): void {
+    const { limits, runtime, states } = this.#pending
+    this.#round++
+    this.state = states.next()
+    this.#answer({ kind: 'asked', frame: this.#inputRequired(this.state), edits: [] })
+    this.#timer = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
+  }
+
+  #leavePark(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.state = undefined
+  }
+
+  /** MCP 2026-07-28, Multi Round-Trip Requests. */
+  #inputRequired(state: string): ResultFrame {
+    const requests = [...this.#questions].map(
+      ([name, { frame }]) => `"${name}":{"method":${quote(frame.method)},"params":${paramsOf(frame)}}`,
+    )
+    const result = `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${quote(state)}}`
+    return resultFrame(numericId(0), result)
+  }
+
+  /** Settles the request that waits; its error names the capabilities that the client has not declared. */
+  #answer(outcome: Outcome): void {
+    const requester = this.#requester
+    if (requester === undefined) return
+    this.#requester = undefined
+    const { missingCapabilities, service } = this.call
+    requester.service = service
+    requester.item = this.call.item
+    if (missingCapabilities !== undefined) requester.noteMissing(missingCapabilities)
+    requester.settle(outcome)
+  }
+
+  /** The kept form of an outcome that no request waits for. */
+  #kept(outcome: Outcome): Outcome {
+    if (outcome.kind !== 'answered') return outcome
+    const bytes = lengthOf(outcome.frame)
+    if (this.#pending.reserve(this, bytes)) return { ...outcome, frame: copied(outcome.frame) }
+    const service = this.call.service ?? ''
+    return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
+  }
+
+  #end(outcome: Outcome): void {
+    this.#over(() => this.#answer(outcome))
+  }
+
+  #over(last: () => void = () => {}): void {
+    this.#isOver = true
+    this.#leavePark()
+    this.#pending.over(this)
+    last()
+    this.#requester = undefined
+  }
+
+  /** Gives the server a client's answer, which is raw JSON. */
+  #answerServer(name: string, answer: string): void {
+    const question = this.#take(name)
+    if (question === undefined) return
+    const { id } = question.frame
+    question.asker.answered(resultFrame(id, answer), id)
+  }
+
+  #take(name: string): ServerQuestion | undefined {
+    const question = this.#questions.get(name)
+    this.#questions.delete(name)
+    question?.over()
+    return question
+  }
+
+  /** The answers to open questions, by name; a string is the reason why they cannot be used. */
+  #answersIn(responses: string): Map<string, string> | string {
+    const bytes = Buffer.from(responses)
+    const members = membersAt(bytes, { start: 0, end: bytes.length })
+    if (members === undefined) return "'inputResponses' must be an object"
+    const answers = new Map<string, string>()
+    for (const { key, value } of members) {
+      const name = stringAt(bytes, key) ?? ''
+      if (!this.#questions.has(name)) continue
+      const answer = rawAt(bytes, value)
+      if (!answer.startsWith('{')) return `'inputResponses.${name}' must be an object`
+      answers.set(name, answer)
+    }
+    return answers
+  }
+}
+
+function lengthOf(frame: ResponseFrame): number {
+  return (frame.kind === 'result' ? frame.long?.length : undefined) ?? frame.line.length
+}
+
+/** A short answer does not keep the chunk that it came in. */
+function copied(frame: ResponseFrame): ResponseFrame {
+  const isLong = frame.kind === 'result' && frame.long !== undefined
+  return isLong ? frame : { ...frame, line: toLine(frame.line) }
+}
+
+function tooLarge(service: string, bytes: number): string {
+  return `'${service}' has answered with ${bytes} bytes while its client was away, and there was no room to keep them`
+}
+
+/** The answers that a retry brings, as raw JSON. */
+function responsesOf({ line, params }: RequestFrame): string {
+  const span = params.members.span('inputResponses')
+  return span === undefined ? '{}' : rawAt(line, span)
+}
+
+/** Members of a request that only a session has. */
+const sessionsOnly: ReadonlySet<string> = new Set(['task', 'elicitationId', '_meta'])
+
+/** The params for a client without sessions, as raw JSON. */
+function paramsOf({ line, params: { span, members } }: RequestFrame): string {
+  if (span === undefined) return '{}'
+  const kept = [...members].filter(({ key }) => !sessionsOnly.has(stringAt(line, key) ?? ''))
+  if (kept.length === members.size) return rawAt(line, span)
+  return `{${kept.map(({ key, value }) => `${rawAt(line, key)}:${rawAt(line, value)}`).join(',')}}`
+}
