@@ -85,14 +85,10 @@ function openKept(
 }
 
 /** The guards of a proxy, or of all schemas of a gateway. */
-export interface Locks {
-  /** Uses the lock of this configuration, as its file is now; undefined where there is nothing to wait for. */
-  change(config: Configuration): Promise<void> | undefined
-  guard(schema: string): ListGuard | undefined
-}
+export type Locks = Pick<LoadedLock, 'change' | 'guard'>
 
 /** The lock of the configuration in force, which is loaded only where there is one. */
-class LoadedLock implements Locks {
+class LoadedLock {
   readonly #runtime: Runtime
   readonly #log: LogSink
   #store: LockStore | undefined
@@ -102,6 +98,7 @@ class LoadedLock implements Locks {
     this.#log = log
   }
 
+  /** Uses the lock of this configuration, as its file is now; undefined where there is nothing to wait for. */
   change({ lock }: Configuration): Promise<void> | undefined {
     if (lock.isOn) return this.#load(lock.path)
     this.#store = undefined
@@ -123,34 +120,37 @@ class LoadedLock implements Locks {
   }
 }
 
-/** Limits that the configuration sets. They are those of the start: the calls and processes that run were counted by them. */
+/** The limits that the configuration sets, by their keys. */
+const configuredKeys: ReadonlyMap<string, (limits: Limits) => number> = new Map([
+  ['server.drainTimeout', ({ drainMs }) => drainMs],
+  ['processesMax', ({ upstream }) => upstream.processesMax],
+])
+
+/** The limits in force. They are those of the start: the calls and processes that run were counted by them. */
 export class ConfiguredLimits {
   /** In force until the end. */
   readonly inForce: Limits
   readonly #defaults: Limits | undefined
   readonly #log: LogSink
-  /** The limits of the last warning, so that several schemas warn once. */
-  #told: Limits
+  /** Those of the latest configuration, so that several schemas warn once. */
+  #latest: Limits
 
   constructor(config: Configuration, defaults: Limits | undefined, log: LogSink) {
     this.inForce = configured(config, defaults)
     this.#defaults = defaults
     this.#log = log
-    this.#told = this.inForce
+    this.#latest = this.inForce
   }
 
   /** Says what a changed configuration does not change. */
   changed(config: Configuration): void {
-    const [before, told, now] = [this.inForce, this.#told, configured(config, this.#defaults)]
-    this.#told = now
-    this.#warn('server.drainTimeout', now.drainMs, told.drainMs, before.drainMs)
-    const [last, next] = [told.upstream.processesMax, now.upstream.processesMax]
-    this.#warn('processesMax', next, last, before.upstream.processesMax)
-  }
-
-  #warn(key: string, now: number, told: number, before: number): void {
-    if (now === before || now === told) return
-    this.#log({ level: 'warn', message: needsRestart(key, now, before) })
+    const before = this.#latest
+    this.#latest = configured(config, this.#defaults)
+    for (const [key, of] of configuredKeys) {
+      const [now, inForce] = [of(this.#latest), of(this.inForce)]
+      if (now !== inForce && now !== of(before))
+        this.#log({ level: 'warn', message: needsRestart(key, now, inForce) })
+    }
   }
 }
 
@@ -169,10 +169,7 @@ function configured(config: Configuration, limits: Limits = defaultLimits): Limi
   }
 }
 
-// The taps of every connection, each with its number.
-
 type Observers = Pick<PeerWatch, 'wire' | 'forwarded'>
-type LiveObservers = { readonly [Name in keyof Observers]-?: NonNullable<Observers[Name]> }
 
 /** Numbers the connections of all schemas, shows the taps what crosses them, and logs faults of their owners. */
 export class Taps implements TapSwitch {
@@ -180,8 +177,8 @@ export class Taps implements TapSwitch {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #startedAt: number
   readonly #log: LogSink
-  /** Undefined where there is no switch, so that no connection is kept. */
-  readonly #open: Set<WatchedConnection> | undefined
+  /** Adds the switched tap to each open connection, or removes it; undefined without a switch, so that none is kept. */
+  readonly #open: Set<() => void> | undefined
   #live: LiveTap | undefined
   #connections = 0
 
@@ -196,25 +193,43 @@ export class Taps implements TapSwitch {
   /** The observers of a new connection. */
   watch(hop: Omit<Hop, 'connection'>): PeerWatch {
     const to: Hop = { ...hop, connection: ++this.#connections }
-    const fixed = { ...this.#fixed(to), onFault: (error: unknown) => this.#fault(to, error) }
-    if (this.#open === undefined) return fixed
-    const watched = new WatchedConnection(fixed, this.#liveOf(to), () => {
-      this.#open?.delete(watched)
-      this.#live?.ended(to.connection)
-    })
-    watched.show(this.#live !== undefined)
-    this.#open.add(watched)
-    return watched
+    const fixed = this.#fixed(to)
+    const watch = { ...fixed, onFault: (error: unknown) => this.#fault(to, error) }
+    if (this.#open === undefined) return watch
+    const live: Observers = {
+      wire: (direction, bytes, whole) => {
+        fixed.wire?.(direction, bytes, whole)
+        this.#show((tap) => tap.wire(to, direction, bytes, whole, this.#now()))
+      },
+      forwarded: (input, edits) => {
+        fixed.forwarded?.(input, edits)
+        this.#show((tap) => tap.forward(to, input, edits))
+      },
+    }
+    const update = (): void => {
+      const { wire, forwarded } = this.#live === undefined ? fixed : live
+      Object.assign(watch, { wire, forwarded })
+    }
+    update()
+    this.#open.add(update)
+    const onClosed = (): void => {
+      this.#open?.delete(update)
+      this.#show((tap) => tap.ended(to.connection))
+    }
+    return Object.assign(watch, { onClosed })
   }
 
   on(tap: LiveTap): void {
-    this.#live = tap
-    for (const watched of this.#open ?? []) watched.show(true)
+    this.#switch(tap)
   }
 
   off(): void {
-    this.#live = undefined
-    for (const watched of this.#open ?? []) watched.show(false)
+    this.#switch(undefined)
+  }
+
+  #switch(tap: LiveTap | undefined): void {
+    this.#live = tap
+    for (const update of this.#open ?? []) update()
   }
 
   #fixed(to: Hop): Observers {
@@ -229,31 +244,15 @@ export class Taps implements TapSwitch {
     }
   }
 
-  #liveOf(to: Hop): LiveObservers {
-    return {
-      wire: (direction, bytes, whole) => {
-        try {
-          this.#live?.wire(to, direction, bytes, whole, this.#now())
-        } catch (error) {
-          this.#failed(error)
-        }
-      },
-      forwarded: (input, edits) => {
-        try {
-          this.#live?.forward(to, input, edits)
-        } catch (error) {
-          this.#failed(error)
-        }
-      },
+  #show(see: (tap: LiveTap) => void): void {
+    if (this.#live === undefined) return
+    try {
+      see(this.#live)
+    } catch (error) {
+      this.off()
+      const message = `the inspector has failed and sees nothing more: ${errorText(error)}`
+      this.#log({ level: 'error', message })
     }
-  }
-
-  #failed(error: unknown): void {
-    this.off()
-    this.#log({
-      level: 'error',
-      message: `the inspector has failed and sees nothing more: ${errorText(error)}`,
-    })
   }
 
   #fault({ hop, service }: Hop, error: unknown): void {
@@ -267,39 +266,5 @@ export class Taps implements TapSwitch {
 
   #now(): number {
     return this.#runtime.now() - this.#startedAt
-  }
-}
-
-/** The observers of one connection, to which those of the switch are added and taken away. */
-class WatchedConnection implements PeerWatch {
-  readonly onFault: PeerWatch['onFault']
-  readonly onClosed: () => void
-  wire: PeerWatch['wire']
-  forwarded: PeerWatch['forwarded']
-  readonly #fixed: Observers
-  readonly #live: LiveObservers
-
-  constructor(fixed: PeerWatch, live: LiveObservers, onClosed: () => void) {
-    this.onFault = fixed.onFault
-    this.onClosed = onClosed
-    this.#fixed = fixed
-    this.#live = live
-  }
-
-  show(isLive: boolean): void {
-    const { wire, forwarded } = this.#fixed
-    this.wire = isLive ? both(wire, this.#live.wire) : wire
-    this.forwarded = isLive ? both(forwarded, this.#live.forwarded) : forwarded
-  }
-}
-
-function both<Values extends readonly unknown[]>(
-  first: ((...values: Values) => void) | undefined,
-  second: (...values: Values) => void,
-): (...values: Values) => void {
-  if (first === undefined) return second
-  return (...values) => {
-    first(...values)
-    second(...values)
   }
 }

@@ -4,8 +4,6 @@ import { ArgumentChecks } from './routing/argument-checks.js'
 import type { AttachedSession } from './clients/session.js'
 import { type Common, openCommon } from './common.js'
 import type { Configuration } from '../config/configuration.js'
-import type { ConfiguredPolicy } from './configured-policy.js'
-import type { SchemaPolicy } from '../policy/policy.js'
 import type { ConfigurationJson } from '../config/keys.js'
 import { selfStartVariables } from '../config/proxy-chain.js'
 import { secretsFile } from '../config/file.js'
@@ -85,7 +83,6 @@ class ConfiguredProxy implements McpProxy {
   readonly #fleet: Fleet
   readonly #directory: ClientDirectory
   readonly #views = new Views()
-  readonly #policy: { readonly current: SchemaPolicy | undefined }
   readonly #serving = new Set<Serving>()
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
   /** Opened before, and of no server yet. */
@@ -98,7 +95,6 @@ class ConfiguredProxy implements McpProxy {
     this.#common = common
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
-    this.#policy = policyOf(common.policies, this.#schema)
     this.#directory = new ClientDirectory(this.#clientContext())
     const marks = selfStartVariables(config, this.#schema, common.runtime.env)
     const newContext = (): ProxyContext => this.#newContext(marks)
@@ -173,7 +169,7 @@ class ConfiguredProxy implements McpProxy {
 
   /** The context of all clients; getters give what a reload changes. */
   #clientContext(): ClientContext {
-    const { runtime, log, unread, events, taps, gate, kept } = this.#common
+    const { runtime, log, unread, events, taps, gate, kept, policies } = this.#common
     const [options, schema, limits] = [this.#options, this.#schema, this.#limits]
     const config = (): Configuration => this.#config
     const fleet = (): Fleet => this.#fleet
@@ -185,7 +181,7 @@ class ConfiguredProxy implements McpProxy {
       schema,
       limits,
       checks: new ArgumentChecks(log),
-      policy: this.#policy,
+      policy: () => policies.of(schema),
       gate: options.gate,
       tracer: options.tracer,
       isForOneClient: options.ownStart === 'with-client',
@@ -196,7 +192,7 @@ class ConfiguredProxy implements McpProxy {
         stateKeys: () => config().server.stateKeys,
         isSigned: ({ isSeveral }) =>
           !this.#directory.isOneClient && (isSeveral !== true || hasSeveralPrincipals(config().server)),
-        ownQuestions: () => this.#policy.current?.questions,
+        ownQuestions: () => policies.of(schema)?.questions,
       }),
       get isTransparent() {
         return fleet().isTransparent
@@ -290,17 +286,6 @@ class ConfiguredProxy implements McpProxy {
     events.emit('reload', { schema, ...changes })
     log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
     return changes
-  }
-}
-
-function policyOf(
-  policies: ConfiguredPolicy,
-  schema: string,
-): { readonly current: SchemaPolicy | undefined } {
-  return {
-    get current() {
-      return policies.of(schema)
-    },
   }
 }
 

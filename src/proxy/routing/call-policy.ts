@@ -15,8 +15,3 @@ export interface CallPolicy {
   /** A client is shown these tools. */
   shown(targets: readonly Target[]): void
 }
-
-/** The policy in force; there is none unless the configuration has limits or confirmations. */
-export interface PolicySource {
-  readonly current: CallPolicy | undefined
-}

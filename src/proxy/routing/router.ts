@@ -1,7 +1,7 @@
 // From a call to the lane that answers it.
 
 import type { ArgumentChecks, Pass } from './argument-checks.js'
-import type { CallPolicy, PolicySource } from './call-policy.js'
+import type { CallPolicy } from './call-policy.js'
 import { type Catalog, nameEdits, type Target } from './catalog.js'
 import { ClientTasks, type TaskLimits, type TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
@@ -37,7 +37,8 @@ import type { Span } from '../../jsonrpc/scan.js'
 /** The context of the routes of all clients. */
 export interface RoutingContext {
   readonly checks: ArgumentChecks
-  readonly policy: PolicySource
+  /** The policy in force; there is none unless the configuration has limits or confirmations. */
+  policy(): CallPolicy | undefined
   readonly gate: CallGate | undefined
   readonly runtime: Runtime
   /** Processes that no call waits for start after this promise. */
@@ -238,7 +239,7 @@ export class Router {
     if (fault !== undefined) return call.fail(fault)
     edits = bothEdits(edits, this.#client.view.callEdits(target.lane.config, target.item, call))
     call.isWrapped = target.item.wrappedSpan !== undefined
-    const policy = this.#context.policy.current
+    const policy = this.#context.policy()
     const pass = policy === undefined ? this.#pass : this.#under(policy, target)
     if (!this.#context.checks.fits(call, target, edits, pass)) return
     if (policy === undefined) target.lane.call(call, edits)
@@ -347,7 +348,7 @@ export class Router {
         : this.#catalog.page(kind, cursor, this.#context.limits.session.listPageBytesMax, call)
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
-    if (kind === 'tools') this.#context.policy.current?.shown(this.#catalog.shown(kind))
+    if (kind === 'tools') this.#context.policy()?.shown(this.#catalog.shown(kind))
     this.#onListed(kind)
   }
 }

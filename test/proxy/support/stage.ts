@@ -69,7 +69,7 @@ export interface Stage {
 /** What routes of clients need, with the limits that are the default. */
 export function routingOf(runtime: FakeRuntime): RoutingContext {
   return {
-    policy: { current: undefined },
+    policy: () => undefined,
     gate: undefined,
     checks: new ArgumentChecks(ignore),
     runtime,
