@@ -101,13 +101,13 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2981
+  jsonrpc                | 2982
   folder                 | 5
   version                | 2
   text                   | 633
   runtime                | 1008
   mcp                    | 3777
-  calls                  | 695
+  calls                  | 739
   mcp/eras               | 1222
   transports             | 1267
   transports/http1       | 2005
@@ -117,7 +117,7 @@ const linesMax = table(`
   upstream/process       | 1442
   upstream/auth          | 429
   login                  | 2653
-  upstream/server        | 5803
+  upstream/server        | 5708
   upstream/http          | 282
   kept                   | 474
   upstream/kinds         | 704

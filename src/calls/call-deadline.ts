@@ -36,6 +36,7 @@ export class CallDeadline {
   /** Those that hold now: what it waits for gives it others. */
   times: CallTimes = unlimited
   #notBefore = -Infinity
+  #graceMs = 0
   #questions = 0
   #pausedAt = 0
 
@@ -60,9 +61,12 @@ export class CallDeadline {
     this.#quietSince = now
   }
 
-  /** It was due while the process did not run. */
-  putOff(to: number): void {
-    this.#notBefore = to
+  /** Whether the call has taken too long; one that was due while the process did not run is put off once by this time. */
+  isOver(now: number, graceMs: number): boolean {
+    if (this.endsAt > now || graceMs <= this.#graceMs) return this.endsAt <= now
+    this.#graceMs = graceMs
+    this.#notBefore = now + graceMs
+    return false
   }
 
   /** The server is being asked whether it is alive, until then. */

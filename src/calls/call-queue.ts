@@ -3,21 +3,21 @@
 // A call waits in one queue at a time. A cancelled call leaves its queue.
 
 import type { NotificationFrame } from '../jsonrpc/frame.js'
-import { type Clock, setDeadline } from '../runtime/deadline.js'
+import type { Clock } from '../runtime/deadline.js'
 import type { Call, CallHolder } from './call.js'
+import { Deadlines } from './deadlines.js'
 
 /** What waits for the turn of one call. */
 interface Waiting<T> {
   readonly value: T
   readonly bytes: number
+  readonly onExpire: (() => void) | undefined
   readonly onEnd: (() => void) | undefined
-  /** Of its deadline. */
-  timer: { cancel(): void } | undefined
 }
 
 /** Calls that wait for one thing, in the order in which they came to the proxy. */
 export class CallQueue<T> implements CallHolder {
-  readonly #clock: Clock
+  readonly #deadlines: Deadlines
   readonly #bytesMax: number
   #bytes = 0
   /** One that comes back from elsewhere has its place before those that came to the proxy after it. */
@@ -26,7 +26,9 @@ export class CallQueue<T> implements CallHolder {
   #latestAt = -Infinity
 
   constructor(clock: Clock, bytesMax: number) {
-    this.#clock = clock
+    const timed = (): Call[] =>
+      [...this.#waiting].flatMap(([call, { onExpire }]) => (onExpire === undefined ? [] : [call]))
+    this.#deadlines = new Deadlines(clock, timed, (call) => this.#waiting.get(call)?.onExpire?.())
     this.#bytesMax = bytesMax
   }
 
@@ -50,14 +52,13 @@ export class CallQueue<T> implements CallHolder {
   add(call: Call, value: T, onExpire?: () => void, onEnd?: () => void): void {
     call.keep()
     const { bytes } = call
-    const waiting: Waiting<T> = { value, bytes, onEnd, timer: undefined }
     const later = this.#laterThan(call)
     for (const [each] of later) this.#waiting.delete(each)
-    this.#waiting.set(call, waiting)
+    this.#waiting.set(call, { value, bytes, onExpire, onEnd })
     for (const [each, other] of later) this.#waiting.set(each, other)
     this.#bytes += bytes
     call.holder = this
-    if (onExpire !== undefined) this.#watch(call, waiting, onExpire)
+    if (onExpire !== undefined) this.#deadlines.watch(call)
   }
 
   /** The turn of a call has come: gives what waited, unless it waits no more. */
@@ -66,7 +67,7 @@ export class CallQueue<T> implements CallHolder {
     if (waiting === undefined) return undefined
     this.#waiting.delete(call)
     this.#bytes -= waiting.bytes
-    waiting.timer?.cancel()
+    if (this.#waiting.size === 0) this.#deadlines.stop()
     waiting.onEnd?.()
     return call.settled ? undefined : waiting.value
   }
@@ -79,16 +80,6 @@ export class CallQueue<T> implements CallHolder {
 
   cancel(_frame: NotificationFrame | undefined, call: Call): void {
     this.take(call)
-  }
-
-  #watch(call: Call, waiting: Waiting<T>, onExpire: () => void): void {
-    const { deadline } = call
-    const expire = (): void => {
-      onExpire()
-      if (this.#waiting.get(call) === waiting) this.#watch(call, waiting, onExpire)
-    }
-    const leftMs = deadline.endsAt - this.#clock.now()
-    waiting.timer = setDeadline(this.#clock, leftMs, expire, (to) => deadline.putOff(to))
   }
 
   /** Nearly every call is added last, which is known without a look at the others. */

@@ -197,8 +197,6 @@ export class Call implements CallHolder {
   #isKept = false
   /** Whether its tool's structured results are shown as one member of an object to clients of a session. */
   isWrapped = false
-  /** Its number on the connection that it was last sent on. */
-  sentAs: number | undefined
   /** Addresses of its server that clients see otherwise. */
   apartUris: ApartUris | undefined
   /** A person has agreed to it. */

@@ -81,6 +81,10 @@ export class Inflight<E> {
     return this.#entries.get(id) ?? this.#entries.get(this.#otherKey(id))
   }
 
+  get all(): E[] {
+    return [...this.#entries.values()]
+  }
+
   /** The id of the only request; undefined where there are several or none. */
   get only(): RequestId | undefined {
     const [only] = this.size === 1 ? this.#entries.keys() : []
@@ -100,12 +104,6 @@ export class Inflight<E> {
   /** Stops waiting for the answers to the proxy's own requests; gives these. */
   retireOwn(): E[] {
     return [...(this.#own ?? [])].flatMap((id) => this.retire(id) ?? [])
-  }
-
-  /** Everything that waits, for the one reason why nothing will be answered any more. */
-  drain(): E[] {
-    this.#own = undefined
-    return this.#entries.drain()
   }
 
   /** The client's own id is in use. The id minted here is far from those that the client will choose next. */

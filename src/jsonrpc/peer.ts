@@ -220,6 +220,11 @@ export class Peer<E> {
     this.#inflight.retire(id)
   }
 
+  /** The requests of the owner that wait for an answer. */
+  get forwarded(): E[] {
+    return this.#inflight.all.flatMap((entry) => (entry instanceof OwnRequest ? [] : [entry]))
+  }
+
   entry(id: RequestId): E | undefined {
     const entry = this.#inflight.get(id)
     return entry instanceof OwnRequest ? undefined : entry
@@ -352,7 +357,6 @@ export class Peer<E> {
     this.#closed = true
     this.#watch.onClosed?.()
     this.failOwn(cause)
-    this.#inflight.drain()
     try {
       this.#owner.closed(cause)
     } catch (error) {

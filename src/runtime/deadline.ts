@@ -31,24 +31,13 @@ export function graceMs(lateMs: number): number {
   return lateMs > LATE_MS ? Math.min(lateMs, GRACE_MS_MAX) : 0
 }
 
-/**
- * A timer for a deadline.
- *
- * `putOff` is called when the process was stopped and the deadline moves to a new time.
- */
-export function setDeadline(
-  clock: Clock,
-  delayMs: number,
-  expire: () => void,
-  putOff?: (to: number) => void,
-): { cancel(): void } {
+/** A timer for a deadline, which moves to a later time when the process was stopped. */
+export function setDeadline(clock: Clock, delayMs: number, expire: () => void): { cancel(): void } {
   const delay = Math.max(0, delayMs)
   const dueAt = clock.now() + delay
   let timer = clock.setTimer(delay, () => {
-    const now = clock.now()
-    const grace = graceMs(now - dueAt)
+    const grace = graceMs(clock.now() - dueAt)
     if (grace === 0) return expire()
-    putOff?.(now + grace)
     timer = clock.setTimer(grace, expire)
   })
   return { cancel: () => timer.cancel() }

@@ -5,44 +5,39 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { realRuntime } from '../../src/real-runtime.js'
 import { setDeadline, within } from '../../src/runtime/deadline.js'
-import { ChurnMap } from '../../src/jsonrpc/fast/churn-map.js'
 import type { Call } from '../../src/calls/call.js'
-import { Deadlines } from '../../src/upstream/server/deadlines.js'
+import { Deadlines } from '../../src/calls/deadlines.js'
 import { callOf } from './support/calls.js'
 import { FakeClock } from './support/fake-clock.js'
 
-interface Sent {
-  readonly call: Call
-  readonly number: number
-  graceMs: number
-}
-
 interface Run {
   readonly clock: FakeClock
-  readonly deadlines: Deadlines<Sent>
-  readonly sent: ChurnMap<number, Sent>
-  readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => Sent
+  readonly deadlines: Deadlines
+  readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => Call
   readonly expired: string[]
 }
 
 function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const clock = new FakeClock()
-  const sent = new ChurnMap<number, Sent>()
+  const calls = new Set<Call>()
   const expired: string[] = []
-  const deadlines = new Deadlines(clock, sent, ({ call, number }) => {
-    sent.take(number)
-    expired.push(`${call.frame.id} ${call.deadline.budget} ${clock.now()}`)
-  })
+  const deadlines = new Deadlines(
+    clock,
+    () => calls,
+    (call) => {
+      calls.delete(call)
+      expired.push(`${call.frame.id} ${call.deadline.budget} ${clock.now()}`)
+    },
+  )
   let last = 0
-  const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): Sent => {
+  const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): Call => {
     const call = callOf(`${++last}`, clock.now())
     call.deadline.times = own ?? times
-    const flight = { call, number: last, graceMs: 0 }
-    deadlines.start(call)
-    sent.set(last, flight)
-    return flight
+    calls.add(call)
+    deadlines.watch(call)
+    return call
   }
-  return { clock, deadlines, sent, start, expired }
+  return { clock, deadlines, start, expired }
 }
 
 describe('one deadline', () => {
@@ -103,7 +98,7 @@ describe('one deadline', () => {
   })
 })
 
-describe('the deadlines of one link', () => {
+describe('the deadlines of one holder', () => {
   test('each has its own, and a tool may have one of its own', () => {
     const { clock, start, expired } = run({ timeoutMs: 1000, totalTimeoutMs: 5000 })
     start()
@@ -117,10 +112,10 @@ describe('the deadlines of one link', () => {
 
   test('progress moves the one and never the other', () => {
     const { clock, start, expired } = run({ timeoutMs: 1000, totalTimeoutMs: 3500 })
-    const flight = start()
+    const call = start()
     for (let i = 0; i < 10; i++) {
       clock.advance(900)
-      flight.call.deadline.extend(clock.now())
+      call.deadline.extend(clock.now())
     }
     assert.deepEqual(expired, ['1 totalTimeoutMs 3500'])
   })
@@ -145,84 +140,61 @@ describe('the deadlines of one link', () => {
     clock.stop(20_000)
     assert.deepEqual(expired, ['1 timeoutMs 40000'])
   })
-
-  test('a call that waited elsewhere has what is left', () => {
-    const { clock, deadlines, expired } = run({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
-    clock.advance(1500)
-    const call = callOf('1', 0)
-    call.deadline.times = { timeoutMs: 2000, totalTimeoutMs: 60_000 }
-    assert(deadlines.start(call))
-    assert.equal(call.deadline.endsAt, 2000)
-    assert.deepEqual(expired, [])
-  })
 })
 
 describe('while the client is being asked', () => {
   const times = { timeoutMs: 1000, totalTimeoutMs: 20_000 }
-  const cases: readonly (readonly [string, (run: Run, flight: Sent) => void, readonly string[]])[] = [
+  const cases: readonly (readonly [string, (run: Run, call: Call) => void, readonly string[]])[] = [
     [
       'the time of a call stands still, and goes on where it was',
-      ({ clock, deadlines }, flight) => {
+      ({ clock, deadlines }, call) => {
         clock.advance(300)
-        const over = deadlines.pause([flight])
+        call.deadline.pause(clock.now())
         clock.advance(5000)
-        over()
+        call.deadline.resume(clock.now())
+        deadlines.watch(call)
       },
       ['1 timeoutMs 6000'],
     ],
     [
       'the total time runs',
-      ({ deadlines }, flight) => {
-        deadlines.pause([flight])
+      ({ clock }, { deadline }) => {
+        deadline.pause(clock.now())
       },
       ['1 totalTimeoutMs 20000'],
     ],
     [
       'two questions at once count once, and the last that ends lets it go on',
-      ({ clock, deadlines }, flight) => {
-        const one = deadlines.pause([flight])
-        clock.advance(2000)
-        const other = deadlines.pause([flight])
-        clock.advance(2000)
-        one()
-        one()
-        clock.advance(2000)
-        other()
+      ({ clock, deadlines }, call) => {
+        for (const act of ['pause', 'pause', 'resume', 'resume'] as const) {
+          call.deadline[act](clock.now())
+          clock.advance(2000)
+        }
+        deadlines.watch(call)
       },
-      ['1 timeoutMs 7000'],
+      ['1 timeoutMs 8000'],
     ],
     [
       'progress begins the time anew, which then stands still as well',
-      ({ clock, deadlines }, flight) => {
+      ({ clock, deadlines }, call) => {
         clock.advance(300)
-        const over = deadlines.pause([flight])
+        call.deadline.pause(clock.now())
         clock.advance(5000)
-        flight.call.deadline.extend(clock.now())
+        call.deadline.extend(clock.now())
         clock.advance(5000)
-        over()
+        call.deadline.resume(clock.now())
+        deadlines.watch(call)
       },
       ['1 timeoutMs 11300'],
     ],
     [
-      'other calls have the time that they had',
-      ({ clock, deadlines, start }, flight) => {
-        const over = deadlines.pause([flight])
-        start()
+      'a call that ends where it was has its time again',
+      ({ clock, deadlines }, call) => {
+        call.deadline.pause(clock.now())
+        call.deadline.pause(clock.now())
         clock.advance(3000)
-        over()
-      },
-      ['2 timeoutMs 1000', '1 timeoutMs 4000'],
-    ],
-    [
-      'a call that ends on this connection has its time again, and a late answer changes nothing',
-      ({ clock, deadlines, sent }, flight) => {
-        const over = deadlines.pause([flight])
-        clock.advance(3000)
-        sent.take(flight.number)
-        flight.call.deadline.goOn(clock.now())
-        over()
-        deadlines.start(flight.call)
-        sent.set(flight.number, flight)
+        call.deadline.goOn(clock.now())
+        deadlines.watch(call)
       },
       ['1 timeoutMs 4000'],
     ],

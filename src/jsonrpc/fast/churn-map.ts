@@ -45,10 +45,9 @@ export class ChurnMap<K, V> {
 
   /** Removes every entry and gives them all. */
   drain(): V[] {
-    if (this.#cells === undefined || this.#cells.size === 0) return []
     const values = [...this.values()]
-    for (const cell of this.#cells.values()) cell.value = undefined
-    this.#cells.clear()
+    for (const cell of this.#cells?.values() ?? []) cell.value = undefined
+    this.#cells?.clear()
     return values
   }
 

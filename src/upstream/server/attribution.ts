@@ -27,21 +27,21 @@ interface AbandonedCall {
 
 /** The calls of one connection that its server may mean. */
 export class Attribution {
-  readonly #flights: () => Iterable<{ readonly call: Call }>
+  readonly #calls: () => readonly Call[]
   readonly #clients: { readonly only: ClientPort | undefined }
   readonly #limits: AbandonedLimits
   readonly #runtime: Pick<Runtime, 'now'>
   /** The oldest first. */
   readonly #abandoned = new Map<RequestId, AbandonedCall>()
 
-  /** `flights` gives the calls in flight; `clients` are those of the connection. */
+  /** `calls` gives those in flight; `clients` are those of the connection. */
   constructor(
-    flights: () => Iterable<{ readonly call: Call }>,
+    calls: () => readonly Call[],
     clients: { readonly only: ClientPort | undefined },
     limits: AbandonedLimits,
     runtime: Pick<Runtime, 'now'>,
   ) {
-    this.#flights = flights
+    this.#calls = calls
     this.#clients = clients
     this.#limits = limits
     this.#runtime = runtime
@@ -117,7 +117,7 @@ export class Attribution {
 
   /** Undefined where there is none of this kind, and where there are several. */
   #only(is: (call: Call) => boolean): Call | undefined {
-    const [found, other] = [...this.#flights()].flatMap(({ call }) => (is(call) ? [call] : []))
+    const [found, other] = this.#calls().filter(is)
     return other === undefined ? found : undefined
   }
 }

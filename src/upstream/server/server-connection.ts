@@ -5,7 +5,6 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Traffic } from '../../jsonrpc/connection.js'
-import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { type FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
@@ -21,6 +20,7 @@ import type { OpenedServer, Probed } from '../../mcp/eras/server-opener.js'
 import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/server-writers.js'
 import { methodNotFound, notFollowed, upstreamFailed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
+import { Deadlines } from '../../calls/deadlines.js'
 import { ProgressTokens } from '../../calls/progress-tokens.js'
 import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
@@ -30,7 +30,6 @@ import type { Revision } from '../../mcp/revisions.js'
 import { within } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { Attribution } from './attribution.js'
-import { Deadlines } from './deadlines.js'
 import { FirstQuestions } from './first-questions.js'
 import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
@@ -55,33 +54,39 @@ export interface Patience {
   readonly endsAt: number
 }
 
-/** What a connection keeps of a call that it has sent, until that has ended here. */
-export interface Sent {
+/** A call that a connection has sent, until it has ended there. */
+export class SentCall implements CallHolder {
   readonly call: Call
-  /** `sentAs` of the call. */
-  readonly number: number
   /** Kept in case the call has to be sent again. */
   readonly edits: readonly Edit[]
+  readonly #connection: ServerConnection
   /** The id that the server knows the call by. */
   id: RequestId
   /** Raw JSON of the progress token that the server was given, until a task has it. */
   token: string | undefined
   /** Which of the messages to this server it is, where they are counted. */
   sequence: number | undefined
-  /** By how much its deadline was put off, since the proxy did not run. */
-  graceMs: number
   /** The server is being asked on its account whether it is alive. */
-  isChecked: boolean
+  isChecked = false
+  isOver = false
+
+  constructor(call: Call, edits: readonly Edit[], connection: ServerConnection) {
+    this.call = call
+    this.edits = edits
+    this.#connection = connection
+    this.id = call.frame.id
+  }
+
+  cancel(frame: NotificationFrame | undefined): void {
+    this.#connection.cancel(this, frame)
+  }
 }
 
 /** A server as the proxy talks to it. */
-export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
+export class ServerConnection implements PeerOwner<SentCall>, Asker {
   readonly service: string
   readonly dialed: Dialed
-  /** The calls in flight, which are this connection's to settle. */
-  readonly #sent = new ChurnMap<number, Sent>()
-  #sentBefore = 0
-  readonly #deadlines: Deadlines<Sent>
+  readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<Call | ServerTask>()
   /** The tasks that calls have begun. */
   readonly tasks: Tasks
@@ -96,7 +101,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   readonly #inbox: Inbox
   readonly #worker: Worker
   readonly #context: ServerContext
-  readonly #peer: Peer<Call>
+  readonly #peer: Peer<SentCall>
   readonly #noise: Noise
   /** The first reason that was known. A server that did not end by itself may still finish what it was asked before. */
   #closed: CloseReason | undefined
@@ -123,9 +128,10 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     this.#context = context
     const frame = { ...limits.frame, names: messageNames }
     const options = { ...limits, frame, watch: context.watch(service) }
-    this.#peer = new Peer<Call>(dialed.connection, this, options)
-    this.about = new Attribution(() => this.#sent.values(), inbox.clients, limits.abandoned, runtime)
-    this.#deadlines = new Deadlines(runtime, this.#sent, (sent) => this.#expired(sent))
+    this.#peer = new Peer<SentCall>(dialed.connection, this, options)
+    this.about = new Attribution(() => this.calls, inbox.clients, limits.abandoned, runtime)
+    const expired = (call: Call): void => this.#expired(call)
+    this.#deadlines = new Deadlines(runtime, () => this.calls, expired)
     this.tasks = new Tasks(context, this, this.#tokens)
     this.#noise = new Noise(context, limits.noise, (what) => this.#giveUp(what))
     void dialed.ended.then((end) => this.#exited(end))
@@ -351,34 +357,25 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
 
   call(call: Call, edits: readonly Edit[]): void {
     const { frame, deadline, row } = call
-    const sent: Sent = {
-      call,
-      number: this.#sentBefore++,
-      edits,
-      id: frame.id,
-      token: undefined,
-      sequence: undefined,
-      graceMs: 0,
-      isChecked: false,
-    }
-    this.#sent.set(sent.number, sent)
-    call.sentAs = sent.number
-    if (!this.#deadlines.start(call)) return this.#refuse(sent, callTimeout(this.service, call, 'no turn'))
+    const sent = new SentCall(call, edits, this)
+    const now = this.#context.runtime.now()
+    if (deadline.endsAt <= now) return this.#refuse(sent, callTimeout(this.service, call, 'no turn'))
     if (row.subscribes !== undefined && this.isStateless) return this.#follow(sent)
     const lend = this.#inbox.clients.only !== undefined
     const own = frame.params.meta.span('progressToken')
     const written = bothEdits(edits, this.#writer.edits(call))
     const all = own === undefined ? written : this.#withToken(written, sent, own, lend)
-    const id = this.#peer.forward(frame, all, call, lend, undefined, wasAnswered(call))
+    const id = this.#peer.forward(frame, all, sent, lend, undefined, wasAnswered(call))
     if (id === undefined) return this.#refuse(sent, this.refusal.body)
     sent.id = id
-    if (deadline.isTimed) deadline.sentAt = this.#context.runtime.now()
+    if (deadline.isTimed) deadline.sentAt = now
     sent.sequence = this.#traffic?.given
-    call.holder = this
+    call.holder = sent
+    this.#deadlines.watch(call)
   }
 
   /** A server without sessions has no request to subscribe or unsubscribe, but one subscription for all clients. */
-  #follow(sent: Sent): void {
+  #follow(sent: SentCall): void {
     void (this.listening?.follows(sent.call) ?? sent.call.fail(notFollowed(this.service, '')))
     this.#end(sent)
   }
@@ -388,36 +385,39 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     return this.dialed.connection.traffic
   }
 
-  #withToken(edits: readonly Edit[], sent: Sent, own: Span, lend: boolean): readonly Edit[] {
+  #withToken(edits: readonly Edit[], sent: SentCall, own: Span, lend: boolean): readonly Edit[] {
     const text = rawAt(sent.call.frame.line, own)
     sent.token = this.#tokens.lend(text, sent.call, lend)
     if (sent.token === text) return edits
     return [...edits, { ...own, bytes: Buffer.from(sent.token), why: 'progress-token' }]
   }
 
-  /** A map by calls would keep the calls for long after they have ended. */
-  #sentOf(call: Call): Sent | undefined {
-    const sent = call.sentAs === undefined ? undefined : this.#sent.get(call.sentAs)
-    return sent?.call === call ? sent : undefined
-  }
-
   /** The calls in flight. */
   get calls(): Call[] {
-    return [...this.#sent.values()].map(({ call }) => call)
+    return this.#peer.forwarded.map(({ call }) => call)
   }
 
   /** Resolves when no call is in flight. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle = resolve
-      if (this.#sent.size === 0) resolve()
+      if (this.#peer.forwarded.length === 0) resolve()
     })
   }
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
   pause(client: ClientPort, during: Call | undefined): () => void {
     const isThat = (call: Call): boolean => (during === undefined ? call.client === client : call === during)
-    return this.#deadlines.pause([...this.#sent.values()].filter(({ call }) => isThat(call)))
+    const { runtime } = this.#context
+    const paused = this.#peer.forwarded.filter(({ call }) => isThat(call))
+    for (const { call } of paused) call.deadline.pause(runtime.now())
+    return () => {
+      for (const { call, isOver } of paused.splice(0)) {
+        if (isOver) continue
+        call.deadline.resume(runtime.now())
+        this.#deadlines.watch(call)
+      }
+    }
   }
 
   /** Passes progress on with the client's own token; false when no call has this token. */
@@ -436,7 +436,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
 
   /** The server is being stopped, so calls that have not left go to the next connection, before later calls. */
   requeueUnsent(): void {
-    for (const sent of this.#sent.values()) {
+    for (const sent of this.#peer.forwarded) {
       if (!this.#isUnsent(sent)) continue
       this.#peer.retire(sent.id)
       this.#repeat(sent)
@@ -448,13 +448,13 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
    *
    * Any other call may have had an effect, so it is not made twice.
    */
-  #mayRepeat(sent: Sent): boolean {
+  #mayRepeat(sent: SentCall): boolean {
     const { call } = sent
     if (call.settled || call.wasAsked) return false
     return this.#isUnsent(sent) || (call.row.reads === true && call.repeats === 0)
   }
 
-  #isUnsent({ call, sequence }: Sent): boolean {
+  #isUnsent({ call, sequence }: SentCall): boolean {
     const traffic = this.#traffic
     // The next connection knows nothing of the task.
     if (call.isAboutTask) return false
@@ -472,7 +472,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     return follows
   }
 
-  #repeat(sent: Sent): void {
+  #repeat(sent: SentCall): void {
     this.#end(sent)
     sent.call.repeats++
     this.#worker.onConnectionEnded(this)
@@ -483,15 +483,16 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   #failUnanswered(): void {
     this.#deadlines.stop()
     this.tasks.failAll(() => this.failure)
-    for (const sent of this.#sent.values()) {
+    for (const sent of this.#peer.forwarded) {
       this.#peer.retire(sent.id)
       if (this.#mayRepeat(sent)) this.#repeat(sent)
       else this.#refuse(sent, this.failure.body)
     }
   }
 
-  #expired(sent: Sent): void {
-    const { call } = sent
+  #expired(call: Call): void {
+    const sent = this.#peer.forwarded.find((each) => each.call === call)
+    if (sent === undefined) return
     if (mayBeAtWork(sent)) return this.#check(sent)
     this.#abandon(sent)
     const isQuiet = call.deadline.budget === 'timeoutMs'
@@ -505,7 +506,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   }
 
   /** A server that answers another request is alive: the call has its time anew, up to the total time. */
-  #check(sent: Sent): void {
+  #check(sent: SentCall): void {
     sent.isChecked = true
     sent.call.deadline.check(this.#context.runtime.now() + ALIVE_MS)
     if (this.#isChecking) return
@@ -527,16 +528,16 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   #checked(isAlive: boolean): void {
     this.#isChecking = false
     if (!isAlive) return
-    for (const sent of this.#sent.values()) {
+    for (const sent of this.#peer.forwarded) {
       if (sent.isChecked) sent.call.deadline.extend(this.#context.runtime.now())
       sent.isChecked = false
     }
   }
 
-  /** CallHolder: the client has cancelled the call, or is gone. */
-  cancel(frame: NotificationFrame | undefined, call: Call): void {
-    const sent = this.#sentOf(call)
-    if (sent === undefined) return
+  /** The client has cancelled the call, or is gone. */
+  cancel(sent: SentCall, frame: NotificationFrame | undefined): void {
+    // A cancel may come after the call has ended here.
+    if (sent.isOver) return
     const span = frame?.params.members.span('requestId')
     this.#abandon(sent)
     this.#peer.retire(sent.id)
@@ -552,25 +553,24 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   }
 
   /** The server may still work on the call, report progress, and ask. */
-  #abandon({ call, id, token }: Sent): void {
+  #abandon({ call, id, token }: SentCall): void {
     this.#tokens.retire(token)
     this.about.abandon(id, call)
   }
 
-  #refuse(sent: Sent, error: ErrorBody): void {
+  #refuse(sent: SentCall, error: ErrorBody): void {
     sent.call.fail(error)
     this.#end(sent)
   }
 
   /** The call is over here, and its slot is free. */
-  #end(sent: Sent): void {
-    // A cancel may come after the connection has closed.
-    if (this.#sent.take(sent.number) === undefined) return
+  #end(sent: SentCall): void {
+    sent.isOver = true
     // Questions about it may still be open.
     sent.call.deadline.goOn(this.#context.runtime.now())
     this.#tokens.release(sent.token)
     this.#worker.onCallEnded(sent.call)
-    if (this.#sent.size === 0) this.#onIdle?.()
+    if (this.#onIdle !== undefined && this.#peer.forwarded.length === 0) this.#onIdle()
   }
 
   // Asker: a client's side of what this server asked.
@@ -591,7 +591,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
 
   // PeerOwner: what the server says.
 
-  request(frame: RequestFrame, during: Call | undefined, _reply?: unknown, stream?: RequestId): void {
+  request(frame: RequestFrame, during: SentCall | undefined, _reply?: unknown, stream?: RequestId): void {
     this.#noise.message()
     const row = serverRequests.get(frame.method)
     if (this.isStateless) this.#noise.request(frame.method)
@@ -602,22 +602,21 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
       this.#context.tell('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
     } else {
       this.firstQuestions?.asked(frame.id)
-      this.#inbox.onRequest(frame, row, this, during)
+      this.#inbox.onRequest(frame, row, this, during?.call)
     }
   }
 
-  notification(frame: NotificationFrame, during: Call | undefined): void {
+  notification(frame: NotificationFrame, during: SentCall | undefined): void {
     this.#noise.message()
     const row = serverNotifications.get(frame.method)
     if (this.isStateless && this.listening?.onNotification(frame, row) === true) return
-    if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during)
+    if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during?.call)
     else if (!this.#progressed(frame)) this.#context.tell('debug', 'progress that nobody waits for')
   }
 
-  response(frame: ResponseFrame, call: Call): void {
+  response(frame: ResponseFrame, sent: SentCall): void {
     this.#onAnswer()
-    const sent = this.#sentOf(call)
-    if (sent === undefined) return
+    const { call } = sent
     const outcome = this.#writer.outcome(frame)
     if (outcome.kind === 'outdated') return this.#outdated(sent, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(sent, outcome.frame)
@@ -632,7 +631,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   }
 
   /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
-  #outdated(sent: Sent, { what, outcome }: Outdated): void {
+  #outdated(sent: SentCall, { what, outcome }: Outdated): void {
     const { call, edits } = sent
     if (call.hasRenewed) call.settle(outcome)
     this.#end(sent)
@@ -642,7 +641,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
-  #needsInput(sent: Sent, frame: ResultFrame): void {
+  #needsInput(sent: SentCall, frame: ResultFrame): void {
     const { call, edits } = sent
     this.#end(sent)
     const resume = (again: Call, more: readonly Edit[]): void => this.#worker.call(again, [...edits, ...more])
@@ -659,10 +658,10 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     this.#peer.receiveBatch(line)
   }
 
-  failed(call: Call | undefined, error: TransportError): void {
+  failed(sent: SentCall | undefined, error: TransportError): void {
     if (error.code === 'TRANSPORT_SESSION') this.#forgotten(error)
-    const sent = call && this.#sentOf(call)
-    if (call === undefined || sent === undefined) return this.#context.tell('warn', error.message)
+    if (sent === undefined) return this.#context.tell('warn', error.message)
+    const { call } = sent
     const { body, message, reason } = fromTransport(this.service, error)
     const isLogin = reason === 'login-required'
     if (isLogin) this.#inbox.lists.loginNeeded(this, { message, reason, body })
@@ -678,8 +677,7 @@ export class ServerConnection implements PeerOwner<Call>, Asker, CallHolder {
     this.#noise.line(line, bytes, error)
   }
 
-  oversize(id: RequestId | undefined, call: Call | undefined, bytes: number): void {
-    const sent = call && this.#sentOf(call)
+  oversize(id: RequestId | undefined, sent: SentCall | undefined, bytes: number): void {
     if (sent === undefined) return this.#noise.oversize(id, bytes)
     const what = `'${this.service}': its answer of ${bytes} bytes or more is over the limit`
     this.#refuse(sent, upstreamFailed(this.service, 'too-large', what))
@@ -771,7 +769,7 @@ function isOfTask({ keeper, row }: Call): boolean {
 }
 
 /** The limit is the default, and the server is not known to be stuck. */
-function mayBeAtWork({ call: { deadline }, isChecked }: Sent): boolean {
+function mayBeAtWork({ call: { deadline }, isChecked }: SentCall): boolean {
   return deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs' && !isChecked
 }
 

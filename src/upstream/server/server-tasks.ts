@@ -24,7 +24,7 @@ import {
   type TaskState,
 } from '../../mcp/tasks.js'
 import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/upstream-error.js'
-import type { Sent, ServerConnection } from './server-connection.js'
+import type { SentCall, ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
@@ -57,7 +57,7 @@ export class Tasks implements TaskSource {
   }
 
   /** A call is answered that may begin a task, or asks about one; returns the outcome for its client. */
-  answered(sent: Sent, outcome: Outcome): Outcome {
+  answered(sent: SentCall, outcome: Outcome): Outcome {
     const { call } = sent
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
     if (call.row.route.to === 'task') this.#onAnswer(call.frame, outcome.frame, outcome.era)
@@ -77,7 +77,7 @@ export class Tasks implements TaskSource {
   }
 
   /** Keeps the task for the client of the call, unless its id is in use; gives the error then. */
-  #begin(sent: Sent, state: TaskState): ErrorBody | undefined {
+  #begin(sent: SentCall, state: TaskState): ErrorBody | undefined {
     const { call } = sent
     const { id } = state
     const twin = this.#find(id)
@@ -207,7 +207,7 @@ export class Tasks implements TaskSource {
   }
 }
 
-function tokenOf({ call, token }: Sent, { status, isDurable }: TaskState): TaskToken | undefined {
+function tokenOf({ call, token }: SentCall, { status, isDurable }: TaskState): TaskToken | undefined {
   const own = call.frame.params.meta.span('progressToken')
   if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
   return { own: rawAt(call.frame.line, own), sent: token }
