@@ -94,18 +94,6 @@ describe('a file of VS Code', () => {
     ])
   })
 
-  test('that asks for inputs is taken with each type of them', () => {
-    const inputs = [
-      { type: 'promptString', id: 'key', description: 'API key', password: true },
-      { type: 'pickString', id: 'zone', options: ['eu', { label: 'US', value: 'us' }], default: 'eu' },
-      { type: 'command', id: 'shell', command: 'x.y' },
-    ]
-    const servers = { s: { command: 'x', env: { K: '${input:key}' } } }
-    assert.deepEqual(warningsOf(load('input.json', JSON.stringify({ inputs, servers }))), [
-      'inputs[2].command|is not a known key here and is ignored; keys here are "id", "type", "description", "password", "default", …',
-    ])
-  })
-
   test('whose envFile has no variable is told so', () => {
     writeFileSync(join(folder, 'odd.env'), '# a comment\nonly words\n')
     const config = load('o.json', '{"servers":{"s":{"command":"x","envFile":"odd.env"}}}')
@@ -144,78 +132,4 @@ describe('a project that is not known', () => {
     const text = '{"mcpServers":{"s":{"command":"x","args":["${workspaceFolder}"]}}}'
     assert.deepEqual(stdio(load('named.json', text, { workspaceFolder: '/w' })).args, ['/w'])
   })
-})
-
-describe('other clients', () => {
-  const addresses: [string, unknown][] = [
-    ['Windsurf', { serverUrl: 'https://h/${env:PATH_OF}/mcp' }],
-    ['Gemini CLI', { httpUrl: 'https://h/${PATH_OF}/mcp' }],
-    ['Claude Code', { type: 'http', url: 'https://h/${PATH_OF:-none}/mcp' }],
-    ['Windsurf with a type', { type: 'streamable-http', serverUrl: 'https://h/${PATH_OF}/mcp' }],
-  ]
-  for (const [client, server] of addresses)
-    test(`${client} has its address`, () => {
-      const config = load('a.json', JSON.stringify({ mcpServers: { s: server } }), { PATH_OF: 'api' })
-      assert.deepEqual([remote(config).kind, remote(config).url], ['http', 'https://h/api/mcp'])
-      assert.deepEqual(config.warnings, [])
-    })
-
-  test('an address under two names is a mistake', () => {
-    assert.throws(
-      () => load('b.json', '{"mcpServers":{"s":{"url":"http://a","httpUrl":"http://b"}}}'),
-      /mcpServers\.s has "url" and "httpUrl", which mean the same; keep one of them/,
-    )
-  })
-
-  const hints: [string, unknown, RegExp][] = [
-    [
-      'includeTools',
-      { command: 'x', includeTools: ['a'] },
-      /s\.includeTools\|.*write "tools": \{ "allow": \[…\] \}/,
-    ],
-    ['excludeTools', { command: 'x', excludeTools: ['a'] }, /s\.excludeTools\|.*"deny"/],
-    ['listTtl', { command: 'x', listTtl: 5 }, /s\.listTtl\|.*take it out/],
-    ['trust', { command: 'x', trust: true }, /s\.trust\|.*take it out/],
-    ['$NAME', { command: 'x', env: { K: '$MY_KEY' } }, /s\.env\.K\|.*write \$\{NAME\} in place of \$NAME/],
-    [
-      '$NAME in a header',
-      { url: 'http://h', headers: { Authorization: 'Bearer $K' } },
-      /s\.headers\.Authorization\|/,
-    ],
-    [
-      'a command line',
-      { command: 'npx -y foo' },
-      /s\.command\|.*write "command": "npx", "args": \["-y", "foo"\]$/,
-    ],
-    [
-      'a command line with a secret',
-      { command: 'npx foo --key abc' },
-      /write "command": "npx", "args": \[…\]$/,
-    ],
-  ]
-  for (const [title, server, wanted] of hints)
-    test(`are told what to write: ${title}`, () => {
-      const warnings = warningsOf(load('h.json', JSON.stringify({ mcpServers: { s: server } })))
-      assert.equal(warnings.length, 1, warnings.join('\n'))
-      assert.match(warnings[0] ?? '', wanted)
-    })
-
-  for (const command of ['/opt/my tools/server', './a b', 'C:\\Program Files\\x.exe', 'npx'])
-    test(`a path may have spaces: ${command}`, () =>
-      assert.deepEqual(load('p.json', JSON.stringify({ mcpServers: { s: { command } } })).warnings, []))
-
-  for (const [value, wanted] of [
-    [
-      ['*'],
-      /inheritEnv\[0\] is "\*"; must be the name of a variable; for all of them write "inheritEnv": true/,
-    ],
-    [['AWS_*'], /inheritEnv\[0\] is "AWS_\*"; must be the name/],
-    ['*', /inheritEnv is a string; must be a list of strings/],
-    [false, /inheritEnv is a boolean; must be/],
-  ] as const)
-    test(`inheritEnv may not be ${JSON.stringify(value)}`, () =>
-      assert.throws(
-        () => load('i.json', JSON.stringify({ mcpServers: { s: { command: 'x', inheritEnv: value } } })),
-        wanted,
-      ))
 })

@@ -1,0 +1,97 @@
+// What the configuration says to each input: `problems.jsonl` has what is wrong with one, and `settings.jsonl` what
+// becomes of a server. A row has `value`, a whole file, or `server`, its only server `s`, and the variables in `env`.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { resolveConfig } from '../../src/config/config.js'
+import { configJsonSchema } from '../../src/config/json-schema.js'
+import { ConfigError } from '../../src/config/problems.js'
+import { at, parsed } from '../integration/support/json.js'
+import { root } from '../integration/support/programs.js'
+
+interface Row {
+  readonly title: string
+  readonly value?: unknown
+  readonly server?: unknown
+  readonly config?: object
+  readonly env?: Readonly<Record<string, string>>
+  /** It is otherwise on other systems. */
+  readonly linux?: boolean
+}
+
+/** Each problem is `path problem; hint`, and each warning `path message`; neither where all is well. */
+interface Judged extends Row {
+  readonly problems?: readonly string[]
+  readonly warnings?: readonly string[]
+  /** Whether `config.schema.json` takes what has a problem or a warning. */
+  readonly editor?: boolean
+}
+
+/** Settings of the server by their path; null for one that is undefined. */
+interface Settled extends Row {
+  readonly is: Readonly<Record<string, unknown>>
+}
+
+function rowsOf<T extends Row>(file: string): T[] {
+  const lines = readFileSync(join(root, 'test/config', file), 'utf8')
+    .trimEnd()
+    .split('\n')
+  const rows = lines.map((line): T => JSON.parse(line))
+  return rows.filter(({ linux }) => linux !== true || process.platform === 'linux')
+}
+
+const valueOf = ({ value, server, config }: Row): unknown =>
+  server === undefined ? value : { ...config, mcpServers: { s: server } }
+
+const resolved = (row: Row): ReturnType<typeof resolveConfig> =>
+  resolveConfig(valueOf(row), { source: 'memory', folder: '/work', env: row.env ?? {}, home: '/home/me' })
+
+const shown = (warnings: ConfigError['warnings']): string[] =>
+  warnings.map(({ path, message }) => `${path} ${message}`)
+
+function judged(row: Row): Pick<Judged, 'problems' | 'warnings'> {
+  try {
+    return { problems: [], warnings: shown(resolved(row).warnings) }
+  } catch (error) {
+    assert(error instanceof ConfigError, String(error))
+    const problems = error.problems.map(({ path, problem, hint }) => `${path} ${problem}; ${hint}`)
+    return { problems, warnings: shown(error.warnings) }
+  }
+}
+
+const validate = new Ajv2020({ strict: true, strictRequired: false, allErrors: true }).compile({
+  ...configJsonSchema(),
+})
+
+describe('a configuration', () => {
+  for (const row of rowsOf<Judged>('problems.jsonl')) {
+    const { title, problems = [], warnings, editor } = row
+    test(`${title}: ${JSON.stringify(row.server ?? row.value).slice(0, 60)}`, () => {
+      const found = judged(row)
+      assert.deepEqual(found.problems, problems)
+      if (warnings !== undefined || problems.length === 0) assert.deepEqual(found.warnings, warnings ?? [])
+      const isRight = problems.length === 0 && warnings === undefined
+      assert.equal(validate(valueOf(row)), isRight || editor === true, 'what an editor says')
+    })
+  }
+})
+
+describe('a server', () => {
+  for (const row of rowsOf<Settled>('settings.jsonl'))
+    test(`${row.title}: ${JSON.stringify(row.server).slice(0, 60)}`, () => {
+      const [server] = resolved(row).schemas.get('default')?.servers ?? []
+      const plain = (_key: string, value: unknown): unknown =>
+        value instanceof Map ? Object.fromEntries(value) : value
+      const settings = parsed(JSON.stringify(server, plain))
+      for (const [path, want] of Object.entries(row.is))
+        assert.deepEqual(at(settings, ...path.split('.')) ?? null, want, path)
+    })
+})
+
+test('config.schema.json is what the tables of the sources say; `node scripts/config-schema.mjs` writes it', () => {
+  const shipped = readFileSync(join(root, 'config.schema.json'), 'utf8')
+  assert.deepEqual(parsed(shipped), parsed(JSON.stringify(configJsonSchema())))
+})

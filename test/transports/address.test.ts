@@ -1,0 +1,28 @@
+// Addresses that servers name: one that parsers may read differently is none.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { hasDoubtfulAuthority, resolvedAddress } from '../../src/transports/address.js'
+
+const base = new URL('https://a.example/mcp')
+const addresses: readonly [address: string, to: string | undefined][] = [
+  ['/sse/', 'https://a.example/sse/'],
+  ['//b.example/x', 'https://b.example/x'],
+  ['https://b.example', 'https://b.example/'],
+  ['/x\\y', 'https://a.example/x/y'],
+  ['/?q=\\"', 'https://a.example/?q=\\%22'],
+  ['https://a.example\\@b.example/', undefined],
+  ['//a.example"b/', undefined],
+  ['\\\\b.example/', undefined],
+  ['/\\b.example/', undefined],
+  ['https:\\\\b.example/', undefined],
+  ['http://', undefined],
+]
+
+describe('an address that a server names', () => {
+  for (const [address, to] of addresses)
+    test(address, () => {
+      assert.equal(resolvedAddress(address, base)?.href, to)
+      if (to !== undefined) assert.equal(hasDoubtfulAuthority(address), false)
+    })
+})
