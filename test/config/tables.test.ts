@@ -79,12 +79,13 @@ describe('a configuration', () => {
   }
 })
 
+const plain = (_key: string, value: unknown): unknown =>
+  value instanceof Map ? Object.fromEntries(value) : value
+
 describe('a server', () => {
   for (const row of rowsOf<Settled>('settings.jsonl'))
     test(`${row.title}: ${JSON.stringify(row.server).slice(0, 60)}`, () => {
       const [server] = resolved(row).schemas.get('default')?.servers ?? []
-      const plain = (_key: string, value: unknown): unknown =>
-        value instanceof Map ? Object.fromEntries(value) : value
       const settings = parsed(JSON.stringify(server, plain))
       for (const [path, want] of Object.entries(row.is))
         assert.deepEqual(at(settings, ...path.split('.')) ?? null, want, path)

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
-import { type RawClient, failure } from './support/client.js'
+import { type RawClient } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itServer, nodeProgram } from './support/programs.js'
@@ -61,23 +61,6 @@ describe('while initialize waits for servers', () => {
       assert.deepEqual(order(client), want)
     })
 
-  test('an answer that waits is not sent once its request is cancelled, in whatever spelling of the id', async (t) => {
-    const client = await besideOneThatHangs(t, 60_000)
-    const last = client.answer('last')
-    const lines = [
-      initialize(),
-      request(7, 'invalid/method'),
-      request(8, 'ping'),
-      request(9, 'invalid/method'),
-      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7.0}}',
-      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}',
-      request('last', 'ping'),
-    ]
-    for (const line of lines) client.send(line)
-    await last
-    assert.deepEqual(order(client), ['init', 9, 'last'])
-  })
-
   test('a client that ends its session meanwhile is answered everything that it has asked', async (t) => {
     const { attach } = await libraryProxy(
       t,
@@ -128,19 +111,5 @@ describe('shutdown', () => {
     client.send(exit)
     assert.equal((await session.ended).exitCode, 0)
     assert.equal(at((await other.client.call('s__nonce')).value, 'error'), undefined)
-  })
-
-  test('is answered when the drain time is over, behind the errors of the calls that did not end', async (t) => {
-    const { attach } = await libraryProxy(t, { s: itServer() }, { limits: { ...limits, drainMs: 100 } })
-    const { client, session } = await attach()
-    await client.open()
-    const before = client.heard.length
-    for (const line of [call(101, 's__never'), request(102, 'shutdown'), exit]) client.send(line)
-    assert.equal((await session.ended).exitCode, 0)
-    await client.some('shutdown', ({ value }) => at(value, 'id') === 102)
-    assert.deepEqual(order(client).slice(before), [101, 102])
-    const [given] = client.heard.slice(before)
-    assert(given !== undefined)
-    assert.deepEqual(failure(given).slice(0, 1), [-32603])
   })
 })

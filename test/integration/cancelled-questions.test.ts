@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type Asking, accepted, codeOf, forms, stage, textOf } from './support/asking.js'
+import { type Asking, accepted, forms, stage, textOf } from './support/asking.js'
 import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
 import type { RawClient } from './support/client.js'
@@ -51,21 +51,6 @@ describe('after a cancelled call', () => {
     const requestState = textAt(asked, 'requestState')
     const answers = { name: 's__t', requestState, inputResponses: { q1: accepted } }
     assert.equal(textOf(await ask(answers, { client: two })), 'done')
-    await closed(it)
-  })
-
-  test('a client without the capability is told of it', async (t) => {
-    const { it, server, client, ask } = await stage(t, (asking) => {
-      asking.result = '{"isError":true,"content":[{"type":"text","text":"no"}]}'
-    })
-    await ask({}, { method: 'tools/list', capabilities: {} })
-    await giveUp(server, client, {})
-    const { client: other } = await it.attach()
-    for (const by of [client, other]) {
-      const value = await ask({ name: 's__t' }, { capabilities: {}, client: by })
-      assert.equal(codeOf(value), -32021)
-      assert.deepEqual(at(value, 'error', 'data', 'requiredCapabilities'), { elicitation: { form: {} } })
-    }
     await closed(it)
   })
 })

@@ -39,10 +39,6 @@ describe('server.drainTimeout', () => {
   })
 })
 
-/** The calls of `a` have no answer. */
-const stuckA: Act = (method, child) =>
-  method === 'tools/call' && child.command === 'a' ? undefined : simple(method, child)
-
 describe('processesMax', () => {
   test('holds for the first start of all servers', async (t) => {
     const runtime = new FakeRuntime()
@@ -82,34 +78,6 @@ describe('processesMax', () => {
     assert.match(heard.text, /'b' cannot be started: 1 processes run already, which is processesMax/)
     assert.ok(ms >= 5000 && ms < 6000, `${ms}`)
   })
-
-  test('a first call of a server of which nothing is kept waits too, and gets the place that becomes free', async (t) => {
-    const own = { lazy: true, timeout: 5000 }
-    const it = await scripted(t, { a: own, b: own }, stuckA, {}, { processesMax: 1 })
-    const party = await it.attach()
-    await timed(it, opening(party))
-    void party.client.call('a__t').catch(() => {})
-    await it.runtime.pass(3000)
-    const { heard, ms } = await timed(it, party.client.call('b__t'))
-    assert.match(heard.text, /"text":"b"/)
-    assert.ok(ms >= 1900 && ms < 4000, `${ms}`)
-  })
-
-  test('a start whose first call is over takes the place of no idle process', async (t) => {
-    const servers = { a: { lazy: true, timeout: 60_000 }, b: { lazy: true, timeout: 5000 } }
-    const it = await scripted(t, servers, stuckA, {}, { processesMax: 1 })
-    const party = await it.attach()
-    await timed(it, opening(party))
-    void party.client.call('a__t').catch(() => {})
-    await it.runtime.pass(1000)
-    const { heard } = await timed(it, party.client.call('b__t'))
-    assert.equal(failure(heard)[2], 'overloaded')
-    await it.runtime.pass(70_000)
-    assert.deepEqual(
-      it.runtime.children.map(({ command }) => command),
-      ['a'],
-    )
-  })
 })
 
 function twoSchemas(more: object): Configuration {
@@ -145,38 +113,4 @@ describe('a reload that changes them', () => {
     await gateway.reload(twoSchemas(raised))
     assert.deepEqual(needingRestart(log), told)
   })
-})
-
-/** Between the first starts of a program that ends before it has said anything, to 10 ms. */
-async function pauses(runtime: FakeRuntime, count: number): Promise<number[]> {
-  while (runtime.children.length <= count) await runtime.pass(10, 10)
-  const starts = runtime.children.map(({ startedAt }) => startedAt)
-  return starts.slice(1, count + 1).map((start, n) => Math.floor((start - (starts[n] ?? 0)) / 50) * 50)
-}
-
-describe('the restart keys of a server', () => {
-  const keys = {
-    restartDelay: 100,
-    crashesMax: 4,
-  }
-  const cases = [
-    ['crashesMax crashes lead to half a minute', {}, [100, 200, 400, 30_000, 30_000]],
-    ['fewer crashes', { crashesMax: 2 }, [100, 30_000, 30_000]],
-  ] as const
-  for (const [title, more, want] of cases)
-    test(title, async (t) => {
-      const runtime = new FakeRuntime()
-      runtime.script = (_method, _params, child) => {
-        child.end(1)
-        return undefined
-      }
-      const { attach } = await libraryProxy(
-        t,
-        { s: { command: 's', protocol: 'legacy', ...keys, ...more } },
-        { runtime },
-      )
-      const { client } = await attach()
-      void client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {} })
-      assert.deepEqual(await pauses(runtime, want.length), want)
-    })
 })

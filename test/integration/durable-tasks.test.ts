@@ -192,12 +192,6 @@ describe('the tasks of one principal', () => {
     await begun(c, 'b__work')
     assert.deepEqual([await statusOf(c, 'a1'), await statusOf(c, 'b2')], ['working', 'working'])
   })
-
-  test('have ids of a limited length', async (t) => {
-    const c = await client(t, { s: server() })
-    const refused = await call(c, 's__work', { id: 'x'.repeat(limits.session.taskIdLengthMax + 1) })
-    assert.match(errorOf(refused)[1], /by an id of 1025 characters; the limit is 1024/)
-  })
 })
 
 const listen = (c: RawClient, id: string, taskIds: string[]): void =>

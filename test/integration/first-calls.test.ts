@@ -2,9 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
-import { settled } from '../upstream/support/fake-runtime.js'
-import { at, textAt } from './support/json.js'
-import type { Attached } from './support/library.js'
+import { textAt } from './support/json.js'
 import {
   type Act,
   closed,
@@ -100,51 +98,4 @@ test('a list that could not be read is not kept as an empty one', async (t) => {
   assert.deepEqual(toolNames(heard), ['a__t', 'b__t'])
   await it.runtime.pass(5000)
   assert.equal(toolChanges(party), 0)
-})
-
-/** What it was told of changed lists. */
-const changes = ({ client }: Attached): unknown[] =>
-  client.heard.flatMap(({ value }) => {
-    const method = at(value, 'method')
-    return String(method).endsWith('list_changed') ? [method] : []
-  })
-
-describe('clients are told of what looks different, and of nothing else', () => {
-  const askable = { roots: {} }
-  test('where a process of another client of the same kind says what is known already', async (t) => {
-    const it = await scripted(t, { a: {} }, (method, child) => {
-      if (method === 'initialize') return handshake(child.command, withPrompts)
-      return method === 'prompts/list' ? '{"prompts":[{"name":"p"}]}' : simple(method, child)
-    })
-    const [one, other] = [await enter(it, askable), await enter(it, askable)]
-    await timed(it, one.client.call('a__t'))
-    const third = await enter(it, askable)
-    for (const kind of ['tools', 'prompts']) await timed(it, third.client.request(`${kind}/list`))
-    await timed(it, other.client.call('a__t'))
-    await it.runtime.pass(1000)
-    assert.deepEqual(changes(third), [])
-  })
-
-  test('where what has changed is as it was before anybody is told', async (t) => {
-    let more = ''
-    const it = await scripted(t, { a: {} }, (method, child) =>
-      method === 'tools/list'
-        ? `{"tools":[{"name":"t","inputSchema":{"type":"object"}}${more}]}`
-        : simple(method, child),
-    )
-    const party = await enter(it)
-    await timed(it, party.client.request('tools/list'))
-    const says = async (items: string): Promise<void> => {
-      more = items
-      it.runtime.children[0]?.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
-      await settled()
-    }
-    await says(',{"name":"new","inputSchema":{"type":"object"}}')
-    await says('')
-    await it.runtime.pass(1000)
-    assert.deepEqual(changes(party), [])
-    await says(',{"name":"new","inputSchema":{"type":"object"}}')
-    await it.runtime.pass(1000)
-    assert.deepEqual(changes(party), ['notifications/tools/list_changed'])
-  })
 })

@@ -90,20 +90,6 @@ test('only one process of a server is told what clients follow, so that nobody h
   )
 })
 
-test('the first process of a client is asked once to tell of a resource', async (t) => {
-  const it = await world(t)
-  const { client } = await it.enter({ sampling: {} })
-  const follow = client.request('resources/subscribe', { uri: 'file:///d/x' })
-  await settled()
-  assert.notEqual(at((await follow).value, 'result'), undefined)
-  assert.deepEqual(
-    sent(it, 'resources/subscribe').map(({ child }) => child),
-    it.runtime.children.slice(-1),
-  )
-  await saysUpdated(it.runtime.children.at(-1), 'file:///d/x')
-  assert.equal(heard(client), 1)
-})
-
 test('who follows a folder hears of a file in it, whoever else follows the file', async (t) => {
   const it = await world(t)
   const [{ client: a }, { client: b }] = [await it.enter(), await it.enter()]

@@ -143,19 +143,4 @@ describe('a guardian', { skip, concurrency: false }, () => {
       await until(() => gone(guardian))
     }
   })
-
-  test('a second signal takes along who has left the group of its server', async (t) => {
-    const mark = newMark(t, 'second-leaves')
-    const config = configFile(t, { s: tree(mark, { TREE_LEAVES: '1' }) })
-    const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', config])
-    t.after(() => proxy.kill())
-    await proxy.client.open()
-    await proxy.client.call('s__nonce', { n: '1' })
-    await until(() => marked(mark).length === 3)
-    proxy.child.kill('SIGTERM')
-    await until(() => proxy.stderr.includes('closing'))
-    proxy.child.kill('SIGTERM')
-    assert.equal(await proxy.exited, 143)
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
 })

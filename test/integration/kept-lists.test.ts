@@ -6,11 +6,8 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { failure } from './support/client.js'
 import { at, parsed, textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
-import { phases } from './support/phases.js'
-import { cli, itServer, time } from './support/programs.js'
+import { cli, itServer } from './support/programs.js'
 import { type Servers, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
 import { until, untilAnswered } from './support/waiting.js'
 
@@ -89,21 +86,15 @@ class Machine {
     return namesKept(this.#kept)
   }
 
-  /** Servers whose entry has this member. */
-  keptWith(member: 'description' | 'isGivenUp'): string[] {
-    return namesKept(this.#kept, member)
-  }
-
   get #kept(): string {
     return join(this.home, '.mcps-proxy', 'kept')
   }
 }
 
-function namesKept(folder: string, member = 'name'): string[] {
+function namesKept(folder: string): string[] {
   return jsonFilesIn(folder).flatMap((path) => {
     const servers = at(parsed(readFileSync(path, 'utf8')), 'servers')
-    const entries = Object.values(Object(servers)).filter((entry) => at(entry, member) !== undefined)
-    return entries.map((entry) => textAt(entry, 'name'))
+    return Object.values(Object(servers)).map((entry) => textAt(entry, 'name'))
   })
 }
 
@@ -144,21 +135,6 @@ describe('kept lists', () => {
     machine.ready(true)
     assert.notEqual(at((await answer).value, 'result'), undefined)
     assert.equal(await proxy.finish(), 0)
-  })
-
-  test('leave no server named as down that has not failed', async (t) => {
-    const machine = new Machine(t)
-    const said = async (): Promise<unknown> => {
-      const proxy = machine.start()
-      const opened = await proxy.client.open()
-      await toolsOf(proxy)
-      assert.equal(await proxy.finish(), 0)
-      return at(opened, 'instructions')
-    }
-    // A slow machine may name it as one that is still starting.
-    assert.doesNotMatch(String(await said()), /not available|failed/)
-    assert.deepEqual(machine.kept, ['late'])
-    assert.equal(await said(), undefined)
   })
 
   test('are neither written nor read with --no-kept-lists', async (t) => {
@@ -213,35 +189,6 @@ describe('kept lists', () => {
     await live(machine)
     assert.deepEqual(machine.kept, ['other'])
   })
-
-  test('are kept by the library where it is asked to', async (t) => {
-    const folder = join(scratch(t), 'kept')
-    for (const [keep, names] of [
-      [false, []],
-      [{ folder }, ['s']],
-    ] as const) {
-      const { proxy, attach } = await libraryProxy(t, { s: itServer() }, { keep })
-      const { client } = await attach()
-      await client.open()
-      await client.request('tools/list')
-      await proxy.close()
-      assert.deepEqual(namesKept(folder), names)
-    }
-  })
-
-  test('of a lazy server are enough to say that no server has a name', async (t) => {
-    const keep = { folder: join(scratch(t), 'kept') }
-    const lazy = phases(t, [{}, {}], { lazy: true })
-    for (const starts of [1, 1]) {
-      const { proxy, attach } = await libraryProxy(t, { lazy: lazy.entry }, { keep })
-      const { client } = await attach()
-      await client.open()
-      await client.request('tools/list')
-      assert.deepEqual(failure(await client.call('no_such_tool')).slice(0, 1), [-32601])
-      await proxy.close()
-      assert.equal(lazy.starts(), starts, 'the second life starts nothing')
-    }
-  })
 })
 
 async function wholeNext(machine: Machine): Promise<void> {
@@ -256,13 +203,6 @@ async function wholeNext(machine: Machine): Promise<void> {
 describe('a client that leaves before its servers are ready', () => {
   for (const [how, leave] of [
     ['closes stdin', async (proxy: Spawned) => proxy.finish()],
-    [
-      'says exit',
-      async (proxy: Spawned) => {
-        proxy.client.notify('exit')
-        return proxy.exited
-      },
-    ],
     [
       'sends SIGTERM',
       async (proxy: Spawned) => {
@@ -294,16 +234,6 @@ describe('a client that leaves before its servers are ready', () => {
       await machine.untilDescribed(proxy)
       await wholeNext(machine)
     })
-
-  test('finds the lists of one that ends when it is asked what it speaks', async (t) => {
-    const silent = { no: ['server/discover', 'initialize'] }
-    const machine = new Machine(t, phases(t, [silent, { dies: ['server/discover'] }, {}]).entry)
-    const proxy = machine.start()
-    await proxy.client.open()
-    await proxy.finish()
-    await machine.untilDescribed(proxy)
-    await wholeNext(machine)
-  })
 
   if (process.platform !== 'win32')
     test('does not end an install that is under way', async (t) => {
@@ -337,62 +267,4 @@ const timer = setInterval(() => {
       assert.match(textOf(installed), new RegExp(`^${pid}`))
       await machine.untilDescribed(proxy)
     })
-})
-
-/** The servers in the first list of a client. */
-async function serversListed({ client }: Spawned): Promise<string[]> {
-  await client.open()
-  const tools = await client.toolNames()
-  return [...new Set(tools.map((tool) => tool.replace(/__.*/, '')))].sort()
-}
-
-if (process.platform !== 'win32')
-  test('a client that kills the proxy when it has a list finds all but a silent server at once from then on', async (t) => {
-    const names = ['a', 'b', 'c', 'd']
-    const others = Object.fromEntries(names.map((name) => [name, itServer({ IT_NAME: name })]))
-    const machine = new Machine(t, {}, others, {})
-    machine.ready(false)
-    const life = async (): Promise<string[]> => {
-      const proxy = machine.start()
-      const servers = await serversListed(proxy)
-      const kept = machine.keptWith('description')
-      proxy.kill()
-      assert.ok(
-        servers.every((name) => kept.includes(name)),
-        `${servers.join()} are listed, and ${kept.join()} are on disk`,
-      )
-      assert.ok(machine.keptWith('isGivenUp').includes('late'), 'it did not answer, which is on disk')
-      await proxy.exited
-      return servers
-    }
-    // On a slow machine not all of them are in the first list.
-    while ((await life()).length < names.length) assert.ok(machine.keptWith('description').length > 0)
-    for (const start of [2, 3]) assert.deepEqual(await life(), names, `start ${start}`)
-    const last = machine.start()
-    assert.deepEqual(await serversListed(last), names, 'the server is silent still')
-    machine.ready(true)
-    await last.client.toolNamesOnce((tools) => tools.some((tool) => tool.startsWith('late__')))
-    assert.equal(await last.finish(), 0)
-  })
-
-test('a list of a kind that the server does not have is answered from what is kept, before the server starts', async (t) => {
-  const config = configFile(t, { time }, { startupGraceMs: 60_000 })
-  const env = { ...process.env, HOME: scratch(t) }
-  const start = (): Spawned =>
-    spawnProgram(t, process.execPath, [cli, '--stdio', '--config', config], { env })
-  const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']
-  const first = start()
-  await first.client.open()
-  for (const list of lists) await first.client.request(list)
-  assert.equal(await first.finish(), 0)
-  const { client } = start()
-  await client.open()
-  const answered: string[] = []
-  const all = lists.map(async (list) => {
-    await client.request(list)
-    answered.push(list)
-  })
-  await client.request('ping')
-  assert.deepEqual(answered, lists)
-  await Promise.all(all)
 })

@@ -37,10 +37,6 @@ const to = (path: string, name: string): unknown => ({
 describe('a configuration that contains the proxy itself', () => {
   const ways: [string, (path: string) => ServerEntry][] = [
     [
-      'through a shell',
-      (path) => ({ command: 'sh', args: ['-c', `exec "${node}" "${cli}" --stdio -c "${path}"`] }),
-    ],
-    [
       'by the variable, which no key of the server can take away',
       (path) => ({
         command: node,
@@ -48,7 +44,6 @@ describe('a configuration that contains the proxy itself', () => {
         env: { MCPS_PROXY_CONFIG: path, MCPS_PROXY_CHAIN: '' },
       }),
     ],
-    ['over HTTP', (path) => ({ command: node, args: [cli, '--http', '--port', '0', '-c', path] })],
   ]
   for (const [how, self] of ways)
     test(`${how} starts no second round, and the others work`, async (t) => {
@@ -74,21 +69,5 @@ describe('a configuration that contains the proxy itself', () => {
     const proxy = start(t, one)
     const servers = (await toolsOf(proxy)).map((name) => name.split('__').slice(0, -1).join('/'))
     assert.deepEqual([...new Set(servers)].toSorted(), ['first', 'next/second'])
-  })
-
-  test('but for another schema of it is served', async (t) => {
-    const path = selfish(t, (own) => ({
-      schemas: {
-        default: { mcpServers: { more: { command: node, args: [cli, '--stdio', '--schema=b', '-c', own] } } },
-        b: { mcpServers: { echo: itEcho() } },
-      },
-      startupGraceMs: 60_000,
-    }))
-    const tools = await toolsOf(start(t, path))
-    assert.notEqual(tools.length, 0)
-    assert.equal(
-      tools.every((name) => name.startsWith('more__echo__')),
-      true,
-    )
   })
 })

@@ -2,8 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { at, listAt, numberAt, textAt } from './support/json.js'
-import { type Scripted, closed, enter, scripted, timed } from './support/scripted.js'
+import { at, listAt, textAt } from './support/json.js'
+import { type Scripted, closed, scripted, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 import { claim } from './support/claim.js'
 
@@ -66,11 +66,6 @@ const asks = (inputRequests: object, requestState?: string) => (): object => ({
 const done = (): object => ({ resultType: 'complete', content: [{ type: 'text', text: 'done' }] })
 const textOf = (value: unknown): string => textAt(listAt(value, 'result', 'content')[0], 'text')
 
-const without = async (it: Scripted, params: object, method = 'tools/call'): Promise<unknown> => {
-  const { client } = await it.attach()
-  return (await timed(it, client.request(method, { ...params, _meta: own }))).heard.value
-}
-
 describe('a client without a session', () => {
   test('gets the questions as they are, and the state of the server with a MAC, which the server does not see', async (t) => {
     const { it, calls } = await stage(t, [asks({ who: form }, 'own "state"'), done])
@@ -127,51 +122,9 @@ describe('a client without a session', () => {
     assert.equal(calls.length, 1)
     await closed(it)
   })
-
-  for (const [title, invalid, why] of [
-    ['that asks for nothing and has no state', {}, 'neither inputRequests nor requestState'],
-    ['whose state is no text', { requestState: 7 }, 'its requestState is no string'],
-  ] as const)
-    test(`is not sent back to a server ${title}`, async (t) => {
-      const { it, calls } = await stage(t, [() => ({ resultType: 'input_required', ...invalid })])
-      const value = await without(it, { name: 's__t' })
-      assert.equal(numberAt(value, 'error', 'code'), -32603)
-      assert(textAt(value, 'error', 'message').includes(why))
-      assert.equal(calls.length, 1)
-      await closed(it)
-    })
 })
 
 describe('a client with a session', () => {
-  test('that is gone while it is asked has no answer made up for it', async (t) => {
-    const { it, calls } = await stage(t, [asks({ who: form })])
-    const { client, connection } = await enter(it, { elicitation: {} })
-    const question = client.next('a question', ({ value }) => at(value, 'method') === form.method)
-    client.send('{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"s__t"}}')
-    await question
-    await connection.close()
-    await it.runtime.pass(1000)
-    assert.equal(calls.length, 1)
-    await closed(it)
-  })
-
-  test('says nothing of what only the proxy says', async (t) => {
-    const { it, calls } = await stage(t, [asks({ who: form }), done])
-    const { client } = await enter(it, { elicitation: {} })
-    client.onRequest = () => JSON.stringify(accepted)
-    const own = { requestState: 'x', inputResponses: {} }
-    const { heard } = await timed(it, client.request('tools/call', { ...own, name: 's__t' }))
-    assert.equal(textOf(heard.value), 'done')
-    assert.deepEqual(
-      calls.map((params) => [at(params, 'requestState'), at(params, 'inputResponses')]),
-      [
-        [undefined, undefined],
-        [undefined, { who: accepted }],
-      ],
-    )
-    await closed(it)
-  })
-
   test('opened on several lines is declared to its server on one', async (t) => {
     const { it } = await stage(t, [asks({ who: form }), done])
     const { client } = await it.attach()

@@ -6,7 +6,7 @@ import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import { codeOf, forms } from './support/asking.js'
 import { claim } from './support/claim.js'
 import { type RawClient } from './support/client.js'
-import { at, listAt, textAt } from './support/json.js'
+import { listAt, textAt } from './support/json.js'
 import { type Act, type Scripted, closed, scripted, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 
@@ -14,7 +14,6 @@ const hints = '"ttlMs":0,"cacheScope":"private"'
 const complete = '"resultType":"complete"'
 const done = `{${complete},"content":[{"type":"text","text":"done"}]}`
 const form = '{"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}'
-const noise = ['elicitation/create', 'sampling/createMessage', 'roots/list', 'ping', 'tools/call', 'x/y']
 
 interface Stage {
   readonly it: Scripted
@@ -60,27 +59,6 @@ async function stage(t: Scope, answer: (child: FakeChild) => ReturnType<Act>): P
 }
 
 const textOf = (value: unknown): string => textAt(listAt(value, 'result', 'content')[0], 'text')
-
-test('a flood of requests is answered with nothing, logged in part, and keeps nobody from being served', async (t) => {
-  const answered: unknown[] = []
-  const { it, client, child, call } = await stage(t, () => done)
-  assert.equal(textOf(await call()), 'done')
-  child().answered = (message) => void answered.push(message)
-  const count = 2000
-  for (let n = 0; n < count; n++)
-    child().say(`{"jsonrpc":"2.0","id":${n},"method":"${noise[n % noise.length]}","params":{}}`)
-  assert.equal(textOf(await call()), 'done')
-  assert.deepEqual(answered, [])
-  assert.equal(
-    client.count((value) => at(value, 'method') !== undefined),
-    0,
-    'nobody is asked',
-  )
-  const logged = it.log.filter(({ message }) => message.includes('is dropped: its revision has none'))
-  assert.equal(logged.length, 1)
-  assert.equal(it.runtime.children.length, 1)
-  await closed(it)
-})
 
 test('errors about the connection reach no client, and the call is made twice at most', async (t) => {
   for (const [code, want] of [
