@@ -79,82 +79,54 @@ function messageIn(bytes: Buffer): Buffer | string | undefined {
 }
 
 function nameIn(message: Buffer): HelloFinding {
-  const why = { kind: 'none', why: 'its first message is damaged' } as const
-  const fields = new Fields(message)
-  fields.skip(FIXED_BYTES)
-  fields.vector(1)
-  fields.vector(2)
-  fields.vector(1)
-  const list = fields.vector(2)
-  if (list === undefined || fields.isBroken || !fields.isOver) return why
-  const names: Buffer[] = []
-  const all = new Fields(list)
-  while (!all.isOver) {
-    const type = all.number(2)
-    const data = all.vector(2)
-    if (data === undefined) return why
-    if (type === extensions.serverName) names.push(data)
-    if (type === extensions.encryptedHello || type === extensions.encryptedName)
-      return { kind: 'none', why: 'it hides the name of the server' }
-  }
-  const [only, ...others] = names
-  if (only === undefined) return { kind: 'none', why: 'it names no server' }
-  return others.length > 0 ? why : hostNameIn(only)
-}
-
-/** Reads the name from a list that must have exactly one. */
-function hostNameIn(data: Buffer): HelloFinding {
-  const why = { kind: 'none', why: 'its name of the server is damaged' } as const
-  const outer = new Fields(data)
-  const list = outer.vector(2)
-  if (list === undefined || !outer.isOver) return why
-  const entry = new Fields(list)
-  const type = entry.number(1)
-  const name = entry.vector(2)
-  if (type !== HOST_NAME || name === undefined || !entry.isOver) return why
-  return { kind: 'name', name: name.toString('latin1') }
-}
-
-class Fields {
-  readonly #bytes: Buffer
-  #at = 0
-  #isBroken = false
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  /** Whether a read went beyond the end. */
-  get isBroken(): boolean {
-    return this.#isBroken
-  }
-
-  get isOver(): boolean {
-    return this.#isBroken || this.#at === this.#bytes.length
-  }
-
-  skip(bytes: number): void {
-    this.#take(bytes)
-  }
-
-  number(bytes: number): number | undefined {
-    return this.#take(bytes)?.readUIntBE(0, bytes)
-  }
-
-  /** Reads a length of this many bytes, and then that many bytes. */
-  vector(lengthBytes: number): Buffer | undefined {
-    const length = this.number(lengthBytes)
-    return length === undefined ? undefined : this.#take(length)
-  }
-
-  #take(bytes: number): Buffer | undefined {
-    const end = this.#at + bytes
-    if (this.#isBroken || end > this.#bytes.length) {
-      this.#isBroken = true
-      return undefined
+  try {
+    const names: Buffer[] = []
+    for (const [type, data] of extensionsIn(message)) {
+      if (type === extensions.serverName) names.push(data)
+      if (type === extensions.encryptedHello || type === extensions.encryptedName)
+        return { kind: 'none', why: 'it hides the name of the server' }
     }
-    const taken = this.#bytes.subarray(this.#at, end)
-    this.#at = end
-    return taken
+    const [only, ...others] = names
+    if (only === undefined) return { kind: 'none', why: 'it names no server' }
+    if (others.length > 0) throw new RangeError('two lists of names')
+    return { kind: 'name', name: hostNameIn(only) }
+  } catch {
+    return { kind: 'none', why: 'its first message is damaged' }
   }
+}
+
+/** @throws RangeError for a message with other parts */
+function extensionsIn(message: Buffer): (readonly [type: number, data: Buffer])[] {
+  let [, rest] = vector(message.subarray(FIXED_BYTES), 1)
+  ;[, rest] = vector(rest, 2)
+  ;[, rest] = vector(rest, 1)
+  const found: (readonly [number, Buffer])[] = []
+  for (let list = whole(rest, 2); list.length > 0;) {
+    const type = list.readUInt16BE()
+    const [data, others] = vector(list.subarray(2), 2)
+    found.push([type, data])
+    list = others
+  }
+  return found
+}
+
+/** Reads the name from a list that must have exactly one. @throws RangeError */
+function hostNameIn(data: Buffer): string {
+  const entry = whole(data, 2)
+  if (entry.readUInt8() !== HOST_NAME) throw new RangeError('a name of another kind')
+  return whole(entry.subarray(1), 2).toString('latin1')
+}
+
+/** Reads a length of this many bytes, and then that many bytes; returns them and the others. @throws RangeError */
+function vector(bytes: Buffer, lengthBytes: 1 | 2): readonly [data: Buffer, others: Buffer] {
+  const end = lengthBytes + bytes.readUIntBE(0, lengthBytes)
+  if (end > bytes.length) throw new RangeError('it ends too early')
+  return [bytes.subarray(lengthBytes, end), bytes.subarray(end)]
+}
+
+/** The same, where nothing may follow. @throws RangeError */
+function whole(bytes: Buffer, lengthBytes: 1 | 2): Buffer {
+  const [data, others] = vector(bytes, lengthBytes)
+  if (others.length > 0) throw new RangeError('more follows')
+  return data
 }

@@ -3,13 +3,22 @@
 // The machine has no route to the network. A program connects to a port of the machine's loopback, `way-out.ts` forwards the bytes
 // to a socket of the service, and this proxy receives them. A program may forge all of them, and may connect to the socket itself.
 
+import { Buffer } from 'node:buffer'
 import { type Server, createServer } from 'node:net'
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
+import { setDeadline, within } from '../../runtime/deadline.js'
 import type { LogSink } from '../../runtime/runtime.js'
-import { AllowedHosts } from './allowed-hosts.js'
-import type { EgressRuntime } from './dial.js'
-import { EgressConnection } from './egress-connection.js'
-import { type EgressRefusal, refusalText } from './proxy-request.js'
+import { AllowedHosts, hostName } from './allowed-hosts.js'
+import { HelloReader } from './client-hello.js'
+import { type EgressRuntime, dial } from './dial.js'
+import {
+  type Destination,
+  type EgressRefusal,
+  proxyRequest,
+  refusal,
+  refusalResponse,
+  refusalText,
+} from './proxy-request.js'
 
 /** A port on the loopback of a separate network, where no other program listens. */
 export const PROXY_PORT = 3128
@@ -52,28 +61,26 @@ const HELD_MAX = 1024
 
 /** The connections of one machine. */
 export class Egress {
-  readonly #terms: ConstructorParameters<typeof EgressConnection>[1]
+  readonly allowed: AllowedHosts
+  readonly runtime: EgressRuntime
+  readonly #who: string
+  readonly #log: LogSink
   readonly #connections = new Set<EgressConnection>()
-  readonly #warn: (what: string, detail?: string) => void
-  readonly #refusals: MinuteCount
+  #minute = { beganMs: -Infinity, dials: 0, refusals: 0 }
   #server: Server | undefined
   #isOver = false
 
   /** `hosts` are the configured entries; log lines say that `who` was refused. */
   constructor(hosts: readonly string[], who: string, runtime: EgressRuntime, log: LogSink) {
-    const dials = new MinuteCount(runtime)
-    this.#refusals = new MinuteCount(runtime)
-    this.#warn = (what, detail) => {
-      const message = `${who} was refused ${what}`
-      log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
-    }
-    this.#terms = {
-      allowed: new AllowedHosts(hosts),
-      runtime,
-      refused: (each) => this.#refused(each),
-      isFull: () => this.#connections.size > CONNECTIONS_MAX,
-      mayDial: () => dials.next() <= DIALS_MAX,
-    }
+    this.allowed = new AllowedHosts(hosts)
+    this.runtime = runtime
+    this.#who = who
+    this.#log = log
+  }
+
+  /** Whether the session has too many connections. */
+  get isFull(): boolean {
+    return this.#connections.size > CONNECTIONS_MAX
   }
 
   /** Accepts connections at a socket of that path. */
@@ -86,9 +93,10 @@ export class Egress {
     })
   }
 
+  /** `program` is the connection of a program, whose two directions end apart. */
   accept(program: Duplex): void {
     if (this.#isOver || this.#connections.size >= HELD_MAX) return void program.destroy()
-    const connection = new EgressConnection(program, this.#terms)
+    const connection = new EgressConnection(program, this)
     this.#connections.add(connection)
     program.once('close', () => this.#connections.delete(connection))
     void connection.serve()
@@ -100,42 +108,206 @@ export class Egress {
     this.#server?.close()
     for (const connection of this.#connections) connection.close()
     this.#connections.clear()
-    this.#leftOut(this.#refusals.count)
+    this.#warnOfMore()
+  }
+
+  /** Counts a connection before it is made; returns false when there were too many. */
+  mayDial(): boolean {
+    return ++this.#thisMinute().dials <= DIALS_MAX
   }
 
   /** Logs the refusal, a few times a minute. */
-  #refused(refused: EgressRefusal): void {
-    if (this.#refusals.next((count) => this.#leftOut(count)) <= LINES_MAX)
+  refused(refused: EgressRefusal): void {
+    if (++this.#thisMinute().refusals <= LINES_MAX)
       this.#warn(`a connection: ${refusalText(refused)}`, refused.detail)
   }
 
-  #leftOut(count: number): void {
-    if (count > LINES_MAX) this.#warn(`${count - LINES_MAX} more connections within a minute`)
+  #thisMinute(): { dials: number; refusals: number } {
+    const beganMs = this.runtime.now()
+    if (beganMs - this.#minute.beganMs >= MINUTE_MS) {
+      this.#warnOfMore()
+      this.#minute = { beganMs, dials: 0, refusals: 0 }
+    }
+    return this.#minute
+  }
+
+  #warnOfMore(): void {
+    const more = this.#minute.refusals - LINES_MAX
+    if (more > 0) this.#warn(`${more} more connections within a minute`)
+  }
+
+  #warn(what: string, detail?: string): void {
+    const message = `${this.#who} was refused ${what}`
+    this.#log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
   }
 }
 
-/** Counts within a minute that begins with its first count. */
-class MinuteCount {
-  readonly #clock: Pick<EgressRuntime, 'now'>
-  #sinceMs = -Infinity
-  #count = 0
+const HEAD_BYTES_MAX = 16 * 1024
 
-  constructor(clock: Pick<EgressRuntime, 'now'>) {
-    this.#clock = clock
+const TOO_LONG = `the request is not understood: its head is longer than ${HEAD_BYTES_MAX} bytes`
+
+const END_OF_HEAD = '\r\n\r\n'
+
+/** The time limit of the request, and of the first TLS message: programs send both immediately. */
+const ASK_MS = 30_000
+
+/** The same where the session has too many connections, for every request. */
+const FULL_ASK_MS = 1000
+
+/** The longest time without a byte in either direction. */
+const IDLE_MS = 300_000
+
+/** The longest time without a byte of a program whose tunnel is over, until its connection is closed. */
+const LINGER_MS = 5000
+
+const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
+
+/** A TLS alert (RFC 8446, section 6): fatal, unrecognized name. */
+const ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 112])
+
+/** One connection of a program to the proxy, and the TLS tunnel that it becomes. */
+class EgressConnection {
+  readonly #program: Duplex
+  readonly #egress: Egress
+  readonly #life = new AbortController()
+  #idleMs = IDLE_MS
+  #timer: { cancel(): void } | undefined
+  #server: Duplex | undefined
+
+  constructor(program: Duplex, egress: Egress) {
+    this.#program = program
+    this.#egress = egress
+    this.#touch()
+    program.on('error', () => this.close())
+    program.once('close', () => this.close())
   }
 
-  /** Returns the number of this event; `onEnd` gets the count of the minute that has ended. */
-  next(onEnd?: (count: number) => void): number {
-    const now = this.#clock.now()
-    if (now - this.#sinceMs >= MINUTE_MS) {
-      onEnd?.(this.#count)
-      this.#sinceMs = now
-      this.#count = 0
+  /** Never rejects; resolves when the tunnel is open, or was refused. */
+  async serve(): Promise<void> {
+    try {
+      const { isFull, runtime } = this.#egress
+      // The port inside that writes a request to a closed socket loses the refusal, so the request is read before.
+      const request = await within(this.#request(), isFull ? FULL_ASK_MS : ASK_MS, runtime)
+      if (this.#life.signal.aborted) return
+      if (isFull) return this.#refuse(refusal(503, 'there are too many connections already'))
+      if (request === undefined) return this.#refuse(refusal(408, 'the request did not come, or not whole'))
+      if ('kind' in request) return this.#refuse(request)
+      const server = await this.#reached(request)
+      if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server)
+      this.#attach(server)
+      if (!this.#life.signal.aborted) await this.#tunnel(server, request)
+    } catch {
+      this.close()
     }
-    return ++this.#count
   }
 
-  get count(): number {
-    return this.#count
+  /** Ends both sides; idempotent. */
+  close(): void {
+    if (this.#life.signal.aborted) return
+    this.#life.abort()
+    this.#timer?.cancel()
+    this.#server?.destroy()
+    this.#program.destroy()
   }
+
+  /** Closes the connection when nothing moves for the idle time. */
+  #touch(): void {
+    this.#timer?.cancel()
+    if (this.#life.signal.aborted) return
+    this.#timer = setDeadline(this.#egress.runtime, this.#idleMs, () => this.close())
+  }
+
+  #request(): Promise<Destination | EgressRefusal | undefined> {
+    let bytes: Buffer = Buffer.alloc(0)
+    return readUntil(this.#program, (chunk) => {
+      bytes = Buffer.concat([bytes, chunk])
+      const end = bytes.indexOf(END_OF_HEAD)
+      if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX)
+        return { found: refusal(431, TOO_LONG), rest: Buffer.alloc(0) }
+      if (end === -1) return undefined
+      const found = proxyRequest(bytes.toString('latin1', 0, end))
+      return { found, rest: bytes.subarray(end + END_OF_HEAD.length) }
+    })
+  }
+
+  async #reached(to: Destination): Promise<Duplex | EgressRefusal> {
+    const { allowed, runtime } = this.#egress
+    if (!allowed.allows(to.host, to.port)) return refusal(403, 'is not an allowed host', to)
+    if (!this.#egress.mayDial()) return refusal(503, 'has to wait: too many connections within a minute', to)
+    return dial(to, runtime, this.#life.signal)
+  }
+
+  /** The program or the server may be gone already. */
+  #attach(server: Duplex): void {
+    this.#server = server
+    if (server.destroyed) this.close()
+    if (this.#life.signal.aborted) return void server.destroy()
+    server.on('error', () => undefined)
+    server.once('close', () => {
+      // The last bytes of the server may not have reached the program yet.
+      if (this.#server === server && !server.readableEnded) this.close()
+    })
+  }
+
+  async #tunnel(server: Duplex, to: Destination): Promise<void> {
+    const program = this.#program
+    program.write(ESTABLISHED)
+    const reader = new HelloReader()
+    const first = readUntil(program, (chunk) => reader.take(chunk))
+    const hello = await within(first, ASK_MS, this.#egress.runtime)
+    if (this.#life.signal.aborted) return
+    program.on('data', () => this.#touch())
+    program.once('finish', () => this.#linger())
+    if (hello?.kind !== 'name' || hostName(hello.name) !== to.host) {
+      const other = hello?.kind === 'none' ? hello.why : 'it names another server'
+      const why = hello === undefined ? 'nothing came' : other
+      this.#egress.refused(refusal(403, `was asked for a tunnel without TLS for that name: ${why}`, to))
+      return void program.end(ALERT)
+    }
+    program.pipe(server)
+    server.on('data', () => this.#touch())
+    // The end of the server's output ends the connection, even when the program still sends.
+    server.pipe(program)
+  }
+
+  /** Reads what the program still sends: the port inside that writes to a closed socket loses what the program has not read. */
+  #linger(): void {
+    if (this.#life.signal.aborted) return
+    const [program, server] = [this.#program, this.#server]
+    this.#server = undefined
+    if (server !== undefined) program.unpipe(server)
+    server?.destroy()
+    this.#idleMs = LINGER_MS
+    this.#touch()
+    program.resume()
+  }
+
+  #refuse(refused: EgressRefusal): void {
+    this.#egress.refused(refused)
+    const program = this.#program
+    // A program that still writes must not be reset before it has read the reason.
+    program.resume()
+    program.once('finish', () => this.close())
+    program.end(refusalResponse(refused, this.#egress.allowed))
+  }
+}
+
+/** The result of a search, and the bytes that return to the stream. */
+interface Found<T> {
+  readonly found: T
+  readonly rest: Buffer
+}
+
+/** Resolves with undefined when the stream ends before a find; rejects when it breaks off. */
+async function readUntil<T>(
+  input: Readable,
+  look: (chunk: Buffer) => Found<T> | undefined,
+): Promise<T | undefined> {
+  for await (const chunk of input.iterator({ destroyOnReturn: false })) {
+    const { found, rest } = look(Buffer.from(chunk)) ?? {}
+    if (found === undefined) continue
+    if (rest !== undefined && rest.length > 0) input.unshift(rest)
+    return found
+  }
+  return undefined
 }
