@@ -2,12 +2,11 @@
 
 import { constants } from 'node:os'
 import process from 'node:process'
-import { type Readable, Transform } from 'node:stream'
+import { Transform } from 'node:stream'
 import { SIGNALLED } from '../../exit-code.js'
-import type { Child, Runtime } from '../../../runtime/runtime.js'
+import type { Child, ChildExit, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import { Deferred } from '../../../runtime/deferred.js'
-import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { callMark } from '../../agent-messages.js'
 import type {
   GuestCommand,
@@ -18,7 +17,7 @@ import type {
   MachineVolume,
 } from '../../runtime.js'
 import { type HostMachine, type MachinePlace, WORKSPACE, temporaryBytes } from '../host-runtime.js'
-import type { ContainerEngine } from './container-engine.js'
+import type { ContainerEngine } from './container.js'
 
 /** The first program ends with its stdin; after this time the service asks the engine to remove the container. */
 const STOP_MS = 5000
@@ -28,18 +27,18 @@ const interpreters = { python: 'python3', node: 'node' } as const
 
 /** A container whose first program has reported that it is ready. */
 export class ContainerMachine implements HostMachine {
-  readonly memoryFolders = []
   readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
+  readonly memoryFolders: readonly string[] = []
   readonly #runtime: Runtime
   readonly #engine: ContainerEngine
   readonly #child: Child
   readonly #terms: ContainerTerms
-  readonly #programs = new Set<ContainerProcess>()
+  readonly #programs = new Set<ContainerProgram>()
   #calls = 0
-  #isStopped = false
-  #full: string | undefined
+  /** Why the machine must end; the first reason counts. */
+  #reason: MachineEnd | undefined
 
   /** `child` is the command that runs the container. */
   constructor(runtime: Runtime, engine: ContainerEngine, child: Child, terms: ContainerTerms) {
@@ -51,41 +50,19 @@ export class ContainerMachine implements HostMachine {
     this.ended = child.exited.then(() => this.#finish())
   }
 
-  run(command: GuestCommand): GuestProcess {
-    const engine = this.#engine
+  run({ program, args }: GuestCommand): GuestProcess {
     const { name, spec } = this.#terms
     const call = `${name}-${++this.#calls}`
     const variables = { HOME: WORKSPACE, ...spec.env, [callMark]: call }
-    const named = Object.entries(variables).map(([each, value]) => engine.written(each, value))
-    const args = this.#isStopped ? ['exec', name] : execArguments(name, named, startCommand(command))
-    const started = new ContainerProcess(engine.spawn(args, variables), {
-      interrupt: (pid) => this.#inside(interruptCommand(pid)),
-      kill: () => this.#inside(killCommand(call)),
+    const named = Object.entries(variables).map(([each, value]) => this.#engine.written(each, value))
+    const start = ['sh', '-c', START, 'sh', program, ...args]
+    const command = this.#reason === undefined ? execArguments(name, named, start) : ['exec', name]
+    const started = new ContainerProgram(this.#engine.spawn(command, variables), (script, of = call) => {
+      void this.#engine.ask(execArguments(name, [], ['sh', '-c', script, 'sh', of]))
     })
     this.#programs.add(started)
     void started.exited.then(() => this.#programs.delete(started))
     return started
-  }
-
-  async stop(): Promise<void> {
-    const [child, runtime] = [this.#child, this.#runtime]
-    this.#isStopped = true
-    child.stdin.end()
-    if ((await within(this.ended, STOP_MS, runtime)) !== undefined) return
-    await this.#engine.ask(['rm', '--force', this.#terms.name])
-    child.signal('SIGKILL')
-    await this.ended
-  }
-
-  /** Kills the commands of programs, which may not notice the end of their container. */
-  #finish(): MachineEnd {
-    const isStopped = this.#isStopped && this.#full === undefined
-    this.#isStopped = true
-    for (const program of this.#programs) program.abandon()
-    if (this.#full !== undefined) return { reason: 'disk', message: `${this.#full} was reached` }
-    return isStopped
-      ? { reason: 'stopped', message: 'the session was stopped' }
-      : { reason: 'died', message: 'its container has ended' }
   }
 
   isBusy(): boolean {
@@ -95,55 +72,28 @@ export class ContainerMachine implements HostMachine {
   written(): undefined {}
 
   full(limit: string): void {
-    this.#full ??= limit
-    void this.stop()
+    void this.#end({ reason: 'disk', message: `${limit} was reached` })
   }
 
-  #inside(command: readonly string[]): void {
-    void this.#engine.ask(execArguments(this.#terms.name, [], command))
-  }
-}
-
-interface Endings {
-  interrupt(pid: string): void
-  kill(): void
-}
-
-class ContainerProcess implements GuestProcess {
-  readonly stdin: GuestProcess['stdin']
-  readonly stdout: GuestProcess['stdout']
-  readonly stderr: GuestProcess['stderr']
-  readonly exited: Promise<GuestExit>
-  readonly #child: Child
-  readonly #start: ShellStart
-  readonly #endings: Endings
-
-  constructor(child: Child, endings: Endings) {
-    this.#child = child
-    this.#endings = endings
-    this.#start = new ShellStart(child.stderr)
-    this.stdin = child.stdin
-    this.stdout = child.stdout
-    this.stderr = this.#start.stderr
-    this.stdin.on('error', () => undefined)
-    this.exited = child.exited.then(({ code, signal, spawnError }) =>
-      this.#start.exit({ code, signal, ...(spawnError !== undefined && { failure: spawnError }) }),
-    )
+  stop(): Promise<void> {
+    return this.#end({ reason: 'stopped', message: 'the session was stopped' })
   }
 
-  interrupt(): void {
-    void this.#start.pid.promise.then((pid) => {
-      if (pid !== undefined) this.#endings.interrupt(pid)
-    })
+  async #end(reason: MachineEnd): Promise<void> {
+    const [child, runtime] = [this.#child, this.#runtime]
+    this.#reason ??= reason
+    child.stdin.end()
+    if ((await within(this.ended, STOP_MS, runtime)) !== undefined) return
+    await this.#engine.ask(['rm', '--force', this.#terms.name])
+    child.signal('SIGKILL')
+    await this.ended
   }
 
-  kill(): void {
-    this.#endings.kill()
-  }
-
-  /** Kills the command: the container is gone, so no process inside can end it. */
-  abandon(): void {
-    this.#child.signal('SIGKILL')
+  /** Kills the commands of programs, which may not notice the end of their container. */
+  #finish(): MachineEnd {
+    this.#reason ??= { reason: 'died', message: 'its container has ended' }
+    for (const program of this.#programs) program.abandon()
+    return this.#reason
   }
 }
 
@@ -164,54 +114,35 @@ export interface ContainerTerms {
   readonly name: string
   readonly image: string
   readonly place: MachinePlace
-  /** Whether the engine is rootless Podman, which maps users to different numbers. */
-  readonly keepsUser: boolean
   readonly spec: MachineSpec
 }
 
-export function runArguments(terms: ContainerTerms): string[] {
-  const { name, image, place, keepsUser, spec } = terms
+/**
+ * `keepsUser`: the engine is rootless Podman, which maps users to different numbers. There are no limits of single processes: an
+ * engine that gets one drops those of its configuration.
+ */
+export function runArguments({ name, image, place, spec }: ContainerTerms, keepsUser: boolean): string[] {
   const { uid, gid } = place.identity ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 }
+  const { cpus, memoryMiB, pids } = spec.flavor
+  const network = spec.network.kind === 'host' ? 'host' : 'none'
+  const session = { hostPath: place.folder, guestPath: WORKSPACE, isReadOnly: false }
   return [
     ['run', '--rm', '--interactive', '--pull', 'never', '--name', name, '--label', `${LABEL}=${place.owner}`],
-    [
-      '--hostname',
-      'sandbox',
-      '--network',
-      spec.network.kind === 'host' ? 'host' : 'none',
-      '--log-driver',
-      'none',
-    ],
+    ['--hostname', 'sandbox', '--network', network, '--log-driver', 'none'],
     ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
     ['--user', `${uid}:${gid}`, ...(keepsUser ? ['--userns', 'keep-id'] : [])],
-    limits(spec.flavor),
-    folders(spec.flavor, place),
+    ['--memory', `${memoryMiB}m`, '--memory-swap', `${memoryMiB}m`, '--cpus', String(cpus)],
+    ['--pids-limit', String(pids + OWN_PROCESSES)],
+    ['--tmpfs', `/tmp:rw,nosuid,nodev,size=${temporaryBytes(memoryMiB)},mode=1777`],
+    [session, ...place.volumes].flatMap((volume) => ['--mount', mount(volume)]),
     ['--workdir', WORKSPACE, '--entrypoint', 'sh', image, '-c', FIRST],
   ].flat()
 }
 
 /** The values of variables are in the environment of the command, where other users cannot see them. */
-function execArguments(name: string, variables: Iterable<string>, command: readonly string[]): string[] {
-  const named = [...variables].flatMap((variable) => ['--env', variable])
+function execArguments(name: string, variables: readonly string[], command: readonly string[]): string[] {
+  const named = variables.flatMap((variable) => ['--env', variable])
   return ['exec', '--interactive', ...named, name, ...command]
-}
-
-/** Sets no limits of single processes: an engine that gets one drops those of its configuration. */
-function limits({ cpus, memoryMiB, pids }: FlavorLimits): string[] {
-  return [
-    ['--memory', `${memoryMiB}m`, '--memory-swap', `${memoryMiB}m`, '--cpus', String(cpus)],
-    ['--pids-limit', String(pids + OWN_PROCESSES)],
-  ].flat()
-}
-
-function folders({ memoryMiB }: FlavorLimits, { folder, volumes }: MachinePlace): string[] {
-  const bytes = temporaryBytes(memoryMiB)
-  const session = { hostPath: folder, guestPath: WORKSPACE, isReadOnly: false }
-  return [
-    '--tmpfs',
-    `/tmp:rw,nosuid,nodev,size=${bytes},mode=1777`,
-    ...[session, ...volumes].flatMap((volume) => ['--mount', mount(volume)]),
-  ]
 }
 
 /** A line of comma-separated values. */
@@ -221,14 +152,17 @@ function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
     .join(',')
 }
 
-// A shell inside starts programs, because an engine neither reports nor kills single processes.
-//
-// The first line that the shell writes to stderr is its process number, which the program keeps when it replaces the shell, or
-// the reason of a failed start. All processes that the program starts inherit the mark of its call.
-
+/**
+ * Starts a program inside, because an engine neither reports nor kills single processes.
+ *
+ * The first line that the shell writes to stderr is its process number, which the program keeps when it replaces the shell, or
+ * the reason of a failed start. All processes that the program starts inherit the mark of its call.
+ */
 const START = `command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 127; }
 echo "$$" >&2
 exec "$@"`
+
+const INTERRUPT = 'kill -INT "$1"'
 
 /** Stops all processes of the call before it kills the first, so that none of them starts others meanwhile. */
 const KILL = `marked() {
@@ -250,59 +184,72 @@ const LINE_BYTES_MAX = 4096
 
 const LF = 0x0a
 
-function startCommand({ program, args }: GuestCommand): string[] {
-  return ['sh', '-c', START, 'sh', program, ...args]
-}
-
-function interruptCommand(pid: string): string[] {
-  return ['sh', '-c', 'kill -INT "$1"', 'sh', pid]
-}
-
-function killCommand(call: string): string[] {
-  return ['sh', '-c', KILL, 'sh', call]
-}
-
-/** The line that the shell writes before the program starts. */
-class ShellStart {
-  /** The stderr of the program. */
-  readonly stderr: Readable
+class ContainerProgram implements GuestProcess {
+  readonly stdin: GuestProcess['stdin']
+  readonly stdout: GuestProcess['stdout']
+  readonly stderr: GuestProcess['stderr']
+  readonly exited: Promise<GuestExit>
+  readonly #child: Child
+  readonly #runInside: (script: string, argument?: string) => void
   /** Resolves with the number of the process; undefined when it was not started. */
-  readonly pid: Deferred<string | undefined> = new Deferred()
-  #said = ''
-  #isTold = false
+  readonly #pid = new Deferred<string | undefined>()
+  #firstLine = ''
+  #hasBegun = false
 
-  constructor(source: Readable) {
-    const rest = new Transform({
-      transform: (chunk: Buffer, _encoding, done) => done(null, this.#isTold ? chunk : this.#take(chunk)),
+  /** `child` is the command; `runInside` runs a script, whose argument is the call unless another one is given. */
+  constructor(child: Child, runInside: (script: string, argument?: string) => void) {
+    this.#child = child
+    this.#runInside = runInside
+    const stderr = new Transform({
+      transform: (chunk: Buffer, _encoding, done) =>
+        done(null, this.#hasBegun ? chunk : this.#afterFirstLine(chunk)),
       flush: (done) => {
-        this.pid.resolve(undefined)
+        this.#pid.resolve(undefined)
         done()
       },
     })
-    source.on('error', () => rest.end())
-    this.stderr = source.pipe(rest)
+    child.stderr.on('error', () => stderr.end())
+    this.stdin = child.stdin.on('error', () => undefined)
+    this.stdout = child.stdout
+    this.stderr = child.stderr.pipe(stderr)
+    this.exited = child.exited.then((exit) => this.#exit(exit))
+  }
+
+  interrupt(): void {
+    void this.#pid.promise.then((pid) => {
+      if (pid !== undefined) this.#runInside(INTERRUPT, pid)
+    })
+  }
+
+  kill(): void {
+    this.#runInside(KILL)
+  }
+
+  /** Kills the command: the container is gone, so no process inside can end it. */
+  abandon(): void {
+    this.#child.signal('SIGKILL')
   }
 
   /** The exit of the program, from the exit of its command. */
-  async exit({ code, signal, failure }: GuestExit): Promise<GuestExit> {
+  async #exit({ code, signal, spawnError }: ChildExit): Promise<GuestExit> {
     const none = { code: undefined, signal: undefined }
-    if (failure !== undefined) return { ...none, failure }
-    const pid = await this.pid.promise
-    if (pid === undefined) return { ...none, failure: this.#said.trim() || 'it was not started' }
+    if (spawnError !== undefined) return { ...none, failure: spawnError }
+    const pid = await this.#pid.promise
+    if (pid === undefined) return { ...none, failure: this.#firstLine.trim() || 'it was not started' }
     const ended = Object.entries(constants.signals).find(([, number]) => SIGNALLED + number === code)
     return ended === undefined ? { code, signal } : { code: undefined, signal: ended[0] }
   }
 
-  #take(chunk: Buffer): Buffer {
+  #afterFirstLine(chunk: Buffer): Buffer {
     const end = chunk.indexOf(LF)
-    this.#said += chunk.toString('utf8', 0, end === -1 ? chunk.length : end)
-    if (end === -1 && this.#said.length <= LINE_BYTES_MAX) return Buffer.alloc(0)
-    if (!/^\d+$/.test(this.#said)) {
-      this.#said += chunk.toString('utf8', Math.max(0, end)).slice(0, LINE_BYTES_MAX)
+    this.#firstLine += chunk.toString('utf8', 0, end === -1 ? chunk.length : end)
+    if (end === -1 && this.#firstLine.length <= LINE_BYTES_MAX) return Buffer.alloc(0)
+    if (!/^\d+$/.test(this.#firstLine)) {
+      this.#firstLine += chunk.toString('utf8', Math.max(0, end)).slice(0, LINE_BYTES_MAX)
       return Buffer.alloc(0)
     }
-    this.#isTold = true
-    this.pid.resolve(this.#said)
+    this.#hasBegun = true
+    this.#pid.resolve(this.#firstLine)
     return chunk.subarray(end + 1)
   }
 }
