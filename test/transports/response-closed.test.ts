@@ -7,7 +7,7 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import type { Reply } from '../../src/jsonrpc/connection.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { BodyReservation } from '../../src/transports/http-server/body.js'
-import { StreamableConnection } from '../../src/transports/http-server/streamable-connection.js'
+import { ClientConnection } from '../../src/transports/http-server/client-connection.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/front-limits.js'
 import { RequestHead } from '../../src/transports/http1/head.js'
 import { HttpResponse, type ResponseWire } from '../../src/transports/http1/response.js'
@@ -76,7 +76,7 @@ function requestOf(id: number): RequestFrame {
 }
 
 interface Opened {
-  readonly connection: StreamableConnection
+  readonly connection: ClientConnection
   readonly sink: Recorder
   /** The ways back of the requests, in order. */
   readonly replies: Reply[]
@@ -99,7 +99,7 @@ function opened(isShared: boolean): Opened {
     failed: () => {},
   }
   const life = { kind: isShared ? 'shared' : 'single' } as const
-  const connection = new StreamableConnection(environment, life, () => {})
+  const connection = new ClientConnection(environment, life, () => {})
   const gaveUp: Reply[] = []
   const replies: Reply[] = []
   const sink = Object.assign(new Recorder(), {

@@ -88,9 +88,14 @@ export class EventStream {
     if (this.#ended) this.end()
   }
 
+  /** Writes an event that carries no message. */
+  write(event: SseEvent): void {
+    this.#writer?.write(event)
+  }
+
   /** Gives the client an id to resume after. */
   prime(retryMs: number): void {
-    this.#writer?.write([primingEvent(this.#id(this.#last), retryMs)])
+    this.write([primingEvent(this.#id(this.#last), retryMs)])
   }
 
   /** The response is gone; what follows is kept for the next one. */

@@ -5,8 +5,9 @@
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
+import { ClientRegistry } from './client-registry.js'
 import type { HttpEndpoint, HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
-import { LegacySseServer } from './legacy-sse-server.js'
+import { serveEvents, serveMessage } from './legacy-sse-server.js'
 import { FrontListener } from './front-listener.js'
 import {
   type AdmittedHead,
@@ -48,8 +49,8 @@ export class HttpServer {
   readonly #options: HttpFrontOptions
   readonly #listening: FrontListener
   readonly #notices: RareWarnings
+  readonly #clients: ClientRegistry
   readonly #streamable: Streamable
-  readonly #pair: LegacySseServer
   readonly #routes: HttpRoutes
   readonly #bodies: Bodies
   readonly #tokenStreams: TokenStreams
@@ -67,8 +68,8 @@ export class HttpServer {
     this.#notices = new RareWarnings(environment)
     this.#guard = this.#newGuard()
     this.#bodies = new Bodies(environment)
-    this.#streamable = new Streamable(environment, this.#bodies, (head) => this.#gone(head))
-    this.#pair = new LegacySseServer(environment, this.#bodies)
+    this.#clients = new ClientRegistry(environment)
+    this.#streamable = new Streamable(this.#clients, this.#bodies, (head) => this.#gone(head))
     this.#tokenStreams = new TokenStreams(environment)
     this.#listening = new FrontListener(
       environment,
@@ -96,7 +97,7 @@ export class HttpServer {
     this.#guard = this.#newGuard()
     if (rules.senderOf === before.senderOf) return
     this.#tokenStreams.examineAll()
-    this.#leave((principal) => {
+    this.#clients.leave((principal) => {
       const credential = before.credentialOf?.(principal)
       return credential === undefined || rules.credentialOf?.(principal) !== credential
     })
@@ -111,20 +112,14 @@ export class HttpServer {
   async close(): Promise<void> {
     this.stop()
     for (const sweeper of this.#sweepers) sweeper.cancel()
-    this.#streamable.endAll()
-    this.#pair.endAll()
+    this.#clients.endAll()
     await this.#listening.close(this.#options.environment.limits.closeWaitMs)
   }
 
   #sweep(): void {
-    this.#streamable.sweep()
+    this.#clients.sweep()
     const { credentialOf } = this.#rules
-    if (credentialOf !== undefined) this.#leave((principal) => credentialOf(principal) === undefined)
-  }
-
-  #leave(isGone: (principal: string) => boolean): void {
-    this.#streamable.leave(isGone)
-    this.#pair.leave(isGone)
+    if (credentialOf !== undefined) this.#clients.leave((principal) => credentialOf(principal) === undefined)
   }
 
   #newGuard(): Guard {
@@ -204,9 +199,9 @@ export class HttpServer {
       case 'mcp':
         return this.#streamable.serve(request, owner, accepts)
       case 'events':
-        return this.#pair.events(request, owner, route.messagePath)
+        return serveEvents(this.#clients, request, owner, route.messagePath)
       case 'messages':
-        return this.#pair.messages(request, owner, query)
+        return serveMessage(this.#clients, this.#bodies, request, owner, query)
     }
   }
 

@@ -14,7 +14,7 @@ import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
-import type { StreamableConnection } from './streamable-connection.js'
+import type { ClientConnection } from './client-connection.js'
 
 /** From this size on, unsent bytes of a body count for its client. */
 const LARGE_BYTES = 64 * 1024
@@ -35,7 +35,7 @@ export class PostReply implements Reply {
   readonly number: number
   /** Whether it answers the `initialize` that opens the session. */
   readonly isOpening: boolean
-  readonly #connection: StreamableConnection
+  readonly #connection: ClientConnection
   readonly #isBatch: boolean
   readonly #hold: PostedMessage['hold']
   readonly #response: HttpResponse
@@ -52,14 +52,14 @@ export class PostReply implements Reply {
 
   /** Keeps no bytes of the message. */
   constructor(
-    connection: StreamableConnection,
+    connection: ClientConnection,
     number: number,
     { head, frames, isBatch, hold }: PostedMessage,
     response: HttpResponse,
     accepts: Accepts,
     isOpening: boolean,
   ) {
-    this.isCancelledByClosing = connection.isShared
+    this.isCancelledByClosing = connection.kind === 'shared'
     this.field = fieldReader(head)
     this.number = number
     this.isOpening = isOpening
@@ -71,7 +71,7 @@ export class PostReply implements Reply {
     this.#pending = frames.filter(({ kind }) => kind === 'request').length
     hold?.begin()
     if (accepts.stream) this.#wait = connection.afterSilence(() => this.#open())
-    if (connection.isShared) response.whenClosed(() => this.#left())
+    if (this.isCancelledByClosing) response.whenClosed(() => this.#left())
   }
 
   /** Whether its response can carry events and is still read. */
@@ -80,13 +80,12 @@ export class PostReply implements Reply {
   }
 
   answer(message: Message, kind: AnswerKind): void {
-    const wire = this.#pending === 0 ? undefined : this.#connection.passing(message)
-    if (wire === undefined) return
+    if (this.#pending === 0 || !this.#connection.passes(message)) return
     this.#hasAnswer = true
     if (this.isOpening) this.#connection.opens(kind === 'error')
-    if (kind === 'error') this.#status = this.#connection.statusOf(wire) ?? okStatus
-    if (this.#stream === undefined) this.#answers.push(wire)
-    else this.#stream.send(wire)
+    if (kind === 'error') this.#status = this.#connection.statusOf(message) ?? okStatus
+    if (this.#stream === undefined) this.#answers.push(message)
+    else this.#stream.send(message)
     this.drop()
     this.#connection.measure()
   }
@@ -102,11 +101,11 @@ export class PostReply implements Reply {
   }
 
   /** Says something before the answers; false when that reaches no client. */
-  during(wire: Message): boolean {
+  during(message: Message): boolean {
     // Without a session a client that has left cannot resume the stream of its response.
-    const isReached = this.isHeard || (this.#connection.isResumable && this.#pending > 0)
+    const isReached = this.isHeard || (this.#connection.kind === 'session' && this.#pending > 0)
     if (!isReached || !this.#accepts.stream) return false
-    this.#open().send(wire)
+    this.#open().send(message)
     return true
   }
 

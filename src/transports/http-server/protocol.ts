@@ -14,7 +14,7 @@ import {
   statelessRefusal,
 } from '../../mcp/error-codes.js'
 import type { PostedMessage } from './body.js'
-import type { StreamableConnection } from './streamable-connection.js'
+import type { ClientConnection } from './client-connection.js'
 import type { HttpRevision } from './endpoint.js'
 import type { AnswerStatus } from './post-reply.js'
 import { type Refusal, refuse, invalid, noSessionId } from './refusal.js'
@@ -51,10 +51,7 @@ export function sessionIdIn(head: RequestHead): string | undefined {
 }
 
 /** Why a client of a session may not listen, or end its session, with a request that has this head. */
-export function refusesVersion(
-  head: RequestHead,
-  client: StreamableConnection | undefined,
-): Refusal | undefined {
+export function refusesVersion(head: RequestHead, client: ClientConnection | undefined): Refusal | undefined {
   const version = head.get('mcp-protocol-version')
   if (version === undefined || client?.revision.versionHeader === false) return undefined
   if (namedRevision(head) !== undefined) return undefined
@@ -65,7 +62,7 @@ export function refusesVersion(
 /** How a message of a revision with sessions is served; `client` is that of the session it is for. */
 export function judge(
   { head, frames, isBatch }: PostedMessage,
-  client: StreamableConnection | undefined,
+  client: ClientConnection | undefined,
 ): Judgement {
   const opens = frames.some((frame) => frame.kind === 'request' && frame.method === 'initialize')
   if (isBatch) {

@@ -4,21 +4,12 @@
 // session is served too, one request at a time, so that a person with a command
 // line needs no handshake.
 
+import type { HttpRequest, RequestHead } from '../http1/server.js'
 import type { Accepts } from './access.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
-import { type ConnectionLife, StreamableConnection } from './streamable-connection.js'
-import type { HttpEnvironment, Owner } from './endpoint.js'
-import { EventBudget, EventStore } from './event-stream.js'
-import type { RequestHead, HttpRequest } from '../http1/server.js'
-import {
-  type Refusal,
-  isRefusal,
-  refuse,
-  crowded,
-  noSession,
-  noSessionId,
-  type ServeResult,
-} from './refusal.js'
+import type { ClientConnection } from './client-connection.js'
+import type { ClientRegistry } from './client-registry.js'
+import type { Owner } from './endpoint.js'
 import {
   judge,
   refusesVersion,
@@ -28,34 +19,29 @@ import {
   sessionIdIn,
   staysOpen,
 } from './protocol.js'
-import { HttpSessions } from './sessions.js'
+import {
+  type Refusal,
+  isRefusal,
+  refuse,
+  crowded,
+  noSession,
+  noSessionId,
+  type ServeResult,
+} from './refusal.js'
 
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
 
 /** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
 export class Streamable {
-  readonly #environment: HttpEnvironment
+  readonly #clients: ClientRegistry
   readonly #bodies: Bodies
   readonly #gone: (head: RequestHead) => Refusal
-  readonly #sessions: HttpSessions<StreamableConnection>
-  readonly #budget: EventBudget
-  /**
-   * The connections of clients without sessions: one for all requests of a principal at an endpoint, since a request needs
-   * nothing of earlier ones and a connection for each would cost more than the request.
-   */
-  readonly #shared: HttpSessions<StreamableConnection>
-  /** Those for one message of a revision with sessions. */
-  readonly #single = new Set<StreamableConnection>()
 
   /** `gone` says why a client was not taken, though its endpoint was there when its request began. */
-  constructor(environment: HttpEnvironment, bodies: Bodies, gone: (head: RequestHead) => Refusal) {
-    this.#environment = environment
+  constructor(clients: ClientRegistry, bodies: Bodies, gone: (head: RequestHead) => Refusal) {
+    this.#clients = clients
     this.#bodies = bodies
     this.#gone = gone
-    const { sessionIdleMs, statelessIdleMs } = environment.limits
-    this.#sessions = new HttpSessions(environment, sessionIdleMs, 'streamable-http')
-    this.#shared = new HttpSessions(environment, statelessIdleMs)
-    this.#budget = new EventBudget(environment.limits.events.totalBytesMax)
   }
 
   serve(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
@@ -73,29 +59,12 @@ export class Streamable {
     }
   }
 
-  sweep(): void {
-    this.#sessions.sweep()
-    this.#shared.sweep()
-  }
-
-  /** Ends the sessions of these principals, once what was asked in them is answered. */
-  leave(isGone: (principal: string) => boolean): void {
-    this.#sessions.leave(isGone)
-    this.#shared.leave(isGone)
-  }
-
-  endAll(): void {
-    this.#sessions.endAll()
-    this.#shared.endAll()
-    for (const connection of this.#single) void connection.close()
-  }
-
   #post(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
     const { head, body } = request
     if (!accepts.json && !accepts.stream)
       return refuse(406, 'Accept must list application/json and text/event-stream')
     const id = sessionIdIn(head)
-    const client = id === undefined ? undefined : this.#sessions.find(id, owner)
+    const client = id === undefined ? undefined : this.#clients.session('session', id, owner)
     const isLost = id !== undefined && client === undefined
     // A body that has come with the head may show that its message needs no session.
     if (isLost && body === undefined) return noSession
@@ -115,7 +84,7 @@ export class Streamable {
     request: HttpRequest,
     owner: Owner,
     accepts: Accepts,
-    named: StreamableConnection | 'lost' | undefined,
+    named: ClientConnection | 'lost' | undefined,
   ): ServeResult {
     const { response } = request
     const stateless = judgeStateless(posted)
@@ -126,13 +95,16 @@ export class Streamable {
     if (typeof judgement === 'object') return { ...judgement, revision: named?.revision }
     const isOpening = judgement === 'opening'
     if (named !== undefined) return named.post(posted, response, accepts, isOpening)
-    const version = posted.head.get('mcp-protocol-version')
-    const opened = judgement === 'alone' ? this.#openSingle(owner, version) : this.#open(owner)
-    return opened.then((taken) => {
-      if (taken === undefined) return crowded
+    const opened =
+      judgement === 'alone'
+        ? this.#clients.single(owner)
+        : this.#clients.openSession('session', owner)?.connection
+    if (opened === undefined) return crowded
+    const version = judgement === 'alone' ? posted.head.get('mcp-protocol-version') : undefined
+    return opened.attachTo(owner, version).then(() =>
       // The endpoint may have been removed while the body came.
-      return taken.open ? taken.post(posted, response, accepts, isOpening) : this.#gone(posted.head)
-    })
+      opened.open ? opened.post(posted, response, accepts, isOpening) : this.#gone(posted.head),
+    )
   }
 
   /** A message that belongs to no session, whichever its head names. */
@@ -149,48 +121,11 @@ export class Streamable {
       return undefined
     }
     if (staysOpen(posted)) owner.onStream?.()
-    const client = this.#sharedOf(owner)
+    const client = this.#clients.shared(owner)
     if (client === undefined) return crowded
     const serve = (): Refusal | undefined =>
       client.open ? client.post(posted, response, accepts) : this.#gone(posted.head)
     return client.ready === undefined ? serve() : client.ready.then(serve)
-  }
-
-  /** The connection for requests of this owner; undefined when there are too many. */
-  #sharedOf(owner: Owner): StreamableConnection | undefined {
-    const key = `${owner.endpoint.name} ${owner.principal}`
-    const found = this.#shared.find(key, owner)
-    if (found?.open === true && !found.isLeaving) return found
-    if (this.#shared.size >= this.#environment.limits.sessionlessMax) return undefined
-    const client = this.#newClient({ kind: 'shared' }, () => this.#shared.delete(key, client))
-    this.#shared.add(key, owner, client)
-    void client.attachTo(owner)
-    return client
-  }
-
-  /** One for a single message, of the revision that its head names; undefined when there are too many. */
-  async #openSingle(owner: Owner, version: string | undefined): Promise<StreamableConnection | undefined> {
-    if (this.#single.size >= this.#environment.limits.sessionlessMax) return undefined
-    const client = this.#newClient({ kind: 'single' }, () => this.#single.delete(client))
-    this.#single.add(client)
-    await client.attachTo(owner, version)
-    return client
-  }
-
-  #newClient(life: ConnectionLife, closed: () => void): StreamableConnection {
-    return new StreamableConnection(this.#environment, life, closed)
-  }
-
-  /** Attaches a client and opens its session; undefined when there are too many. */
-  async #open(owner: Owner): Promise<StreamableConnection | undefined> {
-    const id = this.#sessions.admit(owner)
-    if (id === undefined) return undefined
-    const store = new EventStore(this.#environment.limits.events, this.#budget, this.#environment)
-    const client = this.#newClient({ kind: 'session', id, store }, () => this.#sessions.delete(id, client))
-    // At once, so that those that come meanwhile count it.
-    this.#sessions.add(id, owner, client)
-    await client.attachTo(owner)
-    return client
   }
 
   /** A client without a session has nothing to listen to, and nothing to end. */
@@ -222,10 +157,10 @@ export class Streamable {
     return undefined
   }
 
-  #session({ head }: HttpRequest, owner: Owner): StreamableConnection | Refusal {
+  #session({ head }: HttpRequest, owner: Owner): ClientConnection | Refusal {
     const id = sessionIdIn(head)
     if (id === undefined) return noSessionId
-    const client = this.#sessions.find(id, owner)
+    const client = this.#clients.session('session', id, owner)
     if (client === undefined) return noSession
     return refusesVersion(head, client) ?? client
   }

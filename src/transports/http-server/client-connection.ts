@@ -1,32 +1,35 @@
 // The connection of one client that speaks over many requests, and the event streams that it has.
 //
-// Each message leaves on exactly one response (MCP 2025-03-26, Transports,
-// Multiple connections): what belongs to a request on the response to its POST,
-// all else on the client's standalone stream, where it waits until there is one.
+// Each message leaves on exactly one response (MCP 2025-03-26, Transports, Multiple connections): what belongs to a request on
+// the response to its POST, all else on the client's standalone stream, where it waits until there is one. With the older
+// transport (MCP 2024-11-05, Transports, HTTP with SSE) everything leaves on one stream, and the connection ends with it.
 
 import type { Message } from '../../jsonrpc/splice.js'
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
-import type { Connection, MessageHead, Reply, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Reply, Sink, TransportName } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import type { Frame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
-import type { Accepts } from './access.js'
-import type { PostedMessage } from './body.js'
-import type { HttpAttached, HttpEnvironment, HttpRevision, Owner } from './endpoint.js'
-import { type EventStore, EventStream, readEventId, SseWriter } from './event-stream.js'
-import { type AnswerStatus, PostReply } from './post-reply.js'
-import { ClientInbox } from './client-inbox.js'
-import { statusOf } from './protocol.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
-import { type RegisteredSession, attach } from './sessions.js'
+import { messagePassesTap } from '../tap.js'
+import type { Accepts } from './access.js'
+import type { BodyReservation, PostedMessage } from './body.js'
+import type { HttpAttached, HttpEnvironment, HttpRevision, Owner } from './endpoint.js'
+import { type EventStore, EventStream, readEventId, SseWriter, textEvent } from './event-stream.js'
+import { type AnswerStatus, PostReply } from './post-reply.js'
+import { statusOf } from './protocol.js'
 
 /**
- * How long a connection lasts: as its session, whose events outlive its responses; as long as it is used, shared by requests
- * without a session, each of which its client cancels by leaving; or for one message.
+ * How long a connection lasts: as its session, whose events outlive its responses; as its one stream of events, of the older
+ * transport; as long as it is used, shared by requests without a session, each of which its client cancels by leaving; or for
+ * one message.
  */
 export type ConnectionLife =
   | { readonly kind: 'session'; readonly id: string; readonly store: EventStore }
-  | { readonly kind: 'shared' | 'single' }
+  | { readonly kind: 'events' | 'shared' | 'single' }
 
 /** How an attempt to listen ends; `over` where the request was cancelled and the client has all events of it. */
 export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
@@ -34,25 +37,32 @@ export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
 /** The number of the standalone stream. */
 const STANDALONE = 0
 
-/** One client of Streamable HTTP, in its session or without one. */
-export class StreamableConnection implements Connection, RegisteredSession {
-  readonly transport = 'http'
+/** One client, in its session or without one. */
+export class ClientConnection implements Connection {
+  readonly transport: TransportName
   /** Resolves when its client is attached; undefined from then on. */
   ready: Promise<void> | undefined
   /** It answers what was asked, and ends. */
   isLeaving = false
-  /** Known before the first message comes. */
-  #attached: HttpAttached | undefined
+  /** Whether the client leaves too much unread. */
+  congested = false
   /** The fields of every response. */
   fields: Fields
   readonly #environment: HttpEnvironment
   readonly #life: ConnectionLife
-  /** Undefined for a client without a session, which can resume nothing and has no standalone stream. */
+  readonly #onClosed: () => void
+  /** Known before the first message comes. */
+  #attached: HttpAttached | undefined
+  #sink: Sink | undefined
+  #isClosed = false
+  /** Why it has closed. */
+  #cause: TransportError | undefined
+  /** Undefined for a client that can resume nothing. */
   readonly #store: EventStore | undefined
-  readonly #closed: () => void
-  readonly #inbox: ClientInbox
-  /** Those of requests that wait for their answers. */
+  /** Those of POSTs that wait for their answers. */
   readonly #replies = new ChurnMap<number, PostReply>()
+  /** Of large requests of the older transport, until they are answered: as many as a session may have calls at most. */
+  readonly #holds = new Set<BodyReservation>()
   #posts = 0
   #hasOpened = false
   readonly #standalone: EventStream
@@ -64,15 +74,19 @@ export class StreamableConnection implements Connection, RegisteredSession {
   /** Those of them whose client has not taken the latest bytes. A client may have hundreds of streams, nearly all of them idle. */
   readonly #behind = new Set<HttpResponse>()
 
-  constructor(environment: HttpEnvironment, life: ConnectionLife, closed: () => void) {
+  constructor(environment: HttpEnvironment, life: ConnectionLife, onClosed: () => void) {
+    this.transport = life.kind === 'events' ? 'sse' : 'http'
     this.#environment = environment
     this.#life = life
     this.#store = life.kind === 'session' ? life.store : undefined
     this.fields = life.kind === 'session' ? ['mcp-session-id', life.id] : []
-    this.#closed = closed
-    this.#inbox = new ClientInbox(environment.limits, (cause) => this.#end(cause))
+    this.#onClosed = onClosed
     this.#standalone = new EventStream(STANDALONE, this.#store)
     this.#streams.set(STANDALONE, this.#standalone)
+  }
+
+  get kind(): ConnectionLife['kind'] {
+    return this.#life.kind
   }
 
   get revision(): HttpRevision {
@@ -80,8 +94,8 @@ export class StreamableConnection implements Connection, RegisteredSession {
     return this.#attached.revision
   }
 
-  get congested(): boolean {
-    return this.#inbox.congested
+  get open(): boolean {
+    return !this.#isClosed
   }
 
   get backlogBytes(): number {
@@ -93,23 +107,14 @@ export class StreamableConnection implements Connection, RegisteredSession {
     return bytes
   }
 
-  get open(): boolean {
-    return this.#inbox.open
-  }
-
-  /** Whether requests of several clients without a session come on it. */
-  get isShared(): boolean {
-    return this.#life.kind === 'shared'
-  }
-
-  /** Whether its client may read later what a response carried that it has lost. */
-  get isResumable(): boolean {
-    return this.#life.kind === 'session'
+  /** Whether the client listens, or waits for an answer. */
+  get busy(): boolean {
+    return this.#replies.size > 0 || this.#sending.size > 0
   }
 
   /** Ends the response that its client does not read; nothing where all responses are of one client. */
   cutSlowest(): number {
-    if (!this.isShared) return 0
+    if (this.kind !== 'shared') return 0
     let slowest: HttpResponse | undefined
     for (const response of this.#sending)
       if (response.unsentBytes > (slowest?.unsentBytes ?? 0)) slowest = response
@@ -118,22 +123,28 @@ export class StreamableConnection implements Connection, RegisteredSession {
     return bytes
   }
 
-  /** Whether the client listens, or waits for an answer. */
-  get busy(): boolean {
-    return this.#replies.size > 0 || this.#sending.size > 0
-  }
-
-  /** Attaches its client; `version` is the revision that the client names. */
-  attachTo(owner: Owner, version?: string): Promise<void> {
-    this.ready = attach(owner, this, version).then((attached) => {
-      this.#attached = attached
-      this.ready = undefined
+  /** Attaches its client; a connection that is not taken is closed. `version` is the revision that the client names. */
+  attachTo({ endpoint, principal, address }: Owner, version?: string): Promise<void> {
+    const attached = endpoint.attach(this, {
+      principal,
+      ...(version === undefined ? { address } : { version }),
     })
+    this.ready = attached.then(
+      (taken) => {
+        this.#attached = taken
+        this.ready = undefined
+      },
+      (error: unknown) => {
+        this.#end(undefined)
+        throw error
+      },
+    )
     return this.ready
   }
 
   start(sink: Sink): void {
-    this.#inbox.start(sink)
+    this.#sink = sink
+    if (this.#isClosed) setImmediate(() => sink.closed(this.#cause))
   }
 
   /** Sends what belongs to no request that is known. */
@@ -150,12 +161,13 @@ export class StreamableConnection implements Connection, RegisteredSession {
     return Promise.resolve()
   }
 
-  /** The session ends as soon as what was asked is answered. */
+  /** Nothing more will come: the connection ends as soon as what was asked is answered. */
   leave(): void {
     this.isLeaving = true
-    this.#inbox.ended()
+    if (!this.#isClosed) this.#sink?.ended()
   }
 
+  /** Drops events that are too old. */
   sweep(): void {
     this.#store?.sweep()
   }
@@ -163,14 +175,38 @@ export class StreamableConnection implements Connection, RegisteredSession {
   /** Takes what a POST brought, and answers its requests on its response; `isOpening` where it opens the session. */
   post(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening = false): undefined {
     // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
-    if (this.isShared && response.isClosed) return
+    if (this.kind === 'shared' && response.isClosed) return
     const asks = posted.frames.some(({ kind }) => kind === 'request')
-    const reply = asks ? this.#newReply(posted, response, accepts, isOpening) : undefined
-    for (const frame of posted.frames) this.#inbox.frame(frame, reply)
-    if (asks) return
-    // A client without a session has said everything.
-    if (this.#life.kind === 'single') this.#end(undefined)
-    response.send(202, [])
+    if (!asks) {
+      for (const frame of posted.frames) this.#deliver(frame, undefined)
+      // A client without a session has said everything.
+      if (this.kind === 'single') this.#end(undefined)
+      response.send(202, [])
+      return
+    }
+    const reply = new PostReply(this, ++this.#posts, posted, response, accepts, isOpening)
+    this.#replies.set(reply.number, reply)
+    for (const frame of posted.frames) this.#deliver(frame, reply)
+  }
+
+  /** Takes a message of the older transport; answers are events. */
+  postEvent({ line, frames, isBatch, hold }: PostedMessage): void {
+    const [frame] = frames
+    const asks = frames.some(({ kind }) => kind === 'request')
+    const reply = asks && hold !== undefined ? this.#holdingReply(hold) : undefined
+    if (!isBatch && frame !== undefined) this.#deliver(frame, reply)
+    // The answers to a batch leave in one message.
+    else if (this.#passes('in', line)) this.#sink?.message(line, undefined, reply)
+  }
+
+  /** Opens the stream of the older transport. */
+  openEvents(response: HttpResponse): void {
+    this.#write(response, this.#standalone)
+  }
+
+  /** Sends the event that names the path for messages. */
+  invite(path: string): void {
+    this.#standalone.write([textEvent('endpoint', path)])
   }
 
   /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
@@ -192,30 +228,31 @@ export class StreamableConnection implements Connection, RegisteredSession {
     return setDeadline(this.#environment, this.#environment.limits.answerWaitMs, open)
   }
 
-  /** The message as it leaves; undefined when it must not. */
-  passing(message: Message): Message | undefined {
-    return this.#inbox.passingOut(message)
+  /** Whether a message may leave. It is put together for a tap alone. */
+  passes(message: Message): boolean {
+    return this.#sink?.wire === undefined ? !this.#isClosed : this.#passes('out', message.joined)
   }
 
   /** Sends a message before the answer of `reply`, or on the standalone stream. */
   tell(message: Message, { kind, id }: MessageHead, reply: PostReply | undefined): void {
-    const wire = this.passing(message)
-    if (wire === undefined) return
-    const isSent = reply?.during(wire) === true || (this.#store !== undefined && this.#standalone.send(wire))
+    if (!this.passes(message)) return
+    const hasStandalone = this.kind === 'session' || this.kind === 'events'
+    const isSent = reply?.during(message) === true || (hasStandalone && this.#standalone.send(message))
     // The server must not wait for the answer of a client that cannot be asked.
-    if (!isSent && kind === 'request')
-      this.#inbox.failed(id, new TransportError('TRANSPORT_IO', 'the client has left'))
+    if (!isSent && kind === 'request') this.#failed(id)
     this.measure()
   }
 
   /** Sees whether the client has left too much unread. */
   measure(): void {
-    this.#inbox.measure(this.backlogBytes)
+    const was = this.congested
+    this.congested = this.backlogBytes > this.#environment.limits.backlogBytesHigh
+    if (was && !this.congested && !this.#isClosed) this.#sink?.drained()
   }
 
   /** The status of an error that is the whole response; undefined in a session. */
   statusOf(error: Message): AnswerStatus | undefined {
-    return this.isShared ? statusOf(error) : undefined
+    return this.kind === 'shared' ? statusOf(error) : undefined
   }
 
   /** `initialize` is answered. An error leaves without the id of a session, and ends it; a second `initialize` ends nothing. */
@@ -247,22 +284,50 @@ export class StreamableConnection implements Connection, RegisteredSession {
     })
   }
 
-  /** The client has closed the response before its answer. */
+  /** The client has cancelled a request by closing its response. */
   gaveUp(reply: Reply): void {
-    this.#inbox.gaveUp(reply)
+    if (!this.#isClosed) this.#sink?.gaveUp?.(reply)
   }
 
   /** Every request of the POST has its answer, or will have none. */
   answered({ number }: PostReply): void {
     this.#replies.take(number)
     // On the next turn: the caller is still inside its answer.
-    if (this.#replies.size === 0 && this.#life.kind === 'single') setImmediate(() => this.#end(undefined))
+    if (this.#replies.size === 0 && this.kind === 'single') setImmediate(() => this.#end(undefined))
   }
 
-  #newReply(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening: boolean): PostReply {
-    const reply = new PostReply(this, ++this.#posts, posted, response, accepts, isOpening)
-    this.#replies.set(reply.number, reply)
-    return reply
+  #deliver(frame: Frame, reply: Reply | undefined): void {
+    if (!this.#passes('in', frame.line)) return
+    if (this.#sink?.received === undefined) this.#sink?.message(frame.line, undefined, reply)
+    else this.#sink.received(frame, undefined, reply)
+  }
+
+  /** Shows a message to the tap; false when it must not pass. */
+  #passes(direction: 'in' | 'out', line: Line): boolean {
+    return !this.#isClosed && messagePassesTap(this.#sink, direction, line, (cause) => this.#end(cause))
+  }
+
+  /** A message cannot be delivered. The failure is reported in a later turn, after its sender has returned. */
+  #failed(id: RequestId | undefined): void {
+    const error = new TransportError('TRANSPORT_IO', 'the client has left')
+    setImmediate(() => {
+      if (!this.#isClosed) this.#sink?.failed?.(id, error)
+    })
+  }
+
+  /** The way back of a large request of the older transport, whose memory is reserved until the answer. */
+  #holdingReply(hold: BodyReservation): Reply {
+    hold.begin()
+    this.#holds.add(hold)
+    const drop = (): void => {
+      hold.end()
+      this.#holds.delete(hold)
+    }
+    const answer: Reply['answer'] = (message, kind) => {
+      drop()
+      this.send(message, { kind })
+    }
+    return { answer, drop, tell: (message, head) => this.send(message, head), isCancelledByClosing: false }
   }
 
   /**
@@ -281,7 +346,10 @@ export class StreamableConnection implements Connection, RegisteredSession {
     const writer = new SseWriter(response, this.fields, this.#environment, {
       behind: () => this.#behind.add(response),
       drained: () => this.measure(),
-      gone: () => stream.detach(writer),
+      gone: () => {
+        stream.detach(writer)
+        if (this.kind === 'events') this.#end(undefined)
+      },
     })
     this.sending(response)
     stream.attach(writer, after)
@@ -301,12 +369,16 @@ export class StreamableConnection implements Connection, RegisteredSession {
   }
 
   #end(cause: TransportError | undefined): void {
-    this.#inbox.close(cause, () => {
-      for (const reply of this.#replies.drain()) reply.end()
-      for (const stream of this.#streams.values()) stream.end()
-      this.#streams.clear()
-      this.#store?.clear()
-      this.#closed()
-    })
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#cause = cause
+    for (const reply of this.#replies.drain()) reply.end()
+    for (const stream of this.#streams.values()) stream.end()
+    for (const hold of this.#holds) hold.end()
+    this.#streams.clear()
+    this.#store?.clear()
+    this.#onClosed()
+    this.congested = false
+    this.#sink?.closed(cause)
   }
 }
