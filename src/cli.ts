@@ -18,7 +18,7 @@ async function run(): Promise<number> {
   const asked = await readArguments(argv)
   switch (asked.kind) {
     case 'task':
-      return asked.command.run(asked.task, { program, argv })
+      return asked.command.run(asked.given, { program, argv, isNamed: asked.isNamed })
     case 'help':
       await say('stdout', await (await import('./cli/help.js')).helpText(program, asked.about))
       return 0

@@ -13,8 +13,8 @@ import { createProxy } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/views.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
-import { type Command, UsageError, command } from './command-line.js'
-import { type View, json, timeout, viewOf, viewOptions } from './common-options.js'
+import { type Command, type Given, UsageError, command } from './command-line.js'
+import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
 import { failed, note, pass, say, tableStyle } from './console.js'
@@ -26,15 +26,13 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
-/** A request to the servers of one schema. */
-interface AskTask extends View {
-  /** The words behind the command: a pattern, or a name and arguments; none lists what there is. */
-  readonly words: readonly string[]
-  readonly timeoutMs: number | undefined
-  readonly json: boolean
-}
+const options = { ...viewOptions, timeout, json }
+
+/** A request to the servers of one schema: the words are a pattern, or a name and arguments; none lists what there is. */
+type AskTask = Given<typeof options>
 
 interface Question extends AskTask {
+  readonly schema: string
   /** The disabled servers of the schema. */
   readonly disabled: readonly string[]
 }
@@ -51,16 +49,15 @@ function askCommand({
   return command({
     ...more,
     group: 'LOOK',
-    options: { ...viewOptions, timeout, json },
+    options,
+    conflicts: [viewConflict],
     wordsMax: more.name === 'call' || more.name === 'prompt' ? Infinity : 1,
-    read: (given): AskTask => {
-      const { words, timeout: timeoutMs } = given
+    check: ({ words }) => {
       if (more.name === 'call' && words.length === 0)
         throw new UsageError(
           'call needs the name of a tool',
           'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
         )
-      return { words, timeoutMs, json: given.json, ...viewOf(given) }
     },
     run: (task) => runAsk(task, ask, more.name === 'tools'),
   })
@@ -127,7 +124,7 @@ const LATE_TOOLS_MS = 1000
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
 async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<number> {
   const { profile } = task
-  const { config, schema } = await loadView(task, task.timeoutMs)
+  const { config, schema } = await loadView(task, task.timeout)
   const { servers } = schema
   const disabled = servers.filter((server) => server.disabled).map(({ name }) => name)
   return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {

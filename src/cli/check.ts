@@ -9,10 +9,9 @@ import { warningLine, ConfigError } from '../config/problems.js'
 import { fileProblem } from '../log/rotating-file.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
-import { command, flag } from './command-line.js'
+import { type Given, cannotBoth, command, flag } from './command-line.js'
 import {
   allowUnauthenticated,
-  cannotBoth,
   config as configOption,
   host as hostOption,
   schema as schemaOption,
@@ -23,16 +22,17 @@ import { loadWithSecrets } from './load.js'
 import { startTrouble } from './start-troubles.js'
 import { say } from './console.js'
 
-export interface CheckTask {
-  readonly config: string | undefined
-  /** The one that `--stdio` would serve; undefined checks for `--http`. */
-  readonly schema: string | undefined
-  /** Values that override the configuration for `--http`. */
-  readonly host: string | undefined
-  readonly allowUnauthenticated: boolean
-  /** Whether every server is started too. */
-  readonly start: boolean
+const options = {
+  stdio: flag('Check what stdio serves, which is one group'),
+  http: flag('Check what http serves, which is the default'),
+  schema: schemaOption,
+  config: configOption,
+  host: hostOption,
+  'allow-unauthenticated': allowUnauthenticated,
+  start: flag('Start every server too, and say what came of it'),
 }
+
+type CheckTask = Given<typeof options>
 
 export const checkCommand = command({
   name: 'check',
@@ -42,37 +42,19 @@ export const checkCommand = command({
   details: `Prints every problem of a configuration, and what is allowed and would fail, such as a
 program that does not exist. With --start it also starts every server and says what came of it.`,
   examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
-  options: {
-    stdio: flag('Check what stdio serves, which is one group'),
-    http: flag('Check what http serves, which is the default'),
-    schema: schemaOption,
-    config: configOption,
-    host: hostOption,
-    'allow-unauthenticated': allowUnauthenticated,
-    start: flag('Start every server too, and say what came of it'),
-  },
+  options,
+  conflicts: [['stdio', 'http']],
   wordsMax: 1,
-  read: ({ words: [file], stdio, http, config, schema, ...given }): CheckTask => {
-    if (stdio && http) throw cannotBoth('--stdio', '--http')
+  check: ({ words: [file], config }) => {
     if (file !== undefined && config !== undefined) throw cannotBoth('FILE', '--config', 'name the file once')
-    return {
-      config: file ?? config,
-      schema: stdio || schema !== undefined ? (schema ?? 'default') : undefined,
-      host: given.host,
-      allowUnauthenticated: given['allow-unauthenticated'],
-      start: given.start,
-    }
   },
-  run: runCheck,
+  run: async (task) => {
+    const { text, exitCode, checked } = await checkConfig(task, process.env)
+    await say('stdout', text)
+    if (checked === undefined || !task.start) return exitCode
+    return Math.max(await tryAll(checked), await tryIssuers(checked.config))
+  },
 })
-
-/** Prints everything on stdout. @returns the exit code: 1 for mistakes, and when a server failed */
-async function runCheck(command: CheckTask): Promise<number> {
-  const { text, exitCode, checked } = await checkConfig(command, process.env)
-  await say('stdout', text)
-  if (checked === undefined || !command.start) return exitCode
-  return Math.max(await tryAll(checked), await tryIssuers(checked.config))
-}
 
 /** Asks each authorization server whose tokens the front accepts for its keys, and the one of its login for its page. */
 async function tryIssuers({ server: { auth } }: Configuration): Promise<number> {
@@ -80,22 +62,17 @@ async function tryIssuers({ server: { auth } }: Configuration): Promise<number> 
   const { issuerTrouble } = await import('../front-auth/issuer.js')
   const { loginTrouble } = await import('../front-auth/identity.js')
   const { issuers, login } = auth
-  const tries = [
-    ...issuers.map((each) => ({
-      issuer: each.issuer,
-      trouble: issuerTrouble(each, realRuntime()),
-      good: 'its tokens can be checked',
-    })),
-    ...(login === undefined
-      ? []
-      : [
-          {
-            issuer: login.issuer,
-            trouble: loginTrouble(login, realRuntime()),
-            good: 'users can log in there',
-          },
-        ]),
-  ]
+  const tries = issuers.map((each) => ({
+    issuer: each.issuer,
+    trouble: issuerTrouble(each, realRuntime()),
+    good: 'its tokens can be checked',
+  }))
+  if (login !== undefined)
+    tries.push({
+      issuer: login.issuer,
+      trouble: loginTrouble(login, realRuntime()),
+      good: 'users can log in there',
+    })
   const troubles = await Promise.all(tries.map(({ trouble }) => trouble))
   for (const [at, { issuer, good }] of tries.entries())
     await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? good}`)}\n`)
@@ -111,14 +88,17 @@ export interface CheckResult {
 
 type ConfigWarning = Configuration['warnings'][number]
 
-export async function checkConfig(command: CheckTask, env: Environment): Promise<CheckResult> {
+export async function checkConfig(task: CheckTask, env: Environment): Promise<CheckResult> {
   try {
-    const { config: path, schema, start } = command
+    const { start, stdio } = task
+    const path = task.words[0] ?? task.config
+    // The group that stdio would serve; undefined checks for http.
+    const schema = task.schema ?? (stdio ? 'default' : undefined)
     const config = await loadWithSecrets(
       { path, env, servesHttp: schema === undefined },
       { schema, asks: start, runsPrograms: start },
     )
-    const checked = { config, schemas: await servedBy(command, config) }
+    const checked = { config, schemas: await servedBy(task, schema, config) }
     const warnings = [
       ...warningsOf(checked, env),
       ...(await lockWarnings(config)),
@@ -132,10 +112,14 @@ export async function checkConfig(command: CheckTask, env: Environment): Promise
 }
 
 /** @throws ConfigError when a start would refuse */
-async function servedBy(command: CheckTask, config: Configuration): Promise<SchemaConfig[]> {
-  if (command.schema !== undefined) return [selectSchema(config, command.schema)]
+async function servedBy(
+  { host, 'allow-unauthenticated': allowUnauthenticated }: CheckTask,
+  schema: string | undefined,
+  config: Configuration,
+): Promise<SchemaConfig[]> {
+  if (schema !== undefined) return [selectSchema(config, schema)]
   const { refuseGateway } = await import('../gateway/gateway.js')
-  refuseGateway(config, command)
+  refuseGateway(config, { host, allowUnauthenticated })
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 

@@ -7,7 +7,6 @@ import { homeOf, usualConfigFile } from '../config/file.js'
 import { pathFolders } from '../runtime/path-folders.js'
 import { errorCode } from '../text/error-text.js'
 import type { Launch } from './clients/launch.js'
-import type { ClientName } from './clients/names.js'
 import type { FoundFile } from './clients/plan.js'
 import { type Client, type UserMachine, clients } from './clients/table.js'
 
@@ -22,7 +21,7 @@ export interface FoundFiles {
 }
 
 /** The files of the client that is named, or of all of them. */
-export function findFiles(name: ClientName | undefined, machine: UserMachine): FoundFiles {
+export function findFiles(name: string | undefined, machine: UserMachine): FoundFiles {
   const wanted = clients
     .filter((client) => name === undefined || client.name === name)
     .map((client) => ({ client, path: client.path(machine), text: readText(client.path(machine)) }))

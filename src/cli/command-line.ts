@@ -4,8 +4,15 @@
 // have, an option without its value or given twice, a switch with a value.
 
 import mri from 'mri'
-import { type CommandName, olderSpellings } from './command-names.js'
 import { nearest } from '../text/nearest.js'
+
+/** Earlier versions had options in the place of these commands. */
+export const olderSpellings: readonly (readonly [option: string, command: string])[] = [
+  ['--check', 'check'],
+  ['--url', 'connect'],
+  ['--stdio', 'stdio'],
+  ['--http', 'http'],
+]
 
 /** An option of a command. */
 export interface Option<T> {
@@ -28,7 +35,7 @@ export class UsageError extends Error {
   readonly problem: string
   readonly hint: string
   /** The command that it is about, for an example. */
-  command: CommandName | undefined
+  command: string | undefined
 
   constructor(problem: string, hint = '') {
     super(hint === '' ? problem : `${problem}; ${hint}`)
@@ -54,11 +61,16 @@ export interface Invocation {
   /** The name it was called by. */
   readonly program: string
   readonly argv: readonly string[]
+  /** Whether the command line names the command. */
+  readonly isNamed: boolean
 }
+
+/** Two options that cannot be used together, and what to do in place of that. */
+type Conflict<O extends Options> = readonly [first: keyof O & string, second: keyof O & string, hint?: string]
 
 /** Everything that a person can know of a command. */
 interface CommandTable<O extends Options> {
-  readonly name: CommandName
+  readonly name: string
   /** The words behind the name, as the help shows them; absent without words. */
   readonly takes?: string
   readonly about: string
@@ -67,6 +79,7 @@ interface CommandTable<O extends Options> {
   readonly details: string
   readonly examples: readonly string[]
   readonly options: O
+  readonly conflicts?: readonly Conflict<O>[]
   /** How many words it takes at most. Absent: none. */
   readonly wordsMax?: number
   /** Whether it takes words after `--`. */
@@ -74,30 +87,33 @@ interface CommandTable<O extends Options> {
 }
 
 /** A command, and what it does. */
-export interface Command<T = unknown> extends CommandTable<Options> {
+export interface Command<G = unknown> extends Omit<CommandTable<Options>, 'conflicts'> {
   readonly takes: string
-  /** The task of the arguments behind the name of the command. @throws UsageError */
-  readonly read: (argv: readonly string[]) => T
+  /** What the arguments behind the name of the command give. @throws UsageError */
+  readonly read: (argv: readonly string[]) => G
   /** @returns the exit code */
-  run(task: T, invocation: Invocation): Promise<number>
+  run(given: G, invocation: Invocation): Promise<number>
 }
 
-/** `read` refuses what does not fit together. @throws UsageError */
-export function command<const O extends Options, T>(
+/** `check` refuses what does not fit together. @throws UsageError */
+export function command<const O extends Options>(
   table: CommandTable<O> & {
-    read(given: Given<O>): T
-    run(task: T, invocation: Invocation): Promise<number>
+    check?(given: Given<O>): void
+    run(given: Given<O>, invocation: Invocation): Promise<number>
   },
-): Command<T> {
-  const read = (argv: readonly string[]): T => {
+): Command<Given<O>> {
+  const read = (argv: readonly string[]): Given<O> => {
     try {
-      return table.read(readCommandLine(table, argv))
+      const given = readCommandLine(table, argv)
+      table.check?.(given)
+      return given
     } catch (error) {
       if (error instanceof UsageError) error.command = table.name
       throw error
     }
   }
-  return { takes: '', ...table, read }
+  const { conflicts: _, ...shown } = table
+  return { takes: '', ...shown, read }
 }
 
 type More = Partial<Pick<Option<unknown>, 'aliases' | 'kind'>>
@@ -164,29 +180,33 @@ function readCommandLine<O extends Options>(table: CommandTable<O>, argv: readon
   const rest = end < 0 ? undefined : argv.slice(end + 1)
   const options: (readonly [string, Option<unknown>])[] = Object.entries(table.options)
   const bySpelling = new Map(
-    options.flatMap(([name, option]) =>
-      spellingsOf(name, option).map((spelling) => [spelling, option] as const),
-    ),
+    options.flatMap(([name, option]) => spellingsOf(name, option).map((each) => [each, option] as const)),
   )
   for (const [at, word] of own.entries()) assertOption(table, bySpelling, word, own[at - 1])
   // `mri` would read `--no-x` as `x` being false, and take the word behind a switch for its value.
   const closed = own.map((word) => {
     return bySpelling.get(word)?.kind === 'switch' ? `${word.replace(/^--no-/, '--not-')}=true` : word
   })
-  const spellings = (isSwitch: boolean): string[] =>
-    [...bySpelling]
-      .filter(([, { kind }]) => (kind === 'switch') === isSwitch)
-      .map(([spelling]) => spelling.replace('--no-', '--not-').replace(/^--?/, ''))
-  const parsed: Record<string, unknown> = mri(closed, { boolean: spellings(true), string: spellings(false) })
-  const words = Array.isArray(parsed['_']) ? parsed['_'].map(String) : []
+  const texts = options
+    .filter(([, { kind }]) => kind !== 'switch')
+    .flatMap(([name, { aliases }]) => [name, ...aliases])
+  const parsed: Record<string, unknown> = mri(closed, { string: texts })
+  const words = [parsed['_']].flat().map(String)
   const stray = words[table.wordsMax ?? 0]
   if (stray !== undefined) throw unexpected(stray)
   if (rest !== undefined && table.takesRest !== true)
     throw new UsageError(`${table.name} takes nothing behind --`)
-  const values = options.map(([name, option]) => {
-    const texts = [name, ...option.aliases].flatMap((each) => parsed[each.replace(/^no-/, 'not-')] ?? [])
-    return [name, option.read(textsOf(name, option, texts.map(String)), name)] as const
-  })
+  const found = new Map(
+    options.map(([name, option]) => {
+      const all = [name, ...option.aliases].flatMap((each) => parsed[each.replace(/^no-/, 'not-')] ?? [])
+      return [name, textsOf(name, option, all.map(String))] as const
+    }),
+  )
+  const conflict = table.conflicts?.find((pair) =>
+    pair.slice(0, 2).every((name = '') => found.get(name)?.[0] !== undefined),
+  )
+  if (conflict !== undefined) throw cannotBoth(spelled(conflict[0]), spelled(conflict[1]), conflict[2])
+  const values = options.map(([name, option]) => [name, option.read(found.get(name) ?? [], name)] as const)
   const given = { ...Object.fromEntries(values), words, rest }
   if (hasAll(given, table.options)) return given
   throw new Error(`an option of ${table.name} was not read`)
@@ -196,8 +216,12 @@ function hasAll<O extends Options>(given: Words, options: O): given is Given<O> 
   return Object.keys(options).every((name) => Object.hasOwn(given, name))
 }
 
+export function cannotBoth(first: string, second: string, hint = 'choose one'): UsageError {
+  return new UsageError(`${first} and ${second} cannot be used together`, hint)
+}
+
 function assertOption(
-  { name, options, takesRest }: CommandTable<Options>,
+  { name, options, takesRest }: Pick<CommandTable<Options>, 'name' | 'options' | 'takesRest'>,
   bySpelling: ReadonlyMap<string, Option<unknown>>,
   word: string,
   before = '',
@@ -205,22 +229,20 @@ function assertOption(
   if (!word.startsWith('-')) return
   const spelling = word.split('=', 1)[0] ?? word
   const known = bySpelling.get(spelling)
-  const takesValue = (bySpelling.get(before)?.kind ?? 'switch') !== 'switch'
-  if (/^-\.?\d/.test(word) && takesValue)
+  if (/^-\.?\d/.test(word) && (bySpelling.get(before)?.kind ?? 'switch') !== 'switch')
     throw new UsageError(`${before} is "${word}"`, 'it must not be negative')
-  if (known === undefined) {
-    // Without a name the options belong to `http`, and a mode may be meant.
-    const modes = name === 'http' ? olderSpellings.map(([mode]) => mode.slice(2)) : []
-    const [near] = nearest(spelling.replace(/^-+/, ''), [...Object.keys(options), ...modes])
-    const others = takesRest === true ? '; those of another program stand behind --' : ''
-    const hint =
-      near === undefined
-        ? `mcps-proxy help ${name} names those of ${name}${others}`
-        : `did you mean ${spelled(near)}?`
-    throw new UsageError(`unknown option ${spelling}`, hint)
-  }
-  if (known.kind === 'switch' && word.length > spelling.length)
+  if (known?.kind === 'switch' && word.length > spelling.length)
     throw new UsageError(`${spelling} takes no value`)
+  if (known !== undefined) return
+  // Without a name the options belong to `http`, and a mode may be meant.
+  const modes = name === 'http' ? olderSpellings.map(([mode]) => mode.slice(2)) : []
+  const [near] = nearest(spelling.replace(/^-+/, ''), [...Object.keys(options), ...modes])
+  const others = takesRest === true ? '; those of another program stand behind --' : ''
+  const all = `mcps-proxy help ${name} names those of ${name}${others}`
+  throw new UsageError(
+    `unknown option ${spelling}`,
+    near === undefined ? all : `did you mean ${spelled(near)}?`,
+  )
 }
 
 function textsOf(

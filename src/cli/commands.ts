@@ -1,13 +1,14 @@
-// Every command with the file that has its table. `stdio`, whose clients wait, is always loaded, and any other when it is named.
+// Every command, and the reading of a command line. `stdio`, whose clients wait, is always loaded, and any other when it is named.
 
-import { type Command, UsageError, asksFor } from './command-line.js'
-import { type CommandName, commandHint, commandIn, commandNameOf, commandNames } from './command-names.js'
+import { nearest } from '../text/nearest.js'
+import { type Command, UsageError, asksFor, olderSpellings } from './command-line.js'
 import { connectCommand, stdioCommand } from './run-stdio.js'
 
-const loaders: Readonly<Record<CommandName, () => Promise<Command>>> = {
-  stdio: async () => stdioCommand,
-  connect: async () => connectCommand,
+/** In the order of the help. */
+const loaders = {
+  stdio: async (): Promise<Command> => stdioCommand,
   http: async () => (await import('./run-http.js')).httpCommand,
+  connect: async () => connectCommand,
   sandbox: async () => (await import('./run-sandbox.js')).sandboxCommand,
   import: async () => (await import('./import.js')).importCommand,
   add: async () => (await import('./edit-commands.js')).editCommands.add,
@@ -21,8 +22,8 @@ const loaders: Readonly<Record<CommandName, () => Promise<Command>>> = {
   token: async () => (await import('./token.js')).tokenCommand,
   check: async () => (await import('./check.js')).checkCommand,
   doctor: async () => (await import('./doctor.js')).doctorCommands.doctor,
-  list: async () => (await import('./doctor.js')).doctorCommands.list,
   lock: async () => (await import('./lock.js')).lockCommand,
+  list: async () => (await import('./doctor.js')).doctorCommands.list,
   tools: async () => (await import('./call-commands.js')).askCommands.tools,
   call: async () => (await import('./call-commands.js')).askCommands.call,
   read: async () => (await import('./call-commands.js')).askCommands.read,
@@ -30,47 +31,73 @@ const loaders: Readonly<Record<CommandName, () => Promise<Command>>> = {
   status: async () => (await import('./status.js')).statusCommand,
   replay: async () => (await import('../replay/command.js')).replayCommand,
   completion: async () => (await import('./completion.js')).completionCommand,
-}
+} satisfies Readonly<Record<string, () => Promise<Command>>>
 
-export function loadCommand(name: CommandName): Promise<Command> {
-  return loaders[name]()
-}
+const byName: ReadonlyMap<string, () => Promise<Command>> = new Map(Object.entries(loaders))
 
-/** In the order of the help. */
 export function loadCommands(): Promise<Command[]> {
-  return Promise.all(commandNames.map(loadCommand))
+  return Promise.all([...byName.values()].map((load) => load()))
+}
+
+/** @throws UsageError for a name that no command has */
+export async function loadCommand(name: string): Promise<Command> {
+  const load = byName.get(name)
+  if (load !== undefined) return load()
+  // An address may hold a password or a key.
+  if (name.includes('://'))
+    throw new UsageError('an address is no command', 'mcps-proxy connect URL serves a remote server')
+  const [near] = name === 'resources' ? ['read'] : nearest(name, [...byName.keys()])
+  const all = near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`
+  const isFile = /\.jsonc?$/.test(name)
+  throw new UsageError(
+    `no command is called "${name}"`,
+    isFile ? `a configuration file is named by --config ${name}` : all,
+  )
 }
 
 /** The request of a command line. */
 export type Asked =
-  | { readonly kind: 'help'; readonly about: CommandName | undefined }
+  | { readonly kind: 'help'; readonly about: string | undefined }
   | { readonly kind: 'version' }
-  | { readonly kind: 'task'; readonly command: Command; readonly task: unknown }
+  /** Without a name the gateway starts. */
+  | { readonly kind: 'task'; readonly command: Command; readonly given: unknown; readonly isNamed: boolean }
 
 /** @throws UsageError */
 export async function readArguments(argv: readonly string[]): Promise<Asked> {
-  const [first = '', about] = argv
-  if (first === 'help') return { kind: 'help', about: about === undefined ? about : nameOf(about) }
-  const named = commandIn(argv)
-  const { name, isNamed } = named ?? { name: nameOf(first), isNamed: true }
-  const own = named?.argv ?? []
+  const [first, about] = argv
+  if (first === 'help') {
+    if (about !== undefined) await loadCommand(about)
+    return { kind: 'help', about }
+  }
+  const { name, own, isNamed } = commandIn(argv)
   if (asksFor(own, '--help', '-h')) return { kind: 'help', about: isNamed ? name : undefined }
   if (asksFor(own, '--version', '-V')) return { kind: 'version' }
   const command = await loadCommand(name)
-  return { kind: 'task', command, task: command.read(own) }
+  return { kind: 'task', command, given: command.read(own), isNamed }
 }
 
-/** @throws UsageError */
-function nameOf(word: string): CommandName {
-  const name = commandNameOf(word)
-  if (name !== undefined) return name
-  // An address may hold a password or a key.
-  if (word.includes('://'))
-    throw new UsageError('an address is no command', 'mcps-proxy connect URL serves a remote server')
-  if (/\.jsonc?$/.test(word))
-    throw new UsageError(
-      `no command is called "${word}"`,
-      `a configuration file is named by --config ${word}`,
-    )
-  throw new UsageError(`no command is called "${word}"`, commandHint(word))
+/** The command that is named or meant, and its own arguments. */
+function commandIn(argv: readonly string[]): {
+  readonly name: string
+  readonly own: readonly string[]
+  readonly isNamed: boolean
+} {
+  const [first = '', ...behind] = argv
+  const isOption = first === '' || first.startsWith('-')
+  // `mcps-proxy stdio --url URL` connects, too.
+  if (!isOption && first !== 'stdio') return { name: first, own: behind, isNamed: true }
+  const all = isOption ? argv : ['--stdio', ...behind]
+  const end = all.includes('--') ? all.indexOf('--') : all.length
+  const [options, rest] = [all.slice(0, end), all.slice(end)]
+  for (const [option, name] of olderSpellings) {
+    const at = options.findIndex((word) => word === option || word.startsWith(`${option}=`))
+    if (at < 0) continue
+    const written = options[at] ?? ''
+    const value = written === option ? [] : [written.slice(option.length + 1)]
+    const others = [...options.slice(0, at), ...value, ...options.slice(at + 1)]
+    // `check` keeps the mode that it checks for.
+    const own = name === 'check' ? others : others.filter((word) => word !== '--stdio')
+    return { name, own: [...own, ...rest], isNamed: true }
+  }
+  return { name: 'http', own: argv, isNamed: false }
 }

@@ -8,15 +8,15 @@ const timeoutMsMax = 2_147_483_647
 
 const PORT_MAX = 65_535
 
-function millisecondsOf(given: string): number | undefined {
-  const ms = /^\d{1,10}$/.test(given) ? Number(given) : 0
-  return ms >= 1 && ms <= timeoutMsMax ? ms : undefined
+/** A whole number from `min` to `max`. */
+function wholeNumber(min: number, max: number): (given: string) => number | undefined {
+  return (given) => {
+    const number = /^\d{1,10}$/.test(given) ? Number(given) : Number.NaN
+    return number >= min && number <= max ? number : undefined
+  }
 }
 
-function portOf(given: string): number | undefined {
-  const port = /^\d{1,5}$/.test(given) ? Number(given) : PORT_MAX + 1
-  return port <= PORT_MAX ? port : undefined
-}
+const portOf = wholeNumber(0, PORT_MAX)
 
 export const config: Option<string | undefined> = text(
   'FILE',
@@ -36,7 +36,7 @@ export const json: Option<boolean> = flag('Print JSON')
 export const timeout: Option<number | undefined> = formed(
   'MS',
   'Longest time for a call in milliseconds, for every server',
-  millisecondsOf,
+  wholeNumber(1, timeoutMsMax),
   `a number of milliseconds from 1 to ${timeoutMsMax}`,
 )
 
@@ -102,49 +102,23 @@ export const serving = {
   'no-metrics': flag('Serve and send no metrics and traces, whatever the configuration says'),
 } as const
 
-/** What the options of serving say. */
-export interface ServeOptions {
-  readonly record: string | undefined
-  /** Whether a recording replaces a file that exists. */
-  readonly force: boolean
-  readonly timeoutMs: number | undefined
-  readonly logLevel: LogLevel | undefined
-  readonly silent: boolean
-  /** Whether lists of servers are kept on disk. */
-  readonly keepsLists: boolean
-  /** Whether calls are counted and traced where the configuration or the environment wants that. */
-  readonly measures: boolean
-}
+/** Of the options of serving. */
+export const servingConflicts = [
+  ['silent', 'verbose'],
+  ['verbose', 'log-level'],
+] as const
 
-/** @throws UsageError */
-export function serveOptionsOf(given: Given<typeof serving>): ServeOptions {
-  const { record, force, timeout: timeoutMs, verbose: isVerbose, silent, 'log-level': level } = given
-  if (isVerbose && silent) throw cannotBoth('--silent', '--verbose')
-  if (isVerbose && level !== undefined && level !== 'debug')
-    throw cannotBoth('--verbose', `--log-level ${level}`)
-  const logLevel = isVerbose ? 'debug' : level
-  const [keepsLists, measures] = [!given['no-kept-lists'], !given['no-metrics']]
-  return { record, force, timeoutMs, logLevel, silent, keepsLists, measures }
-}
-
-export function cannotBoth(first: string, second: string, hint = 'choose one'): UsageError {
-  return new UsageError(`${first} and ${second} cannot be used together`, hint)
+/** The least severe level that is logged; the command line decides before the configuration. */
+export function logLevelOf(
+  { verbose: isVerbose, 'log-level': level }: Pick<Given<typeof serving>, 'verbose' | 'log-level'>,
+  configured: LogLevel,
+): LogLevel {
+  return isVerbose ? 'debug' : (level ?? configured)
 }
 
 /** The options of a command about a group of servers, or about what a profile shows of one. */
 export const viewOptions = { schema, profile, config }
+export const viewConflict = ['schema', 'profile', 'a profile names its servers'] as const
 
-/** A schema, or the part of one that a profile shows. */
-export interface View {
-  readonly config: string | undefined
-  readonly schema: string
-  /** In place of a schema. */
-  readonly profile: string | undefined
-}
-
-/** @throws UsageError */
-export function viewOf({ schema: named, profile: shown, config: path }: Given<typeof viewOptions>): View {
-  if (named !== undefined && shown !== undefined)
-    throw cannotBoth('--schema', '--profile', 'a profile names its servers')
-  return { config: path, schema: named ?? 'default', profile: shown }
-}
+/** A group of servers, or the part of one that a profile shows. */
+export type View = Pick<Given<typeof viewOptions>, 'schema' | 'profile' | 'config'>

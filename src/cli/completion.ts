@@ -4,10 +4,6 @@ import { type Command, UsageError, command, spelled } from './command-line.js'
 import { loadCommands } from './commands.js'
 import { say } from './console.js'
 
-const shells = ['bash', 'zsh', 'fish'] as const
-
-type Shell = (typeof shells)[number]
-
 export const completionCommand = command({
   name: 'completion',
   takes: 'bash|zsh|fish',
@@ -17,18 +13,16 @@ export const completionCommand = command({
   examples: ['source <(mcps-proxy completion bash)', 'mcps-proxy completion fish | source'],
   options: {},
   wordsMax: 1,
-  read: ({ words: [word] }) => {
-    const shell = shells.find((each) => each === word)
-    if (shell === undefined) throw new UsageError('completion needs bash, zsh or fish')
-    return shell
+  check: ({ words: [shell = ''] }) => {
+    if (!Object.hasOwn(scripts, shell)) throw new UsageError('completion needs bash, zsh or fish')
   },
-  run: async (shell) => {
-    await say('stdout', scripts[shell](await loadCommands()))
+  run: async ({ words: [shell = ''] }) => {
+    await say('stdout', scripts[shell]?.(await loadCommands()) ?? '')
     return 0
   },
 })
 
-const scripts: Readonly<Record<Shell, (commands: readonly Command[]) => string>> = {
+const scripts: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
   bash: bashScript,
   zsh: (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}`,
   fish: fishScript,

@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
+import { setTimeout } from 'node:timers/promises'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { secretsIn } from '../config/config.js'
 import { usualConfigFile, secretsFile } from '../config/file.js'
@@ -12,6 +13,7 @@ import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
 import { counted } from '../text/counted.js'
+import { logLevelOf } from './common-options.js'
 import type { Run } from './serve.js'
 import { memberPath } from '../text/member-path.js'
 
@@ -23,6 +25,10 @@ const LOOK_MS = 1000
 
 /** A file that is being written is read when it has not changed for this long. */
 const SETTLE_MS = 100
+
+function pause(ms: number): Promise<unknown> {
+  return setTimeout(ms, undefined, { ref: false })
+}
 
 /** Opened at the start, and as they were then until the end. */
 const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configuration) => unknown])[] = [
@@ -38,12 +44,11 @@ const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configu
 export class ConfigFollower {
   readonly #run: Run
   readonly #reload: (config: Configuration) => Promise<unknown>
-  /** The file in use, or the one that would be used if it were there; undefined where no file is read. */
-  readonly #path: string | undefined
-  #nextLook: NodeJS.Timeout
+  /** The file in use, or the one that would be used if it were there. */
+  readonly #path: string
   /** The configuration in use. */
   #config: Configuration
-  /** The version of the files that was seen last; undefined before the first look. */
+  /** The version of the files that was read or seen last; undefined before the first look. */
   #seen: string | undefined
   /** Reloads run one after the other. */
   #reading: Promise<void> = Promise.resolve()
@@ -51,52 +56,52 @@ export class ConfigFollower {
 
   /** `reload` makes the server take another configuration, or throws a ConfigError and changes nothing. */
   constructor(run: Run, reload: (config: Configuration) => Promise<unknown>) {
-    const { read, config, shutdown } = run
+    const { read, config, shutdown, logger } = run
     this.#run = run
     this.#reload = reload
     this.#config = config
-    const file = isAbsolute(config.source) ? config.source : usualConfigFile(process.env)
-    this.#path = read === undefined ? undefined : file
-    this.#nextLook = setTimeout(() => void this.#look(), FIRST_LOOK_MS).unref()
-    shutdown.onHangup(() => this.#onHangup())
+    this.#path = isAbsolute(config.source) ? config.source : usualConfigFile(process.env)
+    if (read !== undefined) void this.#follow()
+    shutdown.onHangup(() => {
+      const what =
+        read === undefined ? 'there is no configuration file to read' : 'reading the configuration again'
+      logger.sink({ level: 'info', message: `SIGHUP: ${what}` })
+      this.#reading = this.#reading.then(() => this.#read())
+    })
   }
 
   stop(): void {
     this.#isStopped = true
-    clearTimeout(this.#nextLook)
-  }
-
-  #onHangup(): void {
-    const { read, logger } = this.#run
-    const what =
-      read === undefined ? 'there is no configuration file to read' : 'reading the configuration again'
-    logger.sink({ level: 'info', message: `SIGHUP: ${what}` })
-    this.#reading = this.#reading.then(() => this.#read())
   }
 
   /** A write that follows a look makes another version for the next look, so that no write is missed. */
-  async #look(): Promise<void> {
-    if (this.#path === undefined) return
-    const { version, changedAtMs } = await this.#filesNow()
-    const isChanged = this.#seen === undefined ? changedAtMs > startedAtMs() : version !== this.#seen
-    this.#seen = version
-    if (isChanged) this.#reading = this.#reading.then(() => this.#readSettled())
-    await this.#reading
-    if (!this.#isStopped) this.#nextLook = setTimeout(() => void this.#look(), LOOK_MS).unref()
+  async #follow(): Promise<void> {
+    await pause(FIRST_LOOK_MS)
+    const first = await this.#filesNow()
+    const isOld = first.changedAtMs <= Date.now() - process.uptime() * 1000
+    this.#seen ??= isOld ? first.version : ''
+    while (!this.#isStopped) {
+      if ((await this.#filesNow()).version !== this.#seen) {
+        await this.#settle()
+        this.#reading = this.#reading.then(() => this.#read())
+        await this.#reading
+      }
+      await pause(LOOK_MS)
+    }
   }
 
-  async #readSettled(): Promise<void> {
+  /** Resolves when the files do not change any more. */
+  async #settle(): Promise<void> {
     for (let last: string | undefined; last !== this.#seen;) {
       last = this.#seen
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())
+      await pause(SETTLE_MS)
       this.#seen = (await this.#filesNow()).version
     }
-    if (!this.#isStopped) await this.#read()
   }
 
   /** The file of the secrets changes with each that is set, also where a keyring has the value. */
   async #filesNow(): Promise<FileVersion> {
-    const files = [this.#path ?? '', secretsFile(process.env), this.#config.lock.path]
+    const files = [this.#path, secretsFile(process.env), this.#config.lock.path]
     const found = await Promise.all(files.map(versionOf))
     return {
       version: found.map(({ version }) => version).join('\n'),
@@ -107,11 +112,15 @@ export class ConfigFollower {
   /** Reads the file, or finds one where none was used, and uses it. */
   async #read(): Promise<void> {
     const { read } = this.#run
-    if (read === undefined) return
+    if (read === undefined || this.#isStopped) return
     this.#seen = (await this.#filesNow()).version
     const { source } = this.#config
+    const { logger, schemasOf } = this.#run
     try {
-      const config = this.#checked(await read(isAbsolute(source) ? source : undefined))
+      const config = await read(isAbsolute(source) ? source : undefined)
+      refuseLoop(config, schemasOf(config), process.env)
+      // Before anything can be logged of it.
+      logger.addSecrets(secretsIn(config, schemasOf(config)))
       await this.#reload(config)
       await this.#use(config)
     } catch (error) {
@@ -119,20 +128,12 @@ export class ConfigFollower {
     }
   }
 
-  #checked(config: Configuration): Configuration {
-    const { logger, schemasOf } = this.#run
-    refuseLoop(config, schemasOf(config), process.env)
-    // Before anything can be logged of it.
-    logger.addSecrets(secretsIn(config, schemasOf(config)))
-    return config
-  }
-
   async #use(config: Configuration): Promise<void> {
-    const { audit, command, config: started, logger, eventLog, patterns, schemasOf } = this.#run
+    const { audit, given, config: started, logger, eventLog, patterns, schemasOf } = this.#run
     const known = new Set(this.#config.warnings.map(({ path, message }) => `${path} ${message}`))
     const fresh = config.warnings.filter(({ path, message }) => !known.has(`${path} ${message}`))
     this.#config = config
-    logger.level = command.logLevel ?? config.logging.level
+    logger.level = logLevelOf(given, config.logging.level)
     eventLog.levelChanged()
     patterns.use(config)
     for (const [name, valueOf] of openedAtStart)
@@ -174,11 +175,6 @@ async function versionOf(path: string): Promise<FileVersion> {
   } catch {
     return { version: '', changedAtMs: 0 }
   }
-}
-
-/** When this process began, in milliseconds since 1970. */
-function startedAtMs(): number {
-  return Date.now() - process.uptime() * 1000
 }
 
 /** Logs warnings of a configuration; those about schemas that are not served would only be noise: `--check` tells them. */

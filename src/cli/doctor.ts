@@ -11,8 +11,8 @@ import { escapeText, inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
 import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
-import { type Command, command } from './command-line.js'
-import { type View, json, viewOf, viewOptions } from './common-options.js'
+import { type Command, type Given, command } from './command-line.js'
+import { type View, json, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { apartUri } from '../mcp/apart-uris.js'
 import { isInPath, startTrouble, hiddenArgument } from './start-troubles.js'
@@ -32,28 +32,25 @@ import {
   tryServer,
 } from './server-trials.js'
 
-/** Start servers once, and say what they have, or what is wrong with them. */
+/** The server of a view that is named, or all; one line a server where that is enough. */
 export interface DoctorTask extends View {
-  /** The one server that is meant. */
   readonly name: string | undefined
-  /** Whether one line a server is enough. */
   readonly isBrief: boolean
   readonly json: boolean
 }
 
+const options = { ...viewOptions, json }
+
 function doctorCommand(
   more: Pick<Command, 'name' | 'about' | 'group' | 'details' | 'examples'>,
-): Command<DoctorTask> {
+): Command<Given<typeof options>> {
   return command({
     ...more,
     takes: '[NAME]',
-    options: { ...viewOptions, json },
+    options,
+    conflicts: [viewConflict],
     wordsMax: 1,
-    read: (given): DoctorTask => {
-      const [name] = given.words
-      return { name, isBrief: more.name === 'list', json: given.json, ...viewOf(given) }
-    },
-    run: runDoctor,
+    run: (given) => runDoctor({ ...given, name: given.words[0], isBrief: more.name === 'list' }),
   })
 }
 

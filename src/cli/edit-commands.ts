@@ -13,17 +13,10 @@ import { say } from './console.js'
 import { changeFile, editing } from './edit-file.js'
 import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 
-interface EditTask {
-  readonly edit: ServerEdit
-  readonly config: string | undefined
-  readonly schema: string
-  /** Whether secrets of a new server go to the store instead of the file. */
-  readonly secrets: boolean
-}
+const editOptions = { schema, config }
 
 const addOptions = {
-  schema,
-  config,
+  ...editOptions,
   env: list('NAME=VALUE', 'A variable of the server; may be given again'),
   header,
   force: flag('Replace a server of that name'),
@@ -47,35 +40,46 @@ refuse, and a server of that name is replaced only with --force.`,
   options: addOptions,
   wordsMax: Infinity,
   takesRest: true,
-  read: (given): EditTask => {
-    const { words, config: path, schema: group = 'default', force: replaces, secrets } = given
-    const [name] = words
-    if (name === undefined) throw new UsageError('add needs the name of a server', addExample)
-    return {
-      edit: { kind: 'add', name, entry: entryOf(given), replaces },
-      config: path,
-      schema: group,
-      secrets,
-    }
-  },
-  run: runEdit,
+  check: (given) => void entryOf(given),
+  run: (given) =>
+    editing(given.config, async (path) => {
+      const { words, config: named, schema: group = 'default', force: replaces, secrets } = given
+      const [name = ''] = words
+      const entry = entryOf(given)
+      await printChange(
+        path,
+        secrets
+          ? await addWithSecrets(path, group, { kind: 'add', name, entry, replaces })
+          : await change(path, group, { kind: 'add', name, entry, replaces }),
+      )
+      for (const each of secrets ? [] : secretNamesIn(entry))
+        await printEscaped(`${each} looks like a secret; --force --secrets moves it to the store of secrets`)
+      await offerStart({ config: named, schema: group, name })
+      return 0
+    }),
 })
 
-function editCommand(name: 'remove' | 'enable' | 'disable', about: string): Command<EditTask> {
+function editCommand(
+  kind: 'remove' | 'enable' | 'disable',
+  about: string,
+): Command<Given<typeof editOptions>> {
   return command({
-    name,
+    name: kind,
     takes: 'NAME',
     about,
     group: 'SET UP',
     details: 'The file keeps its comments and its order; the lines that change are printed.',
-    examples: [`mcps-proxy ${name} files`],
-    options: { schema, config },
+    examples: [`mcps-proxy ${kind} files`],
+    options: editOptions,
     wordsMax: 1,
-    read: ({ words: [server], config: path, schema: group = 'default' }): EditTask => {
-      if (server === undefined) throw new UsageError(`${name} needs the name of a server`)
-      return { edit: { kind: name, name: server }, config: path, schema: group, secrets: false }
+    check: ({ words: [name] }) => {
+      if (name === undefined) throw new UsageError(`${kind} needs the name of a server`)
     },
-    run: runEdit,
+    run: ({ words: [name = ''], config: named, schema: group = 'default' }) =>
+      editing(named, async (path) => {
+        await printChange(path, await change(path, group, { kind, name }))
+        return 0
+      }),
   })
 }
 
@@ -88,11 +92,12 @@ export const editCommands = {
 
 /** The server as the configuration file has it. @throws UsageError */
 function entryOf({
-  words: [, url, ...strays],
+  words: [name, url, ...strays],
   rest: [command, ...args] = [],
   header: headers,
   env: variables,
 }: Given<typeof addOptions>): Readonly<Record<string, unknown>> {
+  if (name === undefined) throw new UsageError('add needs the name of a server', addExample)
   const hasHeaders = Object.keys(headers).length > 0
   if (url !== undefined && command === undefined) {
     if (!/^https?:\/\//.test(url) || strays.length > 0)
@@ -114,20 +119,8 @@ function entryOf({
   return { command, ...(args.length > 0 && { args }), ...(variables.length > 0 && { env }) }
 }
 
-/** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
-async function runEdit({ edit, config: named, schema: group, secrets }: EditTask): Promise<number> {
-  return editing(named, async (path) => {
-    const changed = secrets ? await addWithSecrets(path, group, edit) : await change(path, group, edit)
-    await printEscaped(
-      changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd(),
-    )
-    if (edit.kind !== 'add') return 0
-    const plain = secrets ? [] : secretNamesIn(edit.entry)
-    for (const name of plain)
-      await printEscaped(`${name} looks like a secret; --force --secrets moves it to the store of secrets`)
-    await offerStart({ config: named, schema: group, name: edit.name })
-    return 0
-  })
+function printChange(path: string, changed: string | undefined): Promise<void> {
+  return printEscaped(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
 }
 
 async function change(path: string, group: string, edit: ServerEdit): Promise<string | undefined> {
@@ -135,8 +128,11 @@ async function change(path: string, group: string, edit: ServerEdit): Promise<st
 }
 
 /** The file gets references in the place of the secrets. */
-async function addWithSecrets(path: string, group: string, edit: ServerEdit): Promise<string | undefined> {
-  if (edit.kind !== 'add') return change(path, group, edit)
+async function addWithSecrets(
+  path: string,
+  group: string,
+  edit: ServerEdit & { readonly kind: 'add' },
+): Promise<string | undefined> {
   const store = new SecretStore(secretsFile(process.env), realRuntime())
   const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
   return withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))

@@ -1,14 +1,13 @@
 // The text of `--help`: of the program, and of one command.
 
 import { type Command, type Option, spelled } from './command-line.js'
-import type { CommandName } from './command-names.js'
 import { loadCommand, loadCommands } from './commands.js'
 import { version } from '../version.js'
 
 export const versionText: string = `${version}\n`
 
 /** The help for a program of that name; of one command where it is named. */
-export async function helpText(program: string, about?: CommandName): Promise<string> {
+export async function helpText(program: string, about?: string): Promise<string> {
   const text = about === undefined ? generalHelp(await loadCommands()) : commandHelp(await loadCommand(about))
   return text.replaceAll('mcps-proxy ', `${program} `)
 }

@@ -20,13 +20,12 @@ import {
 import { wordsOf } from './clients/launch.js'
 import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
 import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
-import { clients } from './clients/table.js'
+import { clientNames, clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from '../text/counted.js'
 import { alone, editing } from './edit-file.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
-import { cannotBoth, config } from './common-options.js'
-import { type ClientName, clientNames } from './clients/names.js'
+import { config } from './common-options.js'
 import { namesHint } from '../text/nearest.js'
 import { failed, say } from './console.js'
 import { isAtTerminal, offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
@@ -46,10 +45,7 @@ const options = {
   doors: flag('Keep one entry for each server, under its own name'),
 }
 
-interface ImportTask extends Given<typeof options> {
-  /** Undefined is every client that has a file. */
-  readonly client: ClientName | undefined
-}
+type ImportTask = Given<typeof options>
 
 export const importCommand = command({
   name: 'import',
@@ -68,20 +64,20 @@ nothing is changed, and the exit code is 2.`,
   examples: ['mcps-proxy import cursor --dry-run', 'mcps-proxy import --yes', 'mcps-proxy import --undo'],
   options,
   wordsMax: 1,
-  read: (given): ImportTask => {
-    const { yes, undo, secrets, profiles, doors, 'dry-run': isDry, config: path } = given
+  conflicts: [
+    ['yes', 'dry-run'],
+    ['doors', 'profiles'],
+  ],
+  check: (given) => {
+    const { undo, secrets, profiles, doors, config: path } = given
     const [word] = given.words
-    const client = clientNames.find((name) => name === word)
-    if (word !== undefined && client === undefined)
+    if (word !== undefined && !clientNames.includes(word))
       throw new UsageError(`no client is called "${word}"`, namesHint(word, clientNames))
-    if (undo && (client !== undefined || doors || profiles || secrets || path !== undefined))
+    if (undo && (word !== undefined || doors || profiles || secrets || path !== undefined))
       throw new UsageError(
         '--undo undoes the last import as a whole',
         'for example: mcps-proxy import --undo',
       )
-    if (yes && isDry) throw cannotBoth('--yes', '--dry-run')
-    if (doors && profiles) throw cannotBoth('--doors', '--profiles')
-    return { ...given, client }
   },
   run: runImport,
 })
@@ -99,13 +95,13 @@ async function runImport(command: ImportTask): Promise<number> {
 
 async function importNow(command: ImportTask, path: string, folder: string): Promise<number> {
   const machine = thisMachine()
-  const { files, missing } = findFiles(command.client, machine)
+  const { files, missing } = findFiles(command.words[0], machine)
   const launch = launchOf(path)
   const store = new SecretStore(secretsFile(process.env), realRuntime())
   const stored = command.secrets ? await storedSecrets(store) : undefined
   const { doors, profiles } = command
   const plan = planImport(files, path, { doors, profiles, stored, launch, machine, read: readText })
-  const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
+  const redactor = new Redactor(plan.clients.flatMap(({ entries }) => entries).flatMap(secretsOfEntry))
   await show(reportOf(plan, missing, path), redactor)
   const movers = plan.clients.filter(({ moved }) => moved.length > 0)
   if (movers.length === 0) return plan.clients.some(({ refused }) => refused !== undefined) ? REFUSED : 0
@@ -168,7 +164,7 @@ async function isAccepted(): Promise<boolean | undefined> {
 }
 
 function reportOf(
-  { clients: plans, secrets, plain }: ImportPlan,
+  { clients: plans, secrets }: ImportPlan,
   missing: FoundFiles['missing'],
   own: string,
 ): string[] {
@@ -177,16 +173,11 @@ function reportOf(
     ...(nothing ? [`No file of a client was found: ${clients.map(({ title }) => title).join(', ')}.`] : []),
     ...missing.map(({ client, path }) => `${client.title}: there is no ${path}`),
     ...plans.flatMap((plan) => clientReport(plan, own, new Set(secrets.map(({ name }) => name)))),
-    ...(plain.length === 0 ? [] : [`${own} has secrets in plain text, which import does not move:`]),
-    ...plain.map(
-      ({ server, key, name }) =>
-        `  ${server}: ${key}; run mcps-proxy secret set ${inShell(name)}, and write \${keyring:${name}} in place of the value`,
-    ),
   ]
 }
 
 function clientReport(plan: ClientPlan, own: string, added: ReadonlySet<string>): string[] {
-  const { client, path, moved, stays, rules, refused, notes } = plan
+  const { client, path, moved, stays, rules = [], refused, notes = [] } = plan
   if (refused !== undefined) return [`${client.title}: ${path} ${refused}; nothing of it is changed`]
   const nothing = moved.length === 0 ? ['  nothing to take over'] : []
   return [
@@ -213,7 +204,7 @@ function movedLines(
   const words = wordsOf(entry)
   const line = words === undefined ? String(entry['url']) : words.map(inShell).join(' ')
   const label = name === to ? name : `${name} (as ${to})`
-  const lost = [...(ownName === undefined ? [] : clientMembers), ...ignored]
+  const lost = [...(ownName === undefined ? [] : Object.keys(clientMembers)), ...ignored]
   const known = isNew ? '' : `  (${file} has it already)`
   const secrets = isNew ? secretNamesIn(entry) : []
   const mayNeedLogin = words === undefined && entry['headers'] === undefined && !isLocal(String(entry['url']))

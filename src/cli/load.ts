@@ -1,5 +1,6 @@
 // Reads the configuration of a command, with the secrets that it refers to.
 
+import { resolve } from 'node:path'
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { secretsFile } from '../config/file.js'
@@ -32,7 +33,7 @@ export function loadWithSecrets(options: LoadOptions, use: SecretNeeds = {}): Pr
 
 /** The configuration of a command about one view, and the servers of that view. @throws ConfigError */
 export async function loadView(
-  { config: path, schema: named, profile: shown }: View,
+  { config: path, schema: named = 'default', profile: shown }: View,
   timeoutMs?: number,
 ): Promise<{ readonly config: Configuration; readonly schema: SchemaConfig }> {
   const use = { schema: shown === undefined ? named : undefined, asks: true }
@@ -41,6 +42,11 @@ export async function loadView(
   const schema = selectSchema(config, profile?.schema ?? named)
   const servers = schema.servers.filter(({ name }) => profile?.servers?.includes(name) ?? true)
   return { config, schema: { ...schema, servers } }
+}
+
+/** The file of a recording, which the proxy itself writes. */
+export function recordedTo(record: string | undefined): readonly string[] {
+  return record === undefined ? [] : [resolve(record)]
 }
 
 const askOnTerminal: AskInput = async (input) => (await import('./prompt-secret.js')).askInput(input)

@@ -31,7 +31,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
 import { type Given, command, flag, list } from './command-line.js'
-import { cannotBoth, config, json, schema } from './common-options.js'
+import { config, json, schema } from './common-options.js'
 import { failed, say } from './console.js'
 import { eachAtOnce } from '../runtime/each-at-once.js'
 import {
@@ -51,10 +51,10 @@ const options = {
   json,
 }
 
-interface LockTask extends Given<typeof options> {
-  /** `write` records what is not locked yet, and `check` writes nothing. */
-  readonly what: 'write' | 'check' | 'accept'
-}
+type LockTask = Given<typeof options>
+
+/** `write` records what is not locked yet, and `check` writes nothing. */
+type Mode = 'write' | 'check' | 'accept'
 
 export const lockCommand = command({
   name: 'lock',
@@ -67,11 +67,7 @@ and --check writes nothing. The exit code is 1 where a server differs from the l
 listed. Invisible characters are always named.`,
   examples: ['mcps-proxy lock', 'mcps-proxy lock --check', 'mcps-proxy lock --accept files/read_file'],
   options,
-  read: (given): LockTask => {
-    const { check, accept } = given
-    if (check && accept.length > 0) throw cannotBoth('--check', '--accept')
-    return { ...given, what: check ? 'check' : accept.length > 0 ? 'accept' : 'write' }
-  },
+  conflicts: [['check', 'accept']],
   run: runLock,
 })
 
@@ -109,6 +105,7 @@ async function runLock(command: LockTask): Promise<number> {
   const names = command.schema === undefined ? enabledSchemas(config) : [command.schema]
   const schemas = names.map((name) => selectSchema(config, name))
   const candidates = meantBy(schemas, command.accept)
+  const mode = command.check ? 'check' : command.accept.length > 0 ? 'accept' : 'write'
   if (typeof candidates === 'string') return failed(candidates, 2)
   return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
     const store = new LockStore(config.lock.path, runtime, () => {})
@@ -116,12 +113,12 @@ async function runLock(command: LockTask): Promise<number> {
     const all = listAll(config, candidates, runtime)
     const listed = await Promise.race([all, shutdown.ended.then(() => undefined)])
     if (listed === undefined) return 1
-    let found = listed.map((each) => judged(command.what, store.schemas, each))
+    let found = listed.map((each) => judged(mode, store.schemas, each))
     try {
-      if (command.what !== 'check')
+      if (mode !== 'check')
         await store.update((fresh) => {
-          found = listed.map((each) => judged(command.what, fresh, each))
-          return pruned(command, config, schemas, written(fresh, found))
+          found = listed.map((each) => judged(mode, fresh, each))
+          return pruned(mode, config, schemas, written(fresh, found))
         })
     } catch (error) {
       return failed(
@@ -196,17 +193,17 @@ class Recorder implements ListGuard {
 }
 
 /** What the command does with one server, by the lock as it is. */
-function judged(what: LockTask['what'], schemas: LockedSchemas, tried: Tried): Found {
+function judged(mode: Mode, schemas: LockedSchemas, tried: Tried): Found {
   const { schema, server, listed, items } = tried
   const before = schemas.get(schema.name)?.get(server.name)
   const untouched = { ...tried, changes: [], done: undefined, after: before }
   if (listed === undefined) return untouched
   if (before === undefined)
-    return what === 'check'
+    return mode === 'check'
       ? { ...untouched, failure: 'not locked yet; mcps-proxy lock does that' }
       : { ...untouched, done: 'locked', after: lockedAs(listed) }
   const changes = changesOf(before, listed, true)
-  if (what !== 'accept') return { ...untouched, changes }
+  if (mode !== 'accept') return { ...untouched, changes }
   const accepted = items.length === 0 ? changes : changes.filter(({ name }) => items.includes(name))
   const isNone = accepted.length === 0 && items.length > 0
   const done = isNone ? 'no change has that name' : `accepted ${counted(accepted.length, 'change')}`
@@ -228,12 +225,12 @@ function written(fresh: LockedSchemas, found: readonly Found[]): LockedSchemas {
 
 /** Entries of servers that have left the configuration go with the next plain `lock`. */
 function pruned(
-  { what }: LockTask,
+  mode: Mode,
   { schemas: all }: Configuration,
   schemas: readonly SchemaConfig[],
   locked: LockedSchemas,
 ): LockedSchemas {
-  if (what !== 'write') return locked
+  if (mode !== 'write') return locked
   return schemas.reduce((left, { name }) => {
     const there = new Set(all.get(name)?.servers.map((server) => server.name))
     const gone = [...(left.get(name)?.keys() ?? [])].filter((server) => !there.has(server))

@@ -40,19 +40,7 @@ const loginOptions = {
   ...clientOptions,
 }
 
-/** A server of the configuration, or any by its address. */
-interface ServerChoice {
-  /** A name, or an address. */
-  readonly server: string
-  readonly user: string | undefined
-  readonly config: string | undefined
-  readonly schema: string | undefined
-}
-
-interface LoginTask extends Given<typeof loginOptions>, ServerChoice {
-  /** The client at the authorization server, for a server that is in no configuration. */
-  readonly client: LoginClientInfo | undefined
-}
+type LoginTask = Given<typeof loginOptions>
 
 const login = command({
   name: 'login',
@@ -68,7 +56,8 @@ ISSUER#SUBJECT of one who logs in there.`,
   examples: ['mcps-proxy login linear', 'mcps-proxy login https://mcp.example.com/mcp --no-browser'],
   options: loginOptions,
   wordsMax: 1,
-  read: (given): LoginTask => {
+  conflicts: [['device', 'no-browser', '--device needs no browser of this machine']],
+  check: (given) => {
     const server = serverIn('login', given.words)
     const isNamed = !/^https?:/i.test(server)
     const client = clientInfoOf(given)
@@ -82,13 +71,10 @@ ISSUER#SUBJECT of one who logs in there.`,
         '--user is for a server of the configuration',
         'for example: mcps-proxy login linear --user ann',
       )
-    if (given.device && given['no-browser'])
-      throw new UsageError('--device needs no browser of this machine, so --no-browser is not for it')
-    return { ...given, server, client }
   },
   run: (task) =>
     withStore(task.user, async (store, runtime) => {
-      const target = await targetOf(task, task.client)
+      const target = await targetOf(task, clientInfoOf(task))
       await checkUser(task.user, target)
       return enter(task, target, store, runtime)
     }),
@@ -101,7 +87,6 @@ const logins = command({
   details: 'Prints one line for each login, and no token.',
   examples: ['mcps-proxy logins', 'mcps-proxy logins --json'],
   options: { json, user },
-  read: (given) => given,
   run: (task) => withStore(task.user, (store, runtime) => list(task, store, runtime)),
 })
 
@@ -115,7 +100,7 @@ const logout = command({
   examples: ['mcps-proxy logout linear'],
   options: { schema, config, user, force: flag('Remove the login here though it was not revoked') },
   wordsMax: 1,
-  read: (given) => ({ ...given, server: serverIn('logout', given.words) }),
+  check: ({ words }) => void serverIn('logout', words),
   run: (task) =>
     withStore(task.user, async (store, runtime) =>
       leave(task.force, await targetOf(task, undefined), store, runtime),
@@ -162,8 +147,9 @@ interface Target {
   readonly front?: FrontConfig
 }
 
+/** A server of the configuration, or any by its address. */
 async function targetOf(
-  { server, config: path, schema = 'default' }: ServerChoice,
+  { words: [server = ''], config: path, schema = 'default' }: Pick<LoginTask, 'words' | 'config' | 'schema'>,
   client: LoginClientInfo | undefined,
 ): Promise<Target> {
   if (/^https?:\/\//i.test(server)) {
@@ -292,33 +278,22 @@ async function list(
   runtime: LoginRuntime,
 ): Promise<number> {
   const chosen = store.all().filter(({ user }) => only === undefined || user === only)
-  const logins = chosen.map(({ url, user, issuer, scope, expiresAtMs, refreshToken }) => ({
-    url: new Redactor(secretsOfUrl(url)).clean(url),
-    user,
-    issuer,
-    scope,
-    expires: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
-    isRenewed: refreshToken !== undefined,
-    isOver: refreshToken === undefined && expiresAtMs !== undefined && expiresAtMs <= runtime.wallNow(),
-  }))
-  const lines = logins.map((each) => {
-    if (json) return JSON.stringify(each)
-    const state = each.isOver
-      ? 'is over'
-      : each.isRenewed
-        ? 'is renewed by itself'
-        : `ends ${each.expires ?? 'when the server says so'}`
-    const whose = each.user === undefined ? '' : `  of ${each.user}`
-    return escapeText(`${each.url}${whose}  at ${new URL(each.issuer).host}, ${state}`)
+  const lines = chosen.map(({ url: whole, user, issuer, scope, expiresAtMs, refreshToken }) => {
+    const url = new Redactor(secretsOfUrl(whole)).clean(whole)
+    const expires = expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString()
+    const isRenewed = refreshToken !== undefined
+    const isOver = !isRenewed && expiresAtMs !== undefined && expiresAtMs <= runtime.wallNow()
+    if (json) return JSON.stringify({ url, user, issuer, scope, expires, isRenewed, isOver })
+    const ends = isOver ? 'is over' : `ends ${expires ?? 'when the server says so'}`
+    const whose = user === undefined ? '' : `  of ${user}`
+    const state = isRenewed ? 'is renewed by itself' : ends
+    return escapeText(`${url}${whose}  at ${new URL(issuer).host}, ${state}`)
   })
   await say('stdout', lines.map((line) => `${line}\n`).join(''))
-  if (lines.length === 0 && !json) await note(noLogin(only))
+  if (lines.length > 0 || json) return 0
+  const [whose, more] = only === undefined ? ['', ''] : [` of '${only}'`, ` --user ${inShell(only)}`]
+  await note(`there is no login${whose}; mcps-proxy login NAME${more} makes one`)
   return 0
-}
-
-function noLogin(user: string | undefined): string {
-  if (user === undefined) return 'there is no login; mcps-proxy login NAME makes one'
-  return `there is no login of '${user}'; mcps-proxy login NAME --user ${inShell(user)} makes one`
 }
 
 /** A login whose tokens may still be valid is kept, since it is their only copy, unless the person gives that up. */
@@ -329,7 +304,7 @@ async function leave(
   runtime: LoginRuntime,
 ): Promise<number> {
   const whose = store.user === undefined ? '' : ` of '${store.user}'`
-  const why = await store.alone(url, async () => {
+  const { kept, isRevocable } = await store.alone(url, async () => {
     // A process that was renewing the tokens has stored others, and those must be revoked.
     const login = store.read(url)
     if (login === undefined) throw new LoginError(`there is no login to '${name}'${whose}`)
@@ -337,15 +312,13 @@ async function leave(
     if (kept === undefined || isForced) store.remove(url)
     return { kept, isRevocable: login.revocationEndpoint !== undefined }
   })
-  if (why.kept !== undefined && !isForced)
+  if (kept !== undefined && !isForced)
     return failed(
-      `the login to '${name}' is not revoked: ${why.kept}; try again, or run it with --force to remove the login here alone`,
+      `the login to '${name}' is not revoked: ${kept}; try again, or run it with --force to remove the login here alone`,
       1,
     )
-  const more =
-    why.kept === undefined && why.isRevocable
-      ? ''
-      : ' here; its tokens are not revoked, and end when their time is over'
+  const isRevoked = kept === undefined && isRevocable
+  const more = isRevoked ? '' : ' here; its tokens are not revoked, and end when their time is over'
   await say('stdout', `${escapeText(name)}: logged out${more}\n`)
   return 0
 }

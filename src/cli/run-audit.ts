@@ -5,21 +5,16 @@ import type { AuditParts } from '../audit/open-audit.js'
 import type { AuditConfig } from '../config/configuration.js'
 import type { EventSource, ProxyEvents, ProxyOptions } from '../index.js'
 
-/** An open audit. */
-interface Opened {
-  readonly audit: Audit
-  /** Ends its listening; undefined before the proxy is there. */
-  stop: (() => void) | undefined
-}
-
 type CallGate = NonNullable<ProxyOptions['gate']>
 
 /** Opens and closes the audit; its code is loaded only where there is one. */
 export class RunAudit implements CallGate {
   readonly #parts: AuditParts
   #config: AuditConfig | undefined
-  #opened: Opened | undefined
+  #audit: Audit | undefined
   #events: EventSource<ProxyEvents> | undefined
+  /** Ends the listening of the audit. */
+  #stop: (() => void) | undefined
   #isClosed = false
 
   constructor(parts: AuditParts) {
@@ -30,25 +25,22 @@ export class RunAudit implements CallGate {
   async use(config: AuditConfig | undefined): Promise<boolean> {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return false
     this.#config = config
-    const next = config === undefined ? undefined : await this.#open(config)
-    if (this.#isClosed) {
-      await next?.audit.close()
-      return false
+    const next = config && (await import('../audit/open-audit.js')).openAudit(config, this.#parts)
+    const previous = this.#isClosed ? next : this.#audit
+    if (!this.#isClosed) {
+      this.#audit = next
+      this.#listen()
     }
-    const previous = this.#opened
-    this.#opened = next
-    this.#listen()
-    previous?.stop?.()
-    await previous?.audit.close()
-    return true
+    await previous?.close()
+    return !this.#isClosed
   }
 
   refusal(method: string): ReturnType<CallGate['refusal']> {
-    return this.#opened?.audit.refusal(method)
+    return this.#audit?.refusal(method)
   }
 
   get lostLines(): number {
-    return this.#opened?.audit.lostLines ?? 0
+    return this.#audit?.lostLines ?? 0
   }
 
   /** Takes the calls of this proxy. */
@@ -59,15 +51,11 @@ export class RunAudit implements CallGate {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#opened?.audit.close()
+    await this.#audit?.close()
   }
 
   #listen(): void {
-    if (this.#opened !== undefined) this.#opened.stop = this.#events?.on('call', this.#opened.audit.ended)
-  }
-
-  async #open(config: AuditConfig): Promise<Opened> {
-    const { openAudit } = await import('../audit/open-audit.js')
-    return { audit: openAudit(config, this.#parts), stop: undefined }
+    this.#stop?.()
+    this.#stop = this.#audit && this.#events?.on('call', this.#audit.ended)
   }
 }

@@ -1,22 +1,12 @@
-// The HTTP mode: every enabled schema, and as many clients as come.
+// `http`: every enabled group of servers, and as many clients as come.
 
-import { resolve } from 'node:path'
 import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import { type Given, type Invocation, command, flag } from './command-line.js'
-import { allowUnauthenticated, config, host, port, serveOptionsOf, serving } from './common-options.js'
-import { loadWithSecrets } from './load.js'
-import type { ServeTask } from './serve.js'
-
-/** Serve every enabled schema on HTTP; what is undefined is as the configuration says. */
-export interface HttpTask extends ServeTask {
-  readonly kind: 'http'
-  readonly port: number | undefined
-  readonly host: string | undefined
-  readonly allowUnauthenticated: boolean
-}
+import { command, flag } from './command-line.js'
+import { allowUnauthenticated, config, host, port, serving, servingConflicts } from './common-options.js'
+import { loadWithSecrets, recordedTo } from './load.js'
 
 /** The options of a listener, beside those of every command that serves. */
 export const httpOptions = {
@@ -44,31 +34,16 @@ configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
     ...httpOptions,
     ui: flag('Serve a page that shows every message, at /ui on the port of the front'),
   },
-  read: (given): HttpTask => ({ ...httpTaskOf(given), uiPort: given.ui ? 0 : undefined }),
-  run: runHttp,
+  conflicts: servingConflicts,
+  run: async (given, invocation) => {
+    const { timeout: timeoutMs, record, ui } = given
+    const defaults = { 'server.name': invocation.program }
+    const read = (path: string | undefined, asks = false): Promise<Configuration> =>
+      loadWithSecrets({ path, timeoutMs, files: recordedTo(record), defaults }, { asks })
+    const loaded = await read(given.config, true)
+    refuseLoop(loaded, enabledSchemas(loaded), process.env)
+    const plan = { ...invocation, kind: 'http', given, uiPort: ui ? 0 : undefined, config: loaded } as const
+    const { serveHttp } = await import('./serve.js')
+    return serveHttp({ ...plan, read, schemasOf: enabledSchemas }, given)
+  },
 })
-
-export function httpTaskOf(given: Given<typeof httpOptions>): HttpTask {
-  const { config: path, port, host, 'allow-unauthenticated': allowUnauthenticated } = given
-  const own = { kind: 'http', config: path, port, host, allowUnauthenticated, uiPort: undefined } as const
-  return { ...own, ...serveOptionsOf(given) }
-}
-
-/**
- * Serves until a signal comes; what is running may finish then, and everything is flushed and closed.
- *
- * @returns the exit code.
- * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had.
- */
-async function runHttp(task: HttpTask, invocation: Invocation): Promise<number> {
-  const { config: path, timeoutMs, record } = task
-  const files = record === undefined ? [] : [resolve(record)]
-  const defaults = { 'server.name': invocation.program }
-  const read = (from: string | undefined, asks = false): Promise<Configuration> =>
-    loadWithSecrets({ path: from, timeoutMs, files, defaults }, { asks })
-  const loaded = await read(path, true)
-  refuseLoop(loaded, enabledSchemas(loaded), process.env)
-  const plan = { ...invocation, command: task, config: loaded, read, schemasOf: enabledSchemas }
-  const { serveHttp } = await import('./serve.js')
-  return serveHttp(plan)
-}

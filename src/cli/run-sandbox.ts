@@ -10,25 +10,29 @@ import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
-import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
-import { type Invocation, command, flag, oneOf, text } from './command-line.js'
-import { cannotBoth, serveOptionsOf } from './common-options.js'
-import { type HttpTask, httpOptions, httpTaskOf } from './run-http.js'
-import { type StdioTask, wholeGroup } from './run-stdio.js'
-import type { Run } from './serve.js'
+import { type Given, type Invocation, command, flag, oneOf, text } from './command-line.js'
+import { servingConflicts } from './common-options.js'
+import { httpOptions } from './run-http.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { loadWithSecrets } from './load.js'
 import { say } from './console.js'
 
-/** Serve a sandbox on HTTP, or on stdin and stdout. */
-export interface SandboxTask {
-  /** Whether it only says which runtimes can be used. */
-  readonly check: boolean
-  readonly serve: StdioTask | HttpTask
-  readonly enablesCors: boolean
-  readonly runtime: SandboxRuntimeName | undefined
+const options = {
+  stdio: flag('Serve on stdin and stdout'),
+  http: flag('Serve on HTTP, which is the default'),
+  check: text('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
+  runtime: oneOf('NAME', 'What runs the code (default: auto)', [
+    'auto',
+    'bubblewrap',
+    'container',
+    'microsandbox-server',
+  ]),
+  'enable-cors': flag('Answer requests of web pages'),
+  ...httpOptions,
 }
+
+type SandboxTask = Given<typeof options>
 
 export const sandboxCommand = command({
   name: 'sandbox',
@@ -37,29 +41,8 @@ export const sandboxCommand = command({
   details: `Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
 --check says which runtimes can be used here, and what would mend the others.`,
   examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
-  options: {
-    stdio: flag('Serve on stdin and stdout'),
-    http: flag('Serve on HTTP, which is the default'),
-    check: text('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
-    runtime: oneOf('NAME', 'What runs the code (default: auto)', [
-      'auto',
-      'bubblewrap',
-      'container',
-      'microsandbox-server',
-    ]),
-    'enable-cors': flag('Answer requests of web pages'),
-    ...httpOptions,
-  },
-  read: (given): SandboxTask => {
-    const { stdio, http, check, runtime, 'enable-cors': enablesCors } = given
-    if (stdio && http) throw cannotBoth('--stdio', '--http')
-    const whole = httpTaskOf(given)
-    const config = check === undefined || check === '' ? whole.config : check
-    const serve = stdio
-      ? { ...wholeGroup, config, uiPort: undefined, ...serveOptionsOf(given) }
-      : { ...whole, config }
-    return { check: check !== undefined, serve, enablesCors, runtime }
-  },
+  options,
+  conflicts: [['stdio', 'http'], ...servingConflicts],
   run: runSandbox,
 })
 
@@ -74,45 +57,36 @@ class NotStartedError extends Error {
  * @returns the exit code; 1 when nothing can run the code
  * @throws ConfigError when the configuration cannot be used
  */
-async function runSandbox(command: SandboxTask, invocation: Invocation): Promise<number> {
-  const { config, server } = await sandboxPlan(command, invocation.program)
-  if (command.check) {
+async function runSandbox(given: SandboxTask, invocation: Invocation): Promise<number> {
+  const { program } = invocation
+  const { config, server } = await sandboxPlan(given, program)
+  if (given.check !== undefined) {
     const { report, code } = await runtimeReport(server)
     await say('stdout', report)
     return code
   }
   try {
-    return await serve(command, invocation, config, started(server.name))
+    // Of the file that is named; the options of the command line stay as they are.
+    const read =
+      given.config === undefined ? undefined : async () => (await sandboxPlan(given, program)).config
+    const kind = given.stdio ? 'stdio' : 'http'
+    const plan = { ...invocation, kind, given, uiPort: undefined, config, read, schemasOf } as const
+    const { serveHttp, serveStdio } = await import('./serve.js')
+    // Nothing is served before the program has opened.
+    const ready = started(server.name)
+    return await (given.stdio
+      ? serveStdio(plan, selectSchema(config, 'default'), { ready })
+      : serveHttp(plan, given, ready))
   } catch (error) {
     if (!(error instanceof NotStartedError)) throw error
     const { report } = await runtimeReport(server)
-    await say('stderr', `${invocation.program}: the sandbox did not start\n${report}`)
+    await say('stderr', `${program}: the sandbox did not start\n${report}`)
     return 1
   }
 }
 
-/** Nothing is served before the program has opened. */
-async function serve(
-  command: SandboxTask,
-  invocation: Invocation,
-  config: Configuration,
-  isStarted: (events: EventSource<ProxyEvents>) => Promise<void>,
-): Promise<number> {
-  const { serve: served } = command
-  const own = { ...invocation, config, read: readerOf(command, invocation), schemasOf: () => ['default'] }
-  const { serveHttp, serveStdio } = await import('./serve.js')
-  switch (served.kind) {
-    case 'stdio':
-      return serveStdio({ ...own, command: served }, selectSchema(config, 'default'), isStarted)
-    case 'http':
-      return serveHttp({ ...own, command: served }, isStarted)
-  }
-}
-
-/** Of the file that is named; the options of the command line stay as they are. */
-function readerOf(command: SandboxTask, { program }: Invocation): Run['read'] {
-  if (command.serve.config === undefined) return undefined
-  return async () => (await sandboxPlan(command, program)).config
+function schemasOf(): readonly string[] {
+  return ['default']
 }
 
 /** Resolves when the server takes calls, and rejects when it has failed. */
@@ -175,13 +149,13 @@ interface SandboxPlan {
 }
 
 /** @throws ConfigError also when a file has no sandbox, or several */
-async function sandboxPlan(command: SandboxTask, program: string): Promise<SandboxPlan> {
-  const { config: path, timeoutMs } = command.serve
-  const servesHttp = command.serve.kind === 'http'
-  const overrides = { defaults: { ...frontDefaults, 'server.name': program }, timeoutMs, servesHttp }
+async function sandboxPlan(given: SandboxTask, program: string): Promise<SandboxPlan> {
+  const path = given.check || given.config
+  const defaults = { ...frontDefaults, 'server.name': program }
+  const overrides = { defaults, timeoutMs: given.timeout, servesHttp: !given.stdio }
   const read = path === undefined ? ownConfig(overrides) : await loadWithSecrets({ path, ...overrides })
   const found = onlySandbox(read)
-  const { runtime = found.sandbox.runtime } = command
+  const { runtime = found.sandbox.runtime } = given
   const server: SandboxServerConfig = {
     ...found,
     disabled: false,
@@ -200,8 +174,8 @@ async function sandboxPlan(command: SandboxTask, program: string): Promise<Sandb
     drainTimeoutMs,
     cors: {
       ...cors,
-      enabled: cors.enabled || command.enablesCors,
-      localPages: cors.localPages === true || command.enablesCors,
+      enabled: cors.enabled || given['enable-cors'],
+      localPages: cors.localPages === true || given['enable-cors'],
     },
   }
   return { server, config: { ...read, server: front, schemas: new Map([['default', schema]]) } }

@@ -1,39 +1,16 @@
-// The stdio mode: one client, which started this process, and one schema.
+// `stdio` and `connect`: one client, which started this process, and one group of servers or one remote server.
 //
 // stdout belongs to the protocol, so everything said here goes to stderr.
 
-import { resolve } from 'node:path'
 import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import type { RemoteServer } from './remote.js'
 import { clientInfoOf, clientOptions } from './client-info.js'
-import { type Given, type Invocation, UsageError, command, oneOf, text } from './command-line.js'
-import { cannotBoth, header, serveOptionsOf, serving, uiPort, viewOf, viewOptions } from './common-options.js'
-import { loadWithSecrets } from './load.js'
-import type { ServeTask } from './serve.js'
-
-/** Serve one schema on stdin and stdout. */
-export interface StdioTask extends ServeTask {
-  readonly kind: 'stdio'
-  readonly schema: string
-  /** The one server of the schema that is served, under its own names; undefined is all. */
-  readonly server: string | undefined
-  /** The profile that is served, in place of a schema. */
-  readonly profile: string | undefined
-  /** The one server behind this process, instead of a configuration. */
-  readonly remote: RemoteServer | undefined
-}
-
-/** The task of a process that serves a whole group. */
-export const wholeGroup = {
-  kind: 'stdio',
-  schema: 'default',
-  server: undefined,
-  profile: undefined,
-  remote: undefined,
-} as const
+import { type Given, UsageError, command, oneOf, text } from './command-line.js'
+import { header, serving, servingConflicts, uiPort, viewConflict, viewOptions } from './common-options.js'
+import { loadWithSecrets, recordedTo } from './load.js'
+import type { RemoteServer } from './remote.js'
 
 export const stdioCommand = command({
   name: 'stdio',
@@ -53,14 +30,32 @@ Without --schema it is the group "default", which a plain "mcpServers" file is.`
     ui: uiPort,
     ...serving,
   },
-  read: (given): StdioTask => {
-    const view = viewOf(given)
-    const { server } = given
-    if (server !== undefined && view.profile !== undefined)
-      throw cannotBoth('--server', '--profile', 'a profile names its servers')
-    return { ...wholeGroup, server, uiPort: given.ui, ...view, ...serveOptionsOf(given) }
+  conflicts: [viewConflict, ['server', 'profile', 'a profile names its servers'], ...servingConflicts],
+  run: async (given, invocation) => {
+    const { profile, server, timeout: timeoutMs, ui } = given
+    const named = given.schema ?? 'default'
+    const options = {
+      timeoutMs,
+      files: recordedTo(given.record),
+      defaults: { 'server.name': invocation.program },
+      servesHttp: false,
+      only: server === undefined ? undefined : { schema: named, server },
+    }
+    const read = async (path: string | undefined, asks = false): Promise<Configuration> => {
+      const use = { schema: profile === undefined ? named : undefined, asks }
+      const config = await loadWithSecrets({ ...options, path }, use)
+      // Also of a file that is read again: without its profile a client has nothing.
+      if (profile !== undefined) selectProfile(config, profile)
+      return config
+    }
+    const config = await read(given.config, true)
+    const schema = selectSchema(config, profile === undefined ? named : selectProfile(config, profile).schema)
+    // A process that starts no server starts no loop either.
+    refuseLoop(config, [schema.name], process.env)
+    const plan = { ...invocation, kind: 'stdio', given, uiPort: ui, config, read } as const
+    const { serveStdio } = await import('./serve.js')
+    return serveStdio({ ...plan, schemasOf: () => [schema.name] }, schema, { profile })
   },
-  run: runStdio,
 })
 
 const connectOptions = {
@@ -73,6 +68,7 @@ const connectOptions = {
   ...serving,
 }
 
+/** One remote server is a configuration too. */
 export const connectCommand = command({
   name: 'connect',
   takes: 'URL',
@@ -82,16 +78,22 @@ export const connectCommand = command({
 Google's IAM every request carries an ID token from Application Default Credentials.`,
   examples: ["mcps-proxy connect https://mcp.example.com/mcp -H 'Authorization: Bearer …'"],
   options: connectOptions,
+  conflicts: servingConflicts,
   wordsMax: 1,
-  read: (given): StdioTask => {
-    const own = { config: undefined, remote: remoteOf(given), uiPort: given.ui }
-    return { ...wholeGroup, ...own, ...serveOptionsOf(given), keepsLists: false }
+  check: (given) => void remoteOf(given),
+  run: async (given, invocation) => {
+    const { checkCredentials, remoteConfig } = await import('./remote.js')
+    const config = remoteConfig(remoteOf(given), given.timeout, invocation.program)
+    const schema = selectSchema(config, 'default')
+    const plan = { ...invocation, kind: 'stdio', given, uiPort: given.ui, config, read: undefined } as const
+    const { serveStdio } = await import('./serve.js')
+    const prepare = (): Promise<void> => checkCredentials(schema)
+    return serveStdio({ ...plan, schemasOf: () => [schema.name] }, schema, { prepare })
   },
-  run: runStdio,
 })
 
 /** @throws UsageError */
-function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
+export function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
   const {
     words: [url],
     auth: way,
@@ -127,52 +129,4 @@ function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
 function isCloudRun(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' && hostname.endsWith('.run.app')
-}
-
-/**
- * Serves until the client leaves, says `exit`, or a signal comes; everything is flushed and closed then.
- *
- * @returns the exit code.
- * @throws ConfigError when the configuration cannot be used.
- */
-async function runStdio(command: StdioTask, invocation: Invocation): Promise<number> {
-  const config = await configOf(command, invocation)
-  const schema = selectSchema(config, schemaOf(command, config))
-  const isFile = command.remote === undefined
-  // A process that starts no server starts no loop either.
-  if (isFile) refuseLoop(config, [schema.name], process.env)
-  const read = isFile
-    ? (path: string | undefined) => fileConfig({ ...command, config: path }, invocation)
-    : undefined
-  const plan = { ...invocation, command, config, read, schemasOf: () => [schema.name] }
-  const { serveStdio } = await import('./serve.js')
-  return serveStdio(plan, schema)
-}
-
-/** One remote server is a configuration too. */
-async function configOf(command: StdioTask, invocation: Invocation): Promise<Configuration> {
-  const { remote, timeoutMs } = command
-  if (remote === undefined) return fileConfig(command, invocation, true)
-  const { remoteConfig } = await import('./remote.js')
-  return remoteConfig(remote, timeoutMs, invocation.program)
-}
-
-async function fileConfig(
-  { config: path, timeoutMs, schema, server, profile, record }: StdioTask,
-  { program }: Invocation,
-  asks = false,
-): Promise<Configuration> {
-  const files = record === undefined ? [] : [resolve(record)]
-  const only = server === undefined ? undefined : { schema, server }
-  const config = await loadWithSecrets(
-    { path, timeoutMs, files, defaults: { 'server.name': program }, servesHttp: false, only },
-    { schema: profile === undefined ? schema : undefined, asks },
-  )
-  // Also of a file that is read again: without its profile a client has nothing.
-  if (profile !== undefined) selectProfile(config, profile)
-  return config
-}
-
-function schemaOf({ schema, profile }: StdioTask, config: Configuration): string {
-  return profile === undefined ? schema : selectProfile(config, profile).schema
 }

@@ -11,12 +11,6 @@ import { askHidden } from './prompt-secret.js'
 import { failed, say } from './console.js'
 import { UsageError, command } from './command-line.js'
 
-interface SecretTask {
-  readonly what: 'set' | 'list' | 'remove'
-  /** Empty for a list. */
-  readonly name: string
-}
-
 /** The names that `${keyring:NAME}` takes. */
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
 
@@ -33,12 +27,11 @@ secret list prints names alone.`,
   options: {},
   wordsMax: Infinity,
   takesRest: true,
-  read: ({ words: [first, name, stray], rest }): SecretTask => {
-    const what = (['set', 'list', 'remove'] as const).find((each) => each === first)
+  check: ({ words: [what = '', name, stray], rest }) => {
     const example = 'for example: mcps-proxy secret set github'
-    if (what === undefined) throw new UsageError('secret needs set, list or remove', example)
+    if (!Object.hasOwn(actions, what)) throw new UsageError('secret needs set, list or remove', example)
     if (what === 'list' && name !== undefined) throw new UsageError('secret list takes no name')
-    if (what === 'list') return { what, name: '' }
+    if (what === 'list') return
     if (name === undefined) throw new UsageError(`secret ${what} needs the name of a secret`, example)
     // It may be the secret, so it is not repeated.
     if (stray !== undefined || rest !== undefined)
@@ -51,24 +44,21 @@ secret list prints names alone.`,
         'the name cannot be used',
         'it has no braces, is one line, and does not begin with -',
       )
-    return { what, name }
   },
-  run: runSecret,
+  run: async ({ words: [what = '', name = ''] }) => {
+    const store = new SecretStore(secretsFile(process.env), realRuntime())
+    try {
+      return (await actions[what]?.(name, store)) ?? 0
+    } catch (error) {
+      if (error instanceof SecretStoreError) return failed(error.message, 1)
+      throw error
+    }
+  },
 })
-
-async function runSecret(command: SecretTask): Promise<number> {
-  const store = new SecretStore(secretsFile(process.env), realRuntime())
-  try {
-    return await actions[command.what](command.name, store)
-  } catch (error) {
-    if (error instanceof SecretStoreError) return failed(error.message, 1)
-    throw error
-  }
-}
 
 type Action = (name: string, store: SecretStore) => Promise<number>
 
-const actions: Readonly<Record<SecretTask['what'], Action>> = {
+const actions: Readonly<Record<string, Action>> = {
   set: async (name, store) => {
     const value = await valueOf(name)
     if (value === '') return failed('the value is empty, and nothing is changed', 2)

@@ -21,32 +21,24 @@ import { viewKey } from '../proxy/routing/views.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { counted } from '../text/counted.js'
-import type { Invocation } from './command-line.js'
-import { commandIn } from './command-names.js'
-import type { ServeOptions } from './common-options.js'
+import type { Given, Invocation } from './command-line.js'
+import { logLevelOf, type serving } from './common-options.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
 import { type Banner, bannerRecord, bannerText, httpBanner, stdioBanner } from './console.js'
 import { tightLimits } from './control-group.js'
 import type { Inspection } from './inspect.js'
 import { RunAudit } from './run-audit.js'
-import type { HttpTask } from './run-http.js'
-import type { StdioTask } from './run-stdio.js'
 import { ServerEventLog } from './server-event-log.js'
 import { Children, Shutdown, closeMsMax, faultGraceMs } from './shutdown.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
 import { WarmUp } from './warm-up.js'
 
-/** The part of a task that every mode of serving has. */
-export interface ServeTask extends ServeOptions {
+/** What a process serves, and how. */
+interface Plan extends Invocation {
   readonly kind: 'stdio' | 'http'
-  readonly config: string | undefined
-  /** The port of the inspector beside stdio, where 0 is a free one; undefined is no inspector. */
+  readonly given: Given<typeof serving>
+  /** The port of the inspector, where 0 is a free one or that of the front; undefined is no inspector. */
   readonly uiPort: number | undefined
-}
-
-/** The task of a serving process. */
-interface Plan<C extends ServeTask = ServeTask> extends Invocation {
-  readonly command: C
   readonly config: Configuration
   /** Reads the configuration again, or another file; undefined where there is none to read. @throws ConfigError */
   readonly read: ((path: string | undefined) => Promise<Configuration>) | undefined
@@ -55,7 +47,7 @@ interface Plan<C extends ServeTask = ServeTask> extends Invocation {
 }
 
 /** A process that is ready to serve. */
-export interface Run<C extends ServeTask = ServeTask> extends Plan<C> {
+export interface Run extends Plan {
   readonly paint: Paint
   readonly logger: Logger
   readonly eventLog: ServerEventLog
@@ -71,60 +63,68 @@ export interface Run<C extends ServeTask = ServeTask> extends Plan<C> {
   readonly options: ProxyOptions & { readonly runtime: Runtime }
 }
 
+/** Resolves when the servers that are served may be used. */
+type Readiness = (events: EventSource<ProxyEvents>) => Promise<void>
+
+interface StdioChoice {
+  /** The profile that is served, in place of a schema. */
+  readonly profile?: string | undefined
+  /** Absent for a configuration file. It looks for the credentials of the one remote server before stdin is read. */
+  readonly prepare?: () => Promise<void>
+  /** When it resolves, stdin is read; servers start immediately for it. */
+  readonly ready?: Readiness
+}
+
 /**
  * Serves one schema to one client on stdin and stdout, until the client leaves, says `exit`, or a signal comes.
  *
- * @param beforeServing when it resolves, stdin is read; servers start immediately for it
  * @returns the exit code
  * @throws TransportError without the credentials of the one remote server; nothing is read from stdin then
  */
 export function serveStdio(
-  plan: Plan<StdioTask>,
+  plan: Plan,
   schema: SchemaConfig,
-  beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
+  { profile, prepare, ready }: StdioChoice,
 ): Promise<number> {
-  const prepare = async (): Promise<void> => {
-    if (plan.command.remote !== undefined) await (await import('./remote.js')).checkCredentials(schema)
-  }
-  return withResources(plan, prepare, (run) => talkOnStdio(run, schema, beforeServing))
+  return withResources(plan, prepare, async (run) => {
+    const { uiPort, config, shutdown, children, options } = run
+    // One client has one process of each server.
+    const processesMax = schema.servers.filter(({ kind, disabled }) => kind === 'stdio' && !disabled).length
+    warnOfTightLimits(run, processesMax)
+    const inspection = uiPort === undefined ? undefined : new (await import('./inspect.js')).Inspection(run)
+    const proxy = await createProxy(config, {
+      ...options,
+      ...inspection?.options,
+      schema: schema.name,
+      ownStart: 'with-client',
+      person: 'here',
+      eager: ready !== undefined,
+    })
+    const proxies = new Map([[schema.name, proxy]])
+    run.telemetry?.watch(() => proxies)
+    const warmUp = options.keep === true ? new WarmUp(config, schema, children, options.runtime) : undefined
+    warmUp?.watch(proxy)
+    const session = await serveUntil(run, proxy, async () => {
+      await ready?.(proxy)
+      await inspection?.open(proxies, proxy, undefined, uiPort)
+      const attached = await proxy.attach(stdio(limits.session.ndjson), {
+        view: profile === undefined ? undefined : viewKey('profile', profile),
+        waitedMs: process.uptime() * 1000,
+      })
+      announce(run, stdioBanner(config, schema, process.stdin.isTTY))
+      await Promise.race([attached.leaving, shutdown.ended])
+      if (!shutdown.isFaulty) warmUp?.begin(proxy)
+      return attached
+    })
+    await inspection?.close()
+    return (await session.ended).exitCode
+  })
 }
 
-async function talkOnStdio(
-  run: Run<StdioTask>,
-  schema: SchemaConfig,
-  beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
-): Promise<number> {
-  const { command, config, shutdown, children, options } = run
-  // One client has one process of each server.
-  warnOfTightLimits(run, schema.servers.filter(({ kind, disabled }) => kind === 'stdio' && !disabled).length)
-  const inspection =
-    command.uiPort === undefined ? undefined : new (await import('./inspect.js')).Inspection(run)
-  const proxy = await createProxy(config, {
-    ...options,
-    ...inspection?.options,
-    schema: schema.name,
-    ownStart: 'with-client',
-    person: 'here',
-    eager: beforeServing !== undefined,
-  })
-  run.telemetry?.watch(() => new Map([[schema.name, proxy]]))
-  const isKept = options.keep === true && command.remote === undefined
-  const warmUp = isKept ? new WarmUp(config, schema, children, options.runtime) : undefined
-  warmUp?.watch(proxy)
-  const session = await serveUntil(run, proxy, async () => {
-    await beforeServing?.(proxy)
-    await inspection?.open(new Map([[schema.name, proxy]]), proxy, undefined, command.uiPort)
-    const attached = await proxy.attach(stdio(limits.session.ndjson), {
-      view: command.profile === undefined ? undefined : viewKey('profile', command.profile),
-      waitedMs: process.uptime() * 1000,
-    })
-    announce(run, stdioBanner(config, schema, process.stdin.isTTY))
-    await Promise.race([attached.leaving, shutdown.ended])
-    if (!shutdown.isFaulty) warmUp?.begin(proxy)
-    return attached
-  })
-  await inspection?.close()
-  return (await session.ended).exitCode
+interface Listener {
+  readonly host: string | undefined
+  readonly port: number | undefined
+  readonly 'allow-unauthenticated': boolean
 }
 
 /**
@@ -135,42 +135,37 @@ async function talkOnStdio(
  * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had
  */
 export function serveHttp(
-  plan: Plan<HttpTask>,
-  beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
+  plan: Plan,
+  { host, port, 'allow-unauthenticated': allowUnauthenticated }: Listener,
+  beforeListening?: Readiness,
 ): Promise<number> {
-  return withResources(plan, undefined, (run) => listenOnHttp(run, beforeListening))
-}
-
-async function listenOnHttp(
-  run: Run<HttpTask>,
-  beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
-): Promise<number> {
-  const { command, config, shutdown, telemetry, options, logger } = run
-  const { host, port, allowUnauthenticated } = command
-  warnOfTightLimits(run, Infinity)
-  if (commandIn(run.argv)?.isNamed === false) warnOfClientOnStdin(run.program, logger)
-  const { openGateway } = await import('../gateway/gateway.js')
-  const inspection = await inspectionOf(run)
-  const gateway = await openGateway(config, {
-    ...options,
-    person: 'here',
-    ...inspection?.options,
-    handler: inspection && ((path) => inspection.pages.find(path)),
-    host,
-    port,
-    allowUnauthenticated,
-    beforeListening,
-    ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
+  return withResources(plan, undefined, async (run) => {
+    const { config, shutdown, telemetry, options, logger } = run
+    warnOfTightLimits(run, Infinity)
+    if (!run.isNamed) warnOfClientOnStdin(run.program, logger)
+    const { openGateway } = await import('../gateway/gateway.js')
+    const inspection = await inspectionOf(run, host)
+    const gateway = await openGateway(config, {
+      ...options,
+      person: 'here',
+      ...inspection?.options,
+      handler: inspection && ((path) => inspection.pages.find(path)),
+      host,
+      port,
+      allowUnauthenticated,
+      beforeListening,
+      ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
+    })
+    telemetry?.watch(() => gateway.proxies)
+    const talk = async (): Promise<void> => {
+      announce(run, httpBanner(config, gateway))
+      await inspection?.open(gateway.proxies, gateway, gateway.origin)
+      await shutdown.ended
+      await inspection?.close()
+    }
+    await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
+    return 0
   })
-  telemetry?.watch(() => gateway.proxies)
-  const talk = async (): Promise<void> => {
-    announce(run, httpBanner(config, gateway))
-    await inspection?.open(gateway.proxies, gateway, gateway.origin)
-    await shutdown.ended
-    await inspection?.close()
-  }
-  await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
-  return 0
 }
 
 /** `processesMax` is how many processes of servers can come at once. */
@@ -179,11 +174,11 @@ function warnOfTightLimits({ config, logger }: Run, processesMax: number): void 
   for (const message of tightLimits(most)) logger.sink({ level: 'warn', message })
 }
 
-async function inspectionOf(run: Run<HttpTask>): Promise<Inspection | undefined> {
-  const { command, config } = run
-  if (command.uiPort === undefined) return undefined
+async function inspectionOf(run: Run, host: string | undefined): Promise<Inspection | undefined> {
+  const { uiPort, config } = run
+  if (uiPort === undefined) return undefined
   const { Inspection, refuseOpenPages } = await import('./inspect.js')
-  refuseOpenPages(config, command.host ?? config.server.host)
+  refuseOpenPages(config, host ?? config.server.host)
   return new Inspection(run)
 }
 
@@ -251,8 +246,8 @@ function longestStopMs(schemas: readonly SchemaConfig[]): number {
 
 /** Says that clients may come. */
 function announce(run: Run, banner: Banner): void {
-  const { command, config, schemasOf, logger, paint } = run
-  if (process.stderr.isTTY && !command.silent) process.stderr.write(bannerText(banner, paint))
+  const { given, config, schemasOf, logger, paint } = run
+  if (process.stderr.isTTY && !given.silent) process.stderr.write(bannerText(banner, paint))
   else if (!process.stderr.isTTY) logger.announce(bannerRecord(banner))
   tellWarnings(logger, config.warnings, schemasOf(config))
 }
@@ -267,28 +262,33 @@ function announce(run: Run, banner: Banner): void {
 const HEAP_GROWTH_PERCENT = 400
 
 /** Opens what a serving process needs, does its work, and closes everything in the reverse order. */
-async function withResources<C extends ServeTask>(
-  plan: Plan<C>,
+async function withResources(
+  plan: Plan,
   prepare: (() => Promise<void>) | undefined,
-  work: (run: Run<C>) => Promise<number>,
+  work: (run: Run) => Promise<number>,
 ): Promise<number> {
-  const { command, config } = plan
+  const { kind, given, config } = plan
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
   // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
   const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
   const logger = openLogger(plan, paint)
+  const log = logger.sink
   await prepare?.()
-  logger.sink({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
+  log({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
   const children = new Children()
-  const shutdown = new Shutdown(logger.sink, children)
-  const own = realRuntime(logger.sink)
+  const shutdown = new Shutdown(log, children)
+  const own = realRuntime(log)
   const resources: { close(): unknown }[] = [logger, own]
   try {
     const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
-    const { stderr } = process
-    const mayBeStdout = command.kind === 'http'
-    const audit = new RunAudit({ log: logger.sink, stderr, mayBeStdout, clean, runtime: own })
-    const telemetry = await openTelemetryIfAsked(plan, logger.sink, own, audit)
+    const audit = new RunAudit({
+      log,
+      stderr: process.stderr,
+      mayBeStdout: kind === 'http',
+      clean,
+      runtime: own,
+    })
+    const telemetry = await openTelemetryIfAsked(plan, log, own, audit)
     if (telemetry !== undefined) resources.push(telemetry)
     const eventLog = new ServerEventLog(logger, own)
     resources.push(audit, { close: () => children.kill() }, eventLog)
@@ -296,7 +296,7 @@ async function withResources<C extends ServeTask>(
     // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
     if (record !== undefined) resources.push(record)
-    const patterns = new UnmatchedPatterns(config, logger.sink)
+    const patterns = new UnmatchedPatterns(config, log)
     const options = {
       log: eventLog.sink,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
@@ -305,21 +305,11 @@ async function withResources<C extends ServeTask>(
       gate: audit,
       verbose: logger.isVerbose,
       runtime: children.watch(own),
-      // A recording is played back where nothing is kept.
-      keep: command.keepsLists && record === undefined,
+      // A recording is played back where nothing is kept, and the one server of `connect` is in no configuration.
+      keep: !given['no-kept-lists'] && record === undefined && prepare === undefined,
       ...(record && { tap: record }),
     }
-    const opened = {
-      paint,
-      logger,
-      eventLog,
-      shutdown,
-      audit,
-      patterns,
-      children,
-      telemetry,
-      options,
-    }
+    const opened = { paint, logger, eventLog, shutdown, audit, patterns, children, telemetry, options }
     return shutdown.verdict(await work({ ...plan, ...opened }))
   } finally {
     for (const resource of resources.toReversed()) await resource.close()
@@ -327,52 +317,48 @@ async function withResources<C extends ServeTask>(
 }
 
 async function openTelemetryIfAsked(
-  { config, command: { kind, measures } }: Plan,
+  { config, kind, given }: Plan,
   log: LogSink,
   runtime: Runtime,
   audit: RunAudit,
 ): Promise<Telemetry | undefined> {
   const isAsked =
     config.server.metrics !== undefined || Object.keys(runtime.env).some((name) => name.startsWith('OTEL_'))
-  if (!measures || !isAsked) return undefined
+  if (given['no-metrics'] || !isAsked) return undefined
   const { openTelemetry } = await import('../metrics/telemetry.js')
   // Several clients start a proxy each with one configuration.
   return openTelemetry(config, { log, runtime, needsPort: kind === 'http', lostLines: () => audit.lostLines })
 }
 
 async function openRecordIfAsked(
-  { command: { record, force }, program, argv }: Plan,
+  { given: { record, force }, program, argv }: Plan,
   logger: Logger,
 ): Promise<Recorder | undefined> {
   if (record === undefined) return undefined
   const { openRecord } = await import('../record/record.js')
   // An address may hold a password or a key.
   const args = argv.map((arg) => logger.clean(arg))
-  return openRecord(
-    record,
-    { command: [program, ...args].join(' '), args },
-    {
-      replaces: force,
-      onGap: ({ message }) =>
-        logger.sink({ level: 'error', message: `${message}; the proxy passes no more messages` }),
-    },
-  )
+  const onGap = ({ message }: Error): void =>
+    logger.sink({ level: 'error', message: `${message}; the proxy passes no more messages` })
+  return openRecord(record, { command: [program, ...args].join(' '), args }, { replaces: force, onGap })
 }
 
 /** Nothing secret of the schemas that are served, or of the front, is ever logged. */
-function openLogger({ config, command, schemasOf }: Plan, paint: Paint): Logger {
+function openLogger({ kind, config, given, schemasOf }: Plan, paint: Paint): Logger {
   const { logging } = config
   const format = process.stderr.isTTY ? 'readable' : 'json'
-  const mayBeStdout = command.kind === 'http'
   // A client that stops reading our stderr must not stop us.
   process.stderr.on('error', () => undefined)
   const logger = new Logger({
-    level: command.logLevel ?? logging.level,
+    level: logLevelOf(given, logging.level),
     console: logging.console
-      ? { stream: process.stderr, format, level: command.silent ? 'error' : 'debug' }
+      ? { stream: process.stderr, format, level: given.silent ? 'error' : 'debug' }
       : undefined,
     paint,
-    file: logging.file === undefined ? undefined : { ...logging, path: logging.file, mayBeStdout },
+    file:
+      logging.file === undefined
+        ? undefined
+        : { ...logging, path: logging.file, mayBeStdout: kind === 'http' },
   })
   logger.addSecrets(secretsIn(config, schemasOf(config)))
   logNodeWarnings(logger.sink)

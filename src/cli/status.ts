@@ -40,7 +40,7 @@ or when one of its servers has failed.`,
   ],
   options,
   wordsMax: 1,
-  read: (given) => {
+  check: (given) => {
     const [url] = given.words
     if (url !== undefined && !(/^https?:\/\//.test(url) && URL.canParse(url)))
       throw new UsageError(
@@ -49,7 +49,6 @@ or when one of its servers has failed.`,
       )
     if (url !== undefined && given.ui)
       throw new UsageError('status --ui takes no address', 'it prints those of the pages on this machine')
-    return given
   },
   run: runStatus,
 })

@@ -10,7 +10,7 @@ import { escapeText } from '../text/escape.js'
 import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
 import { say } from './console.js'
-import { UsageError, command, list, text } from './command-line.js'
+import { type Given, UsageError, command, list, text } from './command-line.js'
 import { config } from './common-options.js'
 import { tokenNamePattern } from '../config/keys.js'
 
@@ -18,22 +18,19 @@ const TOKEN_BYTES = 32
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
 
-interface TokenTask {
-  readonly what: 'create' | 'list' | 'revoke'
-  /** Empty for a list. */
-  readonly name: string
-  /** As it was written: a span such as `30d`, or a date. */
-  readonly expires: string | undefined
-  /** Empty is everything. */
-  readonly profiles: readonly string[]
-  readonly config: string | undefined
-}
-
 /** A span is so many hours, days or weeks. */
 const spanPattern = /^([1-9]\d{0,3})([hdw])$/
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
 const example = 'for example: mcps-proxy token create ci --profile review --expires 30d'
+
+const options = {
+  config,
+  expires: text('WHEN', 'With create: 12h, 30d, 8w or a date'),
+  profile: list('NAME', 'With create: the profile that it reaches; may be given again'),
+}
+
+type TokenTask = Given<typeof options>
 
 export const tokenCommand = command({
   name: 'token',
@@ -45,23 +42,20 @@ the token cannot be had. With --profile its clients reach that profile alone, at
 token revoke takes it out again. A running gateway reads the file:
 clients of a revoked token get 401, and their sessions end.`,
   examples: ['mcps-proxy token create ci --profile review --expires 30d', 'mcps-proxy token revoke ci'],
-  options: {
-    config,
-    expires: text('WHEN', 'With create: 12h, 30d, 8w or a date'),
-    profile: list('NAME', 'With create: the profile that it reaches; may be given again'),
-  },
+  options,
   wordsMax: 2,
-  read: ({ words: [first, name], expires, profile: profiles, config: path }): TokenTask => {
-    const what = (['create', 'list', 'revoke'] as const).find((each) => each === first)
-    if (what === undefined) throw new UsageError('token needs create, list or revoke', example)
-    if (what !== 'create' && (expires !== undefined || profiles.length > 0))
+  check: ({ words: [what = '', name], expires, profile }) => {
+    if (!Object.hasOwn(actions, what)) throw new UsageError('token needs create, list or revoke', example)
+    if (what !== 'create' && (expires !== undefined || profile.length > 0))
       throw new UsageError('--expires and --profile work only with create', example)
     if (what === 'list' && name !== undefined) throw new UsageError('token list takes no name')
     if (what !== 'list') assertTokenName(what, name)
     if (expires !== undefined) assertExpires(expires)
-    return { what, name: name ?? '', expires, profiles, config: path }
   },
-  run: runToken,
+  run: (task) => {
+    const [what = '', name = ''] = task.words
+    return editing(task.config, async (path) => (await actions[what]?.(name, task, path)) ?? 0)
+  },
 })
 
 /** @throws UsageError */
@@ -83,14 +77,10 @@ function assertExpires(expires: string): void {
     )
 }
 
-function runToken(task: TokenTask): Promise<number> {
-  return editing(task.config, (path) => actions[task.what](task, path))
-}
+type Action = (name: string, task: TokenTask, path: string) => Promise<void>
 
-type Action = (command: TokenTask, path: string) => Promise<number>
-
-const actions: Readonly<Record<TokenTask['what'], Action>> = {
-  create: async ({ name, expires, profiles, config }, path) => {
+const actions: Readonly<Record<string, Action>> = {
+  create: async (name, { expires, profile: profiles, config }, path) => {
     const token = `mcps_${randomBytes(TOKEN_BYTES).toString('base64url')}`
     const sha256 = createHash('sha256').update(token).digest('hex')
     const end = expires === undefined ? {} : { expires: endOf(expires) }
@@ -105,9 +95,8 @@ const actions: Readonly<Record<TokenTask['what'], Action>> = {
       `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}.\n`,
     )
     if (!hasSeveralPrincipals(await frontOf(config))) await say('stderr', `${closedBy(profiles)}\n`)
-    return 0
   },
-  list: async ({ config }) => {
+  list: async (_, { config }) => {
     const { tokens = [] } = await frontOf(config)
     const width = Math.max(0, ...tokens.map(({ name }) => name.length))
     const lines = tokens.map(({ name, profiles, expiresAtMs }) => {
@@ -115,9 +104,8 @@ const actions: Readonly<Record<TokenTask['what'], Action>> = {
       return `${name.padEnd(width)}  ${scope}; ${untilWords(expiresAtMs)}\n`
     })
     await say('stdout', lines.join(''))
-    return 0
   },
-  revoke: async ({ name, config }, path) => {
+  revoke: async (name, { config }, path) => {
     await changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
     await say('stdout', `${name} is revoked\n`)
     if (refusesEveryClient(await frontOf(config)))
@@ -125,7 +113,6 @@ const actions: Readonly<Record<TokenTask['what'], Action>> = {
         'stderr',
         `It was the last token. The gateway of this file refuses every client now, and also after a restart, unless it has server.token or MCPS_PROXY_TOKEN. Make a token with mcps-proxy token create, or take "tokens": [] out of ${escapeText(path)} and restart the gateway to serve without one.\n`,
       )
-    return 0
   },
 }
 

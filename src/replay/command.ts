@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { askLine } from '../ask/prompt-line.js'
 import { Children } from '../cli/shutdown.js'
-import { UsageError, command, flag, text } from '../cli/command-line.js'
-import { cannotBoth, header, timeout, verbose } from '../cli/common-options.js'
+import { type Given, UsageError, command, flag, text } from '../cli/command-line.js'
+import { header, timeout, verbose } from '../cli/common-options.js'
 import { say } from '../cli/console.js'
 import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
 import { startsOf } from './launch.js'
-import { type ReplayRequest, Replayer } from './replayer.js'
+import { Replayer } from './replayer.js'
 import { type ReplayedFile, hasFailed, report, summary, updateFiles } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
 
@@ -27,9 +27,21 @@ export interface Output {
   readonly ask: ((question: string) => Promise<string>) | undefined
 }
 
-const timeoutMsDefault = 30_000
-
 const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
+
+const options = {
+  timeout,
+  verbose,
+  portable: flag('Replay the transcripts of the package: every correct server passes'),
+  trust: flag('Start what the transcripts name without a question'),
+  update: flag('Write the messages that came over those that differ in the transcripts'),
+  url: text('URL', 'The address of the server that is tested'),
+  header,
+  http: flag('Start the proxy with HTTP'),
+}
+
+/** The words are files; the words behind `--` are the command, without which the transcript names it. */
+export type ReplayRequest = Given<typeof options>
 
 export const replayCommand = command({
   name: 'replay',
@@ -46,33 +58,19 @@ the transcripts of the package, which every correct MCP server passes.`,
     'mcps-proxy replay --portable -- node server.js',
     "mcps-proxy replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'",
   ],
-  options: {
-    timeout,
-    verbose,
-    portable: flag('Replay the transcripts of the package: every correct server passes'),
-    trust: flag('Start what the transcripts name without a question'),
-    update: flag('Write the messages that came over those that differ in the transcripts'),
-    url: text('URL', 'The address of the server that is tested'),
-    header,
-    http: flag('Start the proxy with HTTP'),
-  },
+  options,
+  conflicts: [
+    ['http', 'url'],
+    ['portable', 'update', 'the transcripts of --portable belong to the package'],
+  ],
   wordsMax: Infinity,
   takesRest: true,
-  read: (given): ReplayRequest => {
-    const { words: files, rest: command = [], portable, url, http, trust, verbose } = given
-    const { update: updates, header: headers, timeout: timeoutMs = timeoutMsDefault } = given
-    if (files.length === 0 && !portable) throw new UsageError('replay needs a file, or --portable', example)
-    if (portable && updates)
-      throw new UsageError(
-        '--update writes transcripts, and those of --portable belong to the package',
-        'leave one out',
-      )
-    if (command.length > 0 && url !== undefined)
+  check: ({ words, rest = [], portable, url }) => {
+    if (words.length === 0 && !portable) throw new UsageError('replay needs a file, or --portable', example)
+    if (rest.length > 0 && url !== undefined)
       throw new UsageError('replay takes a command or --url, not both', example)
     if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
       throw new UsageError('--url is no http:// or https:// address', 'it must be like https://host/mcp')
-    if (http && url !== undefined) throw cannotBoth('--http', '--url')
-    return { files, portable, command, url, http, trust, headers, verbose, updates, timeoutMs }
   },
   run: runReplay,
 })
@@ -105,7 +103,7 @@ async function runReplay(request: ReplayRequest): Promise<number> {
 export async function replay(request: ReplayRequest, replayer: Replayer, output: Output): Promise<number> {
   const problems: string[] = []
   const transcripts: Transcript[] = []
-  for (const file of [...(request.portable ? portableFiles() : []), ...request.files]) {
+  for (const file of [...(request.portable ? portableFiles() : []), ...request.words]) {
     try {
       transcripts.push(...(await readTranscripts(file)))
     } catch (error) {
@@ -113,20 +111,20 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
       problems.push(error.message)
     }
   }
-  const stray = Object.keys(request.headers).find(isReserved)
+  const stray = Object.keys(request.header).find(isReserved)
   if (stray !== undefined) problems.push(`--header ${stray}: a replay writes this field itself`)
   if (problems.length > 0) {
     await output.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
-  const named = transcripts.filter(({ file }) => request.files.includes(file))
+  const named = transcripts.filter(({ file }) => request.words.includes(file))
   if (!request.trust && !(await isAllowed(startsOf(named, request), output))) return usageMistake
   const results = await replayAll(transcripts, request.verbose, replayer, output)
   await output.print(summary(results))
-  const updated = request.updates ? updateFiles(results) : ''
+  const updated = request.update ? updateFiles(results) : ''
   if (updated !== '') {
     await output.print(updated)
-    return replay({ ...request, updates: false, trust: true }, replayer, output)
+    return replay({ ...request, update: false, trust: true }, replayer, output)
   }
   return results.some(({ result }) => hasFailed(result)) ? failed : 0
 }

@@ -8,6 +8,7 @@ import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { SpawnSpec } from '../runtime/runtime.js'
 import { escapeText, inShell } from '../text/escape.js'
+import type { ReplayRequest } from './command.js'
 import type { Carrier, Header, Transcript } from './transcript.js'
 
 /** How this program is started again. */
@@ -170,7 +171,7 @@ function freePort(): Promise<string> {
  */
 export function startsOf(
   transcripts: readonly Transcript[],
-  { command, url }: { readonly command: readonly string[]; readonly url: string | undefined },
+  { rest: command = [], url }: Pick<ReplayRequest, 'rest' | 'url'>,
 ): string[] {
   if (url !== undefined) return []
   const headers = new Map(transcripts.map(({ header, file }) => [header, file]))

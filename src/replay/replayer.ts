@@ -3,6 +3,7 @@
 import { dialFor } from '../transports/http1/client.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
+import type { ReplayRequest } from './command.js'
 import { Expectations } from './expectations.js'
 import { type Launch, Launcher, type OwnProgram } from './launch.js'
 import { filled } from './pattern.js'
@@ -11,31 +12,13 @@ import type { Event, ReplayOutcome, Result } from './report.js'
 import { HostError, type HttpHost, ReplayProcess, type ReplayedServer, startHost } from './server.js'
 import type { Carrier, Exit, Expected, Header, Sent, Transcript } from './transcript.js'
 
-/** The choices of the command line. */
-export interface ReplayRequest {
-  /** Empty leaves the choice to the transcript. */
-  readonly command: readonly string[]
-  readonly url: string | undefined
-  /** Whether the started server speaks HTTP. */
-  readonly http: boolean
-  readonly files: readonly string[]
-  /** Whether the transcripts of the package, which every correct server passes, are replayed too. */
-  readonly portable: boolean
-  /** Whether what the transcripts name may be started without a question. */
-  readonly trust: boolean
-  /** Header fields of every request over HTTP. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Show every frame. */
-  readonly verbose: boolean
-  /** Whether the messages that came are written into the transcripts, in place of those that differ. */
-  readonly updates: boolean
-  /** How long one frame may take to come. */
-  readonly timeoutMs: number
-}
+const timeoutMsDefault = 30_000
 
 /** Replays transcripts, one after the other. */
 export class Replayer {
   readonly #request: ReplayRequest
+  /** How long one frame may take to come. */
+  readonly #timeoutMs: number
   readonly #launcher: Launcher
   readonly #runtime: Runtime
   /** Serves every client of one recording. */
@@ -43,7 +26,8 @@ export class Replayer {
 
   constructor(request: ReplayRequest, program: OwnProgram, runtime: Runtime) {
     this.#request = request
-    this.#launcher = new Launcher({ ...program, env: runtime.env, command: request.command })
+    this.#timeoutMs = request.timeout ?? timeoutMsDefault
+    this.#launcher = new Launcher({ ...program, env: runtime.env, command: request.rest ?? [] })
     this.#runtime = runtime
   }
 
@@ -78,7 +62,7 @@ export class Replayer {
 
   /** The service that the configuration of the transcript needs, when the proxy is started with it. */
   async #service(transcript: Transcript): Promise<HttpHost | undefined> {
-    const { command, url } = this.#request
+    const { rest: command = [], url } = this.#request
     const { service } = transcript.header
     if (service === undefined || command.length > 0 || url !== undefined) return undefined
     return this.#start(() => this.#launcher.service(transcript, service))
@@ -92,7 +76,8 @@ export class Replayer {
   }
 
   async #overHttp(transcript: Transcript, servicePort: string | undefined): Promise<ReplayOutcome> {
-    const { headers, timeoutMs, url: given } = this.#request
+    const { header: headers, url: given } = this.#request
+    const timeoutMs = this.#timeoutMs
     const runtime = this.#runtime
     const host = given === undefined ? await this.#hostFor(transcript, servicePort) : undefined
     const url = host === undefined ? new URL(given ?? '') : urlFor(transcript, host.url)
@@ -104,7 +89,7 @@ export class Replayer {
 
   async #talk(transcript: Transcript, server: ReplayedServer): Promise<readonly Event[]> {
     try {
-      return await new Replay(transcript, server, this.#runtime, this.#request.timeoutMs).run()
+      return await new Replay(transcript, server, this.#runtime, this.#timeoutMs).run()
     } finally {
       await server.stop()
     }
@@ -127,7 +112,7 @@ export class Replayer {
   }
 
   #start(prepare: () => Promise<Launch>): Promise<HttpHost> {
-    return startHost(prepare, this.#runtime, this.#request.timeoutMs)
+    return startHost(prepare, this.#runtime, this.#timeoutMs)
   }
 }
 
@@ -138,7 +123,7 @@ function urlFor({ schema }: Transcript, url: URL): URL {
 
 const names: Readonly<Record<Carrier, string>> = { stdio: 'stdio', http: 'HTTP' }
 
-function carrierOf({ header, need }: Transcript, { command, url, http }: ReplayRequest): Carrier {
+function carrierOf({ header, need }: Transcript, { rest: command = [], url, http }: ReplayRequest): Carrier {
   if (url !== undefined || http) return 'http'
   if (command.length > 0) return 'stdio'
   return need?.carrier ?? (header.url !== undefined || servesHttp(header) ? 'http' : 'stdio')

@@ -9,6 +9,7 @@ import { bannerText, stdioBanner } from '../../src/cli/console.js'
 import { UsageError, spellingsOf } from '../../src/cli/command-line.js'
 import { loadCommands, readArguments } from '../../src/cli/commands.js'
 import { helpText } from '../../src/cli/help.js'
+import { connectCommand, remoteOf } from '../../src/cli/run-stdio.js'
 import { replyToFailure } from '../../src/cli/reply.js'
 import { ConfigError } from '../../src/config/problems.js'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
@@ -24,192 +25,121 @@ after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
 
-/** The name of the command and its task, or the help or version that is asked for. */
+/** The name of the command and the options and words that are given, or the help or version that is asked for. */
 async function parsed(line: string): Promise<unknown> {
   const asked = await readArguments(words(line))
-  return asked.kind === 'task' ? [asked.command.name, asked.task] : asked
+  if (asked.kind !== 'task') return asked
+  const given = Object.entries(Object(asked.given)).filter(([, value]) => !isAbsent(value))
+  return [asked.command.name, Object.fromEntries(given)]
 }
 
-const serving = {
-  config: undefined,
-  record: undefined,
-  uiPort: undefined,
-  timeoutMs: undefined,
-  logLevel: undefined,
-  silent: false,
-  keepsLists: true,
-  measures: true,
-  force: false,
+function isAbsent(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
+  return value === undefined || value === false
 }
-const stdio = (more: object = {}): unknown => [
-  'stdio',
-  {
-    kind: 'stdio',
-    schema: 'default',
-    server: undefined,
-    profile: undefined,
-    remote: undefined,
-    ...serving,
-    ...more,
-  },
-]
-const connect = (url: string, more: object = {}): unknown => [
-  'connect',
-  {
-    kind: 'stdio',
-    schema: 'default',
-    server: undefined,
-    profile: undefined,
-    ...serving,
-    keepsLists: false,
-    remote: { url, headers: {}, google: false, audience: undefined, impersonate: undefined, ...more },
-  },
-]
-const http = (more: object = {}): unknown => [
-  'http',
-  { kind: 'http', port: undefined, host: undefined, allowUnauthenticated: false, ...serving, ...more },
-]
-const replay = (more: object): unknown => [
-  'replay',
-  {
-    files: ['a.jsonl'],
-    portable: false,
-    command: [],
-    url: undefined,
-    http: false,
-    trust: false,
-    headers: {},
-    verbose: false,
-    updates: false,
-    timeoutMs: 30_000,
-    ...more,
-  },
-]
-const check = (more: object = {}): unknown => [
-  'check',
-  {
-    config: undefined,
-    schema: undefined,
-    host: undefined,
-    allowUnauthenticated: false,
-    start: false,
-    ...more,
-  },
-]
-const ask = (what: string, more: object = {}): unknown => [
-  what,
-  {
-    words: [],
-    config: undefined,
-    schema: 'default',
-    profile: undefined,
-    timeoutMs: undefined,
-    json: false,
-    ...more,
-  },
-]
-const edit = (name: string, change: object, more: object = {}): unknown => [
-  name,
-  { edit: { kind: name, ...change }, config: undefined, schema: 'default', secrets: false, ...more },
-]
-const doctor = { name: undefined, config: undefined, schema: 'default', profile: undefined, json: false }
 
 describe('the command line', () => {
-  const cases: [string, unknown][] = [
-    ['', http()],
-    ['--port 80', http({ port: 80 })],
-    ['--http --host h --allow-unauthenticated', http({ host: 'h', allowUnauthenticated: true })],
-    ['http --ui', http({ uiPort: 0 })],
-    ['--stdio', stdio()],
-    ['stdio', stdio()],
-    ['--stdio --no-kept-lists', stdio({ keepsLists: false })],
-    ['stdio --no-kept-lists --silent', stdio({ keepsLists: false, silent: true })],
-    ['--url https://h/mcp --no-kept-lists', connect('https://h/mcp')],
-    ['stdio --stdio', stdio()],
-    ['stdio --server github', stdio({ server: 'github' })],
-    ['--stdio --schema=workspace', stdio({ schema: 'workspace' })],
-    ['--schema workspace --stdio', stdio({ schema: 'workspace' })],
-    ['stdio --mcp-config mcp.json', stdio({ config: 'mcp.json' })],
-    ['stdio -c mcp.json -l warn -s', stdio({ config: 'mcp.json', logLevel: 'warn', silent: true })],
-    ['--stdio --config=a=b.json', stdio({ config: 'a=b.json' })],
-    ['--stdio --record r.jsonl --timeout 5000', stdio({ record: 'r.jsonl', timeoutMs: 5000 })],
-    ['--stdio --timeout 2147483647', stdio({ timeoutMs: 2_147_483_647 })],
-    ['--verbose --stdio', stdio({ logLevel: 'debug' })],
-    ['--stdio --verbose --log-level debug', stdio({ logLevel: 'debug' })],
-    ['stdio --ui 0', stdio({ uiPort: 0 })],
-    ['stdio --ui', stdio({ uiPort: 0 })],
-    ['--check', check()],
-    ['--check f.json', check({ config: 'f.json' })],
-    ['--check=f.json', check({ config: 'f.json' })],
-    ['--check --config f.json', check({ config: 'f.json' })],
-    ['--check --stdio --schema=w', check({ schema: 'w' })],
-    ['check --schema w', check({ schema: 'w' })],
-    ['--check --http', check()],
-    ['--check --stdio', check({ schema: 'default' })],
-    ['--check --start f.json', check({ config: 'f.json', start: true })],
-    ['stdio --check --start f.json', check({ config: 'f.json', schema: 'default', start: true })],
+  const cases: [line: string, name: string, given?: object][] = [
+    ['', 'http'],
+    ['--port 80', 'http', { port: 80 }],
+    ['--http --host h --allow-unauthenticated', 'http', { host: 'h', 'allow-unauthenticated': true }],
+    ['http --ui', 'http', { ui: true }],
+    ['--stdio', 'stdio'],
+    ['stdio', 'stdio'],
+    ['--stdio --no-kept-lists', 'stdio', { 'no-kept-lists': true }],
+    ['stdio --no-kept-lists --silent', 'stdio', { 'no-kept-lists': true, silent: true }],
+    ['stdio --stdio', 'stdio'],
+    ['stdio --server github', 'stdio', { server: 'github' }],
+    ['--stdio --schema=workspace', 'stdio', { schema: 'workspace' }],
+    ['--schema workspace --stdio', 'stdio', { schema: 'workspace' }],
+    ['stdio --mcp-config mcp.json', 'stdio', { config: 'mcp.json' }],
+    ['stdio -c mcp.json -l warn -s', 'stdio', { config: 'mcp.json', 'log-level': 'warn', silent: true }],
+    ['--stdio --config=a=b.json', 'stdio', { config: 'a=b.json' }],
+    ['--stdio --record r.jsonl --timeout 5000', 'stdio', { record: 'r.jsonl', timeout: 5000 }],
+    ['--stdio --timeout 2147483647', 'stdio', { timeout: 2_147_483_647 }],
+    ['--verbose --stdio', 'stdio', { verbose: true }],
+    ['stdio --ui 0', 'stdio', { ui: 0 }],
+    ['stdio --ui', 'stdio', { ui: 0 }],
+    ['stdio --profile p', 'stdio', { profile: 'p' }],
+    ['--check', 'check'],
+    ['--check f.json', 'check', { words: ['f.json'] }],
+    ['--check=f.json', 'check', { words: ['f.json'] }],
+    ['--check --config f.json', 'check', { config: 'f.json' }],
+    ['--check --stdio --schema=w', 'check', { stdio: true, schema: 'w' }],
+    ['check --schema w', 'check', { schema: 'w' }],
+    ['--check --http', 'check', { http: true }],
+    ['stdio --check --start f.json', 'check', { stdio: true, words: ['f.json'], start: true }],
     [
       '--check --host 0.0.0.0 --allow-unauthenticated',
-      check({ host: '0.0.0.0', allowUnauthenticated: true }),
+      'check',
+      { host: '0.0.0.0', 'allow-unauthenticated': true },
     ],
-    ['stdio --profile p', stdio({ profile: 'p' })],
-    ['tools --profile p', ask('tools', { profile: 'p' })],
-    ['replay a.jsonl -- node s.js --flag', replay({ command: ['node', 's.js', '--flag'] })],
-    ['replay a.jsonl --url http://h', replay({ url: 'http://h' })],
-    ['replay --portable -- node s.js', replay({ files: [], portable: true, command: ['node', 's.js'] })],
-    ['replay a.jsonl --http --trust', replay({ http: true, trust: true })],
-    ['replay a.jsonl --update', replay({ updates: true })],
+    ['tools --profile p', 'tools', { profile: 'p' }],
+    ['tools s__* --json --schema w', 'tools', { words: ['s__*'], json: true, schema: 'w' }],
+    ['call t a=1 b=--x', 'call', { words: ['t', 'a=1', 'b=--x'] }],
+    ['replay a -- node s.js --flag', 'replay', { words: ['a'], rest: ['node', 's.js', '--flag'] }],
+    ['replay --portable -- node s.js', 'replay', { portable: true, rest: ['node', 's.js'] }],
+    ['replay a --http --trust', 'replay', { words: ['a'], http: true, trust: true }],
     [
-      'replay a.jsonl --url http://h --header A:1 --header=X-B:c:d',
-      replay({ url: 'http://h', headers: { A: '1', 'X-B': 'c:d' } }),
+      'replay a --url http://h --header A:1 --header=X-B:c:d',
+      'replay',
+      { words: ['a'], url: 'http://h', header: { A: '1', 'X-B': 'c:d' } },
     ],
-    ['replay --verbose 007 b -- x', replay({ files: ['007', 'b'], command: ['x'], verbose: true })],
+    ['replay --verbose 007 b -- x', 'replay', { words: ['007', 'b'], rest: ['x'], verbose: true }],
     [
-      'replay a.jsonl --timeout 5 -- x --timeout 6',
-      replay({ command: ['x', '--timeout', '6'], timeoutMs: 5 }),
+      'replay a --timeout 5 -- x --timeout 6',
+      'replay',
+      { words: ['a'], rest: ['x', '--timeout', '6'], timeout: 5 },
     ],
+    ['doctor files --json', 'doctor', { words: ['files'], json: true }],
+    ['list --profile review', 'list', { profile: 'review' }],
+    [
+      'add s --env A=b --force -- c -x',
+      'add',
+      { words: ['s'], env: ['A=b'], force: true, rest: ['c', '-x'] },
+    ],
+    [
+      'add s https://h -H A:b --secrets',
+      'add',
+      { words: ['s', 'https://h'], header: { A: 'b' }, secrets: true },
+    ],
+    ...['--config f', 'connect https://h', 'sandbox --stdio'].map((more): [string, string, object] => [
+      `add s -- mcps-proxy ${more}`,
+      'add',
+      { words: ['s'], rest: ['mcps-proxy', ...more.split(' ')] },
+    ]),
+    ['remove s -c f', 'remove', { words: ['s'], config: 'f' }],
+    ['connect https://h/mcp', 'connect', { words: ['https://h/mcp'] }],
+    ['--stdio --url https://h/mcp', 'connect', { words: ['https://h/mcp'] }],
+    [
+      '--url https://h/mcp --auth none -H X-Key:abc --header=B:${c}',
+      'connect',
+      { words: ['https://h/mcp'], auth: 'none', header: { 'X-Key': 'abc', B: '${c}' } },
+    ],
+  ]
+  for (const [line, name, given = {}] of cases)
+    test(line === '' ? 'nothing' : line, async () => assert.deepEqual(await parsed(line), [name, given]))
+
+  const questions: [string, object][] = [
     ['--help', { kind: 'help', about: undefined }],
     ['help', { kind: 'help', about: undefined }],
     ['replay --help', { kind: 'help', about: 'replay' }],
     ['--url https://h -h', { kind: 'help', about: 'connect' }],
     ['help call', { kind: 'help', about: 'call' }],
     ['-V', { kind: 'version' }],
-    ['doctor files --json', ['doctor', { ...doctor, name: 'files', isBrief: false, json: true }]],
-    ['list --profile review', ['list', { ...doctor, isBrief: true, profile: 'review' }]],
-    [
-      'add s --env A=b --force -- c -x',
-      edit('add', { name: 's', entry: { command: 'c', args: ['-x'], env: { A: 'b' } }, replaces: true }),
-    ],
-    [
-      'add s https://h -H A:b --secrets',
-      edit(
-        'add',
-        { name: 's', entry: { url: 'https://h', headers: { A: 'b' } }, replaces: false },
-        { secrets: true },
-      ),
-    ],
-    ...['--config f', 'connect https://h', 'sandbox --stdio'].map((more): [string, unknown] => [
-      `add s -- mcps-proxy ${more}`,
-      edit('add', { name: 's', entry: { command: 'mcps-proxy', args: more.split(' ') }, replaces: false }),
-    ]),
-    ['remove s -c f', edit('remove', { name: 's' }, { config: 'f' })],
-    ['tools s__* --json --schema w', ask('tools', { words: ['s__*'], json: true, schema: 'w' })],
-    ['call t a=1 b=--x', ask('call', { words: ['t', 'a=1', 'b=--x'] })],
-    ['connect https://h/mcp', connect('https://h/mcp')],
-    ['--stdio --url https://h/mcp', connect('https://h/mcp')],
-    [
-      '--url https://h/mcp --auth none -H X-Key:abc --header=B:${c}',
-      connect('https://h/mcp', { headers: { 'X-Key': 'abc', B: '${c}' } }),
-    ],
-    ['--url https://h.run.app/mcp', connect('https://h.run.app/mcp', { google: true })],
-    ['--url https://h.run.app --auth none', connect('https://h.run.app')],
-    [
-      '--url https://h --audience https://a --impersonate-service-account x@y',
-      connect('https://h', { google: true, audience: 'https://a', impersonate: 'x@y' }),
-    ],
   ]
-  for (const [line, want] of cases)
-    test(line === '' ? 'nothing' : line, async () => assert.deepEqual(await parsed(line), want))
+  for (const [line, want] of questions) test(line, async () => assert.deepEqual(await parsed(line), want))
+
+  const tokens: [string, boolean][] = [
+    ['https://h/mcp', false],
+    ['https://h.run.app/mcp', true],
+    ['https://h.run.app --auth none', false],
+    ['https://h --audience https://a', true],
+    ['https://h --impersonate-service-account x@y', true],
+  ]
+  for (const [line, want] of tokens)
+    test(`connect ${line} sends ${want ? 'ID tokens' : 'no ID token'}`, () =>
+      assert.equal(remoteOf(connectCommand.read(words(line))).google, want))
 
   const mistakes: [string, RegExp][] = [
     ['--stdio --http', /unknown option --http; mcps-proxy help stdio/],
@@ -259,7 +189,7 @@ describe('the command line', () => {
     ['--stdio -- x', /stdio takes nothing behind --/],
     ['replay', /replay needs a file, or --portable/],
     ['replay a --url http://h -- x', /not both/],
-    ['replay --portable --update -- x', /belong to the package; leave one out/],
+    ['replay --portable --update -- x', /cannot be used together; the transcripts of --portable belong/],
     ['replay a --url h', /--url is no http/],
     ['replay a --url http://h --http', /--http and --url cannot be used together/],
     ['replay a --header A:1 --header secret', /^--header number 2 is no header field/],

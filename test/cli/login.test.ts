@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { readArguments } from '../../src/cli/commands.js'
 import { loginCommands } from '../../src/cli/login.js'
-import { connectCommand } from '../../src/cli/run-stdio.js'
+import { clientInfoOf } from '../../src/cli/client-info.js'
+import { connectCommand, remoteOf } from '../../src/cli/run-stdio.js'
 import { remoteConfig } from '../../src/cli/remote.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
@@ -184,10 +185,9 @@ describe('login', () => {
     const file = join(scratch(t), 'client.json')
     writeFileSync(file, '{"client_id":"c","client_secret":"s"}')
     const login = loginCommands.login.read(['https://h', '--client-info', `@${file}`])
-    assert.deepEqual(login.client, { clientId: 'c', clientSecret: 's' })
+    assert.deepEqual(clientInfoOf(login), { clientId: 'c', clientSecret: 's' })
     const address = 'https://me.example/client.json'
-    const { remote } = connectCommand.read(['https://h/mcp', '--client-metadata-url', address])
-    assert(remote !== undefined)
+    const remote = remoteOf(connectCommand.read(['https://h/mcp', '--client-metadata-url', address]))
     const [server] = remoteConfig(remote, undefined, 'x').schemas.get('default')?.servers ?? []
     assert(server?.kind === 'http')
     assert.equal(server.login?.clientMetadataUrl, address)

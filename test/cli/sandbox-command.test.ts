@@ -355,8 +355,8 @@ describe('the arguments of sandbox', () => {
   test('are its own', () => {
     const command = sandboxCommand.read(['--stdio', '--runtime', 'bubblewrap', '--enable-cors', '-s'])
     assert.deepEqual(
-      [command.serve.kind, command.runtime, command.enablesCors, command.check, command.serve.silent],
-      ['stdio', 'bubblewrap', true, false, true],
+      [command.stdio, command.runtime, command['enable-cors'], command.check, command.silent],
+      [true, 'bubblewrap', true, undefined, true],
     )
     const wrong: readonly (readonly [args: readonly string[], problem: RegExp])[] = [
       [['--runtime', 'chroot'], /--runtime is "chroot"/],

@@ -310,7 +310,7 @@ describe('a replay that fails', () => {
       '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}}',
       '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}',
     )
-    const { code, out } = await run(file, { timeoutMs: 300 })
+    const { code, out } = await run(file, { timeout: 300 })
     assert.equal(code, 1)
     assert(out.includes(`${file}:3: the answer to id 1 did not come: nothing came within 300 ms`), out)
   })
@@ -327,7 +327,7 @@ describe('a replay that fails', () => {
 
   it('says that the server cannot be started', async () => {
     const file = fileOf('{"mcps":1}', call, '{"dir":"out","frame":{"id":1,"result":{}}}')
-    const { out, code } = await run(file, { command: [join(folder, 'no-such-program')] })
+    const { out, code } = await run(file, { rest: [join(folder, 'no-such-program')] })
     assert.equal(code, 1)
     assert.match(out, /could not be started \(ENOENT\)/)
   })
@@ -381,7 +381,7 @@ describe('a replay that fails', () => {
 describe('what a transcript names', () => {
   const header = { mcps: 1, command: ['$node', '-e', 'x y'] }
   const config = { mcpServers: { s: { command: 'touch', args: ['/tmp/x'] } } }
-  const given = { command: [process.execPath, join(programs, 'echo.mjs')] }
+  const given = { rest: [process.execPath, join(programs, 'echo.mjs')] }
   const answer = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
   const cases: [title: string, header: object, more: object, shown: string | undefined][] = [
     ['a command', header, {}, "'$node' -e 'x y'"],

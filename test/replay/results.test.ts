@@ -33,7 +33,7 @@ test('--update writes what came, keeps placeholders that fit, and the transcript
     expect(2, { $rest: 'any' }),
   )
   const command = server("{ at: 5, n: 2, text: '$5', list: [{ a: 2, b: 3 }] }")
-  const { code, out } = await run(file, { command, updates: true })
+  const { code, out } = await run(file, { rest: command, update: true })
   assert.equal(code, 0, out)
   assert.match(out, /updated .*: 1 message\n/)
   const lines = readFileSync(file, 'utf8').split('\n')
@@ -47,15 +47,15 @@ test('--update takes over a message that was not expected, as one that may come'
   const note = { method: 'notifications/tools/list_changed' }
   const noted = `(console.log('${JSON.stringify({ jsonrpc: '2.0', ...note })}'), {})`
   const command = server(noted)
-  const { code, out } = await run(file, { command, updates: true })
+  const { code, out } = await run(file, { rest: command, update: true })
   assert.equal(code, 0, out)
   assert.equal(readFileSync(file, 'utf8').split('\n')[2], frame(note, { optional: true, unordered: true }))
-  assert.equal((await run(file, { command: server('{}') })).code, 0)
+  assert.equal((await run(file, { rest: server('{}') })).code, 0)
 })
 
 test('--update of what still fails has the exit code 1', async () => {
   const file = fileOf('{"mcps":1}', ask(1), expect(1, { pid: 0 }))
-  const { code, out } = await run(file, { command: server('{ pid: process.pid }'), updates: true })
+  const { code, out } = await run(file, { rest: server('{ pid: process.pid }'), update: true })
   assert.equal(code, 1, out)
 })
 
@@ -70,6 +70,6 @@ test('states of questions and ids of tasks are chosen anew by each server, and s
   )
   const chosen =
     "{ requestState: m.params.requestState ?? 'state-of-now', task: { taskId: m.params.taskId ?? 'task-of-now' } }"
-  const { code, out } = await run(file, { command: server(chosen) })
+  const { code, out } = await run(file, { rest: server(chosen) })
   assert.equal(code, 0, out)
 })

@@ -97,7 +97,7 @@ describe('what was recorded replays', () => {
     assert.match(out, /^3 passed, 0 failed \(7 frames compared\)\n$/)
     assert.equal(readFileSync(starts, 'utf8'), '..', 'once for the recording, and once for the replay')
     assert.equal(readFileSync(file, 'utf8'), recorded, 'a replay does not record over what it replays')
-    const elsewhere = await run(file, { command: [process.execPath, cli, '--stdio', '--config', config] })
+    const elsewhere = await run(file, { rest: [process.execPath, cli, '--stdio', '--config', config] })
     assert.equal(elsewhere.code, 0, `over stdio: ${elsewhere.out}`)
     const changed = newFile()
     writeFileSync(changed, recorded.replaceAll('[echo] Takes', '[echo] Took'))
@@ -188,7 +188,7 @@ it('a recording holds no header field, so none with credentials', async (t) => {
   const refused = await run(file)
   assert.equal(refused.code, 1)
   assert.match(refused.out, /it refuses us \(HTTP 401\); name credentials: --header/)
-  const { code, out } = await run(file, { headers: { Authorization: `Bearer ${ours}` } })
+  const { code, out } = await run(file, { header: { Authorization: `Bearer ${ours}` } })
   assert.equal(code, 0, out)
 })
 

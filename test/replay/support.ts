@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
-import { type Output, replay } from '../../src/replay/command.js'
-import { type ReplayRequest, Replayer } from '../../src/replay/replayer.js'
+import { type Output, type ReplayRequest, replay } from '../../src/replay/command.js'
+import { Replayer } from '../../src/replay/replayer.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { cli, patientCli, root } from '../integration/support/programs.js'
 import { HANG_MS } from '../integration/support/waiting.js'
@@ -53,19 +53,19 @@ export async function run(
     progress: undefined,
     ask: undefined,
   }
-  const files = typeof file === 'string' ? [file] : file
-  const asked = {
-    command: [],
+  const request: ReplayRequest = {
+    words: typeof file === 'string' ? [file] : file,
+    rest: undefined,
     url: undefined,
     http: false,
     trust: true,
-    headers: {},
+    header: {},
     verbose: false,
     portable: false,
-    updates: false,
-    timeoutMs: HANG_MS,
+    update: false,
+    timeout: HANG_MS,
+    ...more,
   }
-  const request = { files, ...asked, ...more }
   const code = await replay(request, new Replayer(request, { self, cwd: folder }, runtime), output)
   return { code, out, err }
 }

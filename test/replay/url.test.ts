@@ -94,7 +94,7 @@ describe('replay --url', () => {
     const origin = await scripted(t, seen)
     const { code, out } = await run(fileOf(...handshake), {
       url: `${origin}/mcp`,
-      headers: { 'X-Key': 'k' },
+      header: { 'X-Key': 'k' },
     })
     assert.equal(code, 0, out)
     const fields = 'session=s1 version=2025-06-18 key=k'
@@ -169,7 +169,7 @@ describe('replay --url', () => {
 
   it('waits for one frame as long as it was told', async (t) => {
     const origin = await serving(t, () => {})
-    const { code, out } = await run(fileOf(...handshake), { url: `${origin}/mcp`, timeoutMs: 200 })
+    const { code, out } = await run(fileOf(...handshake), { url: `${origin}/mcp`, timeout: 200 })
     assert.equal(code, 1)
     assert.match(out, /:3: the answer to id "i" did not come: nothing came within 200 ms/)
   })
@@ -197,7 +197,7 @@ describe('replay --url', () => {
   it('refuses a header field that it writes itself', async () => {
     const { code, err } = await run(fileOf('{"mcps":1}', call), {
       url: 'http://127.0.0.1:1',
-      headers: { 'mcp-session-id': 'x' },
+      header: { 'mcp-session-id': 'x' },
     })
     assert.equal(code, 2)
     assert.match(err, /--header mcp-session-id: a replay writes this field itself/)
@@ -216,7 +216,7 @@ describe('a server over HTTP that is started for a transcript', () => {
   it('is told its port, also where the command line names it', async () => {
     const { code, out } = await run(fileOf(...handshake), {
       http: true,
-      command: [process.execPath, join(programs, 'reference.mjs'), '--http', '$port'],
+      rest: [process.execPath, join(programs, 'reference.mjs'), '--http', '$port'],
     })
     assert.equal(code, 0, out)
   })
@@ -236,7 +236,7 @@ describe('a server over HTTP that is started for a transcript', () => {
   it('may never listen', async () => {
     const command = '["$node","-e","setInterval(() => {}, 1000)"]'
     const file = fileOf(`{"mcps":1,"transport":"http","command":${command}}`, call, answer)
-    const { code, out } = await run(file, { timeoutMs: 300 })
+    const { code, out } = await run(file, { timeout: 300 })
     assert.equal(code, 1)
     assert.match(out, /the server did not listen on 127\.0\.0\.1:\d+ within 300 ms/)
   })

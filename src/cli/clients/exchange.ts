@@ -6,7 +6,6 @@ import { addItem, removeMember } from '../../config/json-text.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import { isObject } from '../../text/json-object.js'
 import { isOwnEntry } from './launch.js'
-import { type ClientName, clientNames } from './names.js'
 import { parseServersFile } from './servers-file.js'
 import { type Client, clients } from './table.js'
 
@@ -14,7 +13,7 @@ type Entries = Readonly<Record<string, unknown>>
 
 export interface Exchange {
   /** The client whose file it is; undefined for our file. */
-  readonly client: ClientName | undefined
+  readonly client: string | undefined
   /** The entries that the import wrote. */
   readonly put: Entries
   /** The entries that the file had in their place. */
@@ -26,8 +25,8 @@ export interface Exchange {
 /** Undefined for everything that is no exchange. */
 export function exchangeOf(value: unknown): Exchange | undefined {
   if (!isObject(value) || !isObject(value['put']) || !isObject(value['taken'])) return undefined
-  const { put, taken, profiles } = value
-  const client = clientNames.find((name) => name === value['client'])
+  const { client: name, put, taken, profiles } = value
+  const client = clients.find((each) => each.name === name)?.name
   return { client, put, taken, profiles: Array.isArray(profiles) ? profiles.map(String) : [] }
 }
 

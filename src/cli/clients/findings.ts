@@ -1,14 +1,12 @@
-// Faults in the files of clients: entries of ours that start nothing, and servers that two clients have in two forms.
+// Faults in the files of clients: entries of ours that start nothing.
 
 import { existsSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import { nearest } from '../../text/nearest.js'
-import { canonicalJson } from '../../text/canonical-json.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import type { FoundFile } from './plan.js'
 import { parseServersFile } from './servers-file.js'
-import { readEntry } from './server-entry.js'
-import type { Client, UserMachine } from './table.js'
+import type { UserMachine } from './table.js'
 
 export interface ClientFinding {
   readonly client: string
@@ -27,41 +25,24 @@ export function clientFindings(
   servers: readonly string[],
 ): ClientFinding[] {
   const [, script] = launch.whole
-  const copies = new Map<string, { readonly client: Client; readonly entry: string }>()
   return files.flatMap(({ client, path, text }) => {
     const reading = parseServersFile(client, text)
-    const finding = (problem: string, mend: string): ClientFinding => ({
-      client: client.title,
-      path,
-      problem,
-      mend,
-    })
+    const finding = (problem: string, mend: string): ClientFinding => {
+      return { client: client.title, path, problem, mend }
+    }
     if (reading.kind === 'refused')
       return [finding(reading.why, 'repair the file; the client may not read it either')]
     return [...reading.servers].flatMap(([name, value]) => {
-      if (isOwnEntry(value, script)) {
-        const words = wordsOf(value) ?? []
-        const server = valueOf(words, ['--server'])
-        const chosen = server === undefined ? [] : ['--server', server]
-        const again = JSON.stringify(ownEntry(client, machine, launch, chosen))
-        const found =
-          programTrouble(words, client.lacksPath && machine.platform === 'darwin', isInPath) ??
-          configTrouble(words, servers)
-        if (found === undefined) return []
-        return [finding(`has the entry '${name}', which ${found.problem}`, found.mend ?? `write ${again}`)]
-      }
-      const read = readEntry(value, client)
-      if (read.kind !== 'server') return []
-      const entry = canonicalJson(read.entry)
-      const other = copies.get(name)
-      if (other === undefined) copies.set(name, { client, entry })
-      if (other === undefined || other.entry === entry) return []
-      return [
-        finding(
-          `has another '${name}' than ${other.client.title}`,
-          'mcps-proxy import moves both into one configuration, under two names',
-        ),
-      ]
+      if (!isOwnEntry(value, script)) return []
+      const words = wordsOf(value) ?? []
+      const server = valueOf(words, ['--server'])
+      const found =
+        programTrouble(words, client.lacksPath && machine.platform === 'darwin', isInPath) ??
+        configTrouble(words, servers)
+      if (found === undefined) return []
+      const chosen = server === undefined ? [] : ['--server', server]
+      const again = JSON.stringify(ownEntry(client, machine, launch, chosen))
+      return [finding(`has the entry '${name}', which ${found.problem}`, found.mend ?? `write ${again}`)]
     })
   })
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { realPlace } from '../../runtime/places.js'
 import { replaceFile } from '../../runtime/replace-file.js'
 import { modeOf, rewriteFile } from '../../config/rewrite-file.js'
+import { readJson } from '../../config/json-syntax.js'
 import { isObject } from '../../text/json-object.js'
 import { errorCode, errorText } from '../../text/error-text.js'
 import { type Exchange, exchangeOf, takeBack } from './exchange.js'
@@ -26,8 +27,7 @@ interface RecordedChange {
   readonly path: string
   /** A copy of the file as it was; undefined for a file that was not there. */
   readonly backup: string | undefined
-  /** SHA-256 of the file before and after. */
-  readonly before: string | undefined
+  /** SHA-256 of the file after the import. */
   readonly after: string
   /** The changes of an undo if another program has written the file since. */
   readonly exchange: Exchange
@@ -61,11 +61,21 @@ export function applyChanges(
   onStep: () => void = () => undefined,
 ): readonly string[] {
   assertUnchanged(changes)
-  const record = writeRecord(changes, folder, date)
+  const stamp = date.toISOString().slice(0, 19).replaceAll(':', '-')
+  const recorded = changes.map(({ path, before, after, exchange }) => ({
+    path,
+    backup: before === undefined ? undefined : unused(`${path}.mcps-proxy-backup-${stamp}`),
+    after: hashOf(after),
+    exchange,
+  }))
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const record = { path: unused(join(folder, `${stamp}.json`)), changes: recorded }
+  const content = { format: FORMAT, date: date.toISOString(), changes: recorded }
+  replaceFile(record.path, `${JSON.stringify(content, undefined, 2)}\n`, 0o600, true)
   try {
     for (const [at, { before = '', path }] of changes.entries()) {
       onStep()
-      const backup = record.changes[at]?.backup
+      const backup = recorded[at]?.backup
       if (backup !== undefined) replaceFile(backup, before, modeOf(path), true)
     }
     for (const change of changes) {
@@ -77,23 +87,7 @@ export function applyChanges(
     undo(record, false)
     throw error
   }
-  return record.changes.flatMap(({ backup }) => backup ?? [])
-}
-
-function writeRecord(changes: readonly FileChange[], folder: string, date: Date): ImportRecord {
-  const stamp = date.toISOString().slice(0, 19).replaceAll(':', '-')
-  const recorded = changes.map(({ path, before, after, exchange }) => ({
-    path,
-    backup: before === undefined ? undefined : unused(`${path}.mcps-proxy-backup-${stamp}`),
-    before: before === undefined ? undefined : hashOf(before),
-    after: hashOf(after),
-    exchange,
-  }))
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const record = JSON.stringify({ format: FORMAT, date: date.toISOString(), changes: recorded }, undefined, 2)
-  const path = unused(join(folder, `${stamp}.json`))
-  replaceFile(path, `${record}\n`, 0o600, true)
-  return { path, changes: recorded }
+  return recorded.flatMap(({ backup }) => backup ?? [])
 }
 
 export interface Undone {
@@ -119,33 +113,28 @@ export function undoNewest(folder: string, isDry = false): readonly Undone[] | u
 function undo({ path, changes }: ImportRecord, isDry: boolean): readonly Undone[] {
   const undone: Undone[] = []
   for (const change of changes.toReversed()) {
-    const isOwn = change.exchange?.client === undefined
-    const waits = isOwn && undone.some(({ isDone }) => !isDone)
-    undone.push(
-      waits
-        ? { path: change.path, isDone: false, note: 'it stays until the other files are done' }
-        : undoFile(change, isDry),
-    )
+    const waits = change.exchange.client === undefined && undone.some(({ isDone }) => !isDone)
+    const note = 'it stays until the other files are done'
+    undone.push(waits ? { path: change.path, isDone: false, note } : undoFile(change, isDry))
   }
   if (!isDry && undone.every(({ isDone }) => isDone)) rmSync(path, { force: true })
   return undone
 }
 
-function undoFile({ path, backup, before, after, exchange }: RecordedChange, isDry: boolean): Undone {
+function undoFile({ path, backup, after, exchange }: RecordedChange, isDry: boolean): Undone {
   try {
     const now = bytesOf(path)
-    const hash = now === undefined ? undefined : hashOf(now)
-    if (hash !== before) {
-      const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
-      if (now === undefined) return { path, isDone: true, note: `it has been removed since${copy}` }
-      const bytes = backup === undefined ? undefined : bytesOf(backup)
-      const isSame = bytes === undefined ? before === undefined : hashOf(bytes) === before
-      if (hash !== after || !isSame) {
+    const before = backup === undefined ? undefined : bytesOf(backup)
+    const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
+    const isOld = now === undefined ? backup === undefined : before?.equals(now) === true
+    if (!isOld && now === undefined) return { path, isDone: true, note: `it has been removed since${copy}` }
+    if (!isOld && now !== undefined) {
+      if (hashOf(now) !== after || (backup !== undefined && before === undefined)) {
         const note = takeServersBack(path, now.toString('utf8'), exchange, isDry)
         return { path, isDone: true, note: note + copy }
       }
-      if (!isDry && bytes === undefined) rmSync(realPlace(path))
-      else if (!isDry && bytes !== undefined) rewriteFile(path, bytes)
+      if (!isDry && before === undefined) rmSync(realPlace(path))
+      else if (!isDry && before !== undefined) rewriteFile(path, before)
     }
     if (!isDry && backup !== undefined) rmSync(backup, { force: true })
     return { path, isDone: true, note: undefined }
@@ -168,37 +157,26 @@ function recordsIn(folder: string): ImportRecord[] {
   const stems = readdirSync(folder).flatMap((name) => /^(.*)\.json$/.exec(name)?.[1] ?? [])
   return stems.sort().flatMap((stem) => {
     const path = join(folder, `${stem}.json`)
-    const changes = changesIn(readFileSync(path, 'utf8'))
-    return changes === undefined ? [] : [{ path, changes }]
+    const read = readJson(readFileSync(path, 'utf8'))
+    const value = read.kind === 'value' && isObject(read.value) ? read.value : {}
+    const changes = value['format'] === FORMAT ? value['changes'] : undefined
+    return Array.isArray(changes) ? [{ path, changes: changes.flatMap(changeOf) }] : []
   })
 }
 
-/** Undefined for everything that is no such record. */
-function changesIn(text: string): RecordedChange[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (!isObject(value) || value['format'] !== FORMAT || !Array.isArray(value['changes'])) return undefined
-    return value['changes'].flatMap((change: unknown) => {
-      if (!isObject(change)) return []
-      const { path, backup, before, after } = change
-      const exchange = exchangeOf(change['exchange'])
-      if (typeof path !== 'string' || typeof after !== 'string' || exchange === undefined) return []
-      const texts = [backup, before].map((text) => (typeof text === 'string' ? text : undefined))
-      return [{ path, after, backup: texts[0], before: texts[1], exchange }]
-    })
-  } catch {
-    return undefined
-  }
+function changeOf(value: unknown): RecordedChange[] {
+  if (!isObject(value)) return []
+  const { path, backup, after } = value
+  const exchange = exchangeOf(value['exchange'])
+  if (typeof path !== 'string' || typeof after !== 'string' || exchange === undefined) return []
+  return [{ path, after, backup: typeof backup === 'string' ? backup : undefined, exchange }]
 }
 
 /** @throws ChangedMeanwhile */
 export function assertUnchanged(changes: readonly FileChange[]): void {
-  for (const { path, before } of changes) {
-    const now = bytesOf(path)
-    const isSame =
-      now === undefined ? before === undefined : before !== undefined && now.equals(Buffer.from(before))
-    if (!isSame) throw new ChangedMeanwhile(path)
-  }
+  for (const { path, before } of changes)
+    if (bytesOf(path)?.toString('latin1') !== (before && Buffer.from(before).toString('latin1')))
+      throw new ChangedMeanwhile(path)
 }
 
 function unused(path: string): string {

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { resolveConfig } from '../../config/config.js'
 import type { Environment } from '../../config/configuration.js'
 import { editServer, serversIn } from '../../config/edit.js'
-import { type Repeated, readJson } from '../../config/json-syntax.js'
+import { readJson } from '../../config/json-syntax.js'
 import { setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
@@ -15,16 +15,9 @@ import { isBlocked, withAllowed } from './exchange.js'
 import type { FileChange } from './import-record.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import { type FoundRule, rulesOf } from './rules.js'
-import {
-  type KeptSecret,
-  type PlainSecret,
-  type StoredSecrets,
-  plainSecretsOf,
-  withReferences,
-} from './secrets.js'
+import { type KeptSecret, type StoredSecrets, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import { type ServerEdits, parseServersFile } from './servers-file.js'
-import type { ClientName } from './names.js'
 import type { Client, UserMachine } from './table.js'
 
 /** An existing file of a client. */
@@ -41,8 +34,8 @@ export interface MovedServer {
   readonly entry: OwnEntry
   /** Whether our file gets it now, and does not have it already. */
   readonly isNew: boolean
-  /** Names of members that tell the client something; they stay in an entry of the same name, and are lost otherwise. */
-  readonly clientMembers: readonly string[]
+  /** Members that tell the client something; they stay in an entry of the same name, and are lost otherwise. */
+  readonly clientMembers: OwnEntry
   /** Names of members that nothing has afterwards. */
   readonly ignored: readonly string[]
 }
@@ -53,11 +46,14 @@ export interface ClientPlan {
   readonly moved: readonly MovedServer[]
   readonly stays: readonly { readonly name: string; readonly why: string }[]
   /** The entry of ours in the client's file; undefined where nothing moves, and with doors. */
-  readonly own: string | undefined
-  readonly rules: readonly FoundRule[]
+  readonly own?: string | undefined
+  readonly rules?: readonly FoundRule[]
   /** Why nothing of this client is changed, behind its path. */
-  readonly refused: string | undefined
-  readonly notes: readonly string[]
+  readonly refused?: string
+  readonly notes?: readonly string[]
+  readonly change?: FileChange
+  /** The entries of the client as they were, for their secrets. */
+  readonly entries: readonly unknown[]
 }
 
 export interface ImportPlan {
@@ -66,10 +62,6 @@ export interface ImportPlan {
   readonly changes: readonly FileChange[]
   /** The values that go to the store of secrets. */
   readonly secrets: readonly KeptSecret[]
-  /** With a store of secrets: what our file had in plain text before, and keeps so. */
-  readonly plain: readonly PlainSecret[]
-  /** The entries of all clients as they were, for their secrets. */
-  readonly entries: readonly unknown[]
 }
 
 export interface ImportOptions {
@@ -88,62 +80,39 @@ export interface ImportOptions {
 export function planImport(files: readonly FoundFile[], ownPath: string, options: ImportOptions): ImportPlan {
   const before = options.read(ownPath)
   const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
-  const plans = files.map((file) => planClient(file, own, options))
+  const clients = files.map((file) => planClient(file, own, options))
   own.assertUsable()
-  const { exchange } = own
   const all = [
-    { path: ownPath, before, after: own.text, exchange },
-    ...plans.flatMap(({ change }) => change ?? []),
+    { path: ownPath, before, after: own.text, exchange: own.exchange },
+    ...clients.flatMap(({ change }) => change ?? []),
   ]
-  return {
-    clients: plans.map(({ plan }) => plan),
-    changes: all.filter((change) => change.after !== (change.before ?? '')),
-    secrets: own.secrets,
-    plain: own.plain,
-    entries: plans.flatMap(({ entries }) => entries),
-  }
+  const changes = all.filter((change) => change.after !== (change.before ?? ''))
+  return { clients, changes, secrets: own.secrets }
 }
 
-interface PlannedClient {
-  readonly plan: ClientPlan
-  readonly change?: FileChange
-  readonly entries: readonly unknown[]
-}
-
-function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): PlannedClient {
+function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): ClientPlan {
   const { client, path } = file
-  const { launch, doors } = options
+  const { launch, machine, doors, read } = options
   const reading = parseServersFile(client, file.text)
-  const nothing = {
-    client,
-    path,
-    moved: [],
-    stays: [],
-    own: undefined,
-    rules: [],
-    refused: undefined,
-    notes: [],
-  }
-  if (reading.kind === 'refused') return { plan: { ...nothing, refused: reading.why }, entries: [] }
+  const nothing = { client, path, moved: [], stays: [], entries: [] }
+  if (reading.kind === 'refused') return { ...nothing, refused: reading.why }
   const { servers, value } = reading
   const takeBack = own.mark()
-  const [, script] = launch.whole
-  const taken = takeOver(servers, value, file, own, options)
-  const { moved, stays, entries } = taken
-  const notes = notesOf(client, value)
-  if (moved.length === 0) return { plan: { ...nothing, stays, notes }, entries }
-  const ownName = doors ? undefined : ownNameIn(servers, stays, script)
+  const theirs = new Map([...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1])))
+  const { moved, stays } = takeOver(theirs, value, client, own, doors)
+  const found = { client, path, stays, notes: notesOf(client, value), entries: [...theirs.values()] }
+  if (moved.length === 0) return { ...found, moved }
+  const ownName = doors ? undefined : ownNameIn(servers, stays, launch.whole[1])
   const profile = options.profiles && !doors ? own.addProfile(client.name, moved) : undefined
-  const edits = editsOf(client, taken, servers, { ownName, profile }, options)
+  const edits = editsOf(client, moved, servers, ownName, profile, options)
   const edited = reading.edit(edits)
   const after = ownName === undefined ? edited : withAllowed(client, value, edited, ownName)
   const check = parseServersFile(client, after)
   if (check.kind === 'refused' || !hasEdits(check.servers, servers, edits)) {
     takeBack()
-    return { plan: { ...nothing, refused: 'has a form that cannot be changed safely' }, entries }
+    return { ...nothing, refused: 'has a form that cannot be changed safely', entries: found.entries }
   }
   const names = ownName === undefined ? [] : moved.map(({ name }) => name)
-  const rules = rulesOf(client, options.machine, value, names, options.read)
   const replaced = [...edits.removed, ...edits.set.keys()].filter((name) => servers.has(name))
   const exchange = {
     client: client.name,
@@ -151,58 +120,37 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Plan
     taken: Object.fromEntries(replaced.map((name) => [name, servers.get(name)])),
     profiles: [],
   }
-  return {
-    plan: { ...nothing, moved, stays, notes, own: ownName, rules },
-    change: { path, before: file.text, after, exchange },
-    entries,
-  }
-}
-
-interface Taken {
-  readonly moved: readonly MovedServer[]
-  readonly stays: readonly { readonly name: string; readonly why: string }[]
-  /** By the name of the server, the members that tell its client something. */
-  readonly kept: ReadonlyMap<string, Readonly<Record<string, unknown>>>
-  readonly entries: readonly unknown[]
+  const rules = rulesOf(client, machine, value, names, read)
+  return { ...found, moved, own: ownName, rules, change: { path, before: file.text, after, exchange } }
 }
 
 function takeOver(
   servers: ReadonlyMap<string, unknown>,
   value: unknown,
-  { client }: FoundFile,
+  client: Client,
   own: OwnFile,
-  { launch, doors }: ImportOptions,
-): Taken {
+  doors: boolean,
+): Pick<ClientPlan, 'moved' | 'stays'> {
   const moved: MovedServer[] = []
   const stays: { name: string; why: string }[] = []
-  const kept = new Map<string, Readonly<Record<string, unknown>>>()
-  const theirs = [...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1]))
-  for (const [name, theirEntry] of theirs) {
+  for (const [name, theirEntry] of servers) {
     const read = readEntry(theirEntry, client)
-    if (read.kind === 'stays') {
-      stays.push({ name, why: read.why })
-      continue
-    }
     // With doors the client goes on to block the entry of that name.
     const isOff = !doors && isBlocked(client, value, name)
-    const entry = isOff ? { ...read.entry, disabled: true } : read.entry
-    const placed = own.place(name, entry, client, inputsOf(value))
-    if (placed.kind === 'stays') {
-      stays.push({ name, why: placed.why })
-      continue
-    }
-    const { name: to, isNew } = placed
-    const clientMembers = Object.keys(read.clientMembers)
-    moved.push({ name, to, entry: placed.entry, isNew, clientMembers, ignored: read.ignored })
-    kept.set(name, read.clientMembers)
+    const placed =
+      read.kind === 'stays'
+        ? read.why
+        : own.place(name, isOff ? { ...read.entry, disabled: true } : read.entry, client, inputsOf(value))
+    if (typeof placed === 'string') stays.push({ name, why: placed })
+    else if (read.kind === 'server') moved.push({ name, ...placed, ...read, entry: placed.entry })
   }
-  return { moved, stays, kept, entries: theirs.map(([, entry]) => entry) }
+  return { moved, stays }
 }
 
 /** The name of our present entry, or one that is free once the servers have moved. */
 function ownNameIn(
   servers: ReadonlyMap<string, unknown>,
-  stays: Taken['stays'],
+  stays: ClientPlan['stays'],
   script: string | undefined,
 ): string {
   const [present] = [...servers].find(([, entry]) => startsAll(entry, script)) ?? []
@@ -217,15 +165,16 @@ function startsAll(entry: unknown, script: string | undefined): boolean {
 
 function editsOf(
   client: Client,
-  { moved, kept }: Taken,
+  moved: readonly MovedServer[],
   servers: ReadonlyMap<string, unknown>,
-  { ownName, profile }: { readonly ownName: string | undefined; readonly profile: string | undefined },
+  ownName: string | undefined,
+  profile: string | undefined,
   { launch, machine }: ImportOptions,
 ): ServerEdits {
   if (ownName === undefined) {
-    const doors = moved.map(({ name, to }) => {
+    const doors = moved.map(({ name, to, clientMembers }) => {
       const entry = ownEntry(client, machine, launch, ['--server', to])
-      return [name, { ...entry, ...kept.get(name) }] as const
+      return [name, { ...entry, ...clientMembers }] as const
     })
     return { removed: [], set: new Map(doors) }
   }
@@ -252,21 +201,16 @@ function hasEdits(
 function notesOf(client: Client, value: unknown): string[] {
   if (client.name !== 'claude-code' || !isObject(value) || !isObject(value['projects'])) return []
   return Object.entries(value['projects']).flatMap(([folder, project]) => {
-    const servers =
-      isObject(project) && isObject(project['mcpServers']) ? Object.keys(project['mcpServers']) : []
-    return servers.length === 0
-      ? []
-      : [`${servers.join(', ')} of the project ${folder}: only the servers of all projects move`]
+    const servers = isObject(project) && isObject(project['mcpServers']) ? project['mcpServers'] : {}
+    const names = Object.keys(servers).join(', ')
+    if (names === '') return []
+    return [`${names} of the project ${folder}: only the servers of all projects move`]
   })
 }
 
 function inputsOf(value: unknown): readonly unknown[] {
   return isObject(value) && Array.isArray(value['inputs']) ? value['inputs'] : []
 }
-
-type Placed =
-  | { readonly kind: 'placed'; readonly name: string; readonly entry: OwnEntry; readonly isNew: boolean }
-  | { readonly kind: 'stays'; readonly why: string }
 
 /** Whether our file has an entry already, with its secrets or with references in their place. */
 function isSame(name: string, value: unknown, entry: OwnEntry, stored: StoredSecrets = new Map()): boolean {
@@ -275,102 +219,112 @@ function isSame(name: string, value: unknown, entry: OwnEntry, stored: StoredSec
   return [entry, ...referring].some((each) => ours === canonicalJson(each))
 }
 
+type Placed = Pick<MovedServer, 'to' | 'entry' | 'isNew'>
+
+/** Our file with the servers that it has got so far. */
+interface Content {
+  readonly text: string
+  readonly secrets: readonly KeptSecret[]
+  readonly servers: ReadonlyMap<string, unknown>
+  /** The client that each new server came from. */
+  readonly from: ReadonlyMap<string, Client>
+  /** Names of new profiles. */
+  readonly profiles: readonly string[]
+}
+
 /** Our file, as it grows. */
 class OwnFile {
-  text: string
-  secrets: readonly KeptSecret[] = []
-  readonly plain: readonly PlainSecret[]
   readonly #path: string
   readonly #env: Environment
   readonly #stored: StoredSecrets | undefined
-  #servers: Map<string, unknown>
-  /** The client that each new server came from. */
-  readonly #from = new Map<string, Client>()
-  #profiles: readonly string[] = []
+  #content: Content
 
   /** @throws EditMistake */
   constructor(text: string, path: string, env: Environment, stored?: StoredSecrets) {
-    this.text = text
     this.#path = path
     this.#env = env
     this.#stored = stored
-    this.#servers = new Map(Object.entries(text.trim() === '' ? {} : serversIn(text, 'default')))
-    this.plain =
-      stored === undefined ? [] : [...this.#servers].flatMap(([name, entry]) => plainSecretsOf(name, entry))
+    const servers = new Map(Object.entries(text.trim() === '' ? {} : serversIn(text, 'default')))
+    this.#content = { text, secrets: [], servers, from: new Map(), profiles: [] }
+  }
+
+  get text(): string {
+    return this.#content.text
+  }
+
+  get secrets(): readonly KeptSecret[] {
+    return this.#content.secrets
   }
 
   /** Gives a function that undoes what is placed after this call. */
   mark(): () => void {
-    const { text, secrets } = this
-    const servers = new Map(this.#servers)
-    const profiles = this.#profiles
+    const content = this.#content
     return () => {
-      this.text = text
-      this.secrets = secrets
-      this.#servers = servers
-      this.#profiles = profiles
+      this.#content = content
     }
   }
 
   /** The additions of this import. */
   get exchange(): FileChange['exchange'] {
-    const entries = this.text.trim() === '' ? {} : serversIn(this.text, 'default')
-    const added = Object.entries(entries).filter(([name]) => this.#from.has(name))
-    return { client: undefined, put: Object.fromEntries(added), taken: {}, profiles: this.#profiles }
+    const { text, from, profiles } = this.#content
+    const entries = text.trim() === '' ? {} : serversIn(text, 'default')
+    const added = Object.entries(entries).filter(([name]) => from.has(name))
+    return { client: undefined, put: Object.fromEntries(added), taken: {}, profiles }
   }
 
   /** Adds the servers of a client to its profile; gives the name of the profile. */
-  addProfile(name: ClientName, moved: readonly MovedServer[]): string {
-    const file = readJson(this.text)
-    const profiles = file.kind === 'value' && isObject(file.value) ? file.value['profiles'] : undefined
-    const profile = isObject(profiles) ? profiles[name] : undefined
+  addProfile(name: string, moved: readonly MovedServer[]): string {
+    const { text, profiles } = this.#content
+    const all = this.#member('profiles')
+    const profile = isObject(all) ? all[name] : undefined
     const before = isObject(profile) ? profile['servers'] : undefined
     // A profile that a person wrote may show all servers.
     if (profile !== undefined && !Array.isArray(before)) return name
     const servers = [...new Set([...(Array.isArray(before) ? before : []), ...moved.map(({ to }) => to)])]
-    this.text =
+    const change: Partial<Content> =
       profile === undefined
-        ? setMember(this.text, ['profiles'], name, { servers })
-        : setMember(this.text, ['profiles', name], 'servers', servers)
-    if (profile === undefined) this.#profiles = [...this.#profiles, name]
+        ? { text: setMember(text, ['profiles'], name, { servers }), profiles: [...profiles, name] }
+        : { text: setMember(text, ['profiles', name], 'servers', servers) }
+    this.#content = { ...this.#content, ...change }
     return name
   }
 
-  /** The file has the same server once; another server of the same name gets the client's name as a suffix. */
-  place(name: string, entry: OwnEntry, client: Client, inputs: readonly unknown[]): Placed {
-    const same = [...this.#servers].find(
+  /**
+   * Adds a server, unless the file has it; a text is the reason why the server stays. Another server of the same name gets
+   * the client's name as a suffix.
+   */
+  place(name: string, entry: OwnEntry, client: Client, inputs: readonly unknown[]): Placed | string {
+    const { text, secrets, servers, from } = this.#content
+    const same = [...servers].find(
       ([other, value]) =>
-        (other === name || this.#from.get(other)?.name !== client.name) &&
+        (other === name || from.get(other)?.name !== client.name) &&
         isSame(other, value, entry, this.#stored),
     )
-    if (same !== undefined) return { kind: 'placed', name: same[0], entry, isNew: false }
+    if (same !== undefined) return { to: same[0], entry, isNew: false }
     const needed = this.#inputs(entry, inputs)
-    if (typeof needed === 'string') return { kind: 'stays', why: needed }
-    const free = this.#free(name, client)
-    const trouble = this.#trouble(free, entry, needed)
-    if (trouble !== undefined) return { kind: 'stays', why: trouble }
-    const written =
-      this.#stored === undefined ? { entry, secrets: [] } : withReferences(free, entry, this.#stored)
-    this.text = editServer(this.text, 'default', {
-      kind: 'add',
-      name: free,
-      entry: written.entry,
-      replaces: false,
-    })
-    this.secrets = [...this.secrets, ...written.secrets]
-    if (needed.length > 0) this.#addInputs(needed)
-    this.#servers.set(free, entry)
-    this.#from.set(free, client)
-    return { kind: 'placed', name: free, entry: written.entry, isNew: true }
+    if (typeof needed === 'string') return needed
+    const to = this.#free(name, client)
+    const trouble = this.#trouble(to, entry, needed)
+    if (trouble !== undefined) return trouble
+    const { entry: written, secrets: kept } =
+      this.#stored === undefined ? { entry, secrets: [] } : withReferences(to, entry, this.#stored)
+    const added = editServer(text, 'default', { kind: 'add', name: to, entry: written, replaces: false })
+    const all = [...inputsOf({ inputs: this.#member('inputs') }), ...needed]
+    this.#content = {
+      ...this.#content,
+      text: needed.length === 0 ? added : setMember(added, [], 'inputs', all),
+      secrets: [...secrets, ...kept],
+      servers: new Map([...servers, [to, entry]]),
+      from: new Map([...from, [to, client]]),
+    }
+    return { to, entry: written, isNew: true }
   }
 
   #free(name: string, client: Client): string {
-    const names = [name, `${name}-${client.name}`]
-    const free = names.find((each) => !this.#servers.has(each))
-    if (free !== undefined) return free
-    for (let count = 2; ; count++) {
-      const next = `${name}-${client.name}-${count}`
-      if (!this.#servers.has(next)) return next
+    const { servers } = this.#content
+    for (let count = 0; ; count++) {
+      const suffix = count === 0 ? '' : `-${client.name}${count === 1 ? '' : `-${count}`}`
+      if (!servers.has(name + suffix)) return name + suffix
     }
   }
 
@@ -381,7 +335,7 @@ class OwnFile {
     for (const id of new Set(ids)) {
       const isIt = (each: unknown): boolean => isObject(each) && each['id'] === id
       const theirs = inputs.find(isIt)
-      const ours = this.#ownInputs().find(isIt)
+      const ours = inputsOf({ inputs: this.#member('inputs') }).find(isIt)
       if (theirs === undefined) return `nothing says what "\${input:${id}}" is`
       if (ours !== undefined && canonicalJson(ours) !== canonicalJson(theirs))
         return `its input "${id}" is another one in ${this.#path}`
@@ -390,27 +344,22 @@ class OwnFile {
     return needed
   }
 
-  #addInputs(needed: readonly unknown[]): void {
-    const all = [...this.#ownInputs(), ...needed]
-    this.text = setMember(this.text, [], 'inputs', all)
-  }
-
-  #ownInputs(): readonly unknown[] {
+  #member(name: string): unknown {
     const read = readJson(this.text)
-    return read.kind === 'value' ? inputsOf(read.value) : []
+    return read.kind === 'value' && isObject(read.value) ? read.value[name] : undefined
   }
 
   /** Our entry in a client's file is of no use with a configuration that a start refuses. @throws ConfigError */
   assertUsable(): void {
-    if (this.text.trim() === '') return
     const read = readJson(this.text)
-    if (read.kind === 'value') this.#resolve(read.value, read.repeated)
+    if (this.text.trim() !== '' && read.kind === 'value')
+      resolveConfig(read.value, { ...this.#place, repeated: read.repeated })
   }
 
   /** Why a start would refuse the server. */
   #trouble(name: string, entry: OwnEntry, inputs: readonly unknown[]): string | undefined {
     try {
-      this.#resolve({ mcpServers: { [name]: entry }, ...(inputs.length > 0 && { inputs }) })
+      resolveConfig({ mcpServers: { [name]: entry }, ...(inputs.length > 0 && { inputs }) }, this.#place)
       return undefined
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
@@ -419,8 +368,7 @@ class OwnFile {
     }
   }
 
-  #resolve(value: unknown, repeated: readonly Repeated[] = []): void {
-    const folder = dirname(this.#path)
-    resolveConfig(value, { source: this.#path, folder, env: this.#env, servesHttp: false, repeated })
+  get #place(): Parameters<typeof resolveConfig>[1] {
+    return { source: this.#path, folder: dirname(this.#path), env: this.#env, servesHttp: false }
   }
 }

@@ -95,20 +95,6 @@ export function withReferences(
   return { entry: referring, secrets }
 }
 
-/** A value in plain text in our file. */
-export interface PlainSecret {
-  readonly server: string
-  /** The name of its variable, header field or member. */
-  readonly key: string
-  /** The name that the store of secrets may give it. */
-  readonly name: string
-}
-
-export function plainSecretsOf(server: string, entry: unknown): PlainSecret[] {
-  if (!isObject(entry)) return []
-  return secretNamesIn(entry).map((key) => ({ server, key, name: fitName(`${server}.${key}`) }))
-}
-
 /** Characters that no name in the store has. */
 const unfit = /^-|[{}\p{Cc}]/gu
 
@@ -117,13 +103,9 @@ const NAME_LENGTH_MAX = 190
 
 /** The name that has this value or none, so that no value of another server is replaced. */
 function nameFor(wanted: string, value: string, known: StoredSecrets): string {
-  const name = fitName(wanted)
+  const name = wanted.replaceAll(unfit, '_').slice(0, NAME_LENGTH_MAX)
   for (let count = 1; ; count++) {
     const next = count === 1 ? name : `${name}-${count}`
     if (!known.has(next) || known.get(next) === value) return next
   }
-}
-
-function fitName(wanted: string): string {
-  return wanted.replaceAll(unfit, '_').slice(0, NAME_LENGTH_MAX)
 }

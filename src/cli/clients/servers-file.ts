@@ -1,9 +1,9 @@
 // The servers in the text of a client's file: JSON with comments, TOML or YAML.
 //
-// A change replaces the text of single servers; comments, order and indentation around them stay.
+// A change replaces the text of single servers; comments and order around them stay.
 
 import { TomlError, parse as parseToml, stringify as tomlText } from 'smol-toml'
-import { isMap, isSeq, parseDocument, stringify as yamlText } from 'yaml'
+import { YAMLSeq, isMap, isSeq, parseDocument } from 'yaml'
 import { readJson } from '../../config/json-syntax.js'
 import { removeMember, setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
@@ -144,13 +144,6 @@ function headerPath(table: unknown): string[] {
   return member === undefined ? [] : [member[0], ...headerPath(member[1])]
 }
 
-/** An item of the list of servers in a YAML file; `start` and `end` are those of its lines. */
-interface YamlItem {
-  readonly name: string
-  readonly start: number
-  readonly end: number
-}
-
 function readYamlFile(text: string, key: string): FileReading {
   const document = parseDocument(text)
   const [mistake] = document.errors
@@ -160,46 +153,34 @@ function readYamlFile(text: string, key: string): FileReading {
   }
   const value: unknown = document.toJS()
   const list = isObject(value) ? (value[key] ?? []) : []
-  const node = isMap(document.contents) ? document.contents.get(key, true) : undefined
   if (!Array.isArray(list)) return refuse(`has a "${key}" that is no list`)
   const servers = new Map<string, unknown>()
-  const items: YamlItem[] = []
-  for (const [at, item] of list.entries()) {
+  for (const item of list) {
     if (!isObject(item) || typeof item['name'] !== 'string') return refuse('has a server without a name')
     const { name, ...entry } = item
     if (servers.has(name)) return refuse(`has two servers '${name}'`)
     servers.set(name, entry)
-    const child = isSeq(node) ? node.items[at] : undefined
-    const [from = 0, to = 0] = isMap(child) ? (child.range ?? []) : []
-    const end = text.indexOf('\n', to - 1)
-    items.push({ name, start: text.lastIndexOf('\n', from) + 1, end: end < 0 ? text.length : end + 1 })
   }
-  return { kind: 'servers', servers, value, edit: (edits) => editYaml(text, key, items, edits) }
+  return { kind: 'servers', servers, value, edit: (edits) => editYaml(text, key, edits) }
 }
 
-function editYaml(
-  text: string,
-  key: string,
-  items: readonly YamlItem[],
-  { removed, set }: ServerEdits,
-): string {
-  const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const replaced = new Set([...removed, ...set.keys()])
-  const places = items.filter(({ name }) => replaced.has(name))
-  const entries = [...set].map(([name, entry]) => ({ name, ...entry }))
-  // Readers of YAML 1.1 take `yes` for a switch.
-  const added = entries.length === 0 ? '' : yamlText(entries, { version: '1.1', lineWidth: 0 })
-  const written = (indent: string): string => added.replaceAll(/^(?=.)/gm, indent).replaceAll('\n', eol)
-  const last = items.at(-1)
-  if (last === undefined) {
-    const head = new RegExp(`^${key}:[ \t]*(?:\\[\\]|null|~)?[ \t]*\r?\n?`, 'm').exec(text)
-    const at = head === null ? text.length : head.index
-    const gap = head !== null || text === '' || text.endsWith('\n') ? '' : eol
-    return `${text.slice(0, at)}${gap}${key}:${eol}${written('  ')}${text.slice(at + (head?.[0].length ?? 0))}`
+function editYaml(text: string, key: string, { removed, set }: ServerEdits): string {
+  const document = parseDocument(text)
+  const node = document.get(key)
+  const list = isSeq(node) ? node : new YAMLSeq()
+  if (list !== node) document.set(key, list)
+  list.flow = false
+  const indexOf = (name: string): number =>
+    list.items.findIndex((item) => isMap(item) && item.get('name') === name)
+  for (const [name, entry] of set) {
+    const at = indexOf(name)
+    const item = document.createNode({ name, ...entry })
+    if (at < 0) list.items.push(item)
+    else list.items[at] = item
   }
-  const [indent = ''] = /^\s*/.exec(text.slice(last.start)) ?? []
-  const first = places[0] ?? { start: last.end, end: last.end }
-  let after = text
-  for (const { start, end } of places.slice(1).toReversed()) after = after.slice(0, start) + after.slice(end)
-  return after.slice(0, first.start) + written(indent) + after.slice(first.end)
+  for (const name of removed) list.items.splice(indexOf(name), 1)
+  // Readers of YAML 1.1 take `yes` for a switch, so that new strings have quotes.
+  const form = { lineWidth: 0, indentSeq: !/^- /m.test(text), defaultKeyType: 'PLAIN' } as const
+  const after = document.toString({ ...form, defaultStringType: 'QUOTE_DOUBLE' })
+  return text.includes('\r\n') ? after.replaceAll('\n', '\r\n') : after
 }

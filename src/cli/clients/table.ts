@@ -5,7 +5,6 @@
 
 import { posix, win32 } from 'node:path'
 import type { Environment } from '../../config/configuration.js'
-import type { ClientName } from './names.js'
 
 /** The machine, as far as paths depend on it. */
 export interface UserMachine {
@@ -15,7 +14,7 @@ export interface UserMachine {
 }
 
 export interface Client {
-  readonly name: ClientName
+  readonly name: string
   readonly title: string
   /** The file with its servers, absolute. */
   readonly path: (machine: UserMachine) => string
@@ -271,6 +270,8 @@ export const clients: readonly Client[] = [
     entry: { type: 'local', tools: ['*'] },
   },
 ]
+
+export const clientNames: readonly string[] = clients.map(({ name }) => name)
 
 /** A path below the home folder, or absolute where its first part is. */
 export function fileBelow({ platform, home }: UserMachine, ...parts: readonly string[]): string {

@@ -84,17 +84,6 @@ describe('a client’s file', () => {
       [],
     ],
     [
-      'has another server of the same name',
-      {
-        cursor: { a: { command: 'a' } },
-        vscode: { a: { command: 'b' } },
-        gemini: { a: { command: 'a', args: [] } },
-      },
-      [
-        "VS Code /f has another 'a' than Cursor: mcps-proxy import moves both into one configuration, under two names",
-      ],
-    ],
-    [
       'is not understood',
       { cursor: 'x' },
       [

