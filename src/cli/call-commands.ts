@@ -17,7 +17,7 @@ import { type Command, type Given, UsageError, command } from './command-line.js
 import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
-import { failed, note, pass, say, tableStyle } from './console.js'
+import { Failure, note, pass, say, tableStyle } from './console.js'
 import { disabledHint, lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
@@ -155,9 +155,10 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
 
 /** Says why there is no answer. @throws every other error */
 async function refused(error: unknown, clean: (text: string) => string): Promise<number> {
-  if (error instanceof ArgumentMistake) return failed(error.message, 2)
-  if (error instanceof AnswerError) return failed(withCode(clean(error.message), error.code), 1)
-  throw error
+  if (error instanceof AnswerError) await note(withCode(clean(error.message), error.code))
+  else if (error instanceof Failure || error instanceof ArgumentMistake) await note(error.message)
+  else throw error
+  return error instanceof ArgumentMistake ? 2 : 1
 }
 
 /** A person who waits for a list or a call learns which server it waits for. */
@@ -229,7 +230,7 @@ async function showTools(client: LocalClient, question: Question): Promise<numbe
   await printList(tools, toolRow, question)
   if (all.length === 0) await nothing(question, 'tool')
   if (tools.length > 0 || pattern === '') return 0
-  return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
+  throw new Failure(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`)
 }
 
 async function showPrompts(client: LocalClient, question: Question): Promise<number> {
@@ -327,7 +328,7 @@ async function callTool(client: LocalClient, question: Question): Promise<number
     const [near] = nearest(name, tools.map(nameOf))
     const where = question.profile === undefined ? '' : ` --profile ${question.profile}`
     const hint = near === undefined ? `mcps-proxy tools${where} names them all` : `did you mean ${near}?`
-    return failed(`no tool is called "${name}"; ${hint}`, 1)
+    throw new Failure(`no tool is called "${name}"; ${hint}`)
   }
   await print(result, question, toolResult)
   return result.member('isError')?.text === 'true' ? 1 : 0

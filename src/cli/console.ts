@@ -46,10 +46,14 @@ export function note(text: string): Promise<void> {
   return say('stderr', `mcps-proxy: ${escapeText(text)}\n`)
 }
 
-/** Says what is wrong, and gives the exit code. */
-export async function failed(problem: string, exitCode: number): Promise<number> {
-  await note(problem)
-  return exitCode
+/** A failure that its message explains to a person: 1 is the exit code of a run, 2 that of a mistake. */
+export class Failure extends Error {
+  readonly exitCode: 1 | 2
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
 }
 
 export interface Banner {

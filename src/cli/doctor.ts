@@ -18,7 +18,7 @@ import { apartUri } from '../mcp/apart-uris.js'
 import { isInPath, startTrouble, hiddenArgument } from './start-troubles.js'
 import { loadView } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
-import { failed, say } from './console.js'
+import { Failure, say } from './console.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
 import { eachAtOnce } from '../runtime/each-at-once.js'
 import {
@@ -101,7 +101,7 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
   const chosen = servers.filter((server) => name === undefined || server.name === name)
   if (chosen.length === 0 && name !== undefined) {
     const names = servers.map((server) => server.name)
-    return failed(unknownName('server', name, names), 2)
+    throw new Failure(unknownName('server', name, names), 2)
   }
   const [only] = chosen
   // A server that was disabled on purpose is no failure.

@@ -15,7 +15,7 @@ import { realPlace } from '../runtime/places.js'
 import { changedLines } from '../text/changed-lines.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { Redactor } from '../text/redactor.js'
-import { failed } from './console.js'
+import { Failure } from './console.js'
 
 /**
  * Runs a command that changes the configuration file, the one that is named or that a start would find. A file that cannot be changed
@@ -30,7 +30,7 @@ export async function editing(
     return await run(path)
   } catch (error) {
     if (!(error instanceof EditMistake)) throw error
-    return failed(`${path}: ${error.message}`, 2)
+    throw new Failure(`${path}: ${error.message}`, 2)
   }
 }
 

@@ -27,7 +27,7 @@ import { alone, editing } from './edit-file.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
 import { config } from './common-options.js'
 import { namesHint } from '../text/nearest.js'
-import { failed, say } from './console.js'
+import { Failure, say } from './console.js'
 import { isAtTerminal, offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 
 const DECLINED = 1
@@ -115,21 +115,19 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
   if (command['dry-run']) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
   const isWanted = command.yes || (await isAccepted())
   if (isWanted === undefined)
-    return failed(
+    throw new Failure(
       'nothing was changed, because nobody can be asked here; --yes writes these changes',
       NOT_ASKED,
     )
   if (!isWanted) return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
-  const written = command.yes
-    ? await write(plan, folder, store)
-    : await alone(path, () => write(plan, folder, store))
-  if (written !== 0) return written
+  if (command.yes) await write(plan, folder, store)
+  else await alone(path, () => write(plan, folder, store))
   await offerStart({ config: command.config, schema: 'default', name: undefined })
   await show(['Restart the clients. mcps-proxy import --undo gives everything back.'])
   return 0
 }
 
-async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<number> {
+async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<void> {
   let backups: readonly string[]
   try {
     // Another import may have given its secrets the same names.
@@ -137,24 +135,23 @@ async function write({ changes, secrets }: ImportPlan, folder: string, store: Se
     backups = await withSecretsStored(store, secrets, () => applyChanges(changes, folder, new Date()))
   } catch (error) {
     if (error instanceof ChangedMeanwhile)
-      return failed(`${error.message}, so that nothing was written; run the command again`, 1)
+      throw new Failure(`${error.message}, so that nothing was written; run the command again`)
     if (!(error instanceof SecretStoreError) && errorCode(error) === undefined) throw error
-    return failed(`${errorText(error)}; no file was changed`, 1)
+    throw new Failure(`${errorText(error)}; no file was changed`)
   }
   await show([
     `${counted(changes.length, 'file')} written; ${backups.length === 1 ? 'a copy is' : 'copies are'} beside:`,
     ...backups.map((path) => `  ${path}`),
   ])
-  return 0
 }
 
 async function undo(folder: string, isDry: boolean): Promise<number> {
   const undone = undoNewest(folder, isDry)
-  if (undone === undefined) return failed('there is no import to undo', 1)
+  if (undone === undefined) throw new Failure('there is no import to undo')
   const verb = isDry ? 'would be as it was' : 'as it was'
   await show(undone.map(({ path, note }) => `${path}: ${note ?? verb}`))
-  const isDone = undone.every((each) => each.isDone)
-  return isDone ? 0 : failed('run mcps-proxy import --undo again for what is left', 1)
+  if (undone.every((each) => each.isDone)) return 0
+  throw new Failure('run mcps-proxy import --undo again for what is left')
 }
 
 /** Undefined without a terminal. */

@@ -32,7 +32,7 @@ import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
 import { type Given, command, flag, list } from './command-line.js'
 import { config, json, schema } from './common-options.js'
-import { failed, say } from './console.js'
+import { Failure, say } from './console.js'
 import { eachAtOnce } from '../runtime/each-at-once.js'
 import {
   type Candidate,
@@ -101,15 +101,14 @@ async function runLock(command: LockTask): Promise<number> {
     { schema: command.schema, asks: true },
   )
   if (!isAbsolute(config.source))
-    return failed('there is no configuration file whose servers could be locked', 2)
+    throw new Failure('there is no configuration file whose servers could be locked', 2)
   const names = command.schema === undefined ? enabledSchemas(config) : [command.schema]
   const schemas = names.map((name) => selectSchema(config, name))
   const candidates = meantBy(schemas, command.accept)
   const mode = command.check ? 'check' : command.accept.length > 0 ? 'accept' : 'write'
-  if (typeof candidates === 'string') return failed(candidates, 2)
   return withChildren(config, names, async ({ runtime, logger, shutdown }) => {
     const store = new LockStore(config.lock.path, runtime, () => {})
-    if (store.problem !== undefined) return failed(store.problem, 1)
+    if (store.problem !== undefined) throw new Failure(store.problem)
     const all = listAll(config, candidates, runtime)
     const listed = await Promise.race([all, shutdown.ended.then(() => undefined)])
     if (listed === undefined) return 1
@@ -121,9 +120,8 @@ async function runLock(command: LockTask): Promise<number> {
           return pruned(mode, config, schemas, written(fresh, found))
         })
     } catch (error) {
-      return failed(
+      throw new Failure(
         `${config.lock.path} ${error instanceof LockError ? '' : 'cannot be written: '}${errorText(error)}`,
-        1,
       )
     }
     const print = command.json ? inJson : inWords
@@ -133,12 +131,12 @@ async function runLock(command: LockTask): Promise<number> {
   })
 }
 
-/** The servers that are meant, or why a name means none. */
-function meantBy(schemas: readonly SchemaConfig[], names: readonly string[]): Meant[] | string {
+/** The servers that are meant. @throws Failure for a name that means none */
+function meantBy(schemas: readonly SchemaConfig[], names: readonly string[]): Meant[] {
   const all = candidatesOf(schemas).filter(({ server }) => server.lock !== false)
   const unknown = names.find((name) => !all.some(({ server }) => means(name, server.name)))
   if (unknown !== undefined)
-    return `no server that is locked is called "${unknown}"; write SERVER or SERVER/TOOL`
+    throw new Failure(`no server that is locked is called "${unknown}"; write SERVER or SERVER/TOOL`, 2)
   return all.flatMap((each) => {
     const own = names.filter((name) => means(name, each.server.name))
     const items = own.map((name) => name.slice(each.server.name.length + 1))

@@ -24,7 +24,7 @@ import { loadWithSecrets } from './load.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
 import { type Given, UsageError, command, flag, text } from './command-line.js'
 import { config, json, schema } from './common-options.js'
-import { failed, note, say } from './console.js'
+import { Failure, note, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
 
@@ -126,17 +126,10 @@ async function withStore(
   const runtime = realRuntime()
   try {
     return await run(new LoginStore(loginFolder(homeOf(process.env)), runtime, whose), runtime)
-  } catch (error) {
-    if (error instanceof UnknownServer) return await failed(error.message, 2)
-    if (error instanceof LoginError) return await failed(error.message, 1)
-    throw error
   } finally {
     await runtime.close()
   }
 }
-
-/** A name for which there is no login. */
-class UnknownServer extends Error {}
 
 interface Target {
   /** Its name in messages. */
@@ -153,7 +146,7 @@ async function targetOf(
   client: LoginClientInfo | undefined,
 ): Promise<Target> {
   if (/^https?:\/\//i.test(server)) {
-    if (!URL.canParse(server)) throw new UnknownServer('that is no address of a server')
+    if (!URL.canParse(server)) throw new Failure('that is no address of a server', 2)
     return { name: new URL(server).host, url: server, settings: client }
   }
   const config = await loadWithSecrets({ path, env: process.env, servesHttp: false }, { schema, asks: true })
@@ -161,22 +154,23 @@ async function targetOf(
   const found = servers.find(({ name }) => name === server)
   if (found === undefined) {
     const names = servers.map(({ name }) => name)
-    throw new UnknownServer(unknownName('server', server, names))
+    throw new Failure(unknownName('server', server, names), 2)
   }
   if (found.kind !== 'http' && found.kind !== 'sse')
-    throw new UnknownServer(`'${server}' is a program, and has no login; its variables are set by "env"`)
+    throw new Failure(`'${server}' is a program, and has no login; its variables are set by "env"`, 2)
   if (found.unavailable !== undefined) throw new LoginError(`'${server}': ${found.unavailable}`)
   if (found.login === undefined)
-    throw new UnknownServer(`'${server}' has other credentials in the configuration: its headers, or "auth"`)
+    throw new Failure(`'${server}' has other credentials in the configuration: its headers, or "auth"`, 2)
   const { unattended } = found.login
   if (unattended !== undefined)
-    throw new UnknownServer(
+    throw new Failure(
       `'${server}' needs no login: it gets its tokens by itself, by "auth.grant": "${unattended.kind}"`,
+      2,
     )
   return { name: server, url: found.url, settings: found.login, front: config.server }
 }
 
-/** Refuses a login that no client would use. @throws UnknownServer */
+/** Refuses a login that no client would use. @throws Failure */
 async function checkUser(user: string | undefined, { name, settings, front }: Target): Promise<void> {
   if (front === undefined) return
   const { tokens = [], auth } = front
@@ -189,8 +183,9 @@ async function checkUser(user: string | undefined, { name, settings, front }: Ta
     return
   }
   if (!isPerUser)
-    throw new UnknownServer(
+    throw new Failure(
       `'${name}' has one login for all users; "perUser": true in its "auth" gives each one a login`,
+      2,
     )
   const names = tokens.map((token) => token.name)
   if (names.includes(user)) return
@@ -198,14 +193,14 @@ async function checkUser(user: string | undefined, { name, settings, front }: Ta
   if (issuer !== undefined) return await checkSubject(issuer, user.slice(issuer.length + 1))
   const others = auth === undefined ? '' : ', and users who log in at the front are ISSUER#SUBJECT'
   const why = unknownName('token', user, names)
-  throw new UnknownServer(`${why}; mcps-proxy token list has the names${others}`)
+  throw new Failure(`${why}; mcps-proxy token list has the names${others}`, 2)
 }
 
-/** A subject as its authorization server writes it may be another word here. @throws UnknownServer */
+/** A subject as its authorization server writes it may be another word here. @throws Failure */
 async function checkSubject(issuer: string, subject: string): Promise<void> {
   const { isSubjectWord, principalOf } = await import('../front-auth/claims.js')
   if (!isSubjectWord(subject))
-    throw new UnknownServer(`that user is written --user ${inShell(principalOf(issuer, subject))} here`)
+    throw new Failure(`that user is written --user ${inShell(principalOf(issuer, subject))} here`, 2)
 }
 
 async function enter(
@@ -313,9 +308,8 @@ async function leave(
     return { kept, isRevocable: login.revocationEndpoint !== undefined }
   })
   if (kept !== undefined && !isForced)
-    return failed(
+    throw new Failure(
       `the login to '${name}' is not revoked: ${kept}; try again, or run it with --force to remove the login here alone`,
-      1,
     )
   const isRevoked = kept === undefined && isRevocable
   const more = isRevoked ? '' : ' here; its tokens are not revoked, and end when their time is over'

@@ -2,8 +2,11 @@
 
 import { escapeText } from '../text/escape.js'
 import { errorCode, errorText } from '../text/error-text.js'
+import { LoginError } from '../login/login-error.js'
+import { SecretStoreError } from '../secrets/store.js'
 import { UsageError } from './command-line.js'
 import { loadCommand } from './commands.js'
+import { Failure } from './console.js'
 import { internalErrorCode } from './shutdown.js'
 
 const runTimeFailure = 1
@@ -43,6 +46,8 @@ async function exampleOf(name: UsageError['command'], message: string): Promise<
 
 /** By the `code` of the error: the caller's mistake, the world's (ours and the system's codes), or ours. */
 function exitCodeOf(error: unknown): number {
+  if (error instanceof Failure) return error.exitCode
+  if (error instanceof LoginError || error instanceof SecretStoreError) return runTimeFailure
   const code = errorCode(error) ?? ''
   if (code.startsWith('CONFIG_')) return usageMistake
   return /^(?:E[A-Z0-9]+|(?:UPSTREAM|TRANSPORT|FRAME)_\w+)$/.test(code) ? runTimeFailure : internalErrorCode

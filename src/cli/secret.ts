@@ -5,10 +5,10 @@ import { text } from 'node:stream/consumers'
 import { secretsFile } from '../config/file.js'
 import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
-import { SecretStore, SecretStoreError } from '../secrets/store.js'
+import { SecretStore } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { askHidden } from './prompt-secret.js'
-import { failed, say } from './console.js'
+import { Failure, say } from './console.js'
 import { UsageError, command } from './command-line.js'
 
 /** The names that `${keyring:NAME}` takes. */
@@ -47,21 +47,17 @@ secret list prints names alone.`,
   },
   run: async ({ words: [what = '', name = ''] }) => {
     const store = new SecretStore(secretsFile(process.env), realRuntime())
-    try {
-      return (await actions[what]?.(name, store)) ?? 0
-    } catch (error) {
-      if (error instanceof SecretStoreError) return failed(error.message, 1)
-      throw error
-    }
+    await actions[what]?.(name, store)
+    return 0
   },
 })
 
-type Action = (name: string, store: SecretStore) => Promise<number>
+type Action = (name: string, store: SecretStore) => Promise<void>
 
 const actions: Readonly<Record<string, Action>> = {
   set: async (name, store) => {
     const value = await valueOf(name)
-    if (value === '') return failed('the value is empty, and nothing is changed', 2)
+    if (value === '') throw new Failure('the value is empty, and nothing is changed', 2)
     const place = await store.set(name, value)
     const where = place === 'keyring' ? 'the keyring of the system' : store.path
     await say('stdout', `${escapeText(name)} is set, in ${escapeText(where)}\n`)
@@ -70,22 +66,17 @@ const actions: Readonly<Record<string, Action>> = {
         'stderr',
         `mcps-proxy: no keyring of the system can be used, so the file has the value as it is; only you can read it.\nnpm install --global @napi-rs/keyring adds the keyring where the system has one\n`,
       )
-    return 0
   },
   list: async (_, store) => {
     const lines = store
       .names()
       .map(({ name, place }) => `${escapeText(name)}${place === 'file' ? '' : '  (keyring)'}\n`)
     await say('stdout', lines.join(''))
-    return 0
   },
   remove: async (name, store) => {
-    if (await store.remove(name)) {
-      await say('stdout', `${escapeText(name)} is removed\n`)
-      return 0
-    }
     const names = store.names().map((each) => each.name)
-    return failed(unknownName('secret', name, names), 1)
+    if (!(await store.remove(name))) throw new Failure(unknownName('secret', name, names))
+    await say('stdout', `${escapeText(name)} is removed\n`)
   },
 }
 

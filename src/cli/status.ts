@@ -8,7 +8,7 @@ import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
 import { homeOf, uiFolder } from '../config/file.js'
 import { loadWithSecrets } from './load.js'
-import { failed, say, tableStyle } from './console.js'
+import { Failure, say, tableStyle } from './console.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
 import { config, header, json, timeout } from './common-options.js'
 import { keptAddresses } from './ui-addresses.js'
@@ -53,28 +53,20 @@ or when one of its servers has failed.`,
   run: runStatus,
 })
 
-/** The reason why no status can be shown. */
-class StatusFailure extends Error {}
-
 /** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
 async function runStatus(task: StatusTask): Promise<number> {
   if (task.ui) return showInspectors()
   const place = await placeOf(task)
-  const { origin } = place
-  try {
-    const status = await statusAt(place, task.timeout ?? timeoutMsDefault)
-    const { paint } = await tableStyle()
-    await say('stdout', task.json ? `${status.text}\n` : statusText(origin, status, paint))
-    return numberAt(status.member('summary'), 'failedServers') > 0 ? 1 : 0
-  } catch (error) {
-    if (!(error instanceof StatusFailure)) throw error
-    return failed(error.message, 1)
-  }
+  const status = await statusAt(place, task.timeout ?? timeoutMsDefault)
+  const { paint } = await tableStyle()
+  await say('stdout', task.json ? `${status.text}\n` : statusText(place.origin, status, paint))
+  return numberAt(status.member('summary'), 'failedServers') > 0 ? 1 : 0
 }
 
 async function showInspectors(): Promise<number> {
   const addresses = keptAddresses(uiFolder(homeOf(process.env)))
-  if (addresses.length === 0) return failed('no inspector runs; --ui of stdio, http or connect serves one', 1)
+  if (addresses.length === 0)
+    throw new Failure('no inspector runs; --ui of stdio, http or connect serves one')
   await say('stdout', addresses.map((address) => `${address}\n`).join(''))
   return 0
 }
@@ -122,10 +114,10 @@ async function statusAt({ origin, headers, remedy, absent }: Place, timeoutMs: n
     redirect: 'manual',
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((error: unknown) => {
-    throw new StatusFailure(`no gateway answers at ${origin} (${reasonOf(error)}); ${absent}`)
+    throw new Failure(`no gateway answers at ${origin} (${reasonOf(error)}); ${absent}`)
   })
   if (response.status === 401 || response.status === 403)
-    throw new StatusFailure(
+    throw new Failure(
       response.status === 401 && new Headers(headers).has('authorization')
         ? `the gateway at ${origin} does not accept this token; mcps-proxy token list names the tokens that have expired`
         : `the gateway at ${origin} wants a token; ${remedy}`,
@@ -133,7 +125,7 @@ async function statusAt({ origin, headers, remedy, absent }: Place, timeoutMs: n
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? statusIn(body) : undefined
   if (status === undefined)
-    throw new StatusFailure(
+    throw new Failure(
       `what answers at ${origin} is no mcps-proxy gateway (status ${response.status} for /api/status)`,
     )
   return status

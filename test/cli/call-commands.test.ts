@@ -408,8 +408,7 @@ describe('doctor', () => {
     const off = { mcpServers: { s: { command: 'x', disabled: true } } }
     for (const [path, value] of [
       ['.mcps-proxy/config.json', off],
-      ['.cursor/mcp.json', { mcpServers: { m: { command: 'a' } } }],
-      ['.gemini/settings.json', { mcpServers: { m: { command: 'b' } } }],
+      ['.cursor/mcp.json', { mcpServers: { m: { command: '/gone/mcps-proxy', args: ['stdio'] } } }],
     ] as const) {
       mkdirSync(join(home, dirname(path)), { recursive: true })
       writeFileSync(join(home, path), JSON.stringify(value), { mode: 0o600 })
@@ -417,8 +416,8 @@ describe('doctor', () => {
     const env = { ...process.env, HOME: home }
     const doctor = (...args: readonly string[]): string =>
       spawnSync(process.execPath, [cli, 'doctor', ...args], { encoding: 'utf8', env }).stdout
-    assert.match(doctor(), /has another 'm' than/)
-    assert.doesNotMatch(doctor('-c', join(home, '.mcps-proxy/config.json')), /another/)
+    assert.match(doctor(), /has the entry 'm', which starts/)
+    assert.doesNotMatch(doctor('-c', join(home, '.mcps-proxy/config.json')), /has the entry/)
   })
 
   test('a profile that shows no tool is named', (t) => {

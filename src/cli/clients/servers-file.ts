@@ -170,15 +170,12 @@ function editYaml(text: string, key: string, { removed, set }: ServerEdits): str
   const list = isSeq(node) ? node : new YAMLSeq()
   if (list !== node) document.set(key, list)
   list.flow = false
-  const indexOf = (name: string): number =>
-    list.items.findIndex((item) => isMap(item) && item.get('name') === name)
-  for (const [name, entry] of set) {
-    const at = indexOf(name)
-    const item = document.createNode({ name, ...entry })
-    if (at < 0) list.items.push(item)
-    else list.items[at] = item
-  }
-  for (const name of removed) list.items.splice(indexOf(name), 1)
+  const isReplaced = (item: unknown): boolean =>
+    isMap(item) && [...removed, ...set.keys()].includes(String(item.get('name')))
+  const first = list.items.findIndex(isReplaced)
+  const kept = list.items.filter((item) => !isReplaced(item))
+  const added = [...set].map(([name, entry]) => document.createNode({ name, ...entry }))
+  list.items = kept.toSpliced(first < 0 ? kept.length : first, 0, ...added)
   // Readers of YAML 1.1 take `yes` for a switch, so that new strings have quotes.
   const form = { lineWidth: 0, indentSeq: !/^- /m.test(text), defaultKeyType: 'PLAIN' } as const
   const after = document.toString({ ...form, defaultStringType: 'QUOTE_DOUBLE' })

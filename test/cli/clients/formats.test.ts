@@ -95,7 +95,7 @@ const edits: readonly [
     'keeps comments and order',
     's:\n# one\n- name: a # here\n  c: x\n\n# two\n- {name: b,   c: y}\n',
     ['a'],
-    's:\n# one\n\n# two\n- { name: b, c: y }\n- name: "x\\""\n  c: "v"\n  l:\n  - "w"\n',
+    's:\n# one\n- name: "x\\""\n  c: "v"\n  l:\n  - "w"\n\n# two\n- { name: b, c: y }\n',
   ],
 ]
 
