@@ -1,25 +1,14 @@
 // Files that are kept in a folder of the real file system.
 //
 // The files decide which lists clients are shown. A file or folder of another user, one that others may write, and a
-// symbolic link are not used. Windows has no such modes; there the profile of a user belongs to that user alone.
+// symbolic link in place of the folder are not used. Windows has no such modes; there the profile of a user belongs to
+// that user alone.
 
-import { randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
+import { readFileBytes } from '../runtime/read-file.js'
+import { replaceFile } from '../runtime/replace-file.js'
 import type { KeptFiles } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 
@@ -46,23 +35,15 @@ export class FolderFiles implements KeptFiles {
   }
 
   read(name: string, bytesMax: number): Buffer | undefined {
-    try {
-      return this.#mistrust() === undefined ? readOwn(join(this.folder, name), bytesMax) : undefined
-    } catch {
-      return undefined
-    }
+    const file = readFileBytes(join(this.folder, name), bytesMax)
+    if (file.kind !== 'read' || whoElseWrites(file.stats) !== undefined) return undefined
+    return this.#mistrust() === undefined ? file.bytes : undefined
   }
 
   write(name: string, bytes: Uint8Array): void {
     const mistrust = this.#mistrust()
     if (mistrust !== undefined) throw new Error(`${this.folder} ${mistrust}`)
-    const draft = join(this.folder, `.${name}.${randomUUID()}.tmp`)
-    try {
-      writeFileSync(draft, bytes, { mode: 0o600, flag: 'wx' })
-      renameSync(draft, join(this.folder, name))
-    } finally {
-      rmSync(draft, { force: true })
-    }
+    replaceFile(join(this.folder, name), bytes, 0o600)
   }
 
   removeUnused(sinceMs: number): void {
@@ -77,21 +58,6 @@ export class FolderFiles implements KeptFiles {
   #mistrust(): string | undefined {
     const found = lstatSync(this.folder)
     return found.isDirectory() ? whoElseWrites(found) : 'is not a folder; a link to one is not followed'
-  }
-}
-
-/** Follows no link, and does not wait for the writer of a named pipe. No bytes of a file that is too long. */
-function readOwn(path: string, bytesMax: number): Buffer | undefined {
-  // Windows has neither of the last two.
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
-  const fd = openSync(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0))
-  try {
-    const found = fstatSync(fd)
-    if (!found.isFile() || whoElseWrites(found) !== undefined) return undefined
-    const bytes = Buffer.allocUnsafeSlow(found.size > bytesMax ? 0 : found.size)
-    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
-  } finally {
-    closeSync(fd)
   }
 }
 

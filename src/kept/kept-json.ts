@@ -4,7 +4,6 @@
 // exactly of this form counts as missing.
 
 import { Buffer } from 'node:buffer'
-import { createHash } from 'node:crypto'
 import { defaultFrameLimits } from '../jsonrpc/frame.js'
 import { scanText } from '../jsonrpc/scan.js'
 import type { KeptLimits } from '../limits.js'
@@ -22,11 +21,6 @@ export interface KeptJson {
 }
 
 const FORMAT = 1
-
-/** The id of a server in a file; `identity` is the text of all values that identify it. */
-export function keptId(salt: string, identity: string): string {
-  return createHash('sha256').update(salt).update(identity).digest('hex').slice(0, 32)
-}
 
 /** Undefined for everything that is no such file. */
 export function decodeKept(bytes: Buffer): KeptJson | undefined {
@@ -48,13 +42,12 @@ export function encodeKept(
   { serversMax, fileBytesMax, unusedMsMax }: Pick<KeptLimits, 'serversMax' | 'fileBytesMax' | 'unusedMsMax'>,
 ): Buffer {
   const used = [...entries]
-    .map(([id, entry]) => ({ id, entry, usedAt: usedAt(entry) }))
-    .filter((each) => nowMs - each.usedAt <= unusedMsMax)
-    .sort((one, other) => other.usedAt - one.usedAt)
+    .filter(([, entry]) => nowMs - usedAt(entry) <= unusedMsMax)
+    .sort(([, one], [, other]) => usedAt(other) - usedAt(one))
   const head = `{"format":${FORMAT},"source":${JSON.stringify(source)},"salt":${JSON.stringify(salt)},"servers":{`
   const lines: string[] = []
   let bytes = head.length
-  for (const { id, entry } of used) {
+  for (const [id, entry] of used) {
     const line = `${JSON.stringify(id)}:${JSON.stringify(entry)}`
     const length = Buffer.byteLength(line) + 2
     if (lines.length >= serversMax || bytes + length > fileBytesMax) continue

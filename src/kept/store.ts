@@ -10,7 +10,7 @@ import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
 import type { KeptFacts, KeptServer, KeptServers } from '../upstream/contracts/kept.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { identityOf } from './identity.js'
-import { type KeptJson, decodeKept, encodeKept, fromEntry, keptId, toEntry, usedAt } from './kept-json.js'
+import { type KeptJson, decodeKept, encodeKept, fromEntry, toEntry, usedAt } from './kept-json.js'
 import { errorText } from '../text/error-text.js'
 
 export interface KeptDisk {
@@ -31,34 +31,16 @@ const DAY_MS = 24 * 3_600_000
 
 /** The name of the file of one configuration. */
 export function keptFileName(source: string): string {
-  return `${createHash('sha256').update(source).digest('hex').slice(0, 32)}.json`
+  return `${hashOf(source)}.json`
 }
 
-/** A server, and what is known of it. */
-class RememberedServer implements KeptServer {
+/** A server, what is known of it, and whether that is still to be written. */
+interface RememberedServer {
   readonly name: string
+  /** All values that identify the server. */
   readonly identity: string
-  readonly #store: KeptStore
-  readonly #isOnDisk: boolean
-  #facts: { readonly are: KeptFacts | undefined } | undefined
-
-  constructor(store: KeptStore, { name, keep }: ServerConfig, identity: string) {
-    this.name = name
-    this.identity = identity
-    this.#store = store
-    this.#isOnDisk = keep
-  }
-
-  get facts(): KeptFacts | undefined {
-    this.#facts ??= { are: this.#isOnDisk ? this.#store.load(this) : undefined }
-    return this.#facts.are
-  }
-
-  keep(facts: KeptFacts): void {
-    const before = this.facts
-    this.#facts = { are: facts }
-    if (this.#isOnDisk && (before === undefined || !isSameFacts(before, facts))) this.#store.save(this, facts)
-  }
+  facts: KeptFacts | undefined
+  isUnsaved: boolean
 }
 
 /** Keeps the facts of every server of one proxy, or of all schemas of a gateway. */
@@ -70,8 +52,6 @@ export class KeptStore implements KeptServers {
   readonly #servers = new Map<string, RememberedServer>()
   /** The file as it was at the first look. */
   #read: { readonly json: KeptJson | undefined } | undefined
-  /** Facts that are still to be written. */
-  readonly #unsaved = new Map<RememberedServer, KeptFacts>()
   #timer: Timer | undefined
   #hasWritten = false
   #hasFailed = false
@@ -84,48 +64,33 @@ export class KeptStore implements KeptServers {
   }
 
   of(config: ServerConfig): KeptServer {
-    const identity = identityOf(config)
-    const there = this.#servers.get(identity)
-    if (there !== undefined) return there
-    const server = new RememberedServer(this, config, identity)
-    this.#servers.set(identity, server)
-    const [oldest] = this.#servers.keys()
-    if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
-    return server
-  }
-
-  /** The facts that an earlier run has kept of it. */
-  load(server: RememberedServer): KeptFacts | undefined {
-    if (this.#disk === undefined) return undefined
-    this.#read ??= { json: this.#readJson(this.#disk) }
-    const { json } = this.#read
-    const entry = json?.entries.get(keptId(json.salt, server.identity))
-    const facts = fromEntry(entry)
-    // An entry that is used stays; once a day is often enough to write that.
-    if (facts !== undefined && this.#disk.runtime.wallNow() - usedAt(entry) >= DAY_MS)
-      this.save(server, facts)
-    return facts
-  }
-
-  save(server: RememberedServer, facts: KeptFacts): void {
-    if (this.#disk === undefined || this.#isClosed) return
-    this.#unsaved.set(server, facts)
-    const waitMs = this.#hasWritten ? LATER_WAIT_MS : FIRST_WAIT_MS
-    this.#timer ??= this.#disk.runtime.setTimer(waitMs, () => this.flush())
+    const server = this.#serverOf(config)
+    return {
+      get facts() {
+        return server.facts
+      },
+      keep: (facts) => {
+        const { facts: before } = server
+        server.facts = facts
+        const isNew = before === undefined || !isSameFacts(before, facts)
+        if (config.keep && isNew) this.#save(server)
+      },
+    }
   }
 
   flush(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    if (this.#disk === undefined || this.#unsaved.size === 0) return
+    const unsaved = [...this.#servers.values()].filter(({ isUnsaved }) => isUnsaved)
+    if (this.#disk === undefined || unsaved.length === 0) return
+    for (const server of unsaved) server.isUnsaved = false
     try {
       const why = this.#disk.files.prepare()
       if (why !== undefined) this.#failed(this.#disk, 'debug', `there is no folder for them: ${why}`)
-      else this.#write(this.#disk)
+      else this.#write(this.#disk, unsaved)
     } catch (error) {
       this.#failed(this.#disk, 'warn', `${errorText(error)}; what servers list is kept in memory only`)
     }
-    this.#unsaved.clear()
   }
 
   /** Writes what is left; nothing is written afterwards. */
@@ -134,15 +99,47 @@ export class KeptStore implements KeptServers {
     this.flush()
   }
 
-  #write(disk: KeptDisk): void {
+  #serverOf(config: ServerConfig): RememberedServer {
+    const { name, keep } = config
+    const identity = identityOf(config)
+    const there = this.#servers.get(identity)
+    if (there !== undefined) return there
+    const server: RememberedServer = { name, identity, facts: undefined, isUnsaved: false }
+    this.#servers.set(identity, server)
+    const [oldest] = this.#servers.keys()
+    if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
+    if (this.#disk !== undefined && keep) this.#load(server, this.#disk)
+    return server
+  }
+
+  /** Takes the facts that an earlier run has kept. */
+  #load(server: RememberedServer, disk: KeptDisk): void {
+    this.#read ??= { json: this.#readJson(disk) }
+    const { json } = this.#read
+    const entry = json?.entries.get(idOf(json.salt, server))
+    server.facts = fromEntry(entry)
+    // An entry that is used stays; once a day is often enough to write that.
+    if (server.facts !== undefined && disk.runtime.wallNow() - usedAt(entry) >= DAY_MS) this.#save(server)
+  }
+
+  #save(server: RememberedServer): void {
+    if (this.#disk === undefined || this.#isClosed) return
+    server.isUnsaved = true
+    const waitMs = this.#hasWritten ? LATER_WAIT_MS : FIRST_WAIT_MS
+    this.#timer ??= this.#disk.runtime.setTimer(waitMs, () => this.flush())
+  }
+
+  #write(disk: KeptDisk, unsaved: readonly RememberedServer[]): void {
     const { files, runtime, source } = disk
     const nowMs = runtime.wallNow()
     const before = this.#readJson(disk)
     const salt = before?.salt ?? (runtime.secret ?? randomBytes)(16).toString('hex')
     const entries = new Map(before?.entries)
-    for (const [{ name, identity }, facts] of this.#unsaved) {
-      const id = keptId(salt, identity)
-      if (!isLearnedElsewhere(facts, fromEntry(entries.get(id)))) entries.set(id, toEntry(name, nowMs, facts))
+    for (const server of unsaved) {
+      const id = idOf(salt, server)
+      const { name, facts } = server
+      if (facts !== undefined && !isLearnedElsewhere(facts, fromEntry(entries.get(id))))
+        entries.set(id, toEntry(name, nowMs, facts))
     }
     files.write(this.#fileName, encodeKept({ salt, entries }, source, nowMs, this.#limits))
     if (!this.#hasWritten) files.removeUnused(nowMs - this.#limits.unusedMsMax)
@@ -159,6 +156,15 @@ export class KeptStore implements KeptServers {
     if (!this.#hasFailed) log({ level, message: `kept lists in ${files.folder}: ${why}` })
     this.#hasFailed = true
   }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
+/** The salt of the file keeps its ids from telling values of the configuration. */
+function idOf(salt: string, { identity }: RememberedServer): string {
+  return hashOf(salt + identity)
 }
 
 /** Another process, such as a warm-up, has learned the lists of which this one knows nothing. */

@@ -72,7 +72,7 @@ export interface KeptFiles {
   readonly folder: string
   /** Makes the folder where there is none; gives why there can be none. */
   prepare(): string | undefined
-  /** Undefined when it is not there or cannot be read; no bytes when it is longer. Never throws. */
+  /** Undefined when it is not there, cannot be read, or is longer. Never throws. */
   read(name: string, bytesMax: number): Buffer | undefined
   /** Replaces the whole file, or throws and leaves the present one. */
   write(name: string, bytes: Uint8Array): void

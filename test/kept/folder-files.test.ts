@@ -50,7 +50,7 @@ describe('kept files', () => {
     const files = filesIn(t)
     files.write('a.json', bytes)
     assert.deepEqual(files.read('a.json', bytes.length), bytes)
-    assert.equal(files.read('a.json', bytes.length - 1)?.length, 0)
+    assert.equal(files.read('a.json', bytes.length - 1), undefined)
   })
 
   test('go when nobody has written them for long, and what is not of the proxy stays', (t) => {
@@ -78,13 +78,12 @@ describe('kept files', () => {
   })
 
   if (isPosix) {
-    test('are not read through a link, nor from what is no file', (t) => {
+    test('are not written through a link, nor read from what is no file', (t) => {
       const files = filesIn(t)
       const outside = join(home(t), 'outside')
       writeFileSync(outside, bytes, { mode: 0o600 })
       symlinkSync(outside, join(files.folder, 'a.json'))
       mkdirSync(join(files.folder, 'b.json'))
-      assert.equal(files.read('a.json', 100), undefined)
       assert.equal(files.read('b.json', 100), undefined)
       files.write('a.json', Buffer.from('new'))
       assert.deepEqual(readFileSync(outside), bytes)
