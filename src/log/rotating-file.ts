@@ -8,8 +8,6 @@
 import { type Stats, fstatSync } from 'node:fs'
 import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { realTimers } from '../runtime/deadline.js'
-import { FileLock } from '../runtime/file-lock.js'
 import { isStream, openToWrite } from '../runtime/open-to-write.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
@@ -18,11 +16,6 @@ const pendingLengthMax = 4 * 1024 * 1024
 
 /** Text of one write, in UTF-16 units, so that a file passes its limit by little. */
 const batchLengthMax = 64 * 1024
-
-/** A disk that takes longer for one write, such as that of a server that is gone, is reported. */
-const SLOW_MS = 10_000
-
-const clock = { ...realTimers, now: () => performance.now(), wallNow: () => Date.now() }
 
 export interface RotatingFileOptions {
   /** Absolute. */
@@ -34,21 +27,14 @@ export interface RotatingFileOptions {
   readonly maxFiles: number
   /** Whether the path may lead to stdout, which carries the protocol otherwise. */
   readonly mayBeStdout?: boolean
-  /** Called once when the file cannot be written, or a write does not end, and when it can be written again, with the number of lost lines. */
+  /** Called once when the file cannot be written, and when it can be written again, with the number of lost lines. */
   readonly onTrouble: (message: string) => void
   /** The line that stands in the file for so many lost lines; without it the file does not show them. */
   readonly gapLine?: (lost: number) => string
   /** Whether lines that cannot be written wait for the disk, as long as there is room; otherwise they are dropped. */
   readonly keepsLines?: boolean
-  /** Writes the bytes; those of a test are no file. Rejects with `TornWrite` where some were written and stay. */
+  /** Writes all of the bytes or none; those of a test are no file. */
   readonly append?: (bytes: Buffer) => Promise<void>
-}
-
-/** The system took a part of a batch, which stands at the end of the file. */
-export class TornWrite extends Error {
-  constructor(cause: unknown) {
-    super(errorText(cause), { cause })
-  }
 }
 
 export class RotatingFile {
@@ -60,8 +46,6 @@ export class RotatingFile {
   /** The number of lines that were lost since the start. */
   lost = 0
   #isFailing = false
-  /** Whether the file ends within a line. */
-  #isTorn = false
   #writing: Promise<void> | undefined
 
   /** Makes the file before there is a line for it, so that a file that cannot be written is reported immediately. */
@@ -113,25 +97,18 @@ export class RotatingFile {
     // Further lines may be lost while this batch is written.
     const dropped = this.#dropped
     const gap = gapLine === undefined || dropped === 0 ? '' : gapLine(dropped)
-    const texts = [this.#isTorn ? '\n' : '', gap, ...lines]
-    const slow = setTimeout(() => this.#report(`takes longer than ${SLOW_MS / 1000} s for a write`), SLOW_MS)
-    slow.unref()
     try {
-      await append(Buffer.from(texts.join('')))
+      await append(Buffer.from([gap, ...lines].join('')))
     } catch (error) {
       if (!this.#isFailing) this.#report(`cannot be written: ${errorText(error)}`)
       this.#isFailing = true
-      this.#isTorn ||= error instanceof TornWrite
       if (this.#options.keepsLines === true) this.#putBack(lines)
       else this.#drop(lines.length)
       return
-    } finally {
-      clearTimeout(slow)
     }
     if (this.#isFailing) this.#report(`can be written again; ${dropped} lines were dropped`)
     else if (dropped > 0) this.#report(`${dropped} lines were dropped, since the disk is too slow`)
     this.#isFailing = false
-    this.#isTorn = false
     this.#dropped -= dropped
   }
 
@@ -186,41 +163,19 @@ async function appendTo(bytes: Buffer, options: RotatingFileOptions): Promise<vo
       await rotate(path, maxFiles, before)
       file = await openLog(options)
     }
-    await writeWhole(file, bytes, (await file.stat()).size)
+    const { size } = await file.stat()
+    await file.appendFile(bytes).catch(async (error: unknown) => {
+      // A full disk may have taken a part of a line.
+      if (!isStream(path)) await file.truncate(size).catch(() => undefined)
+      throw error
+    })
   } finally {
     await file.close()
   }
 }
 
-/** What the disk took of a batch is cut off again; `size` is that of the file before. */
-async function writeWhole(file: FileHandle, bytes: Buffer, size: number): Promise<void> {
-  let at = 0
-  try {
-    while (at < bytes.length) at += (await file.write(bytes, at)).bytesWritten
-  } catch (error) {
-    throw at === 0 || (await isCut(file, size, at)) ? error : new TornWrite(error)
-  }
-}
-
-/** False where another process has written behind it. */
-async function isCut(file: FileHandle, size: number, written: number): Promise<boolean> {
-  try {
-    if ((await file.stat()).size !== size + written) return false
-    await file.truncate(size)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/**
- * Makes room for a new file, unless another process does so: then the file passes its limit by little.
- *
- * Only the process that makes the claim renames files, and only if the path still names the full file.
- */
+/** Makes room for a new file, unless another process has done so and the path names another file. */
 async function rotate(path: string, maxFiles: number, full: Stats): Promise<void> {
-  const claim = new FileLock(`${path}.rotating`, clock)
-  if (!isOurs(claim)) return
   try {
     if ((await stat(path)).ino !== full.ino) return
     for (let at = maxFiles - 1; at > 0; at -= 1)
@@ -228,18 +183,6 @@ async function rotate(path: string, maxFiles: number, full: Stats): Promise<void
     if (maxFiles === 1) await rm(path, { force: true })
   } catch (error) {
     ignoreMissing(error)
-  } finally {
-    claim.free()
-  }
-}
-
-/** A full disk has no room for a claim, and the rotation makes room. */
-function isOurs(claim: FileLock): boolean {
-  try {
-    return claim.tryTake()
-  } catch (error) {
-    if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) throw error
-    return true
   }
 }
 

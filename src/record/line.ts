@@ -44,8 +44,7 @@ export function recordMessage(head: Buffer, bytes: Uint8Array): RecordLine {
   const length = bytes.at(-1) === LF ? bytes.length - 1 : bytes.length
   const message = Buffer.from(bytes.buffer, bytes.byteOffset, length)
   const isFrame = isJson(message)
-  // A copy, because the caller may overwrite the bytes.
-  if (isFrame && !hasLineBreaks(message)) return [head, FRAME, Buffer.from(message), END]
+  if (isFrame && !hasLineBreaks(message)) return [head, FRAME, message, END]
   if (!isFrame || length > TEXT_BYTES_MAX) return [head, WHOLE, base64(message), END]
   return [head, WHOLE, Buffer.from(`"text":${JSON.stringify(message.toString('utf8'))}`), END]
 }

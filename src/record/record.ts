@@ -5,9 +5,8 @@
 // line breaks, are written as text or in base64; nothing is left out.
 
 import { Buffer } from 'node:buffer'
-import { writeSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import process from 'node:process'
 import { ConfigError } from '../config/problems.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
@@ -40,8 +39,7 @@ export async function openRecord(
   meta: RecordMeta,
   { replaces = false, onGap = () => undefined }: RecordOptions = {},
 ): Promise<Recorder> {
-  const handle = await openFile(file, headerLine(meta), replaces)
-  return new Recorder(new RecordWriter(file, handle, onGap))
+  return new Recorder(file, await openFile(file, headerLine(meta), replaces), onGap)
 }
 
 /** The revision is not known yet; the frames name it. */
@@ -54,8 +52,6 @@ async function openFile(file: string, header: string, replaces: boolean): Promis
   let handle: FileHandle | undefined
   try {
     handle = await openToWrite(file, replaces ? 'replace' : 'create')
-    // A recording holds payloads, so a replaced file becomes private too.
-    await handle.chmod(0o600)
     await handle.appendFile(header)
     return handle
   } catch (error) {
@@ -71,24 +67,35 @@ function unwritable(file: string, error: unknown): ConfigError {
   return new ConfigError('CONFIG_INVALID', '--record', [{ path: file, problem, hint }])
 }
 
-/** Cuts what crosses each connection into frames, and writes a line for each. */
+/**
+ * Cuts what crosses each connection into frames, and writes a line for each, in order.
+ *
+ * A line is written before its frame goes on: the system takes it into memory, and not even a proxy that is killed loses
+ * one. Once a write has failed, everything is refused: an audit that fails must not pass traffic.
+ */
 export class Recorder implements WireTap {
-  readonly #writer: RecordWriter
+  readonly #file: string
+  readonly #handle: FileHandle
+  readonly #onGap: (error: TransportError) => void
   readonly #streams = new Map<string, RecordStream>()
+  #failure: TransportError | undefined
 
-  constructor(writer: RecordWriter) {
-    this.#writer = writer
+  /** The handle is this recorder's from now on; `onGap` is called at most once. */
+  constructor(file: string, handle: FileHandle, onGap: (error: TransportError) => void = () => {}) {
+    this.#file = file
+    this.#handle = handle
+    this.#onGap = onGap
   }
 
   /** Throws once the recording has a gap, which closes the connection. */
   readonly wire = (event: WireEvent): void => {
-    this.#writer.check()
+    if (this.#failure !== undefined) throw this.#failure
     // Over HTTP there may be a connection for each request, so nothing is kept of them.
-    if (event.whole) return this.#writer.add(recordMessage(recordHead(event, event.at), event.bytes))
+    if (event.whole) return this.#write(recordMessage(recordHead(event, event.at), event.bytes))
     const key = `${event.connection} ${event.direction}`
     let stream = this.#streams.get(key)
     if (stream === undefined) {
-      stream = new RecordStream(event, (line) => this.#writer.add(line))
+      stream = new RecordStream(event, (line) => this.#write(line))
       this.#streams.set(key, stream)
     }
     stream.push(Buffer.from(event.bytes.buffer, event.bytes.byteOffset, event.bytes.length), event.at)
@@ -99,9 +106,30 @@ export class Recorder implements WireTap {
    *
    * @throws TransportError when that or anything before it failed
    */
-  close(): Promise<void> {
-    for (const stream of this.#streams.values()) stream.end()
-    return this.#writer.close()
+  async close(): Promise<void> {
+    try {
+      if (this.#failure !== undefined) throw this.#failure
+      for (const stream of this.#streams.values()) stream.end()
+      // Writing to a file that was removed succeeds, and the bytes are lost.
+      if ((await this.#handle.stat()).nlink === 0) this.#fail(new Error('the file was removed'))
+    } finally {
+      await this.#handle.close()
+    }
+  }
+
+  #write(line: RecordLine): void {
+    try {
+      for (const part of line) writeFileSync(this.#handle.fd, part)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): never {
+    const message = `cannot record to ${this.#file}: ${errorText(error)}`
+    this.#failure = new TransportError('TRANSPORT_TAP', message, { cause: error })
+    this.#onGap(this.#failure)
+    throw this.#failure
   }
 }
 
@@ -158,120 +186,3 @@ export class RecordStream {
     this.#bytes += part.length
   }
 }
-
-// Lines on their way into a recording.
-//
-// Lines are handed over in memory and written in turn, so that no frame waits for
-// the disk. When writing fails, or falls too far behind, everything that is handed
-// over afterwards is refused: an audit that fails must not pass traffic.
-
-/** How long a line may stay in memory. */
-const FLUSH_MS = 200
-
-/** Most bytes that wait for a slow disk. */
-const WAITING_BYTES_MAX = 256 * 1024 * 1024
-
-/** Up to here, pieces are written together. */
-const WRITE_BYTES = 1024 * 1024
-
-/** Appends lines in order, one write at a time. */
-export class RecordWriter {
-  readonly #file: string
-  readonly #handle: FileHandle
-  readonly #failed: (error: TransportError) => void
-  #waiting: Buffer[] = []
-  #bytes = 0
-  #timer: NodeJS.Timeout | undefined
-  #writing: Promise<void> | undefined
-  #failure: TransportError | undefined
-  readonly #lastWords = (): void => this.#writeNow()
-
-  /** The handle, opened to append, is this writer's from now on; `failed` is called at most once. */
-  constructor(file: string, handle: FileHandle, failed: (error: TransportError) => void = () => {}) {
-    this.#file = file
-    this.#handle = handle
-    this.#failed = failed
-    process.on('exit', this.#lastWords)
-  }
-
-  /** @throws TransportError once the recording has a gap */
-  check(): void {
-    if (this.#failure !== undefined) throw this.#failure
-  }
-
-  /** Takes a line with its line end. @throws TransportError when it cannot be kept */
-  add(line: RecordLine): void {
-    for (const part of line) {
-      this.#waiting.push(part)
-      this.#bytes += part.length
-    }
-    if (this.#bytes > WAITING_BYTES_MAX) this.#fail(new Error('the disk takes it too slowly'))
-    this.check()
-    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref()
-  }
-
-  /** Writes what is left. @throws TransportError when that or anything before it failed */
-  async close(): Promise<void> {
-    process.off('exit', this.#lastWords)
-    clearTimeout(this.#timer)
-    await this.#writing
-    await this.#append()
-    await this.#handle.close()
-    this.check()
-  }
-
-  #flush(): void {
-    this.#timer = undefined
-    this.#writing ??= this.#append().finally(() => {
-      this.#writing = undefined
-    })
-  }
-
-  /** Writes until nothing waits. */
-  async #append(): Promise<void> {
-    try {
-      while (this.#waiting.length > 0 && this.#failure === undefined) {
-        const bytes = this.#take()
-        await this.#handle.appendFile(bytes)
-        this.#bytes -= bytes.length
-      }
-      // Writing to a file that was removed succeeds, and the bytes are lost.
-      if (this.#failure === undefined && (await this.#handle.stat()).nlink === 0)
-        throw new Error('the file was removed')
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
-  /** Writes what is left when the process ends without `close`. */
-  #writeNow(): void {
-    if (this.#failure !== undefined) return
-    try {
-      while (this.#waiting.length > 0) writeSync(this.#handle.fd, this.#take())
-    } catch {
-      // The process ends, so the error cannot be reported.
-    }
-  }
-
-  /** The next bytes to write: many small pieces, or one that is large. */
-  #take(): Buffer {
-    let count = 0
-    for (let bytes = 0; count < this.#waiting.length; count++) {
-      bytes += this.#waiting[count]?.length ?? 0
-      if (bytes > WRITE_BYTES) break
-    }
-    const [first = EMPTY, ...others] = this.#waiting.splice(0, Math.max(1, count))
-    return others.length === 0 ? first : Buffer.concat([first, ...others])
-  }
-
-  #fail(error: unknown): void {
-    if (this.#failure !== undefined) return
-    const why = errorText(error)
-    const message = `cannot record to ${this.#file}: ${why}`
-    this.#failure = new TransportError('TRANSPORT_TAP', message, { cause: error })
-    this.#waiting = []
-    this.#failed(this.#failure)
-  }
-}
-
-const EMPTY = Buffer.alloc(0)

@@ -10,7 +10,6 @@ import {
   rmSync,
   statSync,
   writeFileSync,
-  utimesSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +17,6 @@ import { after, describe, test } from 'node:test'
 import { escapeText } from '../../src/text/escape.js'
 import { loadPaint, wantsColors } from '../../src/log/lines.js'
 import { Logger } from '../../src/log/log.js'
-import { RotatingFile } from '../../src/log/rotating-file.js'
 import type { LogLevel, LogRecord } from '../../src/runtime/runtime.js'
 import type { LoggerOptions, LogStream } from '../../src/log/log.js'
 
@@ -380,24 +378,6 @@ describe('the file', () => {
     assert.ok(!existsSync(`${file.path}.2`))
   })
 
-  test('that another process rotates is not rotated a second time, and a claim left behind by a process is removed', async () => {
-    const file = options('claimed.log', 1024)
-    const claim = `${file.path}.rotating`
-    const log = logger(undefined, { file })
-    const fill = async (): Promise<void> => {
-      log.sink(info('x'.repeat(600)))
-      await log.close()
-    }
-    await fill()
-    writeFileSync(claim, '')
-    await fill()
-    assert.ok(!existsSync(`${file.path}.1`))
-    utimesSync(claim, 0, 0)
-    for (let at = 0; at < 2; at++) await fill()
-    assert.ok(existsSync(`${file.path}.1`) && !existsSync(claim))
-    await log.close()
-  })
-
   const broken: [string, () => string][] = [
     ['a folder', () => folder],
     [
@@ -431,28 +411,6 @@ describe('the file', () => {
       assert.equal(warnings.length, 1, stream.text)
       assert.match(stream.text, /"two"/)
     })
-
-  test('whose disk does not answer is reported once', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
-    const reports: string[] = []
-    let answer: (() => void) | undefined
-    const file = new RotatingFile({
-      ...options('silent.log'),
-      onTrouble: (message) => void reports.push(message),
-      append: async () => new Promise((resolve) => (answer = resolve)),
-    })
-    file.write('one\n')
-    await Promise.resolve()
-    t.mock.timers.tick(9999)
-    assert.deepEqual(reports, [])
-    t.mock.timers.tick(60_000)
-    assert.equal(reports.length, 1)
-    assert.match(reports[0] ?? '', /silent\.log: takes longer than 10 s for a write$/)
-    answer?.()
-    await file.close()
-    t.mock.timers.tick(60_000)
-    assert.equal(reports.length, 1)
-  })
 
   test('without permission is warned about', { skip: process.getuid?.() === 0 }, async () => {
     const stream = new Memory()
