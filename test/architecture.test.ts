@@ -31,7 +31,7 @@ const rooms = table(`
   login                  | calls config jsonrpc mcp runtime secrets text transports/http-client transports/http1 upstream/contracts
   upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | transports/ upstream/process
   upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/
-  kept                   | jsonrpc mcp limits text | runtime upstream/
+  kept                   | jsonrpc mcp runtime limits text | upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras
   limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime
