@@ -8,7 +8,7 @@
 // IT_PAGES: how many tools stand on one page; `stuck` gives the same cursor for ever.
 
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 
 const mode = process.env.IT_START ?? ''
 if (mode === 'crash') {
@@ -27,7 +27,6 @@ const seen = []
 const held = new Map()
 const asked = new Map()
 const order = []
-const stashed = []
 let active = 0
 let activeMax = 0
 let asking = 0
@@ -64,16 +63,6 @@ const tools = {
   },
   never: () => {},
   die: (_id, args) => process.exit(args.code ?? 3),
-  /** Ends its output, and lives on. */
-  'close-stdout': () => closeSync(1),
-  /** Reads nothing more, and lives on. */
-  'close-stdin': (id) => {
-    process.stdin.removeAllListeners('end')
-    process.stdin.destroy()
-    closeSync(0)
-    setInterval(() => {}, 1e6)
-    saying(id, {})
-  },
   /** Every line that came in, as base64. */
   seen: (id) => saying(id, { pid: process.pid, lines: seen.map((line) => line.toString('base64')) }),
   env: (id) => saying(id, process.env),
@@ -93,28 +82,9 @@ const tools = {
       : undefined
     saying(id, { n: args.n, pid: process.pid, answer })
   },
-  /** Remembers a call and its token for `spill`, and leaves it unanswered. */
-  stash: (_id, args, token) => void stashed.push({ n: args.n, token }),
-  /** Says everything that could come late for the calls that were stashed, and only then answers. */
-  spill: async (id) => {
-    const answers = []
-    for (const { n, token } of stashed) {
-      tell('notifications/progress', { progressToken: token, progress: 1, message: n })
-      tell('notifications/message', { level: 'error', data: n })
-      answers.push(await ask('sampling/createMessage', { messages: [], maxTokens: 1, systemPrompt: n }))
-    }
-    saying(id, { answers })
-  },
   ask: async (id, args) => saying(id, await ask(args.method, args.params)),
   /** Asks, and never answers the call. */
   'ask-and-hold': (_id, args) => void ask(args.method, args.params),
-  /** Asks, and takes the question back. */
-  'ask-and-cancel': (id, args) => {
-    const question = asking
-    void ask(args.method, args.params)
-    tell('notifications/cancelled', { requestId: question, reason: 'changed my mind' })
-    saying(id, { question })
-  },
   /** Progress at an interval that keeps a deadline away. */
   slow: (id, args, token) => {
     let at = 0
