@@ -281,23 +281,23 @@ const nowhere = { HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
 
 const token = (exp: number): string => `h.${encoded({ exp })}.${randomUUID()}`
 
-/** The metadata server is what needs no file. */
-async function started(t: Scope, args: readonly string[] = []) {
+interface Started {
+  readonly google: Google
+  readonly run: Awaited<ReturnType<typeof cloudRun>>
+  readonly spawned: Spawned
+}
+
+/** The command in front of a service, with the metadata server unless the environment says another place. */
+async function started(
+  t: Scope,
+  args: readonly string[] = ['--verbose'],
+  environment: (google: Google) => Record<string, string> | Promise<Record<string, string>> = () => ({}),
+): Promise<Started> {
   const google = await new Google().start(t)
   const run = await cloudRun(t, google, ['https://custom'])
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: '/nonexistent',
-    GCE_METADATA_HOST: new URL(google.url).host,
-    METADATA_SERVER_DETECTION: 'assume-present',
-  }
-  const spawned = spawnProgram(
-    t,
-    process.execPath,
-    [cli, '--url', run.url.href, '--auth', 'google', '--verbose', ...args],
-    { env },
-  )
-  return { google, run, spawned }
+  const env = { PATH: process.env['PATH'], ...withMetadata(google.url), ...(await environment(google)) }
+  const command = [cli, '--url', run.url.href, '--auth', 'google', ...args]
+  return { google, run, spawned: spawnProgram(t, process.execPath, command, { env }) }
 }
 
 function assertSecret({ stderr, client }: Spawned, google: Google): void {
@@ -343,75 +343,62 @@ async function googleOverTls(scope: Scope, google: Google): Promise<Record<strin
   }
 }
 
+const audience = 'https://svc'
+const plain = { audience, impersonate: undefined }
+
+/** The variables of a program, and where it finds the metadata server. */
+const withMetadata = (url: string): Record<string, string> => ({
+  HOME: '/nonexistent',
+  GCE_METADATA_HOST: new URL(url).host,
+  METADATA_SERVER_DETECTION: 'assume-present',
+})
+
+/** The environment of each place of credentials, and the audience and email of the token that is found there. */
+const places: Readonly<
+  Record<string, readonly [env: (t: Scope, google: Google) => Record<string, string>, aud: string]>
+> = {
+  service_account: [(t, google) => credentials(t, google, 'service_account'), audience],
+  authorized_user: [(t, google) => credentials(t, google, 'authorized_user'), CLIENT_ID],
+  external_account: [(t, google) => credentials(t, google, 'external_account'), audience],
+  'the folder of gcloud': [
+    (t, google) => {
+      const file = credentials(t, google, 'authorized_user')['GOOGLE_APPLICATION_CREDENTIALS'] ?? ''
+      const folder = join(dirname(file), '.config/gcloud')
+      mkdirSync(folder, { recursive: true })
+      renameSync(file, join(folder, 'application_default_credentials.json'))
+      return { HOME: dirname(file) }
+    },
+    CLIENT_ID,
+  ],
+  'the folder that CLOUDSDK_CONFIG names': [
+    (t, google) => {
+      const file = credentials(t, google, 'service_account')['GOOGLE_APPLICATION_CREDENTIALS'] ?? ''
+      renameSync(file, join(dirname(file), 'application_default_credentials.json'))
+      return { CLOUDSDK_CONFIG: dirname(file) }
+    },
+    audience,
+  ],
+  'the metadata server': [(_t, google) => withMetadata(google.url), audience],
+}
+
 describe('ID tokens', () => {
-  for (const kind of ['service_account', 'authorized_user', 'external_account']) {
-    test(kind, async (t) => {
+  for (const [title, [environment, aud]] of Object.entries(places))
+    test(title, async (t) => {
       const google = await new Google().start(t)
-      const token = await withEnv({ ...nowhere, ...credentials(t, google, kind) }, async () => {
-        const found = await findGoogleCredentials(
-          { audience: 'https://svc', impersonate: undefined },
-          rerouted(google),
-        )
-        return found()
-      })
-      const wanted = kind === 'authorized_user' ? CLIENT_ID : 'https://svc'
-      assert.equal(at(verified(token, google.keys), 'aud'), wanted)
+      const token = await withEnv({ ...nowhere, ...environment(t, google) }, async () =>
+        (await findGoogleCredentials(plain, rerouted(google)))(),
+      )
+      assert.equal(at(verified(token, google.keys), 'aud'), aud)
     })
-  }
 
   test('impersonation by a user', async (t) => {
     const google = await new Google().start(t)
-    const token = await withEnv({ ...nowhere, ...credentials(t, google, 'authorized_user') }, async () => {
-      const auth = { audience: 'https://svc', impersonate: 'other@project.iam.gserviceaccount.com' }
-      return (await findGoogleCredentials(auth, rerouted(google)))()
-    })
+    const other = 'other@project.iam.gserviceaccount.com'
+    const token = await withEnv({ ...nowhere, ...credentials(t, google, 'authorized_user') }, async () =>
+      (await findGoogleCredentials({ audience, impersonate: other }, rerouted(google)))(),
+    )
     const claims = verified(token, google.keys)
-    assert.deepEqual(
-      [at(claims, 'aud'), at(claims, 'email')],
-      ['https://svc', 'other@project.iam.gserviceaccount.com'],
-    )
-  })
-
-  test('the folder of gcloud', async (t) => {
-    const google = await new Google().start(t)
-    const { GOOGLE_APPLICATION_CREDENTIALS: file = '' } = credentials(t, google, 'authorized_user')
-    const folder = dirname(file)
-    const text = JSON.stringify({
-      type: 'authorized_user',
-      client_id: CLIENT_ID,
-      client_secret: 's',
-      refresh_token: REFRESH,
-    })
-    mkdirSync(join(folder, '.config/gcloud'), { recursive: true })
-    writeFileSync(join(folder, '.config/gcloud/application_default_credentials.json'), text)
-    const token = await withEnv({ ...nowhere, HOME: folder }, async () =>
-      (await findGoogleCredentials({ audience: 'x', impersonate: undefined }, rerouted(google)))(),
-    )
-    assert.equal(at(verified(token, google.keys), 'aud'), CLIENT_ID)
-  })
-
-  test('the folder that CLOUDSDK_CONFIG names', async (t) => {
-    const google = await new Google().start(t)
-    const { GOOGLE_APPLICATION_CREDENTIALS: file = '' } = credentials(t, google, 'service_account')
-    const folder = dirname(file)
-    renameSync(file, join(folder, 'application_default_credentials.json'))
-    const token = await withEnv({ ...nowhere, CLOUDSDK_CONFIG: folder }, async () =>
-      (await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined }, rerouted(google)))(),
-    )
-    assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
-  })
-
-  test('the metadata server', async (t) => {
-    const google = await new Google().start(t)
-    const env = {
-      HOME: '/nonexistent',
-      GCE_METADATA_HOST: new URL(google.url).host,
-      METADATA_SERVER_DETECTION: 'assume-present',
-    }
-    const token = await withEnv(env, async () =>
-      (await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined }))(),
-    )
-    assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
+    assert.deepEqual([at(claims, 'aud'), at(claims, 'email')], [audience, other])
   })
 
   test('a metadata server that gives something else, or more than a token', async (t) => {
@@ -419,13 +406,8 @@ describe('ID tokens', () => {
     const server = await scripted(t, (_seen, response) => {
       response.writeHead(200, { 'metadata-flavor': 'Google' }).end(given)
     })
-    const env = {
-      HOME: '/nonexistent',
-      GCE_METADATA_HOST: server.url.host,
-      METADATA_SERVER_DETECTION: 'assume-present',
-    }
-    await withEnv(env, async () => {
-      const fetch = await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined })
+    await withEnv(withMetadata(server.url.href), async () => {
+      const fetch = await findGoogleCredentials(plain)
       given = 'head.claims.signature\n'
       assert.equal(await fetch(), 'head.claims.signature')
       for (given of ['<html>please log in</html>', 'two tokens', 'one\r\nX-Header: 1'])
@@ -435,12 +417,10 @@ describe('ID tokens', () => {
 
   test('none, revoked, and in a file that is not there', async (t) => {
     const google = await new Google().start(t)
-    const auth = { audience: 'https://svc', impersonate: undefined }
     await withEnv(nowhere, () =>
-      assert.rejects(findGoogleCredentials(auth), { code: 'TRANSPORT_AUTH', message: noCredentials }),
+      assert.rejects(findGoogleCredentials(plain), { code: 'TRANSPORT_AUTH', message: noCredentials }),
     )
-    const folder = scratch(t)
-    const file = join(folder, 'c.json')
+    const file = join(scratch(t), 'c.json')
     writeFileSync(
       file,
       JSON.stringify({
@@ -451,7 +431,7 @@ describe('ID tokens', () => {
       }),
     )
     const revoked = await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, () =>
-      findGoogleCredentials(auth, rerouted(google)),
+      findGoogleCredentials(plain, rerouted(google)),
     )
     await assert.rejects(
       revoked(),
@@ -461,13 +441,13 @@ describe('ID tokens', () => {
         !/CANARY/.test(JSON.stringify(error)),
     )
     await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: '/nope.json' }, () =>
-      assert.rejects(findGoogleCredentials(auth), /nope\.json/),
+      assert.rejects(findGoogleCredentials(plain), /nope\.json/),
     )
     for (const text of ['{"client_secret":CANARY-secret}', 'CANARY-secret', '{"client_secret":"CANARY', ''])
       await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, async () => {
         writeFileSync(file, text)
         const message = 'Authentication failed: no ID token: the file with the credentials must be JSON'
-        await assert.rejects(findGoogleCredentials(auth), { code: 'TRANSPORT_AUTH', message })
+        await assert.rejects(findGoogleCredentials(plain), { code: 'TRANSPORT_AUTH', message })
       })
   })
 })
@@ -608,7 +588,7 @@ describe('mcps-proxy --url', () => {
   })
 
   test('403 for a custom audience: surfaced, with what to do, and not tried with another token', async (t) => {
-    const { google, run, spawned } = await started(t, ['--audience', 'https://custom'])
+    const { google, run, spawned } = await started(t, ['--verbose', '--audience', 'https://custom'])
     run.state.page = '403'
     await spawned.client.open()
     const heard = await spawned.client.call('anything')
@@ -620,16 +600,11 @@ describe('mcps-proxy --url', () => {
   })
 
   test('the whole way, with Google over TLS', async (t) => {
-    const google = await new Google().start(t)
-    const run = await cloudRun(t, google)
-    const env = {
-      PATH: process.env['PATH'],
+    const { google, spawned } = await started(t, ['--verbose'], async (google) => ({
       ...nowhere,
       ...credentials(t, google, 'impersonated_service_account'),
       ...(await googleOverTls(t, google)),
-    }
-    const args = [cli, '--url', run.url.href, '--auth', 'google', '--verbose']
-    const spawned = spawnProgram(t, process.execPath, args, { env })
+    }))
     await spawned.client.open()
     const heard = await spawned.client.call('work')
     assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
@@ -640,12 +615,7 @@ describe('mcps-proxy --url', () => {
   test('an Authorization of the configuration goes to the application, the token beside it', async (t) => {
     const google = await new Google().start(t)
     const run = await cloudRun(t, google)
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: '/nonexistent',
-      GCE_METADATA_HOST: new URL(google.url).host,
-      METADATA_SERVER_DETECTION: 'assume-present',
-    }
+    const env = { PATH: process.env['PATH'], ...withMetadata(google.url) }
     const entry = {
       url: run.url.href,
       headers: { Authorization: 'Bearer CANARY-app' },
@@ -663,46 +633,30 @@ describe('mcps-proxy --url', () => {
   })
 
   test('the metadata server is asked without a proxy, whatever the environment says', async (t) => {
-    const google = await new Google().start(t)
-    const run = await cloudRun(t, google)
     const asked: string[] = []
     const proxy = await scripted(t, (seen, response) => {
       asked.push(seen.url)
       response.writeHead(502).end()
     })
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: '/nonexistent',
-      GCE_METADATA_HOST: new URL(google.url).host,
-      METADATA_SERVER_DETECTION: 'assume-present',
-      HTTP_PROXY: proxy.url.origin,
-      HTTPS_PROXY: proxy.url.origin,
-    }
-    const args = [cli, '--url', run.url.href, '--auth', 'google']
-    const { client } = spawnProgram(t, process.execPath, args, { env })
-    await client.open()
-    const heard = await client.call('work')
+    const { origin } = proxy.url
+    const { google, spawned } = await started(t, [], () => ({ HTTP_PROXY: origin, HTTPS_PROXY: origin }))
+    await spawned.client.open()
+    const heard = await spawned.client.call('work')
     assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
     assert.equal(google.given.length, 1)
     assert.deepEqual([asked, proxy.sockets.size], [[], 0])
   })
 
   test('a metadata server that is not there for a moment costs no more than that moment', async (t) => {
-    const google = await new Google().start(t)
-    const run = await cloudRun(t, google)
     let isDown = true
-    const metadata = await scripted(t, (seen, response) => {
-      if (isDown) response.destroy()
-      else google.handle(seen, response)
+    const { spawned } = await started(t, [], async (google) => {
+      const metadata = await scripted(t, (seen, response) => {
+        if (isDown) response.destroy()
+        else google.handle(seen, response)
+      })
+      return withMetadata(metadata.url.href)
     })
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: '/nonexistent',
-      GCE_METADATA_HOST: metadata.url.host,
-      METADATA_SERVER_DETECTION: 'assume-present',
-    }
-    const args = [cli, '--url', run.url.href, '--auth', 'google']
-    const { client } = spawnProgram(t, process.execPath, args, { env })
+    const { client } = spawned
     await client.open()
     const refused = await client.call('work')
     assert.match(textAt(refused.value, 'error', 'message'), /no ID token: /)
