@@ -6,10 +6,12 @@ import { strict as assert } from 'node:assert'
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import type { RawClient } from './support/client.js'
 import { assertSame, at, listAt, parsed, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
 import {
   type ServerEntry,
-  cli,
   everything,
   everythingArgs,
   filesystem,
@@ -19,7 +21,7 @@ import {
   time,
   timeArgs,
 } from './support/programs.js'
-import { type Scope, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
+import { type Scope, scratch, spawnProgram } from './support/spawned.js'
 import { HANG_MS } from './support/waiting.js'
 
 const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
@@ -73,17 +75,17 @@ const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templa
 
 async function compare(
   service: string,
-  direct: Spawned,
-  proxied: Spawned,
+  direct: RawClient,
+  proxied: RawClient,
   lines: readonly Line[],
 ): Promise<void> {
   let id = 1000
-  const hasTasks = textAt(direct.client.heard[0]?.value, 'result', 'protocolVersion') === REVISION_WITH_TASKS
+  const hasTasks = textAt(direct.heard[0]?.value, 'result', 'protocolVersion') === REVISION_WITH_TASKS
   for (const line of lines) {
     const own = JSON.stringify(++id)
-    const send = (to: Spawned, params: string): Promise<{ text: string; value: unknown }> => {
-      const answer = to.client.answer(id)
-      to.client.send(`{"jsonrpc":"2.0","id":${own},"method":"${line.method}","params":${params}}`)
+    const send = (to: RawClient, params: string): Promise<{ text: string; value: unknown }> => {
+      const answer = to.answer(id)
+      to.send(`{"jsonrpc":"2.0","id":${own},"method":"${line.method}","params":${params}}`)
       return answer
     }
     const [wanted, got] = [await send(direct, line.params), await send(proxied, toPublic(service, line))]
@@ -113,6 +115,9 @@ function withResultLast(text: string, value: unknown): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${object}}`
 }
 
+/** What `initialize` says does not depend on how fast a server starts. */
+const patient = { limits: { ...limits, initializeGraceMs: HANG_MS } }
+
 async function pair(
   t: Scope,
   service: string,
@@ -120,30 +125,12 @@ async function pair(
   args: readonly string[],
   revision: string,
   env: NodeJS.ProcessEnv = {},
-): Promise<[Spawned, Spawned]> {
-  const home = scratch(t)
-  const direct = spawnProgram(t, process.execPath, args, { env: { ...process.env, ...env } })
-  const config = configFile(
-    t,
-    { [service]: entry },
-    { argumentChecks: 'off', startupGraceMs: HANG_MS, cli: { stdio: { timeout: HANG_MS } } },
-  )
-  const start = (): Spawned =>
-    spawnProgram(t, process.execPath, [cli, '--stdio', '--config', config], {
-      env: { ...process.env, ...env, HOME: home },
-    })
-  // `initialize` does not wait for a server that a busy machine starts slowly: an earlier life leaves what it says.
-  const earlier = start()
-  const [wanted] = await Promise.all([direct, earlier].map(({ client }) => client.open({}, revision)))
-  await compare(
-    service,
-    direct,
-    earlier,
-    lists.map((method) => ({ method, params: '{}' })),
-  )
-  assert.equal(await earlier.finish(), 0)
-  const proxied = start()
-  const opened = [wanted, await proxied.client.open({}, revision)]
+): Promise<[RawClient, RawClient]> {
+  const { client: direct } = spawnProgram(t, process.execPath, args, { env: { ...process.env, ...env } })
+  const more = { argumentChecks: 'off', startupGraceMs: HANG_MS }
+  const { attach } = await libraryProxy(t, { [service]: { ...entry, timeout: HANG_MS } }, patient, more)
+  const { client: proxied } = await attach()
+  const opened = await Promise.all([direct, proxied].map((client) => client.open({}, revision)))
   for (const result of opened) assert.equal(textAt(result, 'protocolVersion'), revision)
   assert.equal(textAt(opened[1], 'instructions'), textAt(opened[0], 'instructions').trim())
   const ofRevision = revision === REVISION_WITH_TASKS ? ['tasks'] : []
@@ -233,7 +220,7 @@ const memoryLines: readonly Line[] = [
   call('read_graph'),
 ]
 
-async function transcript({ client }: Spawned, prefix: string): Promise<string[]> {
+async function transcript(client: RawClient, prefix: string): Promise<string[]> {
   const from = client.heard.length
   const name = `${prefix}trigger-long-running-operation`
   await client.call(name, { duration: 0.1, steps: 4 }, { progressToken: 'tök' }, 'x')

@@ -5,7 +5,9 @@ import { strict as assert } from 'node:assert'
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import type { RawClient } from './support/client.js'
 import { at, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
 import {
   type ServerEntry,
   everything,
@@ -15,7 +17,7 @@ import {
   memory,
   memoryArgs,
 } from './support/programs.js'
-import { type Scope, type Spawned, scratch, spawnProgram, spawnProxy } from './support/spawned.js'
+import { type Scope, scratch, spawnProgram } from './support/spawned.js'
 
 /** What becomes of a call: the server takes it, the proxy refuses it, or the proxy leaves that to the server. */
 type Fate = 'taken' | 'refused here' | 'refused there'
@@ -90,11 +92,11 @@ function fateOf(direct: unknown, proxied: unknown): Fate {
   return isOurRefusal(proxied) ? 'refused here' : 'refused there'
 }
 
-async function compare(direct: Spawned, proxied: Spawned, calls: readonly Call[]): Promise<void> {
+async function compare(direct: RawClient, proxied: RawClient, calls: readonly Call[]): Promise<void> {
   let id = 1000
   for (const [tool, args, fate] of calls) {
     id++
-    const ask = async ({ client }: Spawned, name: string): Promise<unknown> => {
+    const ask = async (client: RawClient, name: string): Promise<unknown> => {
       const answer = client.answer(id)
       const params = `{"name":"${name}","arguments":${args}}`
       client.send(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}`)
@@ -111,10 +113,10 @@ async function pair(
   entry: ServerEntry,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-): Promise<[Spawned, Spawned]> {
-  const direct = spawnProgram(t, process.execPath, args, { env: { ...process.env, ...env } })
-  const proxied = spawnProxy(t, { s: entry })
-  await Promise.all([direct, proxied].map(({ client }) => client.open({}, '2025-06-18')))
+): Promise<[RawClient, RawClient]> {
+  const { client: direct } = spawnProgram(t, process.execPath, args, { env: { ...process.env, ...env } })
+  const { client: proxied } = await (await libraryProxy(t, { s: entry })).attach()
+  await Promise.all([direct, proxied].map((client) => client.open({}, '2025-06-18')))
   return [direct, proxied]
 }
 

@@ -10,8 +10,7 @@ import { answerOf, json, scripted, type Handler, type Scripted } from '../transp
 import { at, textAt } from './support/json.js'
 import { clientOf } from './support/library.js'
 import type { RawClient } from './support/client.js'
-import { cli } from './support/programs.js'
-import { type Scope, type Spawned, spawnProgram } from './support/spawned.js'
+import { type Scope } from './support/spawned.js'
 
 const opened = (version = '2025-03-26'): string =>
   `{"protocolVersion":"${version}", "capabilities":{"tools":{}, "tasks":{"list":{}},"x":{"n":1.0}},` +
@@ -43,20 +42,22 @@ async function service(
   })
 }
 
-function proxyOf(t: Scope, { url }: Scripted, ...args: readonly string[]): Spawned {
-  return spawnProgram(t, process.execPath, [cli, '--url', url.href, ...args])
-}
-
 const DRAIN_MS = 5
 
-/** The same within this process, with next to no drain time. */
+interface Transparent {
+  readonly client: RawClient
+  readonly close: () => Promise<void>
+}
+
+/** What `--url` makes of its address and of `--timeout`. */
 async function transparentProxy(
   t: Scope,
   { url }: Scripted,
-): Promise<{ readonly client: RawClient; readonly close: () => Promise<void> }> {
+  { timeoutMs, drainMs = limits.drainMs }: { readonly timeoutMs?: number; readonly drainMs?: number } = {},
+): Promise<Transparent> {
   const remote = { url: url.href, headers: {}, google: false, audience: undefined, impersonate: undefined }
-  const config = remoteConfig(remote, undefined, 'mcps-proxy')
-  const own = { ownStart: 'with-client' as const, limits: { ...limits, drainMs: DRAIN_MS } }
+  const config = remoteConfig(remote, timeoutMs, 'mcps-proxy')
+  const own = { ownStart: 'with-client' as const, limits: { ...limits, drainMs } }
   const proxy = await createProxy(config, own)
   t.after(() => proxy.close(0))
   const [ours, theirs] = memoryPair()
@@ -74,7 +75,7 @@ const sent = (params = PARAMS_CARRIED): string =>
 describe("a client's own initialize", () => {
   test('reaches the service, and its answer comes back; both but for ids and what cannot be carried', async (t) => {
     const remote = await service(t)
-    const { client } = proxyOf(t, remote)
+    const { client } = await transparentProxy(t, remote)
     const answer = client.answer('a')
     client.send(initialize('"a"'))
     const { text } = await answer
@@ -128,9 +129,10 @@ describe("a client's own initialize", () => {
         refuse(seen, response, request)
         return true
       })
-      const { client } = proxyOf(t, remote)
+      const { client } = await transparentProxy(t, remote)
       const answers = [client.answer('a'), client.answer(2)]
-      client.send(`${initialize('"a"')}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+      client.send(initialize('"a"'))
+      client.send('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
       const [first, list] = await Promise.all(answers)
       assert.match(first?.text ?? '', want)
       assert.notEqual(at(list?.value, 'error'), undefined, list?.text)
@@ -154,9 +156,10 @@ describe("a client's own initialize", () => {
       void started.promise.then(() => json(response, answerOf(seen.id, opened())))
       return true
     })
-    const { client } = proxyOf(t, remote)
+    const { client } = await transparentProxy(t, remote)
     const answers = [client.answer('a'), client.answer(2), client.answer(3)]
-    client.send(`${initialize('"a"')}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+    client.send(initialize('"a"'))
+    client.send('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
     client.send('{"jsonrpc":"2.0","id":3,"method":"ping"}')
     // It is not held back for longer than a second, and by then nothing else is there.
     await answers[2]
@@ -177,9 +180,10 @@ describe("a client's own initialize", () => {
   ] as const)
     test(`--timeout is how long ${method} may take`, async (t) => {
       const remote = await service(t, ({ rpc }) => rpc === method)
-      const { client } = proxyOf(t, remote, '--timeout', String(ms))
+      const { client } = await transparentProxy(t, remote, { timeoutMs: ms })
       const answer = client.answer(id)
-      client.send(`${initialize('"a"')}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+      client.send(initialize('"a"'))
+      client.send('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
       const { value, text } = await answer
       assert(textAt(value, 'error', 'message').includes(`did not answer ${method} within ${ms} ms`), text)
       assert.equal(textAt(value, 'error', 'data', 'reason'), 'timeout')
@@ -192,7 +196,7 @@ describe("a client's own initialize", () => {
       response.writeHead(404).end()
       return true
     })
-    const { client } = proxyOf(t, remote)
+    const { client } = await transparentProxy(t, remote)
     const answer = client.answer('a')
     client.send(initialize('"a"'))
     await answer
@@ -218,7 +222,7 @@ describe("a client's own initialize", () => {
         setTimeout(() => json(response, answerOf(seen.id, opened())), 50 * DRAIN_MS)
         return true
       })
-      const { client, close } = await transparentProxy(t, remote)
+      const { client, close } = await transparentProxy(t, remote, { drainMs: DRAIN_MS })
       const answers = want.map((id) => client.answer(String(id) === 'a' ? 'a' : Number(id)))
       client.send(initialize('"a"'))
       client.send('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
@@ -238,7 +242,7 @@ describe("a client's own initialize", () => {
       if (rpc === 'initialize') asked.resolve()
       return rpc === 'initialize'
     })
-    const { client, close } = await transparentProxy(t, remote)
+    const { client, close } = await transparentProxy(t, remote, { drainMs: DRAIN_MS })
     const answer = client.answer('a')
     client.send(initialize('"a"'))
     client.send(exit)
@@ -249,7 +253,7 @@ describe("a client's own initialize", () => {
 
   test('that never comes is replaced by one of the proxy', async (t) => {
     const remote = await service(t)
-    const { client } = proxyOf(t, remote)
+    const { client } = await transparentProxy(t, remote)
     assert.equal(textAt((await client.request('tools/list')).value, 'result', 'tools', 0, 'name'), 'work')
     assert.match(initializes(remote).join('\n'), /"clientInfo":\{"name":"mcps-proxy"/)
     // The service has its session already: what the client says of itself comes too late for it.
