@@ -37,103 +37,76 @@ import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
 const DISCOVER = 'server/discover'
 const LISTEN = 'subscriptions/listen'
 
-/** How a server is reached. */
-interface WayThere {
-  readonly agent: HttpAgent
-  readonly via: string | undefined
-  readonly known: KnownServer
-  /** Of a server that gets its tokens without a person. */
-  readonly unattended: HttpCredentials | undefined
-}
-
 /** Makes connections that share sockets and credentials, and nothing else. */
-export class HttpDialer {
-  readonly #target: HttpTarget
-  readonly #agent: HttpAgent
+export interface HttpDialer {
+  connect(): Connection
   /** Undefined where the server gets no login. */
   readonly logins: ServerLogins | undefined
+}
+
+/** `redactor` gets the secrets of the connections, such as the password of a proxy, so that no log shows them. */
+export async function httpDialer(
+  config: HttpServerConfig,
+  around: ProxyContext,
+  redactor: Redactor,
+  known: KnownServer,
+): Promise<HttpDialer> {
+  const { runtime, log, verbose } = around
+  const url = new URL(config.url)
+  const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
+  const proxy = proxyFor(url, { own: config.proxy, env: runtime.env })
+  for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) redactor.add(secret)
+  if (typeof config.proxy === 'string' && isNearby(url.hostname))
+    tell('warn', `its proxy is not used: ${url.hostname} is reached directly`)
+  const tls = config.tls && tlsMeans(config.tls)
+  const dial = await dialFor(url, { proxy, tls, connect: runtime.connect })
+  const agent = new HttpAgent(url, defaultHttpClientLimits, dial)
+  const unattended = await unattendedCredentials(config, runtime, tell)
+  const limits = limitsFor(config, around.limits)
+  const login = loginFor(config, around, tell)
   /** By its configuration the server speaks HTTP+SSE. */
-  readonly #isSaidOlder: boolean
+  const isSaidOlder = config.kind === 'sse'
   /** The server speaks HTTP+SSE: by its configuration, or because it refused Streamable HTTP. */
-  #isOlder: boolean
-
-  /** `redactor` gets the secrets of the connections, such as the password of a proxy, so that no log shows them. */
-  static async of(
-    config: HttpServerConfig,
-    around: ProxyContext,
-    redactor: Redactor,
-    known: KnownServer,
-  ): Promise<HttpDialer> {
-    const url = new URL(config.url)
-    const { env, connect } = around.runtime
-    const proxy = proxyFor(url, { own: config.proxy, env })
-    for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) redactor.add(secret)
-    if (typeof config.proxy === 'string' && isNearby(url.hostname))
-      around.log({
-        level: 'warn',
-        service: config.name,
-        message: `its proxy is not used: ${url.hostname} is reached directly`,
-      })
-    const tls = config.tls && tlsMeans(config.tls)
-    const agent = new HttpAgent(url, defaultHttpClientLimits, await dialFor(url, { proxy, tls, connect }))
-    const unattended = await unattendedCredentials(config, around)
-    return new HttpDialer(config, around, redactor, { agent, via: proxy?.origin, known, unattended })
+  let isOlder = isSaidOlder
+  const target: HttpTarget = {
+    url,
+    via: proxy?.origin,
+    headers: config.headers,
+    redactor,
+    credentials: unattended ?? login?.credentials ?? googleCredentialsFor(config, runtime, tell),
+    retries: config.retries,
+    retryDelayMs: config.retryDelayMs,
+    onUnreachable: known.onUnreachable,
+    reconnectMs: config.reconnectIntervalMs,
+    isRead,
+    isList,
+    // Servers of revisions with sessions want no fields that repeat a message, so that messages to them are not read.
+    mirror: (message, method) => {
+      const hasSessions = config.protocol === 'handshake' || isSaidOlder
+      const isMirrored = method === DISCOVER || known.era !== 'session'
+      return isMirrored && !hasSessions ? requestFields(message, known.marked) : undefined
+    },
+    isEndless: (method) => method === LISTEN,
+    overrules: (method, status) => method === DISCOVER && saysNothing(status),
+    refusesRequest,
+    limitsTool: (error) => retryAfterIn(error) !== undefined,
+    refusals: new DoubtfulRefusals(),
+    refusal: refusalsOf(config, tell),
+    log: tell,
+    trace: verbose ? (message) => tell('debug', message) : undefined,
+    pause: new HttpPause(runtime, limits.retryAfterMsMax),
+    patienceMs: config.timeoutMs,
+    timers: runtime,
+    limits,
   }
-
-  private constructor(
-    config: HttpServerConfig,
-    { runtime, log, verbose, person, loginPages, limits: own }: ProxyContext,
-    redactor: Redactor,
-    { agent, via, known, unattended }: WayThere,
-  ) {
-    const url = new URL(config.url)
-    this.#agent = agent
-    this.#isSaidOlder = config.kind === 'sse'
-    this.#isOlder = this.#isSaidOlder
-    const limits = limitsFor(config, own)
-    const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
-    const login = loginFor(config, { runtime, person, loginPages }, tell)
-    this.logins = login?.logins
-    this.#target = {
-      url,
-      via,
-      headers: config.headers,
-      redactor,
-      credentials: unattended ?? login?.credentials ?? googleCredentialsFor(config, runtime, tell),
-      retries: config.retries,
-      retryDelayMs: config.retryDelayMs,
-      onUnreachable: known.onUnreachable,
-      reconnectMs: config.reconnectIntervalMs,
-      isRead,
-      isList,
-      // Servers of revisions with sessions want no fields that repeat a message, so that messages to them are not read.
-      mirror: (message, method) => {
-        const hasSessions = config.protocol === 'handshake' || this.#isSaidOlder
-        const isMirrored = method === DISCOVER || known.era !== 'session'
-        return isMirrored && !hasSessions ? requestFields(message, known.marked) : undefined
-      },
-      isEndless: (method) => method === LISTEN,
-      overrules: (method, status) => method === DISCOVER && saysNothing(status),
-      refusesRequest,
-      limitsTool: (error) => retryAfterIn(error) !== undefined,
-      refusals: new DoubtfulRefusals(),
-      refusal: refusalsOf(config, tell),
-      log: tell,
-      trace: verbose ? (message) => tell('debug', message) : undefined,
-      pause: new HttpPause(runtime, limits.retryAfterMsMax),
-      patienceMs: config.timeoutMs,
-      timers: runtime,
-      limits,
-    }
-  }
-
-  /** A new connection to the server. */
-  connection(): Connection {
-    return new HttpLink(this.#target, this.#agent, {
-      older: this.#isOlder ? 'yes' : 'maybe',
-      // A refusal may be out of date: another program may run there meanwhile.
-      onOlder: (isOlder) => (this.#isOlder = isOlder || this.#isSaidOlder),
-    })
+  return {
+    logins: login?.logins,
+    connect: () =>
+      new HttpLink(target, agent, {
+        older: isOlder ? 'yes' : 'maybe',
+        // A refusal may be out of date: another program may run there meanwhile.
+        onOlder: (isOlderNow) => (isOlder = isOlderNow || isSaidOlder),
+      }),
   }
 }
 
@@ -214,14 +187,12 @@ function loginFor(
 
 async function unattendedCredentials(
   { name, url, login: settings }: HttpServerConfig,
-  { runtime, log }: ProxyContext,
+  runtime: Runtime,
+  tell: (level: LogLevel, message: string) => void,
 ): Promise<HttpCredentials | undefined> {
   if (settings?.unattended === undefined) return undefined
   const { GrantCredentials } = await import('../../login/grant-credentials.js')
-  const login = { settings, grant: settings.unattended }
-  return new GrantCredentials(name, url, login, runtime, (level, message) =>
-    log({ level, service: name, message }),
-  )
+  return new GrantCredentials(name, url, { settings, grant: settings.unattended }, runtime, tell)
 }
 
 /** Tokens leave the header `Authorization` to the configuration where that has one. */

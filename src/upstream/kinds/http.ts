@@ -7,7 +7,7 @@
 import { LazyValue } from '../../runtime/deferred.js'
 import { Redactor } from '../../text/redactor.js'
 import { PendingConnection } from '../../transports/pending-connection.js'
-import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
+import type { Dialed, KnownServer } from '../contracts/dial.js'
 import { fromTransport, thatServer } from '../contracts/upstream-error.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
@@ -21,11 +21,11 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
   let made: HttpDialer | undefined
   const dial = (known: KnownServer): Dialed => {
     dialer ??= new LazyValue(async () => {
-      const module = await import('../http/http-dialer.js')
-      made = await module.HttpDialer.of(config, around, redactor, known)
+      const { httpDialer } = await import('../http/http-dialer.js')
+      made = await httpDialer(config, around, redactor, known)
       return made
     })
-    return new HttpDialed(config.name, new PendingConnection(dialer.get().then((made) => made.connection())))
+    return dialed(config.name, new PendingConnection(dialer.get().then(({ connect }) => connect())))
   }
   const behaviour = {
     dial,
@@ -85,21 +85,11 @@ function redactedLog(log: ProxyContext['log'], redactor: Redactor): ProxyContext
 }
 
 /** One session with a remote server. */
-class HttpDialed implements Dialed {
-  readonly connection: PendingConnection
-  readonly pid = undefined
-  readonly ended: Promise<DialEnd>
-
-  constructor(service: string, connection: PendingConnection) {
-    this.connection = connection
-    this.ended = connection.ended.then((cause) =>
-      cause === undefined
-        ? thatServer(service, 'closed', 'closed its connection')
-        : fromTransport(service, cause),
-    )
-  }
-
-  stop(): Promise<void> {
-    return this.connection.close()
-  }
+function dialed(service: string, connection: PendingConnection): Dialed {
+  const ended = connection.ended.then((cause) =>
+    cause === undefined
+      ? thatServer(service, 'closed', 'closed its connection')
+      : fromTransport(service, cause),
+  )
+  return { connection, pid: undefined, ended, stop: () => connection.close() }
 }
