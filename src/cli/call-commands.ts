@@ -18,7 +18,7 @@ import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
 import { Failure, note, pass, say, tableStyle } from './console.js'
-import { disabledHint, lateWords, withChildren } from './server-trials.js'
+import { lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
@@ -31,14 +31,8 @@ const options = { ...viewOptions, timeout, json }
 /** A request to the servers of one schema: the words are a pattern, or a name and arguments; none lists what there is. */
 type AskTask = Given<typeof options>
 
-interface Question extends AskTask {
-  readonly schema: string
-  /** The disabled servers of the schema. */
-  readonly disabled: readonly string[]
-}
-
 /** @returns the exit code */
-type Ask = (client: LocalClient, question: Question) => Promise<number>
+type Ask = (client: LocalClient, question: AskTask) => Promise<number>
 
 function askCommand({
   ask,
@@ -126,19 +120,16 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
   const { profile } = task
   const { config, schema } = await loadView(task, task.timeout)
   const { servers } = schema
-  const disabled = servers.filter((server) => server.disabled).map(({ name }) => name)
   return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
     const on = { server: sayLate(servers) }
     const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
     const proxy = await createProxy(onDemand(config), { ...own, log: logger.sink, on, runtime })
     const asked = async (): Promise<number> => {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
-      const question = { ...task, schema: schema.name, disabled }
       const exitCode = await client
         .open()
-        .then(() => ask(client, question))
+        .then(() => ask(client, task))
         .catch((error: unknown) => refused(error, (text) => logger.clean(text)))
-      if (exitCode !== 0) await nameDisabled(question)
       const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))
       return needsAll && (await nameFailed(seen)) ? 1 : exitCode
     }
@@ -183,26 +174,19 @@ function isMissing({ state, revision }: UpstreamStatus): boolean {
   return state === 'starting' ? revision === undefined : state === 'error' || state === 'login-required'
 }
 
-/** Names the servers that are disabled and that the command may be about: all of them for a list. */
-async function nameDisabled({ words: [name], schema, disabled }: Question): Promise<void> {
-  for (const server of disabled)
-    if (name === undefined || name === server || name.startsWith(`${server}__`))
-      await note(`"${server}" is ${disabledHint(server, schema)}`)
-}
-
 /** The SDK of many servers writes the code into the message. */
 function withCode(message: string, code: number): string {
   return message.includes(String(code)) ? message : `${message} (code ${code})`
 }
 
-async function readResource(client: LocalClient, question: Question): Promise<number> {
+async function readResource(client: LocalClient, question: AskTask): Promise<number> {
   const [uri] = question.words
   if (uri === undefined) return showResources(client, question)
   const result = await client.request('resources/read', JSON.stringify({ uri }))
   return print(result, question, resourceText)
 }
 
-async function getPrompt(client: LocalClient, question: Question): Promise<number> {
+async function getPrompt(client: LocalClient, question: AskTask): Promise<number> {
   const [name, ...words] = question.words
   if (name === undefined) return showPrompts(client, question)
   // Every argument of a prompt is a text (MCP, Prompts).
@@ -214,14 +198,14 @@ async function getPrompt(client: LocalClient, question: Question): Promise<numbe
 /** Prints a result as its server wrote it, or in words. */
 async function print(
   result: RawValue,
-  { json }: Question,
+  { json }: AskTask,
   inWords: (result: RawValue, keep: Keep) => string,
 ): Promise<number> {
   await (json ? say('stdout', `${result.text}\n`) : pass(inWords(result, newKeep())))
   return 0
 }
 
-async function showTools(client: LocalClient, question: Question): Promise<number> {
+async function showTools(client: LocalClient, question: AskTask): Promise<number> {
   const [pattern = ''] = question.words
   const all = await client.list('tools/list', 'tools')
   // `*` stands for any characters; a pattern without one fits where it stands in the name.
@@ -233,7 +217,7 @@ async function showTools(client: LocalClient, question: Question): Promise<numbe
   throw new Failure(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`)
 }
 
-async function showPrompts(client: LocalClient, question: Question): Promise<number> {
+async function showPrompts(client: LocalClient, question: AskTask): Promise<number> {
   const prompts = await client.list('prompts/list', 'prompts')
   await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), question)
   if (prompts.length === 0) await nothing(question, 'prompt')
@@ -241,7 +225,7 @@ async function showPrompts(client: LocalClient, question: Question): Promise<num
 }
 
 /** Resources first, then templates. */
-async function showResources(client: LocalClient, question: Question): Promise<number> {
+async function showResources(client: LocalClient, question: AskTask): Promise<number> {
   const all = [
     ...(await client.list('resources/list', 'resources')),
     ...(await client.list('resources/templates/list', 'resourceTemplates')),
@@ -252,12 +236,10 @@ async function showResources(client: LocalClient, question: Question): Promise<n
 }
 
 /** A list is empty. In a profile the servers may have what it hides. */
-async function nothing(question: Question, item: string): Promise<void> {
-  const { profile } = question
-  await note(
+function nothing({ profile }: AskTask, item: string): Promise<void> {
+  return note(
     profile === undefined ? `no server lists a ${item}` : `the profile "${profile}" shows no ${item}`,
   )
-  await nameDisabled(question)
 }
 
 function nameOf(item: RawValue): string {
@@ -282,7 +264,7 @@ function aboutOf(item: RawValue): string {
 async function printList(
   items: readonly RawValue[],
   rowOf: (item: RawValue) => Row,
-  { json }: Question,
+  { json }: AskTask,
 ): Promise<void> {
   await say(
     'stdout',
@@ -302,7 +284,7 @@ async function linesOf(rows: readonly Row[]): Promise<string> {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-async function callTool(client: LocalClient, question: Question): Promise<number> {
+async function callTool(client: LocalClient, question: AskTask): Promise<number> {
   const [name = '', ...words] = question.words
   const isNamed = (each: RawValue): boolean => nameOf(each) === name
   let tools = await client.list('tools/list', 'tools')
@@ -314,16 +296,15 @@ async function callTool(client: LocalClient, question: Question): Promise<number
   const properties = tool?.member('inputSchema')?.member('properties')
   const args = argumentsOf(words, (key) => properties?.member(key)?.string('type'))
   const meta = `"_meta":{"progressToken":${client.nextToken}}`
-  const progress = new ProgressLine()
   const params = `{"name":${JSON.stringify(name)},"arguments":${args},${meta}}`
   // A tool that is not listed is called too: the answer says whether its server lacks a login, or the lock hides it.
   const result = await client
-    .request('tools/call', params, (step) => progress.show(step))
+    .request('tools/call', params, showProgress)
     .catch((error: unknown) => {
       if (tool === undefined && error instanceof AnswerError && error.isMissing) return undefined
       throw error
     })
-    .finally(() => progress.end())
+    .finally(() => process.stderr.isTTY && process.stderr.write(CLEAR))
   if (result === undefined) {
     const [near] = nearest(name, tools.map(nameOf))
     const where = question.profile === undefined ? '' : ` --profile ${question.profile}`
@@ -334,20 +315,13 @@ async function callTool(client: LocalClient, question: Question): Promise<number
   return result.member('isError')?.text === 'true' ? 1 : 0
 }
 
-/** One line on stderr, on a terminal alone. */
-class ProgressLine {
-  #isShown = false
+const CLEAR = '\r\u001b[2K'
 
-  show({ progress, total, message }: Progress): void {
-    if (!process.stderr.isTTY) return
-    this.#isShown = true
-    const words = `${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : ` ${message}`}`
-    process.stderr.write(`\r\u001b[2K${escapeText(words).slice(0, (process.stderr.columns || 80) - 1)}`)
-  }
-
-  end(): void {
-    if (this.#isShown) process.stderr.write('\r\u001b[2K')
-  }
+/** Shows one line on stderr, on a terminal alone. */
+function showProgress({ progress, total, message = '' }: Progress): void {
+  const words = `${progress}${total === undefined ? '' : ` of ${total}`} ${message}`.trimEnd()
+  const shown = escapeText(words).slice(0, (process.stderr.columns || 80) - 1)
+  if (process.stderr.isTTY) process.stderr.write(CLEAR + shown)
 }
 
 /** Puts images and other bytes into files of a new folder, which is made when the first one comes. */

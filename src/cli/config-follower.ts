@@ -36,6 +36,7 @@ const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configu
   ['logging.maxSize', ({ logging }) => logging.maxSizeBytes],
   ['logging.maxFiles', ({ logging }) => logging.maxFiles],
   ['logging.console', ({ logging }) => logging.console],
+  ['audit', ({ audit }) => audit],
   ['server.metrics', ({ server }) => server.metrics],
   ['server.ui', ({ server }) => server.ui],
 ]
@@ -122,14 +123,14 @@ export class ConfigFollower {
       // Before anything can be logged of it.
       logger.addSecrets(secretsIn(config, schemasOf(config)))
       await this.#reload(config)
-      await this.#use(config)
+      this.#use(config)
     } catch (error) {
       this.#complain(error)
     }
   }
 
-  async #use(config: Configuration): Promise<void> {
-    const { audit, given, config: started, logger, eventLog, patterns, schemasOf } = this.#run
+  #use(config: Configuration): void {
+    const { given, config: started, logger, eventLog, patterns, schemasOf } = this.#run
     const known = new Set(this.#config.warnings.map(({ path, message }) => `${path} ${message}`))
     const fresh = config.warnings.filter(({ path, message }) => !known.has(`${path} ${message}`))
     this.#config = config
@@ -139,7 +140,6 @@ export class ConfigFollower {
     for (const [name, valueOf] of openedAtStart)
       if (JSON.stringify(valueOf(config)) !== JSON.stringify(valueOf(started)))
         logger.sink({ level: 'warn', message: `${name} has changed, which needs a restart` })
-    if (await audit.use(config.audit)) logger.sink({ level: 'info', message: auditChange(config.audit) })
     tellWarnings(logger, fresh, schemasOf(config))
   }
 
@@ -155,11 +155,6 @@ export class ConfigFollower {
     for (const { path, problem, hint } of problems)
       sink({ level: 'error', message: placed(path, `${problem}${hint === '' ? '' : `; ${hint}`}`) })
   }
-}
-
-function auditChange(audit: Configuration['audit']): string {
-  if (audit === undefined) return 'the audit has ended: the configuration has none now'
-  return `the audit has changed: the lines of calls go to ${audit.file ?? 'stderr'} now`
 }
 
 interface FileVersion {

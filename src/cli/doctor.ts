@@ -25,7 +25,6 @@ import {
   TRIALS_AT_ONCE_MAX,
   type Candidate,
   candidatesOf,
-  disabledHint,
   lateWords,
   withChildren,
   type Trial,
@@ -106,7 +105,7 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
   const [only] = chosen
   // A server that was disabled on purpose is no failure.
   if (name !== undefined && only?.disabled === true)
-    return tell(json, { name, disabled: true }, `${name}  ${disabledHint(name, schema.name)}`).then(() => 0)
+    return tell(json, { name, disabled: true }, `${name}  ${disabledWords(name, schema.name)}`).then(() => 0)
   const checked = { config, schemas: [{ ...schema, servers: chosen }], profile }
   const isWhole = name === undefined && profile === undefined
   const form = json ? 'json' : isBrief ? 'line' : 'detail'
@@ -117,6 +116,12 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
   // The clients start the usual configuration; another one has nothing to do with their files.
   if (task.config === undefined) await lookAtClients(servers, json)
   return exitCode
+}
+
+/** The state of a server that was disabled on purpose, and the command that changes it. */
+function disabledWords(server: string, schema: string): string {
+  const where = schema === 'default' ? '' : ` --schema ${inShell(schema)}`
+  return `disabled; mcps-proxy enable ${inShell(server)}${where} lets it start again`
 }
 
 /** A finding, as one JSON object or as lines of which the first stands out. */

@@ -190,17 +190,16 @@ async function checkUser(user: string | undefined, { name, settings, front }: Ta
   const names = tokens.map((token) => token.name)
   if (names.includes(user)) return
   const issuer = auth?.issuers.find((each) => user.startsWith(`${each.issuer}#`))?.issuer
-  if (issuer !== undefined) return await checkSubject(issuer, user.slice(issuer.length + 1))
+  if (issuer !== undefined) {
+    // A subject as its authorization server writes it may be another word here.
+    const { isSubjectWord, principalOf } = await import('../front-auth/claims.js')
+    const subject = user.slice(issuer.length + 1)
+    if (isSubjectWord(subject)) return
+    throw new Failure(`that user is written --user ${inShell(principalOf(issuer, subject))} here`, 2)
+  }
   const others = auth === undefined ? '' : ', and users who log in at the front are ISSUER#SUBJECT'
   const why = unknownName('token', user, names)
   throw new Failure(`${why}; mcps-proxy token list has the names${others}`, 2)
-}
-
-/** A subject as its authorization server writes it may be another word here. @throws Failure */
-async function checkSubject(issuer: string, subject: string): Promise<void> {
-  const { isSubjectWord, principalOf } = await import('../front-auth/claims.js')
-  if (!isSubjectWord(subject))
-    throw new Failure(`that user is written --user ${inShell(principalOf(issuer, subject))} here`, 2)
 }
 
 async function enter(

@@ -2,6 +2,7 @@
 
 import process from 'node:process'
 import { setFlagsFromString } from 'node:v8'
+import type { Audit } from '../audit/audit.js'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import {
@@ -27,7 +28,6 @@ import { ConfigFollower, tellWarnings } from './config-follower.js'
 import { type Banner, bannerRecord, bannerText, httpBanner, stdioBanner } from './console.js'
 import { tightLimits } from './control-group.js'
 import type { Inspection } from './inspect.js'
-import { RunAudit } from './run-audit.js'
 import { ServerEventLog } from './server-event-log.js'
 import { Children, Shutdown, closeMsMax, faultGraceMs } from './shutdown.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
@@ -52,8 +52,6 @@ export interface Run extends Plan {
   readonly logger: Logger
   readonly eventLog: ServerEventLog
   readonly shutdown: Shutdown
-  /** Gets the calls. */
-  readonly audit: RunAudit
   readonly patterns: UnmatchedPatterns
   /** The servers that run. */
   readonly children: Children
@@ -221,9 +219,8 @@ async function serveUntil<T>(
   talk: () => Promise<T>,
   reloaded?: (config: Configuration) => void,
 ): Promise<T> {
-  const { config, eventLog, shutdown, audit } = run
+  const { config, eventLog, shutdown } = run
   eventLog.watchCalls(server)
-  audit.follow(server)
   const follower = new ConfigFollower(run, async (next) => {
     await server.reload(next)
     reloaded?.(next)
@@ -267,7 +264,7 @@ async function withResources(
   prepare: (() => Promise<void>) | undefined,
   work: (run: Run) => Promise<number>,
 ): Promise<number> {
-  const { kind, given, config } = plan
+  const { given, config } = plan
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
   // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
   const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
@@ -280,19 +277,12 @@ async function withResources(
   const own = realRuntime(log)
   const resources: { close(): unknown }[] = [logger, own]
   try {
-    const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
-    const audit = new RunAudit({
-      log,
-      stderr: process.stderr,
-      mayBeStdout: kind === 'http',
-      clean,
-      runtime: own,
-    })
+    const audit = await openAuditIfAsked(plan, logger, own)
     const telemetry = await openTelemetryIfAsked(plan, log, own, audit)
     if (telemetry !== undefined) resources.push(telemetry)
     const eventLog = new ServerEventLog(logger, own)
-    resources.push(audit, { close: () => children.kill() }, eventLog)
-    await audit.use(config.audit)
+    if (audit !== undefined) resources.push(audit)
+    resources.push({ close: () => children.kill() }, eventLog)
     // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
     if (record !== undefined) resources.push(record)
@@ -300,7 +290,12 @@ async function withResources(
     const options = {
       log: eventLog.sink,
       onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
-      on: [eventLog.listeners, patterns.listeners, ...(telemetry?.listeners ?? [])],
+      on: [
+        eventLog.listeners,
+        patterns.listeners,
+        ...(audit === undefined ? [] : [{ call: audit.ended }]),
+        ...(telemetry?.listeners ?? []),
+      ],
       tracer: telemetry?.tracer,
       gate: audit,
       verbose: logger.isVerbose,
@@ -309,25 +304,43 @@ async function withResources(
       keep: !given['no-kept-lists'] && record === undefined && prepare === undefined,
       ...(record && { tap: record }),
     }
-    const opened = { paint, logger, eventLog, shutdown, audit, patterns, children, telemetry, options }
+    const opened = { paint, logger, eventLog, shutdown, patterns, children, telemetry, options }
     return shutdown.verdict(await work({ ...plan, ...opened }))
   } finally {
     for (const resource of resources.toReversed()) await resource.close()
   }
 }
 
+/** The code of the audit is loaded only where there is one. */
+async function openAuditIfAsked(
+  { config: { audit }, kind }: Plan,
+  logger: Logger,
+  runtime: Runtime,
+): Promise<Audit | undefined> {
+  if (audit === undefined) return undefined
+  const { openAudit } = await import('../audit/open-audit.js')
+  const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
+  const { stderr } = process
+  return openAudit(audit, { log: logger.sink, stderr, mayBeStdout: kind === 'http', clean, runtime })
+}
+
 async function openTelemetryIfAsked(
   { config, kind, given }: Plan,
   log: LogSink,
   runtime: Runtime,
-  audit: RunAudit,
+  audit: Audit | undefined,
 ): Promise<Telemetry | undefined> {
   const isAsked =
     config.server.metrics !== undefined || Object.keys(runtime.env).some((name) => name.startsWith('OTEL_'))
   if (given['no-metrics'] || !isAsked) return undefined
   const { openTelemetry } = await import('../metrics/telemetry.js')
   // Several clients start a proxy each with one configuration.
-  return openTelemetry(config, { log, runtime, needsPort: kind === 'http', lostLines: () => audit.lostLines })
+  return openTelemetry(config, {
+    log,
+    runtime,
+    needsPort: kind === 'http',
+    lostLines: () => audit?.lostLines ?? 0,
+  })
 }
 
 async function openRecordIfAsked(

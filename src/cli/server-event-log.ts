@@ -49,7 +49,7 @@ export class ServerEventLog {
   #source: EventSource<ProxyEvents> | undefined
   #endCalls: (() => void) | undefined
 
-  constructor(logger: Logger, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
+  constructor(logger: Logger, runtime: Pick<Runtime, 'now'>) {
     this.#logger = logger
     this.#runtime = runtime
     this.sink = (record) => {
@@ -186,50 +186,43 @@ const kindsMax = 200
 
 interface Window {
   readonly first: LogRecord
-  readonly timer: { cancel(): void }
+  readonly endsAt: number
   lines: number
 }
 
-/**
- * Passes the first lines of each kind and counts the others; the count is logged when the time is over or the log ends.
- */
+/** Passes the first lines of each kind within a window, and logs a count of the others once the window is over. */
 export class LimitedLog {
   readonly #log: LogSink
-  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #runtime: Pick<Runtime, 'now'>
   readonly #windows = new Map<string, Window>()
 
-  constructor(log: LogSink, runtime: Pick<Runtime, 'setTimer'>) {
+  constructor(log: LogSink, runtime: Pick<Runtime, 'now'>) {
     this.#log = log
     this.#runtime = runtime
   }
 
   take(kind: string, record: LogRecord): void {
+    const now = this.#runtime.now()
+    this.#endWindows(now)
     const key = this.#windows.has(kind) || this.#windows.size < kindsMax ? kind : ''
-    const window = this.#windows.get(key) ?? this.#begin(key, record)
+    const window = this.#windows.get(key) ?? { first: record, endsAt: now + windowMs, lines: 0 }
+    this.#windows.set(key, window)
     window.lines++
     if (window.lines <= linesMax) this.#log(record)
   }
 
   /** Says what was left out until now. */
   close(): void {
-    for (const kind of this.#windows.keys()) this.#end(kind)
+    this.#endWindows(Infinity)
   }
 
-  #begin(kind: string, first: LogRecord): Window {
-    const window = { first, timer: this.#runtime.setTimer(windowMs, () => this.#end(kind)), lines: 0 }
-    this.#windows.set(kind, window)
-    return window
-  }
-
-  #end(kind: string): void {
-    const window = this.#windows.get(kind)
-    if (window === undefined) return
-    this.#windows.delete(kind)
-    window.timer.cancel()
-    const more = window.lines - linesMax
-    if (more <= 0) return
-    const { level, service, message } = window.first
-    const text = `left out: ${counted(more, 'more line')} like "${message}"`
-    this.#log({ level, message: text, ...(service !== undefined && { service }) })
+  #endWindows(now: number): void {
+    for (const [kind, { first, endsAt, lines }] of this.#windows) {
+      if (endsAt > now) continue
+      this.#windows.delete(kind)
+      const { level, service, message: text } = first
+      const message = `left out: ${counted(lines - linesMax, 'more line')} like "${text}"`
+      if (lines > linesMax) this.#log({ level, message, ...(service !== undefined && { service }) })
+    }
   }
 }

@@ -16,7 +16,6 @@ import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
 import { Deferred } from '../runtime/deferred.js'
 import type { LogSink } from '../runtime/runtime.js'
-import { inShell } from '../text/escape.js'
 import type { ListChange, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
@@ -82,12 +81,6 @@ export function lateWords(label: string, server: ServerConfig, ms: number, warni
 
 function inSeconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`
-}
-
-/** The state of a server that was disabled on purpose, and the command that changes it. */
-export function disabledHint(server: string, schema: string): string {
-  const where = schema === 'default' ? '' : ` --schema ${inShell(schema)}`
-  return `disabled; mcps-proxy enable ${inShell(server)}${where} lets it start again`
 }
 
 /** The result of a start. */

@@ -6,7 +6,6 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -189,21 +188,6 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     client.send('{"jsonrpc":"2.0","id":77,"result":{}}')
     await until(() => proxy.stderr.includes('"level":"debug"'))
     assert(!proxy.stderr.includes(secret))
-  })
-
-  test('the audit of the changed configuration has the next call', async (t) => {
-    const { proxy, client, folder, file } = await running(t)
-    const [first, second] = [join(folder, 'first.jsonl'), join(folder, 'second.jsonl')]
-    for (const audit of [first, second, undefined]) {
-      proxy.stderr = ''
-      writeFileSync(file, text({ a }, { audit }))
-      await until(() => /the audit has (changed|ended)/.test(proxy.stderr))
-      await client.call('a__nonce', { n: '' })
-    }
-    proxy.child.stdin.end()
-    await proxy.exited
-    for (const path of [first, second])
-      assert.equal(readFileSync(path, 'utf8').match(/"item":"nonce"/g)?.length, 1, path)
   })
 
   test('a file that is written while the built-in configuration runs is used', async (t) => {
