@@ -9,21 +9,16 @@ import type { Message } from './splice.js'
 /** A message that a transport has read. */
 export type ReceivedMessage = Frame | UnreadableMessage
 
-/** Bytes that are not one acceptable message: so many, of which `line` may be no more than the beginning. */
+/** Bytes that are not one acceptable message. */
 export interface UnreadableMessage {
   readonly kind: 'unreadable'
   readonly error: FrameError
   readonly line: Line
-  readonly bytes: number
 }
 
 /** The outcome of reading `line`. */
-export function receivedMessage(
-  read: Frame | FrameError,
-  line: Line,
-  bytes: number = line.length,
-): ReceivedMessage {
-  return read instanceof FrameError ? { kind: 'unreadable', error: read, line, bytes } : read
+export function receivedMessage(read: Frame | FrameError, line: Line): ReceivedMessage {
+  return read instanceof FrameError ? { kind: 'unreadable', error: read, line } : read
 }
 
 /** Reads a header field of the request that brought a message, by its name in lower case. */

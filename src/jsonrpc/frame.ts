@@ -18,7 +18,7 @@ import {
   paramsNames,
   spellings,
 } from './routed-names.js'
-import { Scanner, type Span, scanText } from './scan.js'
+import { type KnownValues, Scanner, type Span, scanText } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
 /** The limits of a frame; `src/limits.ts` has the values. */
@@ -39,8 +39,8 @@ export interface RequestFrame {
   readonly idSpan: Span
   readonly method: string
   readonly params: Params
-  /** Of a long one, where its long strings begin and end, in turn. */
-  readonly strings: readonly number[] | undefined
+  /** Of a long one, where its long values begin and end, in turn. */
+  readonly known: readonly number[] | undefined
 }
 
 export interface NotificationFrame {
@@ -98,18 +98,14 @@ export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits):
   return frame
 }
 
-/**
- * Reads one message, or says why it cannot be read: where invalid input is common.
- *
- * `strings` are long strings of the line that are known to be good: where they begin and end, in turn.
- */
+/** Reads one message, or says why it cannot be read: where invalid input is common. */
 export function frameOrError(
   line: Line,
   limits: FrameLimits = defaultFrameLimits,
-  strings?: readonly number[],
+  known?: KnownValues,
 ): Frame | FrameError {
   try {
-    return new FrameReader(line, limits, strings).read()
+    return new FrameReader(line, limits, known).read()
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return isTooMuch(error) ? addressed(error, line) : error
@@ -136,26 +132,26 @@ function addressed(error: FrameError, line: Line): FrameError {
 class FrameReader {
   readonly #line: Line
   readonly #limits: FrameLimits
-  readonly #strings: readonly number[] | undefined
+  readonly #known: KnownValues | undefined
   readonly #members: Members
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
-  constructor(line: Line, limits: FrameLimits, strings?: readonly number[]) {
+  constructor(line: Line, limits: FrameLimits, known?: KnownValues) {
     this.#line = line
     this.#limits = limits
-    this.#strings = strings
+    this.#known = known
     this.#members = new Members(line, limits.names ?? forwardedNames)
   }
 
   read(): Frame {
     const line = this.#line
-    const scanner = new Scanner(line, this.#limits.depthMax, this.#strings)
+    const scanner = new Scanner(line, this.#limits.depthMax, this.#known?.spans)
     const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
     const isObject = line[start] === OPEN_OBJECT
     scanner.finish(isObject ? scanner.object(start, 1, this.#members) : scanner.value(start, 0))
     if (!isObject) throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
-    return this.#classify(scanner.hasBreaks)
+    return this.#classify(scanner.hasBreaks || this.#known?.hasBreaks === true)
   }
 
   #classify(multiline: boolean): Frame {
@@ -202,7 +198,7 @@ class FrameReader {
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
-    return { kind: 'request', line, multiline, id, idSpan, method, params, strings: this.#strings }
+    return { kind: 'request', line, multiline, id, idSpan, method, params, known: this.#known?.spans }
   }
 
   #methodAt(span: Span): string {

@@ -49,8 +49,8 @@ export interface PeerOwner<E> {
   stray(frame: ResponseFrame): void
   /** Several messages in one array, whose answers are one message. */
   batch(line: Line, reply: Reply): void
-  /** Bytes that are not one acceptable message: so many, of which `line` may be no more than the beginning. */
-  malformed(error: FrameError, line: Uint8Array, bytes: number): void
+  /** Bytes that are not one acceptable message. */
+  malformed(error: FrameError, line: Uint8Array): void
   /** A message of ours did not get through; `entry` is the request that it was. */
   failed(entry: E | undefined, error: TransportError): void
   /** A message over the limit: `id` is its own if it was a request, `entry` is the request it would have answered. */
@@ -304,12 +304,12 @@ export class Peer<E> {
   }
 
   /** Ends the requests that the message claims to answer, since no other answer will come. */
-  #unreadable({ error, line, bytes }: UnreadableMessage): void {
+  #unreadable({ error, line }: UnreadableMessage): void {
     const ids = claimedIds(line).filter((id) => this.#inflight.get(id) !== undefined)
     const what = line.includes(NUL) ? 'it is not UTF-8' : error.message
     for (const id of ids)
       this.#failed(id, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${what}`))
-    this.#owner.malformed(error, line, bytes)
+    this.#owner.malformed(error, line)
   }
 
   /** Takes a message that was read already: by the transport, or as a member of a batch. */

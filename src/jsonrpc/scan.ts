@@ -3,7 +3,7 @@
 // It builds no value. Callers ask it to skip a value and get the offset behind
 // it, so they can keep spans of what they route by and skip all other values. It
 // accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
-// The engine checks UTF-8, after the whole text was scanned. `fast/string-finder.ts` finds the ends of the strings of a
+// The engine checks UTF-8, after the whole text was scanned. `fast/value-finder.ts` finds the ends of the long values of a
 // long message before, so that these are not read here.
 
 import { isUtf8 } from 'node:buffer'
@@ -41,6 +41,16 @@ const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
   '"\\/bfnrt'.includes(String.fromCharCode(c)) ? 1 : 0,
 )
 
+/** The long values of a text that are known to be good, none of whose members is routed by. */
+export interface KnownValues {
+  /** The offsets at which they begin and end, in turn. */
+  readonly spans: readonly number[]
+  /** How deep the whole text is nested. */
+  readonly depth: number
+  /** Whether a line break stands between any tokens of the text. */
+  readonly hasBreaks: boolean
+}
+
 /** Takes the members of an object while it is scanned. */
 export interface MemberSink {
   /** The sink of the members of the object that is the value of this key; undefined where no sink takes them. */
@@ -69,15 +79,15 @@ export class Scanner {
   #hasHigh = false
   /** Whether a line break stands between the tokens that were read. */
   hasBreaks = false
-  /** The offsets at which long strings that are known to be good begin and end, in turn. */
-  readonly #strings: readonly number[] | undefined
+  /** The offsets at which values that are known to be good begin and end, in turn. */
+  readonly #known: readonly number[] | undefined
   /** The first of them that may not be behind. */
-  #nextString = 0
+  #nextKnown = 0
 
-  constructor(bytes: Buffer, depthMax: number, strings?: readonly number[]) {
+  constructor(bytes: Buffer, depthMax: number, known?: readonly number[]) {
     this.#bytes = bytes
     this.#depthMax = depthMax
-    this.#strings = strings
+    this.#known = known
   }
 
   /** The offset of the first byte from `at` on that is no white space. */
@@ -99,6 +109,8 @@ export class Scanner {
 
   /** Skips the value that begins at `at`, which is not white space; `depth` counts the containers around it. */
   value(at: number, depth: number): number {
+    const known = this.#known === undefined ? undefined : this.#knownEnd(this.#known, at)
+    if (known !== undefined) return known
     const c = this.#bytes[at] ?? END
     switch (c) {
       case QUOTE:
@@ -181,8 +193,6 @@ export class Scanner {
 
   /** Skips the string whose opening quote is at `at`. */
   #string(at: number): number {
-    const known = this.#strings === undefined ? undefined : this.#knownEnd(this.#strings, at)
-    if (known !== undefined) return known
     const bytes = this.#bytes
     const end = bytes.length
     let all = 0
@@ -202,12 +212,12 @@ export class Scanner {
     return this.#fail(end, 'unterminated string')
   }
 
-  /** The end of the string that begins at `at`, where that is one of the known ones. */
-  #knownEnd(strings: readonly number[], at: number): number | undefined {
-    let next = (strings[this.#nextString] ?? 0) > at ? 0 : this.#nextString
-    while ((strings[next] ?? Number.POSITIVE_INFINITY) < at) next += 2
-    this.#nextString = next
-    return strings[next] === at ? strings[next + 1] : undefined
+  /** The end of the value that begins at `at`, where that is one of the known ones. */
+  #knownEnd(known: readonly number[], at: number): number | undefined {
+    let next = this.#nextKnown
+    while ((known[next] ?? Number.POSITIVE_INFINITY) < at) next += 2
+    this.#nextKnown = next
+    return known[next] === at ? known[next + 1] : undefined
   }
 
   #escape(at: number): number {

@@ -9,6 +9,7 @@ import { type LookupFunction, isIP } from 'node:net'
 import { within } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { HttpAgent, type HttpAnswer, dialFor } from '../transports/http1/client.js'
+import { joinedLine } from '../jsonrpc/fast/long-line.js'
 import { readWhole } from '../transports/http-client/answer.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import { LoginError } from './login-error.js'
@@ -94,7 +95,7 @@ function exchange(
         readWhole(answer, BODY_BYTES_MAX, (whole, why) => {
           if (whole === undefined)
             return failed(why === 'too-large' ? 'its answer is too large' : 'its answer was cut')
-          const text = Buffer.concat(whole.parts()).toString('utf8')
+          const text = joinedLine(whole).toString('utf8')
           resolve({ status: answer.status, all: (name) => answer.all(name), text })
         }),
     })

@@ -6,6 +6,7 @@ import { within } from '../runtime/deadline.js'
 import { Deferred } from '../runtime/deferred.js'
 import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { hostAndPort } from '../transports/address.js'
+import { joinedLine } from '../jsonrpc/fast/long-line.js'
 import { LineSplitter } from '../transports/stdio/line-splitter.js'
 import type { Launch } from './launch.js'
 import type { Sent } from './transcript.js'
@@ -146,7 +147,10 @@ export class ReplayProcess implements ReplayedServer {
     const put = (bytes: Buffer): void => this.output.put({ kind: 'message', bytes })
     const splitter = new LineSplitter(
       {
-        line: (line) => put(line.at(-1) === 0x0d ? line.subarray(0, -1) : line),
+        line: (read) => {
+          const line = joinedLine(read)
+          put(line.at(-1) === 0x0d ? line.subarray(0, -1) : line)
+        },
         oversize: (_id, bytes) => put(Buffer.from(`(a line of ${bytes} bytes)`)),
       },
       LINE_BYTES_MAX,

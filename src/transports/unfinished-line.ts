@@ -2,18 +2,28 @@
 //
 // Large parts are kept as they are. Small ones are copied together, so that a
 // line in tiny chunks costs little more memory than its bytes, and so that the
-// short end of a chunk does not keep the whole of it.
+// short end of a chunk does not keep the whole of it. The values of a long line are looked for while its parts come, so that
+// no turn looks at more than one read.
 
 import { Buffer } from 'node:buffer'
-import { type Line, joinLine, lineAt } from '../jsonrpc/line.js'
+import { CR, OPEN_OBJECT } from '../jsonrpc/ascii.js'
+import { LONG_BYTES_MIN, LongLine } from '../jsonrpc/fast/long-line.js'
+import { ValueFinder } from '../jsonrpc/fast/value-finder.js'
+import { type Line, joinLine, lineAt, toLine } from '../jsonrpc/line.js'
 
 /** A longer part is kept as a separate object. */
 const SMALL_BYTES_MAX = 4 * 1024
 const BLOCK_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
-/** The parts of one line, joined once. */
+/** Where a long message that is to be followed begins in its first part; undefined for any other line. */
+type Beginning = (first: Buffer) => number | undefined
+
+const wholeObject: Beginning = (first) => (first[0] === OPEN_OBJECT ? 0 : undefined)
+
+/** The parts of one line after the other. */
 export class UnfinishedLine {
+  readonly #beginning: Beginning
   #parts: Buffer[] = []
   #bytes = 0
   /** The first part, as long as it is small and alone: most bodies have no other, and need no block. */
@@ -22,6 +32,14 @@ export class UnfinishedLine {
   #block: Buffer = NOTHING
   #from = 0
   #to = 0
+  /** How many parts were looked at, where the message begins in the first of them, and who finds its values. */
+  #followed = 0
+  #start: number | undefined
+  #finder: ValueFinder | undefined
+
+  constructor(beginning: Beginning = wholeObject) {
+    this.#beginning = beginning
+  }
 
   get bytes(): number {
     return this.#bytes
@@ -33,54 +51,64 @@ export class UnfinishedLine {
   }
 
   add(part: Buffer): void {
-    const isFirst = this.#bytes === 0
-    this.#bytes += part.length
+    const only = this.#only
     if (part.length > SMALL_BYTES_MAX) {
       this.#cut()
       this.#parts.push(part)
-      return
+    } else if (this.#bytes === 0) this.#only = part
+    else {
+      this.#only = undefined
+      if (only !== undefined) this.#copy(only)
+      this.#copy(part)
     }
-    if (isFirst) return void (this.#only = part)
-    const only = this.#only
-    this.#only = undefined
-    if (only !== undefined) this.#copy(only)
-    this.#copy(part)
+    this.#bytes += part.length
+    if (this.#parts.length > this.#followed) this.#follow()
   }
 
-  /** Returns a copy of the whole line, and is empty afterwards. */
-  take(): Line {
+  /** The line without a CR at its end: a message that was followed in its parts, any other as a copy. Empty afterwards. */
+  end(): Line | LongLine {
     this.#cut()
-    const line = joinLine(this.#parts, this.#bytes)
-    this.clear()
-    return line
-  }
-
-  /** Those of its parts that will not grow. */
-  get settled(): readonly Buffer[] {
-    return this.#parts
-  }
-
-  /** All its parts so far. */
-  parts(): readonly Buffer[] {
-    this.#cut()
-    return this.#parts
+    if (this.#bytes >= LONG_BYTES_MIN) this.#follow()
+    const start = this.#start
+    const finder = this.#finder
+    const block = this.#block
+    const parts = this.give()
+    const last = parts.at(-1)
+    if (last?.at(-1) === CR) parts[parts.length - 1] = last.subarray(0, -1)
+    if (start === undefined) {
+      // What was copied out of it may be overwritten.
+      this.#block = block
+      return joinLine(parts)
+    }
+    parts[0] = parts[0]?.subarray(start) ?? NOTHING
+    return new LongLine(parts.slice(0, -1), toLine(parts.at(-1) ?? NOTHING), finder?.finish())
   }
 
   /** All its parts, which are the receiver's to keep; empty afterwards. */
-  give(): readonly Buffer[] {
+  give(): Buffer[] {
     this.#cut()
     const parts = this.#parts
-    this.clear()
+    this.#parts = []
+    this.#bytes = 0
     this.#block = NOTHING
+    this.#from = 0
+    this.#to = 0
+    this.#followed = 0
+    this.#start = undefined
+    this.#finder = undefined
     return parts
   }
 
-  clear(): void {
-    this.#parts = []
-    this.#bytes = 0
-    this.#only = undefined
-    this.#from = 0
-    this.#to = 0
+  /** Finds the values of the parts that are new. */
+  #follow(): void {
+    const [first] = this.#parts
+    if (this.#followed === 0 && first !== undefined) {
+      this.#start = this.#beginning(first)
+      if (this.#start !== undefined) this.#finder = ValueFinder.make()
+    }
+    for (const part of this.#parts.slice(this.#followed))
+      this.#finder?.push(part === first ? part.subarray(this.#start) : part)
+    this.#followed = this.#parts.length
   }
 
   #copy(part: Buffer): void {
@@ -106,8 +134,9 @@ export class UnfinishedLine {
 const MARK = Buffer.from('\u{feff}')
 
 /** A line without the byte order mark that it may begin with. */
-export function withoutMark(line: Line): Line {
-  if (line[0] !== MARK[0] || !line.subarray(0, MARK.length).equals(MARK)) return line
+export function withoutMark<T extends Line | LongLine>(line: T): T | Line {
+  if (line instanceof LongLine || line[0] !== MARK[0] || !line.subarray(0, MARK.length).equals(MARK))
+    return line
   const { buffer, byteOffset, length } = line
   return lineAt(Buffer.from(buffer, byteOffset, length + 1), MARK.length, length)
 }

@@ -44,7 +44,11 @@ test('a long call that is kept lets go of the chunks it came in', () => {
   const [first, second] = chunks
   assert(first !== undefined && second !== undefined)
   const at = text.indexOf(filler) - 1
-  const long = new LongLine([first], lineAt(second, 0, second.length - 1), [at, at + filler.length + 2])
+  const long = new LongLine([first], lineAt(second, 0, second.length - 1), {
+    spans: [at, at + filler.length + 2],
+    depth: 3,
+    hasBreaks: false,
+  })
   const frame = readLongFrame(long)
   const row = requests.get('tools/call')
   assert(frame?.kind === 'request' && row !== undefined)

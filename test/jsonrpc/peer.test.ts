@@ -19,11 +19,11 @@ import {
   type PeerWatch,
 } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
-import { deliverLong } from '../../src/transports/long-lines.js'
+import { readLong } from '../../src/jsonrpc/fast/long-frame.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'
-import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
+import { ValueFinder } from '../../src/jsonrpc/fast/value-finder.js'
 import { memoryPair } from '../../src/transports/memory.js'
 import { headIn } from '../transports/support/sending.js'
 
@@ -356,8 +356,7 @@ function longResult(idText: string, malformed = false): LongLine {
 
 function inTwoParts(text: string): LongLine {
   const bytes = Buffer.from(text)
-  const finder = StringFinder.make()
-  finder?.start()
+  const finder = ValueFinder.make()
   finder?.push(bytes)
   return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), finder?.finish())
 }
@@ -365,7 +364,7 @@ function inTwoParts(text: string): LongLine {
 /** As a transport does. */
 function deliver({ sink }: Script, long: LongLine): void {
   assert.ok(sink !== undefined)
-  deliverLong(long, sink)
+  sink.received?.(readLong(long, sink.frameLimits))
 }
 
 /** Sends the next answer on, as a proxy does. */

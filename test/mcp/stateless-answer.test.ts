@@ -111,8 +111,8 @@ describe('a result of a server', () => {
       const cut = text.indexOf(word) + 5
       const last = Buffer.from(`${text.slice(cut)}\n`)
       const at = text.indexOf(filler) - 1
-      const strings = [at, at + filler.length + 2]
-      const long = new LongLine([Buffer.from(text.slice(0, cut))], lineAt(last, 0, last.length - 1), strings)
+      const known = { spans: [at, at + filler.length + 2], depth: 2, hasBreaks: false }
+      const long = new LongLine([Buffer.from(text.slice(0, cut))], lineAt(last, 0, last.length - 1), known)
       const frame = readLongFrame(long)
       assert(frame?.kind === 'result')
       const edits = resultEdits(frame, 'session', rowOf('tools/call'))

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { type Edit, type Message, splice } from '../../src/jsonrpc/splice.js'
+import { joinedLine } from '../../src/jsonrpc/fast/long-line.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { Outbox } from '../../src/transports/stdio/outbox.js'
 import { numRuns } from './runs.js'
@@ -14,7 +15,7 @@ function split(chunks: Iterable<Buffer>): string[] {
   const said: string[] = []
   const splitter = new LineSplitter(
     {
-      line: (line) => said.push(line.toString('latin1')),
+      line: (line) => said.push(joinedLine(line).toString('latin1')),
       oversize: (id, bytes, isCall) => said.push(`OVERSIZE ${id} ${bytes} ${isCall}`),
     },
     LIMIT,

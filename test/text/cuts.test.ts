@@ -58,12 +58,8 @@ function noiseLine(text: string): string {
   }
   const log = ({ message }: LogRecord): void => void lines.push(message)
   const context = { service: 's', redactor, runtime, log }
-  const bytes = Buffer.from(text)
-  new Noise(context, limits, () => undefined).line(
-    bytes,
-    bytes.length,
-    new FrameError('FRAME_SYNTAX', 'no JSON', 0),
-  )
+  const noise = new Noise(context, limits, () => undefined)
+  noise.line(Buffer.from(text), new FrameError('FRAME_SYNTAX', 'no JSON', 0))
   return lines.join('\n')
 }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { readId } from '../../src/jsonrpc/request-id.js'
-import { wholeLongLines } from '../../src/transports/long-lines.js'
+import { UnfinishedLine } from '../../src/transports/unfinished-line.js'
 import { answeredId, answers, readMessages } from '../../src/transports/http-client/posted-message.js'
 
 const one = readId(toLine('1'), 0, 1)
@@ -49,8 +49,10 @@ for (const [text, answered, isToOne] of cases) {
 test('a long answer is read where it lies, with its result before its id', () => {
   const text = `{"jsonrpc":"2.0","result":"${'x'.repeat(100_000)}","id":1}`
   const bytes = Buffer.from(text)
-  const parts = [bytes.subarray(0, 50_000), bytes.subarray(50_000)]
-  const [received] = readMessages(wholeLongLines.end(parts), undefined)
+  const body = new UnfinishedLine()
+  body.add(bytes.subarray(0, 50_000))
+  body.add(bytes.subarray(50_000))
+  const [received] = readMessages(body.end(), undefined)
   assert.ok(received?.kind === 'result')
   assert.equal(received.long?.parts.length, 2)
   assert.equal(answers(received, one), true)

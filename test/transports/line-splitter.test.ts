@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
+import { joinedLine } from '../../src/jsonrpc/fast/long-line.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { costRatio } from '../support/processor-time.js'
 
@@ -9,7 +10,8 @@ function split(text: string | Buffer, size: number, lineBytesMax = 1000): string
   const said: string[] = []
   const splitter = new LineSplitter(
     {
-      line: (line) => {
+      line: (read) => {
+        const line = joinedLine(read)
         assert.equal(Buffer.from(line.buffer, line.byteOffset + line.length, 1)[0], 0x0a)
         said.push(line.toString('latin1'))
       },
@@ -75,7 +77,10 @@ test('a character may be cut anywhere', () => {
 test('large and small parts of one line stay in their order', () => {
   const parts = [1, 5000, 1, 1, 20_000, 4096, 4097, 3000, 16_384, 16_383, 2, 100_000]
   let said = ''
-  const splitter = new LineSplitter({ line: (line) => (said = line.toString()), oversize: () => {} }, 1e9)
+  const splitter = new LineSplitter(
+    { line: (line) => (said = joinedLine(line).toString()), oversize: () => {} },
+    1e9,
+  )
   const wanted = parts.map((length, i) => String.fromCharCode(0x61 + i).repeat(length))
   for (let round = 0; round < 2; round++) {
     for (const part of wanted) splitter.push(Buffer.from(part))
@@ -88,7 +93,10 @@ test('large and small parts of one line stay in their order', () => {
 test('a line inside one chunk is a view on it; a chunk may be reused once its lines are joined', () => {
   const chunk = Buffer.from('a\nb')
   const lines: Buffer[] = []
-  const splitter = new LineSplitter({ line: (line) => lines.push(line), oversize: () => {} }, 1000)
+  const splitter = new LineSplitter(
+    { line: (line) => lines.push(joinedLine(line)), oversize: () => {} },
+    1000,
+  )
   splitter.push(chunk)
   splitter.push(Buffer.from('c\nd'))
   splitter.push(Buffer.from('e\n'))

@@ -1,39 +1,43 @@
-// Reading a long message whose long strings are known already.
+// Reading a long message whose long values are known already.
 //
 // This reader refuses no message. It leaves a message with any doubt to the reader of whole messages,
 // which reports the fault and its offset. A result stays in the parts in which it arrived, since the proxy looks into few
 // results; any other message is joined.
 
 import { FrameError } from '../jsonrpc-errors.js'
-import { type Frame, type FrameLimits, type ResultFrame, frameOrError } from '../frame.js'
+import { type Frame, type FrameLimits, type ResultFrame, defaultFrameLimits, frameOrError } from '../frame.js'
 import { type Line, joinLine } from '../line.js'
 import { type LongLine, PartReader } from './long-line.js'
+import { type ReceivedMessage, receivedMessage } from '../connection.js'
 import type { Members } from '../members.js'
 import type { RequestId } from '../request-id.js'
-import type { Span } from '../scan.js'
-import { COLON, isSpace } from '../ascii.js'
+import type { KnownValues, Span } from '../scan.js'
 
 /** The frame that `readFrame` would read in the whole message; undefined when that has to be asked. */
-export function readLongFrame(long: LongLine, limits?: FrameLimits): Frame | undefined {
-  if (long.strings === undefined) return undefined
-  const result = long.parts.length === 1 ? undefined : resultInParts(long, limits)
+export function readLongFrame(long: LongLine, limits: FrameLimits = defaultFrameLimits): Frame | undefined {
+  const { known } = long
+  if (known === undefined || known.depth > limits.depthMax) return undefined
+  const result = long.parts.length === 1 ? undefined : resultInParts(long, known, limits)
   if (result !== undefined) return result
-  const frame = frameOrError(long.line, limits, long.strings)
+  const frame = frameOrError(long.line, limits, known)
   return frame instanceof FrameError ? undefined : frame
 }
 
-function resultInParts(long: LongLine, limits: FrameLimits | undefined): ResultFrame | undefined {
-  const skeleton = Skeleton.of(long)
-  const frame = skeleton && frameOrError(skeleton.line, limits)
-  if (skeleton === undefined || frame instanceof FrameError || frame?.kind !== 'result') return undefined
-  const idSpan = origin(skeleton, frame.idSpan)
-  const isIdWhole = idSpan.end - idSpan.start === frame.idSpan.end - frame.idSpan.start
-  return isIdWhole ? new LongResult(frame, long, idSpan, skeleton) : undefined
+/** The same message as it is received, be it in order or not. */
+export function readLong(long: LongLine, limits?: FrameLimits): ReceivedMessage {
+  return readLongFrame(long, limits) ?? receivedMessage(frameOrError(long.line, limits), long.line)
 }
 
-function origin(skeleton: Skeleton, { start, end }: Span): Span {
-  return { start: skeleton.origin(start), end: skeleton.origin(end) }
+function resultInParts(long: LongLine, known: KnownValues, limits: FrameLimits): ResultFrame | undefined {
+  const { line, origin } = skeletonOf(long, known.spans)
+  const frame = frameOrError(line, limits, { ...known, spans: [] })
+  return !(frame instanceof FrameError) && frame.kind === 'result'
+    ? new LongResult(frame, long, origin)
+    : undefined
 }
+
+/** The place in a message of a byte of its skeleton. */
+type Origin = (at: number) => number
 
 const NOTHING = Buffer.alloc(0)
 
@@ -47,18 +51,13 @@ class LongResult implements ResultFrame {
   readonly result: Span
   readonly named: Members | undefined
 
-  constructor(
-    { multiline, id, result, named }: ResultFrame,
-    long: LongLine,
-    idSpan: Span,
-    skeleton: Skeleton,
-  ) {
+  constructor({ multiline, id, idSpan, result, named }: ResultFrame, long: LongLine, origin: Origin) {
     this.long = long
     this.multiline = multiline
     this.id = id
-    this.idSpan = idSpan
-    this.result = origin(skeleton, result)
-    this.named = named?.movedTo(NOTHING, long, skeleton.origin)
+    this.idSpan = { start: origin(idSpan.start), end: origin(idSpan.end) }
+    this.result = { start: origin(result.start), end: origin(result.end) }
+    this.named = named?.movedTo(NOTHING, long, origin)
   }
 
   get line(): Line {
@@ -67,44 +66,29 @@ class LongResult implements ResultFrame {
 }
 
 /**
- * A long message without what stands inside its long strings, and the original offset of each byte.
+ * A long message without what stands inside its long values, and the original offset of each byte.
  *
- * `{"id":1,"result":"…a megabyte…"}` becomes `{"id":1,"result":""}`: a short message that is read in no time, and that is
- * good exactly when the long one is, since the insides of the strings were found to be good before.
+ * `{"id":1,"result":{"a":"…a megabyte…"}}` becomes `{"id":1,"result":{"a":""}}`: a short message that is read in no time, and
+ * that is good exactly when the long one is, since the values were found to be good before.
  */
-class Skeleton {
-  readonly line: Line
-  /** The places of cuts: the closing quotes of strings that are empty here, in order. */
-  readonly #cuts: readonly number[]
-  /** How many bytes are missing up to each of them. */
-  readonly #missing: readonly number[]
-
-  private constructor(line: Line, cuts: readonly number[], missing: readonly number[]) {
-    this.line = line
-    this.#cuts = cuts
-    this.#missing = missing
+function skeletonOf(long: LongLine, spans: readonly number[]): { line: Line; origin: Origin } {
+  const kept: Uint8Array[] = []
+  const reader = new PartReader(long.parts)
+  // The places of the last bytes of those values in the skeleton, and how many bytes are missing up to each.
+  const cuts: number[] = []
+  const missing: number[] = []
+  let left = 0
+  let from = 0
+  for (let i = 0; i < spans.length; i += 2) {
+    const inside = (spans[i] ?? 0) + 1
+    reader.read(from, inside, kept)
+    from = (spans[i + 1] ?? 0) - 1
+    left += from - inside
+    cuts.push(from - left)
+    missing.push(left)
   }
-
-  /** Undefined when little can be left out, or when a key is among it: keys are compared. */
-  static of(long: LongLine): Skeleton | undefined {
-    const { strings } = long
-    if (strings === undefined) return undefined
-    const cuts: number[] = []
-    const missing: number[] = []
-    let left = 0
-    for (let i = 0; i < strings.length; i += 2) {
-      left += (strings[i + 1] ?? 0) - (strings[i] ?? 0) - 2
-      missing.push(left)
-      cuts.push((strings[i + 1] ?? 0) - 1 - left)
-    }
-    if (left * 2 < long.length) return undefined
-    const line = without(long, strings, long.length - left)
-    return cuts.some((cut) => isKeyEnd(line, cut)) ? undefined : new Skeleton(line, cuts, missing)
-  }
-
-  /** The offset in the message of the byte at this offset. */
-  readonly origin = (at: number): number => {
-    const cuts = this.#cuts
+  reader.read(from, long.length, kept)
+  const origin = (at: number): number => {
     let low = 0
     let high = cuts.length
     while (low < high) {
@@ -112,25 +96,7 @@ class Skeleton {
       if ((cuts[middle] ?? 0) <= at) low = middle + 1
       else high = middle
     }
-    return at + (this.#missing[low - 1] ?? 0)
+    return at + (missing[low - 1] ?? 0)
   }
-}
-
-function isKeyEnd(line: Line, quote: number): boolean {
-  let at = quote + 1
-  while (isSpace(line[at] ?? -1)) at++
-  return line[at] === COLON
-}
-
-/** The bytes of the message but for those inside these strings. */
-function without(long: LongLine, strings: readonly number[], length: number): Line {
-  const kept: Uint8Array[] = []
-  const reader = new PartReader(long.parts)
-  let from = 0
-  for (let i = 0; i < strings.length; i += 2) {
-    reader.read(from, (strings[i] ?? 0) + 1, kept)
-    from = (strings[i + 1] ?? 0) - 1
-  }
-  reader.read(from, long.length, kept)
-  return joinLine(kept, length)
+  return { line: joinLine(kept, long.length - left), origin }
 }

@@ -3,13 +3,12 @@
 // Most long messages are only passed on. They leave in the parts in which they
 // came, and are joined into one line only for a caller that looks into them.
 
-import { type Line, joinLine, lengthOf, toLine } from '../line.js'
+import { type Line, joinLine, lengthOf } from '../line.js'
+import type { KnownValues } from '../scan.js'
+import { ValueFinder } from './value-finder.js'
 
-/** The first bytes that a JSON text may have, white space included. */
-const BEGINNINGS: ReadonlySet<number> = new Set(Buffer.from('{["-0123456789tfn \t\r\n'))
-
-/** The length of the excerpt of a message that is no JSON. */
-const NOISE_BYTES = 256
+/** From here on a message is worth more than one look. */
+export const LONG_BYTES_MIN: number = 4 * 1024
 
 /** The whole message in one piece. */
 export function joinedLine(message: Line | LongLine): Line {
@@ -20,15 +19,20 @@ export function joinedLine(message: Line | LongLine): Line {
 export class LongLine {
   readonly parts: readonly Buffer[]
   readonly length: number
-  /** The offsets at which its long strings begin and end, quotes included, in turn; undefined when unknown. */
-  readonly strings: readonly number[] | undefined
+  /** Its long values; undefined where they are not known. */
+  readonly known: KnownValues | undefined
   #line: Line | undefined
 
-  constructor(head: readonly Buffer[], last: Line, strings: readonly number[] | undefined) {
+  constructor(head: readonly Buffer[], last: Line, known: KnownValues | undefined) {
     this.parts = [...head, last]
     this.length = lengthOf(this.parts)
-    this.strings = strings
+    this.known = known
     if (head.length === 0) this.#line = last
+  }
+
+  /** A line that has come in one piece. */
+  static of(line: Line): LongLine {
+    return new LongLine([], line, ValueFinder.stringsIn(line))
   }
 
   /** A few of its bytes; the parts are not joined for them. */
@@ -37,14 +41,6 @@ export class LongLine {
     const views: Uint8Array[] = []
     new PartReader(this.parts).read(start, end, views)
     return Buffer.concat(views)
-  }
-
-  /** Its beginning, where that shows that it is no JSON at all; undefined when it may be. */
-  get noise(): Line | undefined {
-    const [first] = this.parts
-    return first === undefined || BEGINNINGS.has(first[0] ?? 0)
-      ? undefined
-      : toLine(first.subarray(0, NOISE_BYTES))
   }
 
   /** The whole message in one piece, joined when it is first asked for. */

@@ -59,19 +59,19 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
-   * `strings` are its long strings, where they begin and end, in turn: they are not read. Faults that a tolerant server
+   * `known` are its long values, where they begin and end, in turn: they are not read. Faults that a tolerant server
    * puts right itself are none. Returns a promise only for calls that come before the schema is compiled. Never throws
    * or rejects.
    */
   check(
     json: Buffer = NO_ARGUMENTS,
-    strings?: readonly number[],
+    known?: readonly number[],
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     if (json[0] !== OPEN_OBJECT) return notAnObject()
     const check = (this.#check ??= this.#prepare())
     return check instanceof Promise
-      ? check.then((ready) => this.#fault(ready, json, strings))
-      : this.#fault(check, json, strings)
+      ? check.then((ready) => this.#fault(ready, json, known))
+      : this.#fault(check, json, known)
   }
 
   #prepare(): Check | Promise<Check> {
@@ -112,7 +112,7 @@ export class ArgumentValidator {
   #fault(
     { run, outline }: Check,
     json: Buffer,
-    strings: readonly number[] | undefined,
+    known: readonly number[] | undefined,
   ): ArgumentFault | undefined {
     if (run !== undefined && json.length <= argumentLimits.argumentBytesMax)
       try {
@@ -121,7 +121,7 @@ export class ArgumentValidator {
         if (outline === undefined) return undefined
         this.#check = this.#outlineOnly(outline, `its schema takes too long to run (${messageOf(error)})`)
       }
-    const values = outline && topLevel(json, strings)
+    const values = outline && topLevel(json, known)
     return values && firstFault(outline.errorsOf(values))
   }
 
@@ -190,10 +190,10 @@ function typeAlone(member: unknown): JsonObject {
 }
 
 /** The members of long arguments, as far as they are read; undefined for an object with more members than are read. */
-function topLevel(json: Buffer, strings?: readonly number[]): JsonObject | undefined {
+function topLevel(json: Buffer, known?: readonly number[]): JsonObject | undefined {
   const members = new Members(json)
   try {
-    new Scanner(json, Number.MAX_SAFE_INTEGER, strings).object(0, 1, members)
+    new Scanner(json, Number.MAX_SAFE_INTEGER, known).object(0, 1, members)
   } catch (error) {
     if (error instanceof FrameError) return undefined
     throw error

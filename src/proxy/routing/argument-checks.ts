@@ -75,7 +75,7 @@ export class ArgumentChecks {
       return false
     }
     const json = isObject ? span && frame.line.subarray(span.start, span.end) : undefined
-    const fault = isChecked ? this.#fault(target, json, span && stringsIn(frame, span)) : undefined
+    const fault = isChecked ? this.#fault(target, json, span && valuesIn(frame, span)) : undefined
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, edits, pass)
     return false
@@ -114,12 +114,12 @@ export class ArgumentChecks {
   #fault(
     target: Target,
     json: Buffer | undefined,
-    strings: readonly number[] | undefined,
+    known: readonly number[] | undefined,
   ): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const validator = this.#validators.get(target.item) ?? this.#newValidator(target, schemaSpan)
-    return validator.check(json, strings)
+    return validator.check(json, known)
   }
 
   #newValidator({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
@@ -140,7 +140,7 @@ function refuse(call: Call, fault: ArgumentFault): void {
   call.settle({ kind: 'result', result: toolFailure(message), refusal: message })
 }
 
-/** The long strings of a value, counted from its start. */
-function stringsIn({ strings }: RequestFrame, { start, end }: Span): readonly number[] | undefined {
-  return strings?.filter((at) => at >= start && at <= end).map((at) => at - start)
+/** The long values inside a value, counted from its start. */
+function valuesIn({ known }: RequestFrame, { start, end }: Span): readonly number[] | undefined {
+  return known?.filter((at) => at >= start && at <= end).map((at) => at - start)
 }

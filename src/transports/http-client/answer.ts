@@ -1,11 +1,13 @@
 // The readers of the body of a response: a message, an event stream, or the beginning of anything else.
 
 import { Buffer } from 'node:buffer'
+import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import type { Line } from '../../jsonrpc/line.js'
 import type { HttpAnswer } from '../http1/client.js'
-import { UnfinishedLine } from '../unfinished-line.js'
+import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
 
 /** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
-type Done = (body: UnfinishedLine | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
+type Done = (body: Line | LongLine | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
 
 /** Reads a whole body. */
 export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): void {
@@ -20,7 +22,7 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
       answer.drop()
       done(undefined, 'too-large')
     },
-    end: () => done(body, undefined),
+    end: () => done(withoutMark(body.end()), undefined),
     cut: (error) => done(undefined, 'cut', error),
   })
 }

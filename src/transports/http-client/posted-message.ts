@@ -3,18 +3,16 @@
 // A stream may be cut before the response has come, and is resumed where it was, as often as the server likes (MCP
 // 2025-11-25, Transports: resumability and redelivery).
 
-import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import { batchMembers, type FrameLimits, isBatch, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
 import { type MessageHead, type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
-import { LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
+import { readLong } from '../../jsonrpc/fast/long-frame.js'
+import { LONG_BYTES_MIN, LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { type UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpAnswer } from '../http1/client.js'
 import { contentCodings, discard, isCompressed, mediaType, readExcerpt, readWhole } from './answer.js'
 import {
@@ -27,7 +25,6 @@ import {
   unreachable,
 } from './failure.js'
 import { forgetsSession } from './forgotten-session.js'
-import { LONG_BYTES_MIN, wholeLongLines } from '../long-lines.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
 import { ResponseStream, type StreamReader } from './response-stream.js'
@@ -279,25 +276,18 @@ export class PostedMessage implements RequestHandler, StreamReader {
         this.#link.oversize(this.head.id, Math.max(bytes, answerBytesMax), false)
         return this.#finish(undefined)
       }
-      const message = this.#messageIn(body)
-      const received = this.#link.readMessages(message)
+      const received = this.#link.readMessages(body)
       if (received.some((each) => this.#forgets(each))) return this.#forgotten(200)
       // A batch holds the answer among others; anything else would leave the request waiting.
       if (received.some((each) => answers(each, this.head.id))) {
-        this.#deliver(message, received)
+        this.#deliver(body, received)
         return this.#finish(undefined)
       }
       // The server may be out of step, so that its next answer on this connection would be the wrong one too.
       answer.drop()
-      const text = joinedLine(message).toString('utf8', 0, excerptBytesMax)
+      const text = joinedLine(body).toString('utf8', 0, excerptBytesMax)
       this.#finish(noAnswer(this.#session.target, answer, text))
     })
-  }
-
-  /** A long message stays in parts, unless it is a batch, which has to be taken apart. */
-  #messageIn(body: UnfinishedLine): Line | LongLine {
-    const isInParts = body.bytes >= LONG_BYTES_MIN && body.firstByte === OPEN_OBJECT
-    return isInParts ? wholeLongLines.end(body.give()) : withoutMark(body.take())
   }
 
   #deliver(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
@@ -346,19 +336,11 @@ export function readMessages(
 ): readonly ReceivedMessage[] {
   if (message instanceof LongLine) return [readLong(message, limits)]
   if (isBatch(message)) return batchMembers(message).map((line) => readOne(line, limits))
-  return [
-    message.length < LONG_BYTES_MIN
-      ? readOne(message, limits)
-      : readLong(wholeLongLines.whole(message), limits),
-  ]
+  return [message.length < LONG_BYTES_MIN ? readOne(message, limits) : readLong(LongLine.of(message), limits)]
 }
 
-function readLong(long: LongLine, limits: FrameLimits | undefined): ReceivedMessage {
-  return readLongFrame(long, limits) ?? readOne(long.noise ?? long.line, limits, long.length)
-}
-
-function readOne(line: Line, limits: FrameLimits | undefined, bytes?: number): ReceivedMessage {
-  return receivedMessage(frameOrError(line, limits), line, bytes)
+function readOne(line: Line, limits: FrameLimits | undefined): ReceivedMessage {
+  return receivedMessage(frameOrError(line, limits), line)
 }
 
 /** Whether a message is the answer to that request, or was meant to be. */

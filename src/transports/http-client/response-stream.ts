@@ -2,10 +2,9 @@
 // one stream of HTTP+SSE.
 
 import type { Line } from '../../jsonrpc/line.js'
-import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { HttpAnswer } from '../http1/client.js'
-import { wholeLongLines } from '../long-lines.js'
 import { SseParser } from '../sse/parser.js'
 import { isEventStream } from './answer.js'
 import type { HttpTrouble } from './failure.js'
@@ -95,13 +94,10 @@ export class ResponseStream {
     this.#firstId = this.lastEventId
     this.#answer = answer
     if (!this.#link.isReading) answer.read(false)
-    const event = (type: string, data: Line): void => {
+    const event = (type: string, data: Line | LongLine): void => {
       if (this.#isStopped) return
       if (type === 'message') reader.onMessage(data)
-      else reader.onEvent?.(type, data)
-    }
-    const long = (type: string, parts: readonly Buffer[]): void => {
-      if (!this.#isStopped && type === 'message') reader.onMessage(wholeLongLines.end(parts))
+      else reader.onEvent?.(type, joinedLine(data))
     }
     const oversize = (id: RequestId | undefined, bytes: number, isCall: boolean): void => {
       if (!this.#isStopped) reader.onOversize(id, bytes, isCall)
@@ -109,7 +105,7 @@ export class ResponseStream {
     const end = (error?: Error): void => {
       if (!this.#isStopped) reader.onEnd(error)
     }
-    const parser = new SseParser({ event, long, oversize }, this.#session.target.limits.sse)
+    const parser = new SseParser({ event, oversize }, this.#session.target.limits.sse)
     this.#parser = parser
     answer.readBy({ data: (chunk) => answer.worked(parser.push(chunk)), end, cut: end })
   }

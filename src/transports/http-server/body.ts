@@ -8,10 +8,11 @@ import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
+import { LONG_BYTES_MIN, LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
+import type { KnownValues } from '../../jsonrpc/scan.js'
 import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpRequest, RequestHead, HttpResponse } from '../http1/server.js'
-import { LONG_BYTES_MIN, wholeLongLines } from '../long-lines.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
@@ -29,7 +30,10 @@ export interface PostedMessage {
 /** A message, or why it is refused; undefined when its client has left. */
 export type ReadResult = PostedMessage | Refusal | undefined
 
-type Body = Pick<PostedMessage, 'line' | 'hold'>
+interface Body extends Pick<PostedMessage, 'line' | 'hold'> {
+  /** The long values, where they were found while it came. */
+  readonly known: KnownValues | undefined
+}
 
 /** One body that is on its way. */
 interface Reading {
@@ -93,7 +97,7 @@ export class Bodies {
           if (excess !== undefined) done(excess)
         },
         end: () => {
-          if (reading.giveUp !== undefined) done(this.#whole(whole.take(), reading.bytes, response))
+          if (reading.giveUp !== undefined) done(this.#whole(whole.end(), reading.bytes, response))
         },
         gone: () => done(undefined),
       })
@@ -123,10 +127,11 @@ export class Bodies {
     return refuse(413, `A message may have ${this.#limits.bodyBytesMax} bytes`)
   }
 
-  #whole(line: Line, bytes: number, response: HttpResponse): Body {
+  #whole(came: Line | LongLine, bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new BodyReservation(response, () => void (this.#bytes -= bytes))
-    return { line: trimmed(withoutMark(line)), hold }
+    const known = came instanceof LongLine ? came.known : undefined
+    return { line: trimmed(withoutMark(joinedLine(came))), known, hold }
   }
 
   /** Counts a body no longer that holds nothing. */
@@ -136,11 +141,11 @@ export class Bodies {
 
   #message(came: Body | Refusal | undefined, head: RequestHead): ReadResult {
     if (came === undefined || isRefusal(came)) return came
-    const { line, hold } = came
+    const { line, known, hold } = came
     try {
       const isOfBatch = isBatch(line)
       const lines = isOfBatch ? splitBatch(line, this.#limits.frame) : [line]
-      const frames = lines.map((member) => this.#frame(member))
+      const frames = lines.map((member) => this.#frame(member, known))
       return { head, line, frames, isBatch: isOfBatch, hold }
     } catch (error) {
       if (error instanceof FrameError) return unreadable(error)
@@ -149,9 +154,10 @@ export class Bodies {
   }
 
   /** Reads a long one by its strings. @throws FrameError when the line is not one acceptable message */
-  #frame(line: Line): Frame {
+  #frame(line: Line, known: KnownValues | undefined): Frame {
     const { frame } = this.#limits
-    const long = line.length < LONG_BYTES_MIN ? undefined : wholeLongLines.whole(line)
+    const isLong = line.length >= LONG_BYTES_MIN
+    const long = isLong ? (known ? new LongLine([], line, known) : LongLine.of(line)) : undefined
     return (long && readLongFrame(long, frame)) ?? readFrame(line, frame)
   }
 }

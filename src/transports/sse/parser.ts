@@ -8,18 +8,16 @@
 
 import { Buffer } from 'node:buffer'
 import { COLON, CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
-import { type Line, joinLine, lengthOf, lineAt, toLine } from '../../jsonrpc/line.js'
+import { type Line, joinLine, lineAt, toLine } from '../../jsonrpc/line.js'
+import { LongLine } from '../../jsonrpc/fast/long-line.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { LONG_BYTES_MIN } from '../long-lines.js'
 import { UnfinishedLine } from '../unfinished-line.js'
 
 /** The events of a stream. */
 export interface SseSink {
-  /** An event with data; `type` is `message` unless the stream says otherwise. */
-  event(type: string, data: Line): void
-  /** One whose data is a long line that begins with `{`, in parts; who does not take it so is given it as `event`. */
-  readonly long?: (type: string, parts: readonly Buffer[]) => void
+  /** An event with data, a long object perhaps in parts; `type` is `message` unless the stream says otherwise. */
+  event(type: string, data: Line | LongLine): void
   /** An event over the limit, of which so many bytes have come; `isCall` says that it has a `method`, so that the id is its sender's own. */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
@@ -45,7 +43,9 @@ const D = 0x64
 /** Cuts one stream into events. */
 export class SseParser {
   readonly #limits: SseLimits
-  readonly #unfinished = new UnfinishedLine()
+  readonly #unfinished = new UnfinishedLine((first) =>
+    this.#data.isEmpty ? objectData(first, this.#lineStart(first, 0)) : undefined,
+  )
   /** Set while a line over the limit is skipped. */
   #skipping: 'data' | 'other' | undefined
   #afterCr = false
@@ -114,8 +114,7 @@ export class SseParser {
 
   /** Gives up a line that is too long; of data, the id is still looked for. */
   #skip(): void {
-    const start = Buffer.concat([...this.#unfinished.give()])
-    this.#unfinished.clear()
+    const start = Buffer.concat(this.#unfinished.give())
     const field = sseField(start, this.#lineStart(start, 0), start.length)
     this.#skipping = field.name === 'data' ? 'data' : 'other'
     if (field.name === 'data') this.#data.drop(start.subarray(field.start))
@@ -128,27 +127,12 @@ export class SseParser {
     } else if (this.#unfinished.bytes === 0) this.#line(chunk, start, end)
     else {
       this.#unfinished.add(chunk.subarray(start, end))
-      if (!this.#takesParts()) this.#joinedLine()
+      const line = this.#unfinished.end()
+      if (line instanceof LongLine) this.#data.add(line)
+      // The line feed behind the line lies in the same memory.
+      else this.#line(Buffer.from(line.buffer, line.byteOffset, line.length + 1), 0, line.length)
     }
     this.#isFirstLine = false
-  }
-
-  /** Takes a long object as it lies in memory. */
-  #takesParts(): boolean {
-    const { bytes } = this.#unfinished
-    if (bytes < LONG_BYTES_MIN || !this.#data.takesParts) return false
-    const [first = BOM] = this.#unfinished.parts()
-    const at = objectData(first, this.#lineStart(first, 0))
-    if (at === undefined || !this.#data.hasRoom(bytes - at)) return false
-    const [, ...rest] = this.#unfinished.give()
-    this.#data.addParts([first.subarray(at), ...rest])
-    return true
-  }
-
-  #joinedLine(): void {
-    const line = this.#unfinished.take()
-    // The line feed behind the line lies in the same memory.
-    this.#line(Buffer.from(line.buffer, line.byteOffset, line.length + 1), 0, line.length)
   }
 
   #line(memory: Buffer, start: number, end: number): void {
@@ -178,7 +162,6 @@ export class SseParser {
   }
 
   #addData(memory: Buffer, start: number, end: number): void {
-    if (!this.#data.hasRoom(end - start)) return this.#data.drop(memory.subarray(start, end))
     this.#data.add(memory[end] === LF ? lineAt(memory, start, end) : toLine(memory.subarray(start, end)))
   }
 
@@ -201,9 +184,7 @@ const NEWLINE = Buffer.from('\n')
 class SseData {
   readonly #sink: SseSink
   readonly #bytesMax: number
-  #lines: Line[] = []
-  /** The first line, where it is long and in parts. */
-  #long: readonly Buffer[] = []
+  #lines: (Line | LongLine)[] = []
   #bytes = 0
   #dropped: IdFinder | undefined
   /** Whether the sink knows that the event is over the limit. */
@@ -218,24 +199,15 @@ class SseData {
     return this.#bytes
   }
 
-  hasRoom(bytes: number): boolean {
-    return this.#dropped === undefined && this.#bytes + bytes <= this.#bytesMax
+  get isEmpty(): boolean {
+    return this.#lines.length === 0 && this.#dropped === undefined
   }
 
-  add(line: Line): void {
-    this.#join()
-    this.#lines.push(line)
-    this.#bytes += line.length
-  }
-
-  /** Whether the next line may be one in parts. */
-  get takesParts(): boolean {
-    return this.#sink.long !== undefined && this.#bytes === 0 && this.#lines.length === 0
-  }
-
-  addParts(parts: readonly Buffer[]): void {
-    this.#long = parts
-    this.#bytes = lengthOf(parts)
+  add(line: Line | LongLine): void {
+    if (this.#dropped === undefined && this.#bytes + line.length <= this.#bytesMax) {
+      this.#lines.push(line)
+      this.#bytes += line.length
+    } else for (const part of partsOf(line)) this.drop(part)
   }
 
   drop(part: Buffer): void {
@@ -248,20 +220,17 @@ class SseData {
 
   /** The event is complete. */
   dispatch(type: string): void {
-    if (this.#lines.length === 0 && this.#long.length === 0 && this.#dropped === undefined) return
+    if (this.isEmpty) return
     const lines = this.#lines
-    const long = this.#long
     const dropped = this.#dropped
     if (dropped !== undefined) this.#tell(dropped)
     this.#lines = []
-    this.#long = []
     this.#bytes = 0
     this.#dropped = undefined
     this.#isTold = false
     if (dropped !== undefined) return
-    if (long.length > 0) return this.#sink.long?.(type, long)
-    const line = joined(lines)
-    if (line !== undefined && line.length > 0) this.#sink.event(type, line)
+    const data = joined(lines)
+    if (data.length > 0) this.#sink.event(type, data)
   }
 
   #tell(dropped: IdFinder): void {
@@ -273,26 +242,21 @@ class SseData {
 
   #dropLines(): IdFinder {
     const dropped = new IdFinder()
-    for (const part of this.#long) dropped.push(part)
-    for (const line of this.#lines) dropped.push(line)
+    for (const part of this.#lines.flatMap(partsOf)) dropped.push(part)
     this.#lines = []
-    this.#long = []
     return dropped
-  }
-
-  /** A line in parts stays so only while it is alone. */
-  #join(): void {
-    if (this.#long.length === 0) return
-    this.#lines.push(joinLine(this.#long))
-    this.#long = []
   }
 }
 
 /** Several data lines are one text with line feeds between them. */
-function joined(lines: readonly Line[]): Line | undefined {
-  if (lines.length < 2) return lines[0]
-  const parts = lines.flatMap((line, index) => (index === 0 ? [line] : [NEWLINE, line]))
-  return joinLine(parts)
+function joined(lines: readonly (Line | LongLine)[]): Line | LongLine {
+  const [only] = lines
+  if (only !== undefined && lines.length === 1) return only
+  return joinLine(lines.flatMap((line, index) => (index === 0 ? partsOf(line) : [NEWLINE, ...partsOf(line)])))
+}
+
+function partsOf(line: Line | LongLine): readonly Buffer[] {
+  return line instanceof LongLine ? line.parts : [line]
 }
 
 /** One line of a stream: which field it is, and where its value begins. */

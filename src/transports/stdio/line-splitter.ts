@@ -7,18 +7,16 @@
 // is looked for.
 
 import { Buffer } from 'node:buffer'
-import { CR, LF } from '../../jsonrpc/ascii.js'
+import { CR, LF, OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { LONG_BYTES_MIN, LongLine } from '../../jsonrpc/fast/long-line.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import { UnfinishedLine } from '../unfinished-line.js'
 
 export interface LineSink {
-  line(line: Line): void
-  /** A long line, which may be in parts; who does not take it so is given it as `line`. */
-  readonly long?: ((long: LongLine) => void) | undefined
+  /** A long object may be in parts. */
+  line(line: Line | LongLine): void
   /** `isCall`: the line has a `method`, and so the id is its sender's own. */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
@@ -30,7 +28,6 @@ export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
   readonly #unfinished = new UnfinishedLine()
-  readonly #longLines = new LongLines()
   /** Whether a line has begun and not ended. */
   #isMidLine = false
   /** Of a line over the limit. */
@@ -67,50 +64,31 @@ export class LineSplitter {
   #whole(chunk: Buffer, start: number, end: number): void {
     const line = chunk[end - 1] === CR ? toLine(chunk.subarray(start, end - 1)) : lineAt(chunk, start, end)
     if (line.length === 0) return
-    if (line.length < LONG_BYTES_MIN || this.#sink.long === undefined) this.#sink.line(line)
-    else this.#sink.long(this.#longLines.whole(line))
+    this.#sink.line(line.length >= LONG_BYTES_MIN && line[0] === OPEN_OBJECT ? LongLine.of(line) : line)
   }
 
   #keep(part: Buffer): void {
     if (this.#unfinished.bytes + part.length > this.#lineBytesMax) this.#dropped ??= this.#drop()
-    if (this.#dropped === undefined) {
-      this.#unfinished.add(part)
-      this.#longLines.follow(this.#unfinished.settled)
-    } else this.#dropped.push(part)
+    if (this.#dropped === undefined) this.#unfinished.add(part)
+    else this.#dropped.push(part)
   }
 
   #drop(): IdFinder {
     const dropped = new IdFinder()
     for (const part of this.#unfinished.give()) dropped.push(part)
-    this.#longLines.forget()
     return dropped
   }
 
   #endLine(rest: Buffer): void {
     this.#isMidLine = false
     this.#keep(rest)
-    if (this.#dropped === undefined) return this.#endUnfinished()
+    if (this.#dropped === undefined) {
+      const line = this.#unfinished.end()
+      return line.length > 0 ? this.#sink.line(line) : undefined
+    }
     const { id, isCall } = this.#dropped.found()
     const { bytes } = this.#dropped
     this.#dropped = undefined
     this.#sink.oversize(id, bytes, isCall)
   }
-
-  #endUnfinished(): void {
-    if (this.#unfinished.bytes < LONG_BYTES_MIN || this.#sink.long === undefined) {
-      this.#longLines.forget()
-      const line = withoutCr(this.#unfinished.take())
-      if (line.length > 0) this.#sink.line(line)
-      return
-    }
-    this.#sink.long(this.#longLines.end(this.#unfinished.give()))
-  }
-}
-
-/** The line feed behind a copied line may move up. */
-function withoutCr(line: Line): Line {
-  const end = line.length - 1
-  if (line[end] !== CR) return line
-  line[end] = LF
-  return lineAt(line, 0, end)
 }

@@ -10,7 +10,8 @@ import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
 import { type Clock, realTimers } from '../../runtime/deadline.js'
-import { deliverLong } from '../long-lines.js'
+import { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { readLong } from '../../jsonrpc/fast/long-frame.js'
 import { passesTap } from '../tap.js'
 import { errorText } from '../../text/error-text.js'
 
@@ -124,9 +125,11 @@ export class NdjsonConnection implements Connection {
     return {
       line: (line) => {
         this.#messages++
-        if (!this.#closed) sink.message(line)
+        if (this.#closed) return
+        if (!(line instanceof LongLine)) sink.message(line)
+        else if (sink.received === undefined) sink.message(line.line)
+        else sink.received(readLong(line, sink.frameLimits))
       },
-      long: sink.received && ((long) => this.#closed || deliverLong(long, sink)),
       oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
     }
   }

@@ -53,13 +53,13 @@ export class Noise {
     this.#bytes = 0
   }
 
-  /** A line that is no message; `line` may be the beginning only, and `bytes` is the length of the whole. */
-  line(line: Uint8Array, bytes: number, { message }: FrameError): void {
+  /** A line that is no message. */
+  line(line: Uint8Array, { message }: FrameError): void {
+    const bytes = line.length
     const said = (): string => {
       const { redactor } = this.#context
-      const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
-      const text = shown.toString('utf8')
-      return shown.length < bytes ? redactor.beginning(text) : redactor.clean(text)
+      const text = Buffer.from(line.buffer, line.byteOffset, Math.min(bytes, SHOWN_BYTES)).toString('utf8')
+      return bytes > SHOWN_BYTES ? redactor.beginning(text) : redactor.clean(text)
     }
     this.#add(bytes, () => `stdout has a line that is no JSON-RPC message: ${said()}`, { problem: message })
   }

@@ -673,8 +673,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     else void instead.then((better) => call.fail(better ?? body))
   }
 
-  malformed(error: FrameError, line: Uint8Array, bytes: number): void {
-    this.#noise.line(line, bytes, error)
+  malformed(error: FrameError, line: Uint8Array): void {
+    this.#noise.line(line, error)
   }
 
   oversize(id: RequestId | undefined, sent: SentCall | undefined, bytes: number): void {
