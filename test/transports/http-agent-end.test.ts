@@ -14,32 +14,14 @@ import { send } from './support/sending.js'
 
 const limits = { socketsMax: 1, idleSocketsMax: 1, idleSocketMs: 4000 }
 
-test('an agent that is closed tells those who wait, and those who come later', async (t) => {
+test('an agent that is closed tells those who ask, and those who come later', async (t) => {
   const { url, came } = await silent(t)
-  const agent = new HttpAgent(url, limits, connectPlain)
+  const agent = new HttpAgent(url, { ...limits, socketsMax: 3 }, connectPlain)
   const asked = [asking(agent), asking(agent), asking(agent)]
   await came
   agent.destroy()
   for (const each of asked) await assert.rejects(each, /cut|closed/)
   await assert.rejects(asking(agent), /closed/)
-})
-
-test('a connection that cannot be made is the trouble of its own request alone', async (t) => {
-  const { url, came, sockets } = await silent(t)
-  let made = 0
-  const agent = new HttpAgent(url, limits, (to) => {
-    if (++made === 2) throw new Error('no such thing')
-    return connectPlain(to)
-  })
-  t.after(() => agent.destroy())
-  const [first, second, third] = [asking(agent), asking(agent), asking(agent)]
-  await came
-  sockets[0]?.destroy()
-  await assert.rejects(first, /cut/)
-  await assert.rejects(second, /no such thing/)
-  while (sockets.length < 2) await new Promise((resolve) => setImmediate(resolve))
-  sockets[1]?.write('HTTP/1.1 204 No Content\r\n\r\n')
-  assert.equal((await third).status, 204)
 })
 
 test('an answer that is dropped at its end is traced once', async (t) => {

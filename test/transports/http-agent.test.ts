@@ -129,33 +129,15 @@ describe('a request', () => {
     assert.equal((await asked.done).body, 'x')
   })
 
-  test('waits while there are as many connections as there may be, in order', async (t) => {
+  test('fails where there are as many connections as there may be', async (t) => {
     const asked: Socket[] = []
     const { sockets, ask } = await agentAt(t, (socket) => void asked.push(socket), { socketsMax: 1 })
-    const order: number[] = []
-    const all = [1, 2, 3].map((n) => ask().done.then(() => order.push(n)))
-    for (let n = 0; n < 3; n++) {
-      await until(() => asked.length > n)
-      asked[n]?.write(answer('x'))
-    }
-    await Promise.all(all)
-    assert.deepEqual(order, [1, 2, 3])
-    assert.equal(sockets.length, 1)
-  })
-
-  test('that waits can be taken back, and gets the place of one that was given up', async (t) => {
-    const asked: Socket[] = []
-    const { agent, ask } = await agentAt(t, (socket) => void asked.push(socket), { socketsMax: 1 })
     const first = ask()
-    const second = ask()
-    const third = ask()
-    agent.forget(second.user)
+    await assert.rejects(ask().done, /all 1 connections to it are in use/)
     await until(() => asked.length === 1)
-    first.channel?.leave(first.user)
-    await until(() => asked.length === 2)
-    asked[1]?.write(answer('third'))
-    assert.equal((await third.done).body, 'third')
-    assert.equal(second.channel, undefined)
+    asked[0]?.write(answer('x'))
+    assert.equal((await first.done).body, 'x')
+    assert.equal(sockets.length, 1)
   })
 
   test('given up later than its answer leaves the connection to the next', async (t) => {

@@ -78,7 +78,6 @@ export class OutgoingRequest implements ClientSocketUser {
   cancel(): void {
     this.#state = 'cancelled'
     this.#timer?.cancel()
-    this.#session.agent.forget(this)
     this.#channel?.leave(this)
     for (const answer of this.#discarded) answer.drop()
   }

@@ -26,15 +26,9 @@ export interface HttpAgentLimits {
   readonly idleSocketMs: number
 }
 
-/** A request to send. */
-interface Outgoing {
-  readonly head: string
-  readonly body: Uint8Array | undefined
-}
-
 /** The owner of a connection during one exchange. `responded` or `failed` is called once. */
 export interface ClientSocketUser {
-  /** Its connection, immediately or when its turn has come. */
+  /** Its connection. */
   gets?(socket: ClientSocket): void
   /** There is a connection to send on. */
   connected?(): void
@@ -52,8 +46,6 @@ export class HttpAgent {
   readonly #limits: HttpAgentLimits
   readonly #sockets = new Set<ClientSocket>()
   readonly #resting: ClientSocket[] = []
-  /** Requests that wait until there may be another connection, in the order in which they came. */
-  readonly #waiting = new Map<ClientSocketUser, Outgoing>()
   #isDestroyed = false
 
   constructor(url: URL, limits: HttpAgentLimits, dial: Dial) {
@@ -62,38 +54,29 @@ export class HttpAgent {
     this.#dial = dial
   }
 
-  /** Sends a head and a body. @throws what `dial` throws; any error once it is destroyed */
+  /** Sends a head and a body. @throws what `dial` throws; any error where no connection may be used */
   request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
-    if (this.#isDestroyed) throw closed()
-    const resting = this.#resting.pop()
-    if (resting !== undefined) resting.send({ head, body }, user)
-    else if (this.#sockets.size >= this.#limits.socketsMax) this.#waiting.set(user, { head, body })
-    else this.#open({ head, body }, user)
-  }
-
-  /** Removes a request that has no connection yet. */
-  forget(user: ClientSocketUser): void {
-    this.#waiting.delete(user)
+    const { socketsMax, idleSocketMs } = this.#limits
+    if (this.#isDestroyed) throw new Error('the connections to the server have been closed')
+    let socket = this.#resting.pop()
+    if (socket === undefined) {
+      if (this.#sockets.size >= socketsMax) throw new Error(`all ${socketsMax} connections to it are in use`)
+      socket = new ClientSocket(this.#dial, this.#place, idleSocketMs, this)
+      this.#sockets.add(socket)
+    }
+    socket.send(head, body, user)
   }
 
   /** Closes every connection, those in use too; nothing is sent any more. */
   destroy(): void {
     this.#isDestroyed = true
     for (const socket of this.#sockets) socket.close()
-    const users = [...this.#waiting.keys()]
-    this.#waiting.clear()
-    for (const user of users) user.failed(closed())
   }
 
   /** The connection has no exchange any more and may have another. */
   rests(socket: ClientSocket): void {
-    const [next] = this.#waiting
     const { idleSocketsMax, idleSocketMs } = this.#limits
-    if (next !== undefined) {
-      const [user, outgoing] = next
-      this.#waiting.delete(user)
-      socket.send(outgoing, user)
-    } else if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) socket.close()
+    if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) socket.close()
     else this.#resting.push(socket)
   }
 
@@ -102,22 +85,6 @@ export class HttpAgent {
     this.#sockets.delete(socket)
     const at = this.#resting.indexOf(socket)
     if (at >= 0) this.#resting.splice(at, 1)
-    if (this.#isDestroyed) return
-    // A request for which no connection can be opened must not keep those behind it waiting.
-    for (const [user, outgoing] of this.#waiting) {
-      this.#waiting.delete(user)
-      try {
-        return this.#open(outgoing, user)
-      } catch (error) {
-        user.failed(asError(error))
-      }
-    }
-  }
-
-  #open(outgoing: Outgoing, user: ClientSocketUser): void {
-    const socket = new ClientSocket(this.#dial, this.#place, this.#limits.idleSocketMs, this)
-    this.#sockets.add(socket)
-    socket.send(outgoing, user)
   }
 }
 
@@ -179,7 +146,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   }
 
   /** Sends a request; `user` is called with everything that happens to it. */
-  send({ head, body }: Outgoing, user: ClientSocketUser): void {
+  send(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
     this.#user = user
     this.#isSpare = false
     this.#isSent = false
@@ -428,10 +395,6 @@ export class HttpAnswer {
     this.#closed = undefined
     closed?.()
   }
-}
-
-function closed(): Error {
-  return new Error('the connections to the server have been closed')
 }
 
 function hangup(): Error {

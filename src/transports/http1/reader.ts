@@ -26,7 +26,6 @@ const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
 const INTERIM_MAX = 1000
 /** The size of a chunk with its extensions, or one trailer. */
 const LINE_BYTES_MAX = 4 * 1024
-const TRAILERS_MAX = 100
 /** The limit of extensions and trailers of a message, which are not used. */
 const ASIDE_BYTES_MAX = 16 * 1024
 
@@ -91,7 +90,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   #familiar: { readonly bytes: Buffer; readonly head: H } | undefined
   /** Of the body, or of the chunk. */
   #remainingBytes = 0
-  #trailers = 0
   /** Of extensions and trailers. */
   #asideBytes = 0
 
@@ -171,7 +169,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   /** Begins the body. */
   #begin(head: H, rest: Buffer, sink: MessageSink<H>): Buffer {
     const { framing } = head
-    this.#trailers = 0
     this.#asideBytes = 0
     this.#remainingBytes = framing.kind === 'length' ? framing.bytes : 0
     const bytes = this.#remainingBytes
@@ -251,7 +248,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
 
   #takeTrailer(line: string): void {
     if (line === '') this.#part = 'whole'
-    else if (++this.#trailers > TRAILERS_MAX) throw new HttpSyntaxError('it has too many trailers')
     else if (NO_TRAILER.test(readField(line)[0]))
       throw new HttpSyntaxError('it has a trailer that must come before its body')
     this.#countAside(line.length)
