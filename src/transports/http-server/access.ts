@@ -3,6 +3,7 @@
 
 import { isIP } from 'node:net'
 import { isLoopback } from '../../text/loopback.js'
+import { type HttpRoutes, isOpen } from './endpoint.js'
 import type { RareWarnings } from './rare-warnings.js'
 import { type Refusal, refuse } from './refusal.js'
 import type { RequestHead, Fields } from '../http1/server.js'
@@ -78,15 +79,6 @@ export interface HttpRules {
   readonly credentialOf?: ((principal: string) => string | undefined) | undefined
 }
 
-interface GuardRules extends HttpRules {
-  readonly hosts: HostRule
-  /** Whether what stands at this path is open to everybody. */
-  isOpen(path: string): boolean
-  /** Whether pages of other origins may lead a browser to this path. */
-  isVisited(path: string): boolean
-  readonly remedies: GuardRemedies
-}
-
 /** Remedies for the operator, in the words of how the front was started. */
 export interface GuardRemedies {
   readonly page: (origin: string) => string
@@ -126,13 +118,24 @@ export interface AdmittedHead {
 
 /** Checks requests by one set of rules. */
 export class Guard {
-  readonly #rules: GuardRules
+  readonly #rules: HttpRules
+  readonly #hosts: ServedHosts
+  readonly #remedies: GuardRemedies
+  readonly #routes: HttpRoutes
   readonly #notices: RareWarnings
   /** A head that comes again on its connection is the same one, and needs no second decision. */
   readonly #admitted = new WeakMap<RequestHead, AdmittedHead>()
 
-  constructor(rules: GuardRules, notices: RareWarnings) {
+  constructor(
+    rules: HttpRules,
+    bound: { readonly host: string; readonly port: number; readonly remedies: GuardRemedies },
+    routes: HttpRoutes,
+    notices: RareWarnings,
+  ) {
     this.#rules = rules
+    this.#hosts = new ServedHosts(bound, rules.allowedHosts, rules.senderOf !== undefined)
+    this.#remedies = bound.remedies
+    this.#routes = routes
     this.#notices = notices
   }
 
@@ -146,7 +149,7 @@ export class Guard {
     const accepts = readAccept(head.list('accept'))
     const target = targetOf(head.target)
     // Whose a token is makes no difference there, and an authorization server may have to be asked for it.
-    const token = this.#rules.isOpen(target.path) ? undefined : bearerToken(head)
+    const token = this.#isOpen(target.path) ? undefined : bearerToken(head)
     const { clientAddressField: field } = this.#rules
     const forwardedFor = field === undefined ? undefined : forwardedAddress(head.list(field.toLowerCase()))
     const admitted = { ...target, fields, accepts, token, forwardedFor }
@@ -190,15 +193,15 @@ export class Guard {
     return refuse(401, told ?? 'A bearer token is required', { 'www-authenticate': challenge })
   }
 
+  /** Whether what stands at this path is open to everybody. */
+  #isOpen(path: string): boolean {
+    return isOpen(this.#routes.find(path))
+  }
+
   #refusesHead(head: RequestHead): Refusal | undefined {
     const { repeated } = head
     if (repeated !== undefined) return refuse(400, `'${repeated}' was sent more than once`)
-    return (
-      this.#refusesHost(head) ??
-      this.#refusesPage(head) ??
-      this.#refusesUnread(head) ??
-      this.#refusesQuery(head)
-    )
+    return this.#refusesHost(head) ?? this.#refusesPage(head) ?? this.#refusesUnread(head)
   }
 
   #refusesHost(head: RequestHead): Refusal | undefined {
@@ -210,14 +213,14 @@ export class Guard {
     const named = absoluteAuthority(url)
     if (named !== undefined && !isSame(named, own))
       return refuse(400, "'Host' and the request line name different hosts")
-    if (answersTo(this.#rules.hosts, own)) return undefined
+    if (this.#hosts.has(own)) return undefined
     const name = (host ?? '').toLowerCase()
-    return this.#refuse('name', name, `Host '${name}' is not served here: ${this.#rules.remedies.name(name)}`)
+    return this.#refuse('name', name, `Host '${name}' is not served here: ${this.#remedies.name(name)}`)
   }
 
   /** Without `Host` a rebound page looks like a client, so it gets only public pages. */
   #refusesNameless({ method, target }: RequestHead): Refusal | undefined {
-    if (method === 'OPTIONS' || this.#rules.isOpen(targetOf(target).path)) return undefined
+    if (method === 'OPTIONS' || this.#isOpen(targetOf(target).path)) return undefined
     return refuse(400, "'Host' is missing; without it only /health is served")
   }
 
@@ -229,7 +232,7 @@ export class Guard {
     if (site === 'none' || site === 'same-origin') return undefined
     // A browser comes back from an authorization server; what it shows there, no page of another origin reads.
     const isVisit = head.method === 'GET' && head.get('sec-fetch-mode') === 'navigate'
-    if (isVisit && this.#rules.isVisited(targetOf(head.target).path)) return undefined
+    if (isVisit && this.#routes.isVisited?.(targetOf(head.target).path) === true) return undefined
     return refuse(403, 'Requests from other sites are not allowed')
   }
 
@@ -254,8 +257,7 @@ export class Guard {
   #refusesOrigin(origin: string): Refusal {
     // The value of an invalid origin is not repeated.
     if (originAuthority(origin) === undefined) return this.#refuse('page', '', 'This origin is not allowed')
-    const { cors, remedies } = this.#rules
-    const remedy = cors.enabled ? remedies.page(origin) : 'CORS is not enabled'
+    const remedy = this.#rules.cors.enabled ? this.#remedies.page(origin) : 'CORS is not enabled'
     return this.#refuse('page', origin, `Pages of '${origin}' are not allowed: ${remedy}`)
   }
 
@@ -268,13 +270,10 @@ export class Guard {
     const expected = head.expectation?.toLowerCase() ?? CONTINUE
     if (expected !== CONTINUE) return refuse(417, `'${expected}' cannot be expected here`)
     const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
-    return coding === 'identity' ? undefined : refuse(415, `Content-Encoding '${coding}' is not read`)
-  }
-
-  #refusesQuery(head: RequestHead): Refusal | undefined {
-    if (this.#rules.challenge === undefined || !tokenInQuery.test(targetOf(head.target).query))
-      return undefined
-    return refuse(400, "A token belongs in the field 'Authorization', not in the address")
+    if (coding !== 'identity') return refuse(415, `Content-Encoding '${coding}' is not read`)
+    if (this.#rules.challenge !== undefined && tokenInQuery.test(targetOf(head.target).query))
+      return refuse(400, "A token belongs in the field 'Authorization', not in the address")
+    return undefined
   }
 }
 
@@ -425,43 +424,37 @@ export function forwardedAddress(list: string): string | undefined {
 
 const ipv4 = /^(?:\d{1,3}\.){3}\d{1,3}$/
 
-/** An address cannot be made to point elsewhere. */
-function isAddress(host: string): boolean {
-  return host.startsWith('[') || ipv4.test(host)
-}
-
-/** Which hosts a server answers to. */
-export interface HostRule {
-  /** With their port, or without where any will do. */
-  readonly names: ReadonlySet<string>
-  /** Any address with any port: the server is bound to more than loopback. */
-  readonly addresses: boolean
-  /** Any name at all: something else than the name keeps strangers out. */
-  readonly any: boolean
-}
-
-export interface BoundTo {
-  readonly host: string
-  readonly port: number
-  /** Names that the operator adds, each with or without a port. */
-  readonly alsoKnownAs: readonly string[]
-  readonly hasToken: boolean
-}
-
 /**
- * The hosts of a server that is bound so.
+ * The hosts of a server that is bound to this address.
  *
- * Towards loopback they are few and known. Anywhere else the operator's names
- * cannot be guessed: there a token keeps rebound pages out, or, without one,
- * only addresses and the names that the operator gave.
+ * Towards loopback they are few and known. Anywhere else the operator's names cannot be guessed: there a token keeps rebound
+ * pages out, or, without one, only addresses and the names that the operator gave.
  */
-export function hostRule({ host, port, alsoKnownAs, hasToken }: BoundTo): HostRule {
-  const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]', bracketed(host)] : [bracketed(host)]
-  const names = new Set(own.map((name) => `${name.toLowerCase()}:${port}`))
-  for (const name of alsoKnownAs) names.add(name.toLowerCase())
-  if (isLoopback(host)) return { names, addresses: false, any: false }
-  names.add('localhost')
-  return { names, addresses: true, any: hasToken }
+export class ServedHosts {
+  /** With their port, or without where any will do. */
+  readonly #names: ReadonlySet<string>
+  readonly #isLoopback: boolean
+  readonly #hasToken: boolean
+
+  /** `alsoKnownAs` are names that the operator adds, each with or without a port. */
+  constructor(
+    { host, port }: { readonly host: string; readonly port: number },
+    alsoKnownAs: readonly string[],
+    hasToken: boolean,
+  ) {
+    this.#isLoopback = isLoopback(host)
+    this.#hasToken = hasToken
+    const near = this.#isLoopback ? ['localhost', '127.0.0.1', '[::1]'] : []
+    const own = [...near, bracketed(host)].map((name) => `${name}:${port}`)
+    const added = this.#isLoopback ? alsoKnownAs : [...alsoKnownAs, 'localhost']
+    this.#names = new Set([...own, ...added].map((name) => name.toLowerCase()))
+  }
+
+  has({ host, port = 80 }: Authority): boolean {
+    if (this.#names.has(host) || this.#names.has(`${host}:${port}`)) return true
+    // An address cannot be made to point elsewhere.
+    return !this.#isLoopback && (this.#hasToken || host.startsWith('[') || ipv4.test(host))
+  }
 }
 
 /** How an address stands in a URL. */
@@ -473,11 +466,6 @@ function bracketed(host: string): string {
 export function reachable(host: string): string {
   if (host === '::') return '[::1]'
   return host === '0.0.0.0' ? '127.0.0.1' : bracketed(host)
-}
-
-export function answersTo(rule: HostRule, { host, port = 80 }: Authority): boolean {
-  if (rule.any || rule.names.has(host) || rule.names.has(`${host}:${port}`)) return true
-  return rule.addresses && isAddress(host)
 }
 
 /** The host of a serialised origin (RFC 6454); undefined for `null` and everything unusual. */

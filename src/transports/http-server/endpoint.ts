@@ -67,6 +67,11 @@ export type HttpRoute =
   /** There is no page. With `isForAll` the refusal says so to every client, else only to clients with the token. */
   | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
 
+/** Whether the answer is the same for everybody. */
+export function isOpen(route: HttpRoute): boolean {
+  return route.kind === 'page' ? route.open : route.kind === 'nothing' && route.isForAll === true
+}
+
 /** Serves a request that the guard has let in. It asks for a credential itself, where one is needed. */
 export type RequestHandler = (request: HttpRequest) => ServeResult
 

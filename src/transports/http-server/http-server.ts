@@ -6,7 +6,7 @@
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
 import { ClientRegistry } from './client-registry.js'
-import type { HttpEndpoint, HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
+import { type HttpEndpoint, type HttpEnvironment, type HttpRoutes, isOpen } from './endpoint.js'
 import { serveEvents, serveMessage } from './legacy-sse-server.js'
 import { FrontListener } from './front-listener.js'
 import {
@@ -19,8 +19,8 @@ import {
   type Sender,
   type SenderVerdict,
   isSender,
+  reachable,
 } from './access.js'
-import { hostRule, reachable } from './access.js'
 import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest, RequestHead } from '../http1/server.js'
 import { type Refusal, closing, isRefusal, refuse, type ServeResult } from './refusal.js'
@@ -85,7 +85,10 @@ export class HttpServer {
     this.#guard = this.#newGuard()
     this.#sweepers = [
       repeat(environment, environment.limits.sweepMs, () => this.#sweep()),
-      repeat(environment, environment.limits.lateCheckMs, () => this.#bodies.sweep()),
+      repeat(environment, environment.limits.lateCheckMs, () => {
+        this.#bodies.sweep()
+        this.#tokenStreams.sweep()
+      }),
     ]
     return { host, port: this.#port, origin: `http://${reachable(host)}:${this.#port}` }
   }
@@ -96,7 +99,7 @@ export class HttpServer {
     this.#rules = rules
     this.#guard = this.#newGuard()
     if (rules.senderOf === before.senderOf) return
-    this.#tokenStreams.examineAll()
+    this.#tokenStreams.sweep(true)
     this.#clients.leave((principal) => {
       const credential = before.credentialOf?.(principal)
       return credential === undefined || rules.credentialOf?.(principal) !== credential
@@ -123,14 +126,7 @@ export class HttpServer {
   }
 
   #newGuard(): Guard {
-    const { host, remedies } = this.#options
-    const { allowedHosts, senderOf } = this.#rules
-    const hasToken = senderOf !== undefined
-    const hosts = hostRule({ host, port: this.#port, alsoKnownAs: allowedHosts, hasToken })
-    const isForAll = (path: string): boolean => isOpen(this.#routes.find(path))
-    const isVisited = (path: string): boolean => this.#routes.isVisited?.(path) === true
-    const rules = { ...this.#rules, hosts, remedies, isOpen: isForAll, isVisited }
-    return new Guard(rules, this.#notices)
+    return new Guard(this.#rules, { ...this.#options, port: this.#port }, this.#routes, this.#notices)
   }
 
   #handle(request: HttpRequest): void {
@@ -256,8 +252,3 @@ export class HttpServer {
 }
 
 const pageFields = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'] as const
-
-/** Whether the answer is the same for everybody. */
-function isOpen(route: HttpRoute): boolean {
-  return route.kind === 'page' ? route.open : route.kind === 'nothing' && route.isForAll === true
-}

@@ -7,9 +7,6 @@ import type { HttpEnvironment } from './endpoint.js'
 import type { HttpResponse } from '../http1/server.js'
 import type { Sender } from './access.js'
 
-/** The longest time that a timer takes; a later end is looked at once more then. */
-const TIMER_MS_MAX = 2_147_483_647
-
 /** One open stream. */
 export interface TokenStream {
   readonly response: HttpResponse
@@ -18,54 +15,42 @@ export interface TokenStream {
   readonly examine: () => Promise<Sender | 'unknown' | undefined>
 }
 
-/** A stream whose token could not be examined goes on to the end that it had, and this much later it is tried again. */
+/** A stream whose token could not be examined goes on to the end that it had, and after this time its token is examined again. */
 const AGAIN_MS = 5000
 
-/** The end of a stream, and the timer of its next examination. */
-interface Watched {
-  readonly untilMs: number
-  readonly timer: { cancel(): void }
-}
-
 export class TokenStreams {
-  readonly #environment: Pick<HttpEnvironment, 'wallNow' | 'setTimer' | 'failed'>
-  /** As many as connections at most. */
-  readonly #streams = new Map<TokenStream, Watched>()
+  readonly #environment: Pick<HttpEnvironment, 'wallNow' | 'failed'>
+  /** The end of each, and the time of its next examination. As many as connections at most. */
+  readonly #streams = new Map<TokenStream, { readonly untilMs: number; readonly nextMs: number }>()
 
-  constructor(environment: Pick<HttpEnvironment, 'wallNow' | 'setTimer' | 'failed'>) {
+  constructor(environment: Pick<HttpEnvironment, 'wallNow' | 'failed'>) {
     this.#environment = environment
   }
 
   add(stream: TokenStream): void {
-    if (stream.response.isClosed || stream.sender.untilMs === undefined) return
-    this.#watch(stream, stream.sender.untilMs)
-    stream.response.whenClosed(() => {
-      this.#streams.get(stream)?.timer.cancel()
-      this.#streams.delete(stream)
-    })
+    const { untilMs } = stream.sender
+    if (stream.response.isClosed || untilMs === undefined) return
+    this.#streams.set(stream, { untilMs, nextMs: untilMs })
+    stream.response.whenClosed(() => this.#streams.delete(stream))
   }
 
-  /** The access rules are others now. */
-  examineAll(): void {
-    for (const stream of this.#streams.keys()) void this.#examine(stream)
+  /** Examines those whose time has come; all where the access rules are others now. */
+  sweep(isAll = false): void {
+    const nowMs = this.#environment.wallNow()
+    for (const [stream, { untilMs, nextMs }] of this.#streams)
+      if (isAll || nextMs <= nowMs) void this.#examine(stream, untilMs)
   }
 
-  /** Examines it at its end, or before. */
-  #watch(stream: TokenStream, untilMs: number, laterMs = TIMER_MS_MAX): void {
-    const delayMs = Math.min(Math.max(0, untilMs - this.#environment.wallNow()), laterMs)
-    this.#streams.get(stream)?.timer.cancel()
-    const timer = this.#environment.setTimer(delayMs, () => void this.#examine(stream))
-    this.#streams.set(stream, { untilMs, timer })
-  }
-
-  async #examine(stream: TokenStream): Promise<void> {
-    const { response } = stream
-    const sender = await stream.examine().catch(this.#environment.failed)
-    const watched = this.#streams.get(stream)
-    if (response.isClosed || watched === undefined) return
-    const isInTime = this.#environment.wallNow() < watched.untilMs
-    if (sender === 'unknown' && isInTime) this.#watch(stream, watched.untilMs, AGAIN_MS)
-    else if (typeof sender === 'object' && sender.untilMs !== undefined) this.#watch(stream, sender.untilMs)
+  async #examine(stream: TokenStream, untilMs: number): Promise<void> {
+    const { response, examine } = stream
+    this.#streams.set(stream, { untilMs, nextMs: Infinity })
+    const sender = await examine().catch(this.#environment.failed)
+    if (response.isClosed) return
+    const nowMs = this.#environment.wallNow()
+    if (sender === 'unknown' && nowMs < untilMs)
+      this.#streams.set(stream, { untilMs, nextMs: Math.min(untilMs, nowMs + AGAIN_MS) })
+    else if (typeof sender === 'object' && sender.untilMs !== undefined)
+      this.#streams.set(stream, { untilMs: sender.untilMs, nextMs: sender.untilMs })
     else if (response.hasBegun) response.end()
     else response.cut()
   }
