@@ -3,10 +3,9 @@
 import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
 import { failure, said } from './support/client.js'
-import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { itServer } from './support/programs.js'
-import { type Act, type Scripted, enter, handshake, scripted, simple, timed } from './support/scripted.js'
+import { type Act, enter, handshake, scripted, simple, timed } from './support/scripted.js'
 import { spawnProxy } from './support/spawned.js'
 
 const errorOf = (value: unknown): readonly unknown[] => [
@@ -72,33 +71,6 @@ describe('each time is one of its own', () => {
     assert.deepEqual(textAt(heard.value, 'result', 'prompts', 0, 'name'), 's__p')
   })
 
-  test('a call that nobody answers ends with its time, and one with progress with the total', async (t) => {
-    const servers = {
-      quick: { timeout: 150 },
-      total: { totalTimeout: 250 },
-    }
-    const goOn = (child: FakeChild, token: unknown, progress = 1): void => {
-      const params = JSON.stringify({ progressToken: token, progress })
-      child.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":${params}}`)
-      it.runtime.setTimer(50, () => goOn(child, token, progress + 1))
-    }
-    const it: Scripted = await scripted(t, { ...servers }, (method, child, params) => {
-      if (method !== 'tools/call') return simple(method, child)
-      if (child.command === 'total') goOn(child, at(params, '_meta', 'progressToken'))
-      return undefined
-    })
-    const { client } = await enter(it)
-    const [quick, total] = await Promise.all([
-      timed(it, client.call('quick__t')),
-      timed(it, client.call('total__t', {}, { progressToken: 1 })),
-    ])
-    assert.deepEqual(errorOf(quick.heard.value), [
-      "'quick': no answer or progress for tool 'quick__t' within 150 ms (timeout)",
-      { service: 'quick', reason: 'timeout', tool: 'quick__t', budget: 'timeout', ms: 150 },
-    ])
-    assert.equal(textAt(total.heard.value, 'error', 'data', 'budget'), 'totalTimeout')
-  })
-
   test('a read that takes too long is cancelled as a call is', async (t) => {
     const asked: Asked[] = []
     const it = await scripted(t, { s: { timeout: 150 } }, silent(asked, 'resources/read', 'prompts/get'))
@@ -114,18 +86,6 @@ describe('each time is one of its own', () => {
       cancelledIn(asked),
       [...ofMethod(asked, 'resources/read'), ...ofMethod(asked, 'prompts/get')].map(({ id }) => id),
     )
-  })
-
-  test('what a call waited for its turn counts', async (t) => {
-    const it = await scripted(t, { s: { concurrency: 1, timeout: 200 } }, (method, child) =>
-      method === 'tools/call' ? { afterMs: 1500, result: '{"content":[]}' } : simple(method, child),
-    )
-    const { client } = await enter(it)
-    const [, waiting] = await Promise.all([timed(it, client.call('s__t')), timed(it, client.call('s__t'))])
-    assert.deepEqual(errorOf(waiting.heard.value), [
-      "'s': no turn for tool 's__t' within 200 ms (timeout)",
-      { service: 's', reason: 'timeout', tool: 's__t', budget: 'timeout', ms: 200 },
-    ])
   })
 })
 

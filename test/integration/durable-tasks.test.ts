@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Heard, RawClient } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, nodeProgram } from './support/programs.js'
 import type { Scope, Servers } from './support/spawned.js'
@@ -130,14 +130,6 @@ describe('the extension', () => {
 })
 
 describe('several servers', () => {
-  test('have each their tasks', async (t) => {
-    const c = await client(t, { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) })
-    const [first, second] = [await begun(c, 'a__work'), await begun(c, 'b__work')]
-    await call(c, 'b__finish', { id: second })
-    assert.deepEqual([await statusOf(c, first), await statusOf(c, second)], ['working', 'completed'])
-    assert.deepEqual(errorOf(await about(c, 'get', 'before')), notFound('before'), 'whose it is nobody knows')
-  })
-
   test('that call their tasks the same: the later call fails, and its task is cancelled', async (t) => {
     const c = await client(t, { a: server(), b: server() })
     await begun(c, 'a__work', { id: 'same' })
@@ -146,13 +138,6 @@ describe('several servers', () => {
     assert.equal(await statusOf(c, 'same'), 'working')
     await about(c, 'cancel', 'same')
     assert.equal(await begun(c, 'b__work', { id: 'same' }), 'same', 'the first one is over')
-  })
-
-  test('one server may answer two calls of one principal with the same task', async (t) => {
-    const c = await client(t, { s: server() })
-    await begun(c, 's__work', { id: 'same' })
-    assert.equal(await begun(c, 's__work', { id: 'same' }), 'same')
-    assert.equal(await statusOf(c, 'same'), 'working')
   })
 })
 
@@ -171,12 +156,6 @@ describe('the tasks of one principal', () => {
     assert.equal(await statusOf(owner, id), 'working')
     const heard = await ask(other, 'subscriptions/listen', { notifications: { taskIds: [id] } })
     assert.equal(textAt(heard.value, 'result', 'resultType'), 'complete', 'there is nothing to hear')
-  })
-
-  test('were begun here: what the proxy does not know does not exist', async (t) => {
-    const c = await client(t, { s: server() })
-    assert.deepEqual(errorOf(await about(c, 'get', 'before')), notFound('before'))
-    assert.equal(at((await ask(c, 'tasks/get')).value, 'error', 'data', 'parameter'), 'taskId')
   })
 
   test('have a limit: what is over makes room, or what was asked about longest ago', async (t) => {
@@ -251,28 +230,4 @@ describe('who listens for tasks', () => {
       heard = c.count((value) => at(value, 'method') === 'notifications/tasks')
     }
   })
-
-  test('ends, and the server is listened to for the others alone', async (t) => {
-    const c = await client(t, { s: server() })
-    const [first, second] = [await begun(c, 's__work'), await begun(c, 's__work')]
-    listen(c, 'one', [first])
-    listen(c, 'two', [second])
-    await acknowledged(c, 'one')
-    await acknowledged(c, 'two')
-    c.notify('notifications/cancelled', { requestId: 'one' })
-    for (const id of [first, second]) await call(c, 's__finish', { id })
-    await c.notification('notifications/tasks', (params) => at(params, 'taskId') === second)
-    const ids = c.heard.flatMap(({ value }) =>
-      at(value, 'method') === 'notifications/tasks' ? [at(value, 'params', 'taskId')] : [],
-    )
-    assert.deepEqual(ids, [second])
-  })
-})
-
-test('lists of tools are what they are to every client', async (t) => {
-  const c = await client(t, { s: server() })
-  for (const capabilities of [{}, declares]) {
-    const tools = listAt((await ask(c, 'tools/list', {}, capabilities)).value, 'result', 'tools')
-    assert.equal(tools.length, 6)
-  }
 })

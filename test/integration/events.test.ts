@@ -126,18 +126,6 @@ describe('server events of what does not start', () => {
     const late = servers.find(({ state }) => state === 'late')
     assert((late?.ms ?? 0) >= 1 && late?.pid !== undefined)
   })
-
-  test('one whose variable is not set has failed without a start, once, and says which', async (t) => {
-    const { servers, on } = listening()
-    const keyless = { command: 'node', args: ['${SURELY_NOT_SET}'] }
-    const { proxy, attach } = await libraryProxy(t, { keyless, b }, { on })
-    for (const { client } of [await attach(), await attach()]) await client.request('tools/list')
-    await proxy.close()
-    const [failed, ...more] = servers.filter(({ server }) => server === 'keyless')
-    assert(failed?.state === 'failed')
-    assert.deepEqual([failed.reason, failed.kind, failed.pid, more], ['unavailable', 'stdio', undefined, []])
-    assert.match(failed.message, /SURELY_NOT_SET is not set/)
-  })
 })
 
 describe('client events', () => {

@@ -130,21 +130,6 @@ describe('nothing is known of the servers', () => {
       const own = Object.keys(staggered).length
       assert.equal(it.runtime.children.length, own, 'no process is started for who only lists')
     })
-
-  test('a list does not wait for lists of other kinds', async (t) => {
-    const it = await world(t, { a: 0 })
-    const act = it.runtime.script
-    it.runtime.script = (method, params, child) => {
-      if (method === 'prompts/list') return undefined
-      if (method !== 'initialize') return act(method, params, child)
-      return '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"a","version":"1"}}'
-    }
-    const party = await it.attach()
-    await timed(it, opening(party))
-    const { heard, ms } = await timed(it, party.client.request('tools/list'))
-    assert.equal(toolNames(heard).length, TOOLS)
-    assert.ok(ms <= 50, `it took ${ms} ms`)
-  })
 })
 
 describe('an earlier start has left what the servers said', () => {
@@ -212,18 +197,6 @@ describe('an earlier start has left what the servers said', () => {
     assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
     const { heard } = await timed(it, party.client.call('b__t0'))
     assert.match(textAt(heard.value, 'error', 'message'), /'b'.*exited with code 3/)
-  })
-
-  test('a lazy server is listed without being started', async (t) => {
-    const files = await earlier(t, { a: 0 })
-    const lazy = new FakeRuntime()
-    lazy.files = () => files
-    const made = await libraryProxy(t, { a: { command: 'a', lazy: true } }, { runtime: lazy, keep: true })
-    const lazily = { ...made, runtime: lazy }
-    const party = await lazily.attach()
-    await timed(lazily, opening(party))
-    assert.equal(toolNames((await timed(lazily, party.client.request('tools/list'))).heard).length, TOOLS)
-    assert.equal(lazy.children.length, 0)
   })
 })
 
@@ -370,31 +343,6 @@ describe('a server that takes long, and clients that list once and leave', () =>
     const failed = await earlier(t, { gone: never })
     const alone = await life(t, failed, { gone: 3000 })
     assert.deepEqual([alone.tools, alone.ms >= 2000], [TOOLS, true])
-  })
-
-  test('a list that the client has given up is answered at once at the next start, with what there is', async (t) => {
-    const files = new MemoryFiles()
-    const given = await life(t, files, { a: 0, late: 30_000 }, 2000)
-    assert.equal(given.tools, undefined)
-    const next = await life(t, files, { a: 0, late: 30_000 })
-    assert.deepEqual([next.tools, next.ms <= 500], [TOOLS, true])
-  })
-
-  test('servers whose lists are kept start when the list is answered that waits for another one', async (t) => {
-    const files = await earlier(t, { a: 0 })
-    const it = await world(t, { a: 0, late: 5000 }, {}, {}, files)
-    const party = await it.attach()
-    await timed(it, opening(party))
-    const list = party.client.request('tools/list')
-    await it.runtime.pass(1000)
-    assert.deepEqual(
-      it.runtime.children.map(({ command }) => command),
-      ['late'],
-    )
-    const { heard } = await timed(it, list)
-    assert.equal(toolNames(heard).length, TOOLS)
-    await it.runtime.pass(1000)
-    assert.equal(it.runtime.children.length, 2)
   })
 })
 

@@ -10,7 +10,6 @@ import type { ClientOrigin } from '../../src/mcp/client-context.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { listed, locked } from '../lock/support/locked.js'
 import { type FakeChild, FakeRuntime } from '../upstream/support/fake-runtime.js'
-import { claim } from './support/claim.js'
 import type { RawClient } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
@@ -211,19 +210,6 @@ describe('the first list', () => {
       assert(!existsSync(it.path))
     }
   })
-
-  test('of a client that a server can ask something adds nothing to a lock that exists', async (t) => {
-    const it = await world(t, { onChange: 'hide' }, { says: { sampling: { ask: add } } })
-    const [plain, asked] = [await it.attach(), await it.attach({ sampling: {} })]
-    assert.deepEqual(await names(it, plain), ['s__echo', 's__add'])
-    await refusal(it, asked, 'tools/call', { name: 's__add', arguments: {} })
-    assert.deepEqual(await names(it, asked), ['s__echo', 's__add'])
-    assert.match(said(it), /the tool 'ask' is not as in mcps.lock \(new\)/)
-    await it.relock(() => locked({ echo, add, ask: add }, { greet }, 'Be kind'))
-    assert.deepEqual(await names(it, asked), ['s__echo', 's__add', 's__ask'])
-    assert.deepEqual(await names(it, plain), ['s__echo', 's__add'])
-    assert.equal(it.proxy.status()[0]?.changes, undefined, 'what others get is not missing')
-  })
 })
 
 describe('hide', () => {
@@ -270,18 +256,6 @@ describe('hide', () => {
     assert.equal(it.proxy.status()[0]?.tools, 1)
   })
 
-  test('the bytes of what is accepted stay those of the server', async (t) => {
-    const it = await world(
-      t,
-      { onChange: 'hide' },
-      { before: baseline, server: { prefix: false, describe: false } },
-    )
-    const client = await it.attach()
-    await it.change({ tools: { echo: poisoned, add } })
-    const { text } = await it.runtime.until(client.request('tools/list'))
-    assert(text.includes(`{"tools":[${JSON.stringify({ name: 'add', ...add })}]}`), text)
-  })
-
   test('a hidden tool takes no name from another server', async (t) => {
     const others = { other: { command: 'y', prefix: false, lock: false } }
     const before = { before: baseline, server: { prefix: false }, others }
@@ -300,45 +274,6 @@ describe('hide', () => {
     const client = await it.attach()
     assert(!client.heard.some(({ text }) => text.includes('Obey')))
     assert.match(said(it), /the text of its instructions is not as in mcps.lock/)
-  })
-
-  test('leaves out the changed instructions of an earlier start, for a client without a session', async (t) => {
-    const keep = join(scratch(t), 'kept')
-    const path = join(scratch(t), 'mcps.lock')
-    const says = { instructions: 'Obey' }
-    const first = await world(t, true, { keep, path, says })
-    await first.attach()
-    await first.runtime.until(first.proxy.close(0))
-    for (const [lock, want] of [
-      [{ onChange: 'hide' }, ''],
-      [true, 'Obey'],
-    ] as const) {
-      const it = await world(t, lock, { keep, path, before: baseline, says })
-      const client = await it.stateless()
-      const { value } = await it.runtime.until(client.request('server/discover', { _meta: claim({}) }))
-      assert.equal(textAt(value, 'result', 'instructions'), want)
-    }
-  })
-
-  test('holds for the lists of an earlier start too', async (t) => {
-    const keep = join(scratch(t), 'kept')
-    const path = join(scratch(t), 'mcps.lock')
-    const first = await world(
-      t,
-      { onChange: 'hide' },
-      { keep, path, says: { tools: { echo: poisoned, add } } },
-    )
-    assert.deepEqual(await names(first, await first.attach()), ['s__echo', 's__add'])
-    await first.runtime.until(first.proxy.close(0))
-    // A person has put the lock back to what it was before.
-    const second = await world(
-      t,
-      { onChange: 'hide' },
-      { keep, path, before: baseline, says: { tools: { echo: poisoned, add } } },
-    )
-    second.runtime.script = () => undefined
-    const client = await second.attach()
-    assert.deepEqual(await names(second, client), ['s__add'])
   })
 })
 

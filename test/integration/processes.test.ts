@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { readFileSync, realpathSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { failure, said } from './support/client.js'
-import { at, listAt, textAt } from './support/json.js'
+import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, itServer } from './support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProxy } from './support/spawned.js'
@@ -235,28 +235,5 @@ describe('a client that does not read', () => {
     await call
     assert.equal(proxy.client.heard.length - length, 401)
     assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
-  })
-
-  test('a client that left while it was slow leaves no silence to the next one', async (t) => {
-    const { attach } = await libraryProxy(t, { s: itServer() })
-    const one = await attach()
-    await one.client.open()
-    await one.client.call('s__nonce', { n: 'x' })
-    one.connection.read(false)
-    for (let i = 0; i < 8; i++) {
-      const params = `{"name":"s__big","arguments":{"n":"${i}","bytes":${MiB}}}`
-      one.client.send(`{"jsonrpc":"2.0","id":"b${i}","method":"tools/call","params":${params}}`)
-    }
-    await until(() => one.proxyEnd.congested)
-    const two = await attach()
-    await two.client.open()
-    assert.equal(textAt(said(await two.client.call('s__nonce', { n: 'two' })), 'n'), 'two')
-    await one.connection.close()
-    await one.session.ended
-    assert.equal(textAt(said(await two.client.call('s__nonce', { n: 'again' })), 'n'), 'again')
-    const three = await attach()
-    await three.client.open()
-    assert.equal(textAt(said(await three.client.call('s__nonce', { n: 'three' })), 'n'), 'three')
-    assert(listAt(said(await three.client.call('s__seen')), 'lines').length > 0)
   })
 })

@@ -167,16 +167,6 @@ describe('a task', () => {
     assert.equal(await begun(client, 's__work'), id)
     assert.equal(textAt((await about(client, 'get', id)).value, 'result', 'status'), 'working')
   })
-
-  test('is lost with its server', async (t) => {
-    const { open, stop } = await proxied(t, { s: server() })
-    const client = await open(ASKABLE)
-    const id = await begun(client, 's__work')
-    await stop('s')
-    const [code, message] = errorOf(await about(client, 'get', id))
-    assert.equal(code, -32603)
-    assert.match(message, /^Task 'task-1' is lost: 's' /)
-  })
 })
 
 describe('several servers', () => {
@@ -219,15 +209,6 @@ describe('several servers', () => {
     assert.deepEqual(errorOf(await about(other, 'get', 'same')), notFound('same'))
     const statuses = client.heard.filter(({ value }) => at(value, 'method') === 'notifications/tasks/status')
     assert.equal(statuses.length, 1)
-  })
-
-  test('one server that gives two clients the same id keeps the first', async (t) => {
-    const { open } = await proxied(t, servers)
-    const [first, second] = [await open(), await open()]
-    await begun(first, 'a__work', { id: 'same' })
-    assert.match(errorOf(await begin(second, 'a__work', { id: 'same' }))[1], /of a task of 'a' that is not/)
-    assert.deepEqual(errorOf(await about(second, 'get', 'same')), notFound('same'))
-    assert.equal(textAt((await about(first, 'get', 'same')).value, 'result', 'status'), 'working')
   })
 })
 

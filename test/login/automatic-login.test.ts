@@ -104,16 +104,6 @@ describe('an automatic login', () => {
     assert.equal(at.tabs().length, 1)
   })
 
-  test('asks for more rights behind a login that is under way and asks for fewer', async (t) => {
-    const at = await place(t)
-    const [first, second] = [at.automatic(), at.automatic()]
-    void first.ask(false)
-    void second.ask(false)
-    await until(() => at.store.read(at.server.url) !== undefined)
-    await second.ask(true, ['tools:write'])
-    assert.equal(at.tabs().length, 2)
-  })
-
   test('that is refused opens no second tab for more rights that a call has wanted meanwhile', async (t) => {
     const at = await place(t, { refusesLogin: true })
     const own = at.automatic()
@@ -186,27 +176,6 @@ describe('an automatic login', () => {
     at.server.revokeAll()
     const refused = await client.call('guarded__hello')
     assert.match(textAt(refused.value, 'error', 'message'), /needs a login; run: mcps-proxy login guarded$/)
-  })
-
-  test('asks for more rights when a call needs them, the call goes again, and a refresh keeps them', async (t) => {
-    const at = await place(t, { callScope: 'write' })
-    const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: at.browser } }
-    t.after(() => runtime.close())
-    const { attach, proxy } = await libraryProxy(
-      t,
-      { guarded: { url: at.server.url } },
-      { runtime, person: 'here' },
-    )
-    const { client } = await attach()
-    await client.open()
-    await until(() => proxy.status()[0]?.state === 'connected')
-    const hello = async (): Promise<string> =>
-      textAt((await client.call('guarded__hello')).value, 'result', 'content', 0, 'text')
-    assert.equal(await hello(), 'hi')
-    assert.deepEqual([at.server.scopesAsked, at.tabs().length], [['read', 'read write'], 2])
-    at.server.expireAccess()
-    assert.equal(await hello(), 'hi')
-    assert.deepEqual([at.server.refreshes, at.server.reuses, at.tabs().length], [1, 0, 2])
   })
 
   test('ends with its proxy, and the next one may begin', async (t) => {

@@ -289,22 +289,6 @@ describe('the credentials of a server with a login', () => {
     assert.equal(await secretOf(own, at), undefined)
   })
 
-  test('are renewed once for all processes; no refresh token is used twice', async (t) => {
-    const at = await place(t)
-    await login(at)
-    const all = Array.from({ length: 20 }, () => credentials(at))
-    for (let round = 0; round < 5; round++) {
-      const secrets = await Promise.all(all.map((each) => secretOf(each, at)))
-      at.server.expireAccess()
-      const verdicts = await Promise.all(
-        all.map((each, index) => each.refused({ fields: [], secret: secrets[index] ?? '' }, unauthorized)),
-      )
-      assert.deepEqual(new Set(verdicts), new Set(['again']))
-      assert.equal(new Set(await Promise.all(all.map((each) => secretOf(each, at)))).size, 1)
-    }
-    assert.deepEqual([at.server.refreshes, at.server.reuses], [5, 0])
-  })
-
   test('are renewed before they end', async (t) => {
     const at = await place(t, { expiresIn: 1 })
     const { accessToken } = await login(at)
