@@ -1,7 +1,6 @@
 // The world of a cell: the server in question, one that is well, and two clients.
 
-import type { Fault } from '../faults/faults.js'
-import type { Phase } from '../faults/phases.js'
+import type { Fault, Phase } from './matrix.js'
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 import { roomyLimits } from './plain-plan.js'
 import { Random } from './random.js'

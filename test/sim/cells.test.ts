@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { faults } from '../faults/faults.js'
-import { phases } from '../faults/phases.js'
+import { faults, phases } from './matrix.js'
 import { simulateCell } from './cells.js'
 import { inTurn } from './in-turn.js'
 import { failuresText } from './report.js'

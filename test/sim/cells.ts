@@ -1,8 +1,7 @@
 // One cell of the fault matrix: a world in which a phase is reached, and a fault
 // that strikes then.
 
-import type { Fault } from '../faults/faults.js'
-import type { Phase, PhaseName } from '../faults/phases.js'
+import type { Fault, Phase, PhaseName } from './matrix.js'
 import type { Milestone } from './script-host.js'
 import { closeAll, judge } from './judge.js'
 import type { SimClient } from './client.js'

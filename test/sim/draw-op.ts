@@ -1,6 +1,6 @@
 // One operation out of the dice of a run.
 
-import type { FaultName } from '../faults/faults.js'
+import type { FaultName } from './matrix.js'
 import type { Op, OpKind, ReadMethod, ReloadKind, ServerPlan } from './plan.js'
 import type { Random } from './random.js'
 import type { WorkKind, Work } from './work.js'

@@ -2,7 +2,7 @@
 // often (swarm testing: few kinds together find more than all of them at once),
 // then who takes part, then what happens.
 
-import { faults } from '../faults/faults.js'
+import { faults } from './matrix.js'
 import { type Swarm, drawOp } from './draw-op.js'
 import type { FlowShape } from './byte-flow.js'
 import type { PipeShape } from './pipes.js'

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { faults } from '../faults/faults.js'
+import { faults } from './matrix.js'
 import { type EraPhase, type EraStrike, eraPhases, eraStrikes, simulateEraCell } from './era-cells.js'
 import { inTurn } from './in-turn.js'
 import { failuresText } from './report.js'

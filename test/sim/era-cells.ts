@@ -1,7 +1,6 @@
 // What happens to a server, or to its client, while a call without a session waits for answers.
 
-import { type Fault, faults } from '../faults/faults.js'
-import { phases } from '../faults/phases.js'
+import { type Fault, faults, phases } from './matrix.js'
 import { cellPlan } from './cell-plan.js'
 import type { Returns } from './request-meta.js'
 import type { SimClient } from './client.js'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { phases } from '../faults/phases.js'
+import { phases } from './matrix.js'
 import { type FrontFault, frontFaults, simulateFrontCell } from './front-cells.js'
 import { inTurn } from './in-turn.js'
 import { failuresText } from './report.js'

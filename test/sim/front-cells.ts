@@ -1,8 +1,7 @@
 // What happens to a client over HTTP in every phase of a call: the way between it and
 // the proxy has faults of its own.
 
-import { faults } from '../faults/faults.js'
-import type { Phase } from '../faults/phases.js'
+import { faults, type Phase } from './matrix.js'
 import { cellPlan } from './cell-plan.js'
 import { type Cell, runCell } from './cells.js'
 import type { Outcome } from './outcome.js'

@@ -1,6 +1,6 @@
 // A scripted server that is reached over Streamable HTTP.
 
-import type { FaultName } from '../faults/faults.js'
+import type { FaultName } from './matrix.js'
 import type { Milestone } from './script-host.js'
 import type { ServerScript } from './server-script.js'
 import type { SimContext } from './byte-flow.js'

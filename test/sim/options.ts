@@ -1,8 +1,7 @@
 // What `npm run sim -- ...` was asked for.
 
-import { type Fault, faults } from '../faults/faults.js'
+import { type Fault, faults, type Phase, phases } from './matrix.js'
 import { type RunKind, runKind } from './draw-kind.js'
-import { type Phase, phases } from '../faults/phases.js'
 
 export interface Options {
   /** One seed, which is repeated and made small when it fails. */

@@ -1,6 +1,6 @@
 // The way to every phase of the table, for a server of either kind.
 
-import type { PhaseName } from '../faults/phases.js'
+import type { PhaseName } from './matrix.js'
 import type { Cell } from './cells.js'
 import { CONCURRENCY_OVER_HTTP } from './cell-plan.js'
 

@@ -2,7 +2,7 @@
 // of it can be left out.
 
 import type { FlowShape } from './byte-flow.js'
-import type { FaultName } from '../faults/faults.js'
+import type { FaultName } from './matrix.js'
 import type { HttpPlan } from './http-request.js'
 import type { KeptPlan } from './kept-plan.js'
 import type { PipeShape } from './pipes.js'

@@ -1,6 +1,6 @@
 // A scripted server of either kind, as the rest of a simulation sees it.
 
-import type { FaultName } from '../faults/faults.js'
+import type { FaultName } from './matrix.js'
 import type { Milestone } from './script-host.js'
 import type { ServerScript } from './server-script.js'
 import type { Random } from './random.js'

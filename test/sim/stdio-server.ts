@@ -1,7 +1,7 @@
 // A scripted server that runs as child processes.
 
 import type { Child } from '../../src/runtime/runtime.js'
-import type { FaultName } from '../faults/faults.js'
+import type { FaultName } from './matrix.js'
 import type { ScriptHost, Milestone } from './script-host.js'
 import type { ServerScript } from './server-script.js'
 import { scriptOf } from './script-of.js'
