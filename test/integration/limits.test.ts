@@ -126,7 +126,7 @@ describe('limits of a server', () => {
     ['itemsMax', { itemsMax: 5 }],
   ] as const) {
     test(`${limit}: how much of a list is read`, async (t) => {
-      const servers = { s: itServer({ IT_PAGES: '10' }), o: itServer({ IT_PAGES: '100' }) }
+      const servers = { s: itServer({ IT_PAGES: '5' }), o: itServer({ IT_PAGES: '100' }) }
       const upstream = { lists: { ...limits.upstream.lists, itemsMax: 100, ...lists, retriesMax: 0 } }
       const { client, log } = await attached(t, servers, { upstream }, { startupGraceMs: 10_000 })
       await client.open()
