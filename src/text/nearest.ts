@@ -1,8 +1,7 @@
 // Suggests the nearest name: for options, keys, schemas and tool names.
 //
 // Candidates can be ten thousand tool names and the word can come from a
-// stranger, so the distance is bounded: work stops as soon as a candidate
-// cannot win, and over-long words get no suggestion at all.
+// stranger, so the distance is bounded, and over-long words get no suggestion at all.
 
 /** Longest word that suggestions are searched for, in UTF-16 units: a name is shorter, an attack is not. */
 const wordLengthMax = 128
@@ -32,27 +31,20 @@ export function namesHint(name: string, names: readonly string[], none = 'there 
 /**
  * The candidates nearest to `word`, best first, at most `most` of them.
  *
- * Case is ignored, two letters exchanged count as one mistake, and a candidate that begins or ends
- * with the word counts as near. Nothing is suggested when nothing is near.
+ * Case is ignored, and a candidate that begins or ends with the word counts as near. Nothing is suggested when nothing is near.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 1): string[] {
   if (word.length === 0 || word.length > wordLengthMax) return []
   const wanted = word.toLowerCase()
   // Of a word of which no letter is right, nothing is near.
   const scoreMax = Math.min(mistakesMax, wanted.length - 1, Math.max(1, Math.round(wanted.length * 0.4)))
-  const best: { candidate: string; score: number }[] = []
-  for (const candidate of candidates) {
-    // Only what beats the worst one kept is worth counting to the end.
-    const limit = best.length < most ? scoreMax : (best.at(-1)?.score ?? 0) - 1
-    if (limit < 0) break
+  const scored = [...candidates].map((candidate) => {
     const lower = candidate.toLowerCase()
-    const mistakes = mistakesBetween(wanted, lower, limit)
-    const score = mistakes > limit && isPart(wanted, lower) ? scoreMax : mistakes
-    if (score > limit) continue
-    best.splice(best.findLastIndex((kept) => kept.score <= score) + 1, 0, { candidate, score })
-    best.length = Math.min(best.length, most)
-  }
-  return best.map(({ candidate }) => candidate)
+    const mistakes = mistakesBetween(wanted, lower, scoreMax)
+    return { candidate, score: mistakes > scoreMax && isPart(wanted, lower) ? scoreMax : mistakes }
+  })
+  const near = scored.filter(({ score }) => score <= scoreMax).sort((one, other) => one.score - other.score)
+  return near.slice(0, most).map(({ candidate }) => candidate)
 }
 
 function isPart(wanted: string, candidate: string): boolean {
@@ -60,27 +52,18 @@ function isPart(wanted: string, candidate: string): boolean {
   return candidate.endsWith(wanted) || candidate.startsWith(wanted)
 }
 
-/** How many letters are wrong, missing, too many, or exchanged with their neighbour; `limit + 1` when more than `limit`. */
+/** How many letters are wrong, missing, or too many; more than `limit` when more than `limit`. */
 function mistakesBetween(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
-  let above: readonly number[] = []
-  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= a.length; row += 1) {
-    const current = [row]
-    for (let column = 1; column <= b.length; column += 1) {
-      const [letter, other] = [a[row - 1], b[column - 1]]
-      const isExchange = letter === b[column - 2] && a[row - 2] === other
-      const replaced = at(last, column - 1) + (letter === other ? 0 : 1)
-      const exchanged = isExchange ? at(above, column - 2) + 1 : Infinity
-      current.push(Math.min(replaced, exchanged, at(last, column) + 1, at(current, column - 1) + 1))
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (const [row, letter] of [...a].entries()) {
+    const current = [row + 1]
+    for (const [column, other] of [...b].entries()) {
+      const [above = 0, left = 0, diagonal = 0] = [last[column + 1], current[column], last[column]]
+      current.push(Math.min(above + 1, left + 1, diagonal + (letter === other ? 0 : 1)))
     }
     if (Math.min(...current) > limit) return limit + 1
-    above = last
     last = current
   }
-  return at(last, b.length)
-}
-
-function at(row: readonly number[], column: number): number {
-  return row[column] ?? Infinity
+  return last.at(-1) ?? 0
 }

@@ -14,7 +14,7 @@ import { sumOf, total } from '../server/worker.js'
 import { openHttp } from './http.js'
 import { fullUpstream, unopenedStatus } from './unavailable.js'
 
-/** The sessions of a user without clients end after one to two of these. */
+/** How often servers of users without clients are looked for, and closed. */
 const LOOK_MS = 600_000
 
 /** The user of a principal; undefined for clients whose token, or whose connection, names none. */
@@ -28,17 +28,11 @@ function userOf(principal: string | undefined): string | undefined {
  */
 const nameless = /^(?:anybody|bearer [\w-]{43}|connection \d+(?: of [\w-]+)?)$/
 
-interface UserServer {
-  readonly server: Server
-  /** It had no client at the last look, and none has come since. */
-  wasUnused: boolean
-}
-
 export class PerUserServer implements Upstream {
   config: HttpServerConfig
   readonly #around: ProxyContext
   /** Clients without a name share the one that has none. */
-  readonly #servers = new Map<string | undefined, UserServer>()
+  readonly #servers = new Map<string | undefined, Server>()
   #look: Timer | undefined
   #isClosed = false
 
@@ -56,21 +50,19 @@ export class PerUserServer implements Upstream {
   /** The lists of one user are not shown to another, also not before that one has a session. */
   get view(): Upstream['view'] {
     const only = this.isolated ? undefined : this.#servers.get(undefined)
-    return only?.server.view ?? UNKNOWN
+    return only?.view ?? UNKNOWN
   }
 
   attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
     const user = userOf(client.profile.principal)
-    const known = this.#servers.get(user)
-    if (known !== undefined) known.wasUnused = false
-    const server = known?.server ?? this.#open(user) ?? fullUpstream(this.config, this.#usersMax)
+    const server = this.#servers.get(user) ?? this.#open(user)
     return server.attach(client, onMoved)
   }
 
   adjust(config: ServerConfig): void {
     if (!isRemote(config)) return
     this.config = config
-    for (const [user, { server }] of this.#servers) server.adjust(configOf(config, user))
+    for (const [user, server] of this.#servers) server.adjust(configOf(config, user))
   }
 
   /** A connection that was made elsewhere is of no user. */
@@ -79,7 +71,7 @@ export class PerUserServer implements Upstream {
   }
 
   status(): UpstreamStatus {
-    const all = [...this.#servers.values()].map(({ server }) => server.status())
+    const all = [...this.#servers.values()].map((server) => server.status())
     const [best = unopenedStatus(this.config)] = shownFirst.flatMap((state) =>
       all.filter((each) => each.state === state),
     )
@@ -94,7 +86,7 @@ export class PerUserServer implements Upstream {
   }
 
   readonly renew = (why: string): void => {
-    for (const { server } of this.#servers.values()) server.renew(why)
+    for (const server of this.#servers.values()) server.renew(why)
   }
 
   retire(graceMs: number, why: string): Promise<void> {
@@ -105,54 +97,41 @@ export class PerUserServer implements Upstream {
     return this.#end((server) => server.close())
   }
 
-  get #usersMax(): number {
-    return this.#around.limits.remoteUsersMax
-  }
-
   async #end(end: (server: Server) => Promise<void>): Promise<void> {
     this.#isClosed = true
     this.#look?.cancel()
-    await Promise.all([...this.#servers.values()].map(({ server }) => end(server)))
+    await Promise.all([...this.#servers.values()].map(end))
   }
 
-  /** Undefined where there are too many users. */
-  #open(user: string | undefined): Server | undefined {
-    if (this.#servers.size >= this.#usersMax && !this.#makesRoom()) return undefined
+  #open(user: string | undefined): Upstream {
+    const { limits, runtime } = this.#around
+    const usersMax = limits.remoteUsersMax
+    if (this.#servers.size >= usersMax) this.#closeUnused(1)
+    if (this.#servers.size >= usersMax) return fullUpstream(this.config, usersMax)
     const server = openHttp(configOf(this.config, user), this.#around)
     if (this.#isClosed) {
       void server.close()
       return server
     }
-    this.#servers.set(user, { server, wasUnused: false })
-    this.#lookLater()
+    this.#servers.set(user, server)
+    this.#look ??= runtime.setTimer(LOOK_MS, () => this.#lookAgain())
     return server
   }
 
-  #makesRoom(): boolean {
-    for (const [user, { server }] of this.#servers)
-      if (!server.isUsed) {
-        this.#close(user, server)
-        return true
-      }
-    return false
+  #lookAgain(): void {
+    this.#closeUnused(Infinity)
+    const isOver = this.#isClosed || this.#servers.size === 0
+    this.#look = isOver ? undefined : this.#around.runtime.setTimer(LOOK_MS, () => this.#lookAgain())
   }
 
-  #lookLater(): void {
-    if (this.#isClosed || this.#servers.size === 0) return
-    this.#look ??= this.#around.runtime.setTimer(LOOK_MS, () => {
-      this.#look = undefined
-      for (const [user, entry] of this.#servers) {
-        const isUnused = !entry.server.isUsed
-        if (isUnused && entry.wasUnused) this.#close(user, entry.server)
-        entry.wasUnused = isUnused
-      }
-      this.#lookLater()
-    })
-  }
-
-  #close(user: string | undefined, server: Server): void {
-    this.#servers.delete(user)
-    void server.close()
+  /** Closes servers that no client uses, so many at most. */
+  #closeUnused(most: number): void {
+    let left = most
+    for (const [user, server] of this.#servers) {
+      if (server.isUsed || left-- <= 0) continue
+      this.#servers.delete(user)
+      void server.close()
+    }
   }
 }
 
