@@ -12,7 +12,7 @@ import type {
 } from '../../transports/http-client/options.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
-import { errorText } from '../../text/error-text.js'
+import { isObject } from '../../text/json-object.js'
 import { isLoopback } from '../../text/loopback.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 
@@ -37,14 +37,8 @@ export function whyNoTokens({ protocol, hostname }: URL): string | undefined {
 /** Monotonic time for waits, and the wall clock, by which tokens count. */
 type TokenClocks = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 
-/** A token is renewed this long before its end, or in the last fifth of its life where that is shorter. */
-const RENEW_MS = 5 * 60_000
-
-/** A token is not used any more this long before its end, or in its last tenth. */
-const MARGIN_MS = 30_000
-
-/** A renewal that failed is not tried again for so long, while the token is good. */
-const RENEW_AGAIN_MS = 5000
+/** A token is renewed by the first call in the last minute of its life, or in the last tenth where that is shorter. */
+const MARGIN_MS = 60_000
 
 /** A fetch that takes longer has failed: the calls that wait get an error, and the next one fetches anew. */
 const FETCH_MS = 20_000
@@ -52,28 +46,21 @@ const FETCH_MS = 20_000
 /** Of a token that does not say, or has ended by our clock when it comes, so that our clock must be wrong. */
 const LIFE_MS = 5 * 60_000
 
-interface Held {
-  readonly credential: Credential
-  readonly renewAt: number
-  readonly endsAt: number
-}
-
 /** Holds the current token. */
 export class IdTokenCredentials implements HttpCredentials {
   readonly #name: string
   readonly #fetch: () => Promise<string>
   readonly #clocks: TokenClocks
-  readonly #tell: (level: 'debug' | 'warn', message: string) => void
-  #held: Held | undefined
+  readonly #tell: (level: 'debug', message: string) => void
+  #held: { readonly credential: Credential; readonly endsAt: number } | undefined
   #fetching: Promise<Credential> | undefined
-  #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is the header's; `fetch` rejects with TransportError; `tell` logs renewals, and never a token. */
+  /** `name` is the header's; `fetch` rejects with TransportError; `tell` logs fetches, and never a token. */
   constructor(
     name: string,
     fetch: () => Promise<string>,
     clocks: TokenClocks,
-    tell: (level: 'debug' | 'warn', message: string) => void = () => {},
+    tell: (level: 'debug', message: string) => void = () => {},
   ) {
     this.#name = name
     this.#fetch = fetch
@@ -85,13 +72,11 @@ export class IdTokenCredentials implements HttpCredentials {
     const why = whyNoTokens(url)
     if (why !== undefined)
       return Promise.reject(new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`))
-    const held = this.#held
-    const now = this.#clocks.now()
-    if (held === undefined || now >= held.endsAt) return this.#renew()
-    // A renewal that fails now may succeed later; the token is still good.
-    if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
-      this.#renew().catch((error: unknown) => this.#notRenewed(error, held))
-    return held.credential
+    if (this.#held !== undefined && this.#clocks.now() < this.#held.endsAt) return this.#held.credential
+    this.#fetching ??= this.#inTime().finally(() => {
+      this.#fetching = undefined
+    })
+    return this.#fetching
   }
 
   /** Another token is always worth one try: clocks differ, and keys are rotated. A 403 is about who asks, and not about the token. */
@@ -101,60 +86,28 @@ export class IdTokenCredentials implements HttpCredentials {
     return 'again'
   }
 
-  #renew(): Promise<Credential> {
-    this.#fetching ??= this.#inTime().finally(() => {
-      this.#fetching = undefined
-    })
-    return this.#fetching
-  }
-
   async #inTime(): Promise<Credential> {
     const startedAt = this.#clocks.now()
     const token = await within(this.#fetch(), FETCH_MS, this.#clocks)
     if (token === undefined)
       throw new TransportError('TRANSPORT_TOKEN', `no ID token within ${FETCH_MS / 1000} s`)
-    return this.#hold(token, startedAt)
-  }
-
-  #hold(token: string, startedAt: number): Credential {
-    const isFirst = this.#held === undefined
     const credential = { fields: [this.#name, `Bearer ${token}`], secret: token }
     const now = this.#clocks.now()
-    const expiry = expiryOf(token)
-    const left = expiry === undefined ? 0 : expiry - this.#clocks.wallNow()
-    const life = left > 0 ? left : LIFE_MS
-    this.#held = {
-      credential,
-      renewAt: now + life - Math.min(RENEW_MS, life / 5),
-      endsAt: now + life - Math.min(MARGIN_MS, life / 10),
-    }
-    const end = expiry === undefined ? 'it does not say when it ends' : `it ends at ${instant(expiry)}`
-    const what = isFirst ? 'fetched' : 'renewed'
-    this.#tell('debug', `the ID token was ${what} in ${Math.round(now - startedAt)} ms; ${end}`)
+    const left = expiryOf(token) - this.#clocks.wallNow()
+    const lifeMs = left > 0 ? left : LIFE_MS
+    this.#held = { credential, endsAt: now + lifeMs - Math.min(MARGIN_MS, lifeMs / 10) }
+    const seconds = Math.round(lifeMs / 1000)
+    this.#tell('debug', `an ID token for ${seconds} s was fetched in ${Math.round(now - startedAt)} ms`)
     return credential
   }
-
-  #notRenewed(error: unknown, { endsAt }: Held): void {
-    this.#failedAt = this.#clocks.now()
-    const why = errorText(error)
-    const seconds = Math.round((endsAt - this.#clocks.now()) / 1000)
-    this.#tell('warn', `the ID token cannot be renewed and is used for another ${seconds} s: ${why}`)
-  }
 }
 
-/** The end comes from a token, which may say anything. */
-function instant(ms: number): string {
-  const date = new Date(ms)
-  return Number.isNaN(date.getTime()) ? 'no real time' : date.toISOString()
-}
-
-/** When a JWT expires, in milliseconds since 1970. */
-function expiryOf(token: string): number | undefined {
+/** When a JWT expires, in milliseconds since 1970; 0 where it does not say. */
+function expiryOf(token: string): number {
   try {
     const claims = parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
-    const isClaims = typeof claims === 'object' && claims !== null && 'exp' in claims
-    return isClaims && typeof claims.exp === 'number' ? claims.exp * 1000 : undefined
+    return isObject(claims) && typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : 0
   } catch {
-    return undefined
+    return 0
   }
 }
