@@ -99,11 +99,7 @@ export async function checkConfig(task: CheckTask, env: Environment): Promise<Ch
       { schema, asks: start, runsPrograms: start },
     )
     const checked = { config, schemas: await servedBy(task, schema, config) }
-    const warnings = [
-      ...warningsOf(checked, env),
-      ...(await lockWarnings(config)),
-      ...(await auditWarnings(config, schema === undefined)),
-    ]
+    const warnings = await warningsOf(checked, env, schema === undefined)
     return { text: validText(config, warnings), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -123,20 +119,13 @@ async function servedBy(
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 
-/** A file that cannot be written loses the lines of the audit, or refuses every call. */
-async function auditWarnings({ audit }: Configuration, mayBeStdout: boolean): Promise<ConfigWarning[]> {
-  if (audit?.file === undefined) return []
-  const message = await fileProblem({ path: audit.file, mayBeStdout })
-  return message === undefined ? [] : [{ path: 'audit', message: `the audit file ${audit.file}: ${message}` }]
-}
-
-async function lockWarnings({ lock }: Configuration): Promise<ConfigWarning[]> {
-  const message = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
-  return message === undefined ? [] : [{ path: '', message }]
-}
-
 /** Faults that do not stop a start, although a part of it would fail. */
-function warningsOf({ config, schemas }: CheckedConfig, env: Environment): readonly ConfigWarning[] {
+async function warningsOf(
+  { config, schemas }: CheckedConfig,
+  env: Environment,
+  mayBeStdout: boolean,
+): Promise<readonly ConfigWarning[]> {
+  const { audit, lock } = config
   const names = schemas.map(({ name }) => name)
   const loops = loopProblems(config, names, env).map(({ problem, hint }) => `${problem}; ${hint}`)
   const starts = schemas.flatMap(({ name: schema, servers }) =>
@@ -147,11 +136,16 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment): reado
         message: server.kind === 'stdio' ? startTrouble(server, env) : undefined,
       })),
   )
-  return [
-    ...config.warnings,
-    ...loops.map((message) => ({ path: '', message })),
-    ...starts.flatMap(({ path, message }) => (message === undefined ? [] : [{ path, message }])),
+  const locked = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
+  // A file that cannot be written loses the lines of the audit, or refuses every call.
+  const unwritten = audit?.file && (await fileProblem({ path: audit.file, mayBeStdout }))
+  const found = [
+    ...[...loops, locked].map((message) => ({ path: '', message })),
+    ...starts,
+    { path: 'audit', message: unwritten && `the audit file ${audit?.file}: ${unwritten}` },
   ]
+  const named = found.flatMap(({ path, message }) => (message === undefined ? [] : [{ path, message }]))
+  return [...config.warnings, ...named]
 }
 
 function validText(config: Configuration, warnings: readonly ConfigWarning[]): string {

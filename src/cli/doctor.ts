@@ -183,34 +183,23 @@ const inDetail: Lines = (server, trial, env) => {
   ]
 }
 
-function lockLines({ changes }: Trial): string[] {
-  const names = changes.map(({ name }) => name).slice(0, CHANGES_MAX)
-  const more = changes.length > CHANGES_MAX ? ', …' : ''
-  if (changes.length === 0) return []
-  return [`not as in mcps.lock: ${names.join(', ')}${more}; mcps-proxy lock shows what differs`]
-}
-
 /** Names of one line. */
 const CHANGES_MAX = 5
 
+function lockLines({ changes }: Trial): string[] {
+  if (changes.length === 0) return []
+  const names = changes.slice(0, CHANGES_MAX).map(({ name }) => name)
+  if (changes.length > CHANGES_MAX) names.push('…')
+  return [`not as in mcps.lock: ${names.join(', ')}; mcps-proxy lock shows what differs`]
+}
+
 /** One JSON object a line. */
 const inJson: Lines = (server, trial, env) => {
-  const { failure, needsLogin, revision, ms, tools, shown, toolBytes, lastWords, warnings, changes } = trial
-  const facts = {
-    ok: failure === undefined,
-    failure,
-    needsLogin,
-    revision,
-    ms,
-    tools,
-    shown,
-    toolBytes,
-    lastWords,
-    warnings,
-    mends: remediesOf(server, trial, env),
-    ...(changes.length > 0 && { changes }),
-  }
-  return [JSON.stringify({ name: server.name, ...facts })]
+  const { failure, evidence: _, addresses: __, changes, ...facts } = trial
+  const mends = remediesOf(server, trial, env)
+  const differences = changes.length > 0 ? changes : undefined
+  const { name } = server
+  return [JSON.stringify({ name, ok: failure === undefined, failure, ...facts, mends, changes: differences })]
 }
 
 const forms: Readonly<Record<Form, Lines>> = { detail: inDetail, line: inOneLine, json: inJson }
@@ -223,7 +212,6 @@ export async function tryAll(
 ): Promise<number> {
   const isJson = form === 'json'
   const candidates = candidatesOf(schemas)
-  const results: TrialResult[] = []
   const trials = new Map<Candidate, Trial>()
   let isCut = false
   const width = Math.max(0, ...candidates.map(({ label }) => label.length))
@@ -243,16 +231,17 @@ export async function tryAll(
         : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
       // The end of the command ends the servers too, which says nothing of them.
       if (isCut) return
-      results.push(resultOf(config, server, trial))
       trials.set(candidate, trial)
       await say('stdout', text)
     })
+    const results = (): TrialResult[] =>
+      Array.from(trials, ([{ server }, trial]) => resultOf(config, server, trial))
     isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
-    if (!isJson || isCut) await say('stdout', sumOf(results, isCut ? candidates.length : 0))
+    if (!isJson || isCut) await say('stdout', sumOf(results(), isCut ? candidates.length : 0))
     if (form !== 'line' && !isCut)
       for (const problem of [...problems, ...sharedAddresses(candidates, trials)])
         await tell(isJson, { problem }, problem)
-    return isCut || results.includes('failed') ? 1 : 0
+    return isCut || results().includes('failed') ? 1 : 0
   })
 }
 
@@ -288,20 +277,19 @@ function sumOf(results: readonly TrialResult[], all: number): string {
   return `  started: ${count('ready')} ready, ${count('failed')} failed${ofUsers}${left}\n`
 }
 
-function resultOf(config: Configuration, server: ServerConfig, trial: Trial): TrialResult {
+/** That each user of the front logs in is no failure; without one of them nothing more can be tried. */
+function resultOf({ server: front }: Configuration, server: ServerConfig, trial: Trial): TrialResult {
   if (trial.failure === undefined) return 'ready'
-  return isOfUsers(config, server, trial) ? 'of users' : 'failed'
+  return trial.needsLogin && isPerUser(server) && hasUsers(front) ? 'of users' : 'failed'
 }
 
-/** That each user of the front logs in is no failure; without one of them nothing more can be tried. */
-function isOfUsers({ server: front }: Configuration, server: ServerConfig, { needsLogin }: Trial): boolean {
-  return needsLogin && isRemote(server) && server.login?.isPerUser === true && hasUsers(front)
+function isPerUser(server: ServerConfig): boolean {
+  return isRemote(server) && server.login?.isPerUser === true
 }
 
 function loginWords(server: ServerConfig): string {
   const command = `mcps-proxy login ${inShell(server.name)}`
-  const isPerUser = isRemote(server) && server.login?.isPerUser === true
-  const users = isPerUser ? `; each user of the HTTP front needs one: ${command} --user NAME` : ''
+  const users = isPerUser(server) ? `; each user of the HTTP front needs one: ${command} --user NAME` : ''
   return `it needs a login; run: ${command}${users}`
 }
 

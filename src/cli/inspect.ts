@@ -25,18 +25,15 @@ export class Inspection {
   /** For the proxies that it is to see. */
   readonly options: Pick<ProxyOptions, 'tapSwitch' | 'on' | 'onSecrets'>
   readonly #inspector: Inspector
-  readonly #run: Run
+  readonly #run: Omit<Run, 'inspection'>
   readonly #key: string = randomBytes(KEY_BYTES).toString('base64url')
   #listener: PagesListener | undefined
   #forget: () => void = () => {}
 
   /** @throws the system's error when the files of the page are missing */
-  constructor(run: Run) {
-    const { argv, config, logger, options, program, schemasOf } = run
+  constructor(run: Omit<Run, 'inspection'>) {
+    const { config, logger, options, invocation, schemasOf } = run
     this.#run = run
-    // An address may hold a password or a key.
-    const args = argv.map((arg) => logger.clean(arg))
-    const invocation = { command: [program, ...args].join(' '), args }
     const { redact: redacts, historyBytes } = config.server.ui
     this.#inspector = new Inspector({ runtime: options.runtime, redacts, historyBytes, invocation })
     const { redactor } = this.#inspector
@@ -62,11 +59,13 @@ export class Inspection {
     origin: string | undefined,
     port = 0,
   ): Promise<void> {
-    const { options } = this.#run
+    const { options, program, invocation } = this.#run
     const { runtime, log = () => {} } = options
     this.#inspector.show(proxies, events)
     if (origin === undefined) {
-      this.#inspector.status.entries = [this.#ownEntry()]
+      // The entry of this process as its client's file has it.
+      const server = { command: program, args: invocation.args }
+      this.#inspector.status.entries = [{ title: 'this process', server }]
       this.#listener = await listenForPages(this.pages, port, { runtime, log })
     } else this.showEntries(this.#run.config, origin)
     const address = `${origin ?? this.#listener?.origin}/ui/#key=${this.#key}`
@@ -79,12 +78,6 @@ export class Inspection {
   /** Shows the addresses of this configuration, for the files of clients. */
   showEntries(config: Run['config'], origin: string): void {
     this.#inspector.status.entries = entriesOf(config, origin)
-  }
-
-  /** The entry of this process as its client's file has it. */
-  #ownEntry(): Entry {
-    const { argv, program, logger } = this.#run
-    return { title: 'this process', server: { command: program, args: argv.map((arg) => logger.clean(arg)) } }
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 // `login`, `logins` and `logout`: logins to remote servers, which every process of this user shares.
 
 import process from 'node:process'
-import { createInterface } from 'node:readline/promises'
+import { askLine } from '../ask/prompt-line.js'
 import { selectSchema } from '../config/config.js'
 import { homeOf, loginFolder } from '../config/file.js'
 import { secretsOfUrl } from '../config/secrets.js'
@@ -240,23 +240,18 @@ function personFor(opensBrowser: boolean): LoginPerson {
         await say('stderr', `${words}: ${startPage}\n`)
       },
     }
-  const pasted = new Deferred<string | undefined>()
+  const pasted = new Deferred<string>()
   return {
     pasted: pasted.promise.then((text) => {
-      if (text !== undefined) return text
+      if (text !== '') return text
       throw new LoginError(
         'the input has ended, so that no address can be pasted; run it on a terminal, or without --no-browser on the machine of the browser',
       )
     }),
     show: async (_, address) => {
-      const words = `Open this address in any browser:\n${address}\nThen paste the address that the browser was sent to: `
-      await say('stderr', words)
-      const reader = createInterface({ input: process.stdin })
-      reader.once('line', (line) => {
-        pasted.resolve(line)
-        reader.close()
-      })
-      reader.once('close', () => pasted.resolve(undefined))
+      await say('stderr', `Open this address in any browser:\n${address}\n`)
+      const line = askLine('Then paste the address that the browser was sent to: ')
+      void line.then((text) => pasted.resolve(text))
     },
   }
 }

@@ -50,6 +50,8 @@ interface Plan extends Invocation {
 export interface Run extends Plan {
   readonly paint: Paint
   readonly logger: Logger
+  /** The command line without secrets. */
+  readonly invocation: { readonly command: string; readonly args: readonly string[] }
   readonly eventLog: ServerEventLog
   readonly shutdown: Shutdown
   readonly patterns: UnmatchedPatterns
@@ -57,6 +59,8 @@ export interface Run extends Plan {
   readonly children: Children
   /** Undefined where nothing asks for metrics or traces. */
   readonly telemetry: Telemetry | undefined
+  /** Undefined without pages. */
+  readonly inspection: Inspection | undefined
   /** The options of the proxy, in each way of serving. */
   readonly options: ProxyOptions & { readonly runtime: Runtime }
 }
@@ -85,14 +89,12 @@ export function serveStdio(
   { profile, prepare, ready }: StdioChoice,
 ): Promise<number> {
   return withResources(plan, prepare, async (run) => {
-    const { uiPort, config, shutdown, children, options } = run
+    const { uiPort, config, shutdown, children, options, inspection } = run
     // One client has one process of each server.
     const processesMax = schema.servers.filter(({ kind, disabled }) => kind === 'stdio' && !disabled).length
     warnOfTightLimits(run, processesMax)
-    const inspection = uiPort === undefined ? undefined : new (await import('./inspect.js')).Inspection(run)
     const proxy = await createProxy(config, {
       ...options,
-      ...inspection?.options,
       schema: schema.name,
       ownStart: 'with-client',
       person: 'here',
@@ -114,7 +116,6 @@ export function serveStdio(
       if (!shutdown.isFaulty) warmUp?.begin(proxy)
       return attached
     })
-    await inspection?.close()
     return (await session.ended).exitCode
   })
 }
@@ -138,15 +139,15 @@ export function serveHttp(
   beforeListening?: Readiness,
 ): Promise<number> {
   return withResources(plan, undefined, async (run) => {
-    const { config, shutdown, telemetry, options, logger } = run
+    const { uiPort, config, shutdown, telemetry, options, logger, inspection } = run
     warnOfTightLimits(run, Infinity)
     if (!run.isNamed) warnOfClientOnStdin(run.program, logger)
     const { openGateway } = await import('../gateway/gateway.js')
-    const inspection = await inspectionOf(run, host)
+    if (uiPort !== undefined)
+      (await import('./inspect.js')).refuseOpenPages(config, host ?? config.server.host)
     const gateway = await openGateway(config, {
       ...options,
       person: 'here',
-      ...inspection?.options,
       handler: inspection && ((path) => inspection.pages.find(path)),
       host,
       port,
@@ -159,7 +160,6 @@ export function serveHttp(
       announce(run, httpBanner(config, gateway))
       await inspection?.open(gateway.proxies, gateway, gateway.origin)
       await shutdown.ended
-      await inspection?.close()
     }
     await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
     return 0
@@ -170,14 +170,6 @@ export function serveHttp(
 function warnOfTightLimits({ config, logger }: Run, processesMax: number): void {
   const most = Math.min(processesMax, config.processesMax ?? limits.upstream.processesMax)
   for (const message of tightLimits(most)) logger.sink({ level: 'warn', message })
-}
-
-async function inspectionOf(run: Run, host: string | undefined): Promise<Inspection | undefined> {
-  const { uiPort, config } = run
-  if (uiPort === undefined) return undefined
-  const { Inspection, refuseOpenPages } = await import('./inspect.js')
-  refuseOpenPages(config, host ?? config.server.host)
-  return new Inspection(run)
 }
 
 /** Enough bytes to recognise a protocol. */
@@ -264,28 +256,32 @@ async function withResources(
   prepare: (() => Promise<void>) | undefined,
   work: (run: Run) => Promise<number>,
 ): Promise<number> {
-  const { given, config } = plan
+  const { given, config, program, argv, uiPort } = plan
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
   // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
   const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
-  const logger = openLogger(plan, paint)
+  const resources: { close(): unknown }[] = []
+  const opened = <T extends { close(): unknown } | undefined>(resource: T): T => {
+    if (resource !== undefined) resources.push(resource)
+    return resource
+  }
+  const logger = opened(openLogger(plan, paint))
   const log = logger.sink
-  await prepare?.()
-  log({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
-  const children = new Children()
-  const shutdown = new Shutdown(log, children)
-  const own = realRuntime(log)
-  const resources: { close(): unknown }[] = [logger, own]
   try {
-    const audit = await openAuditIfAsked(plan, logger, own)
-    const telemetry = await openTelemetryIfAsked(plan, log, own, audit)
-    if (telemetry !== undefined) resources.push(telemetry)
-    const eventLog = new ServerEventLog(logger, own)
-    if (audit !== undefined) resources.push(audit)
-    resources.push({ close: () => children.kill() }, eventLog)
+    await prepare?.()
+    log({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
+    const children = new Children()
+    const shutdown = new Shutdown(log, children)
+    const own = opened(realRuntime(log))
+    const audit = opened(await openAuditIfAsked(plan, logger, own))
+    const telemetry = opened(await openTelemetryIfAsked(plan, log, own, audit))
+    opened({ close: () => children.kill() })
+    const eventLog = opened(new ServerEventLog(logger, own))
+    // An address may hold a password or a key.
+    const args = argv.map((arg) => logger.clean(arg))
+    const invocation = { command: [program, ...args].join(' '), args }
     // A recording may be refused, and then no server is started.
-    const record = await openRecordIfAsked(plan, logger)
-    if (record !== undefined) resources.push(record)
+    const record = opened(await openRecordIfAsked(plan, invocation, log))
     const patterns = new UnmatchedPatterns(config, log)
     const options = {
       log: eventLog.sink,
@@ -304,8 +300,13 @@ async function withResources(
       keep: !given['no-kept-lists'] && record === undefined && prepare === undefined,
       ...(record && { tap: record }),
     }
-    const opened = { paint, logger, eventLog, shutdown, patterns, children, telemetry, options }
-    return shutdown.verdict(await work({ ...plan, ...opened }))
+    const parts = { paint, logger, invocation, eventLog, shutdown, patterns, children, telemetry, options }
+    const run = { ...plan, ...parts }
+    const inspection =
+      uiPort === undefined ? undefined : opened(new (await import('./inspect.js')).Inspection(run))
+    return shutdown.verdict(
+      await work({ ...run, inspection, options: { ...options, ...inspection?.options } }),
+    )
   } finally {
     for (const resource of resources.toReversed()) await resource.close()
   }
@@ -344,16 +345,15 @@ async function openTelemetryIfAsked(
 }
 
 async function openRecordIfAsked(
-  { given: { record, force }, program, argv }: Plan,
-  logger: Logger,
+  { given: { record, force } }: Plan,
+  invocation: Run['invocation'],
+  log: LogSink,
 ): Promise<Recorder | undefined> {
   if (record === undefined) return undefined
   const { openRecord } = await import('../record/record.js')
-  // An address may hold a password or a key.
-  const args = argv.map((arg) => logger.clean(arg))
   const onGap = ({ message }: Error): void =>
-    logger.sink({ level: 'error', message: `${message}; the proxy passes no more messages` })
-  return openRecord(record, { command: [program, ...args].join(' '), args }, { replaces: force, onGap })
+    log({ level: 'error', message: `${message}; the proxy passes no more messages` })
+  return openRecord(record, invocation, { replaces: force, onGap })
 }
 
 /** Nothing secret of the schemas that are served, or of the front, is ever logged. */
