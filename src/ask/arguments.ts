@@ -5,9 +5,6 @@ import { quote } from '../jsonrpc/text.js'
 /** The faults of the arguments, in words. */
 export class ArgumentMistake extends Error {}
 
-/** Texts that are read as JSON if the schema of the tool names no type. */
-const literal = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|[[{].*)$/s
-
 /**
  * Gives the arguments as raw JSON, so that numbers stay as they were typed.
  *
@@ -39,8 +36,8 @@ function memberOf(word: string, typeOf: (key: string) => string | undefined): st
 
 function valueOf(key: string, value: string, type: string | undefined): string {
   if (type === 'string') return quote(value)
-  if (type === undefined) return literal.test(value) && isJson(value) ? value : quote(value)
-  if (isJson(value)) return value
+  if (isJson(value) && (type !== undefined || !value.startsWith('"'))) return value
+  if (type === undefined) return quote(value)
   throw new ArgumentMistake(`"${key}" takes ${typeWords[type] ?? 'JSON'}, not "${value}"`)
 }
 

@@ -15,20 +15,17 @@ export function toolResult(result: RawValue, keep: Keep): string {
   const items = result.member('content')?.items ?? []
   const hasText = items.some((item) => item.string('type') === 'text')
   const texts = items.map((item) => contentText(item, keep))
-  return [...texts, ...(structured === undefined || hasText ? [] : [structured.text])]
-    .map(withLineEnd)
-    .join('')
+  if (structured !== undefined && !hasText) texts.push(structured.text)
+  return texts.map(withLineEnd).join('')
 }
 
 /** A prompt: each message behind its role. */
 export function promptText(result: RawValue, keep: Keep): string {
-  const messages = result.member('messages')?.items ?? []
-  const about = result.string('description')
-  const texts = messages.map((message) => {
+  const texts = (result.member('messages')?.items ?? []).map((message) => {
     const content = message.member('content')
     return `${message.string('role') ?? '?'}: ${content === undefined ? '' : contentText(content, keep)}`
   })
-  return [...(about === undefined ? [] : [about]), ...texts].map(withLineEnd).join('')
+  return [result.string('description') ?? [], ...texts].flat().map(withLineEnd).join('')
 }
 
 /** The content of a resource. */

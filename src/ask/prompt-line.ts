@@ -1,8 +1,13 @@
-// One question to the person at the terminal.
+// Questions to the person at the terminal.
 
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { escapeText } from '../text/escape.js'
+
+/** Whether a person can be asked. */
+export function isAtTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY
+}
 
 /** The line that the person types, or nothing at the end of the input; stdout is left to results. */
 export async function askLine(question: string): Promise<string> {

@@ -3,7 +3,7 @@
 import process from 'node:process'
 import { quote } from '../jsonrpc/text.js'
 import { escapeText } from '../text/escape.js'
-import { askLine } from './prompt-line.js'
+import { askLine, isAtTerminal } from './prompt-line.js'
 import type { Person, RawValue } from './local-client.js'
 
 /** Shows a text, and asks for a line. */
@@ -14,7 +14,7 @@ export interface Dialog {
 
 /** The person at the terminal; undefined where there is none. */
 export function personAtTerminal(): Person | undefined {
-  return process.stdin.isTTY && process.stderr.isTTY ? personOf(terminal) : undefined
+  return isAtTerminal() ? personOf(terminal) : undefined
 }
 
 /** A person that is asked in a dialog. */

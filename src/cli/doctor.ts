@@ -234,14 +234,13 @@ export async function tryAll(
       trials.set(candidate, trial)
       await say('stdout', text)
     })
-    const results = (): TrialResult[] =>
-      Array.from(trials, ([{ server }, trial]) => resultOf(config, server, trial))
     isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
-    if (!isJson || isCut) await say('stdout', sumOf(results(), isCut ? candidates.length : 0))
+    const results = Array.from(trials, ([{ server }, trial]) => resultOf(config, server, trial))
+    if (!isJson || isCut) await say('stdout', sumOf(results, isCut ? candidates.length : 0))
     if (form !== 'line' && !isCut)
       for (const problem of [...problems, ...sharedAddresses(candidates, trials)])
         await tell(isJson, { problem }, problem)
-    return isCut || results().includes('failed') ? 1 : 0
+    return isCut || results.includes('failed') ? 1 : 0
   })
 }
 

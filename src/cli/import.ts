@@ -1,7 +1,7 @@
 // `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
 
 import process from 'node:process'
-import { askLine } from '../ask/prompt-line.js'
+import { askLine, isAtTerminal } from '../ask/prompt-line.js'
 import { importsFolder, secretsFile } from '../config/file.js'
 import { changedLines } from '../text/changed-lines.js'
 import { realRuntime } from '../real-runtime.js'
@@ -28,7 +28,7 @@ import { type Given, UsageError, command, flag } from './command-line.js'
 import { config } from './common-options.js'
 import { namesHint } from '../text/nearest.js'
 import { Failure, say } from './console.js'
-import { isAtTerminal, offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
+import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 
 const DECLINED = 1
 /** A file of a client cannot be read, and nothing moves. */

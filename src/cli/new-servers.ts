@@ -1,16 +1,10 @@
 // The offers of `import` and `add` for new servers: the store for their secrets, and one start, so that the first list of a client has
 // their tools.
 
-import process from 'node:process'
-import { askLine } from '../ask/prompt-line.js'
+import { askLine, isAtTerminal } from '../ask/prompt-line.js'
 import { say } from './console.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
-
-/** Whether a person can be asked. */
-export function isAtTerminal(): boolean {
-  return process.stdin.isTTY && process.stderr.isTTY
-}
 
 /** Without a terminal it names the command that starts them. */
 export async function offerStart(servers: {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { askLine } from '../ask/prompt-line.js'
+import { askLine, isAtTerminal } from '../ask/prompt-line.js'
 import { Children } from '../cli/shutdown.js'
 import { type Given, UsageError, command, flag, text } from '../cli/command-line.js'
 import { header, timeout, verbose } from '../cli/common-options.js'
@@ -181,5 +181,5 @@ const terminal: Output = {
   print: (text) => say('stdout', text),
   complain: (text) => say('stderr', `mcps-proxy: ${text}`),
   progress: process.stderr.isTTY ? (text) => void process.stderr.write(`${CLEAR}${text}`) : undefined,
-  ask: process.stdin.isTTY && process.stderr.isTTY ? askLine : undefined,
+  ask: isAtTerminal() ? askLine : undefined,
 }
