@@ -74,10 +74,6 @@ async function showInspectors(): Promise<number> {
 interface Place {
   readonly origin: string
   readonly headers: Readonly<Record<string, string>>
-  /** How the token can be given. */
-  readonly remedy: string
-  /** The likely cause if nothing answers. */
-  readonly absent: string
 }
 
 /** No secret of a server is fetched. */
@@ -85,42 +81,30 @@ const NO_SCHEMA = ''
 
 /** The token of the configuration is sent to the gateway of the configuration only. */
 async function placeOf({ words: [url], header: headers, config: path }: StatusTask): Promise<Place> {
-  const remedy = "pass -H 'Authorization: Bearer …'"
-  if (url !== undefined)
-    return { origin: new URL(url).origin, headers, remedy, absent: 'mcps-proxy http starts one' }
+  if (url !== undefined) return { origin: new URL(url).origin, headers }
   const { server } = await loadWithSecrets(
     { path, servesHttp: false, asksFront: true },
     { schema: NO_SCHEMA },
   )
-  const host = isAnyAddress(server.host) ? '127.0.0.1' : server.host
+  const host = ['0.0.0.0', '::'].includes(server.host) ? '127.0.0.1' : server.host
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
-  const token = server.token && { authorization: `Bearer ${server.token}` }
-  return {
-    origin,
-    headers: { ...token, ...headers },
-    remedy: `set $MCPS_PROXY_TOKEN, or ${remedy}`,
-    absent:
-      'mcps-proxy http starts one; mcps-proxy status http://HOST:PORT asks one that was started with --port',
-  }
+  return { origin, headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...headers } }
 }
 
-function isAnyAddress(host: string): boolean {
-  return host === '0.0.0.0' || host === '::'
-}
-
-async function statusAt({ origin, headers, remedy, absent }: Place, timeoutMs: number): Promise<RawValue> {
+async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<RawValue> {
   const response = await fetch(`${origin}/api/status`, {
     headers,
     redirect: 'manual',
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((error: unknown) => {
-    throw new Failure(`no gateway answers at ${origin} (${reasonOf(error)}); ${absent}`)
+    const remedy = 'mcps-proxy http starts one, and mcps-proxy status http://HOST:PORT asks another'
+    throw new Failure(`no gateway answers at ${origin} (${reasonOf(error)}); ${remedy}`)
   })
   if (response.status === 401 || response.status === 403)
     throw new Failure(
       response.status === 401 && new Headers(headers).has('authorization')
         ? `the gateway at ${origin} does not accept this token; mcps-proxy token list names the tokens that have expired`
-        : `the gateway at ${origin} wants a token; ${remedy}`,
+        : `the gateway at ${origin} wants a token; pass -H 'Authorization: Bearer …'`,
     )
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? statusIn(body) : undefined

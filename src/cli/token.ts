@@ -94,7 +94,12 @@ const actions: Readonly<Record<string, Action>> = {
       'stderr',
       `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}.\n`,
     )
-    if (!hasSeveralPrincipals(await frontOf(config))) await say('stderr', `${closedBy(profiles)}\n`)
+    // The first token closes a gateway that was open.
+    if (!hasSeveralPrincipals(await frontOf(config)))
+      await say(
+        'stderr',
+        'It is the only token: from now on every client of the gateway needs one, and all outside of profiles, such as the status page, one without --profile.\n',
+      )
   },
   list: async (_, { config }) => {
     const { tokens = [] } = await frontOf(config)
@@ -119,15 +124,6 @@ const actions: Readonly<Record<string, Action>> = {
 async function frontOf(path: string | undefined): Promise<FrontConfig> {
   const { server } = await loadWithSecrets({ path, servesHttp: false }, { runsPrograms: false })
   return server
-}
-
-/** The first token closes a gateway that was open. */
-function closedBy(profiles: readonly string[]): string {
-  const rest =
-    profiles.length === 0
-      ? ''
-      : '; for the status page and all else outside its profiles, one without --profile'
-  return `It is the only token: from now on every client of the gateway needs one${rest}.`
 }
 
 /** One profile is at `/mcp` for its token. */

@@ -125,11 +125,6 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     assert.equal(code, 1)
     assert.match(err, /wants a token; pass -H/)
     assert.deepEqual(seen, ['GET /api/status undefined'])
-    const config = configFile(t, {}, { server: { port: Number(new URL(url).port) } })
-    assert.match(
-      (await status(t, '--config', config)).err,
-      /wants a token; set \$MCPS_PROXY_TOKEN, or pass -H/,
-    )
   })
 
   for (const [title, answer] of [
@@ -159,12 +154,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     await new Promise((resolve) => server.close(resolve))
     const { code, err } = await status(t, url)
     assert.equal(code, 1)
-    assert.match(err, /no gateway answers at http:\S+ \(ECONNREFUSED\); mcps-proxy http starts one$/m)
-    const config = configFile(t, {}, { server: { port: Number(new URL(url).port) } })
-    assert.match(
-      (await status(t, '-c', config)).err,
-      /status http:\/\/HOST:PORT asks one that was started with --port/,
-    )
+    assert.match(err, /no gateway answers at http:\S+ \(ECONNREFUSED\); mcps-proxy http starts one, and/)
   })
 
   for (const [line, wanted] of [
