@@ -10,7 +10,7 @@ import { auditFailed } from '../mcp/error-codes.js'
 import type { CallGate } from '../calls/call.js'
 import { escapeJson } from '../text/escape.js'
 import { matcherOf } from '../text/name-patterns.js'
-import { withoutSecretMembers } from '../text/secret-members.js'
+import { withoutSecretMembers } from '../text/secret-names.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
 
 /** Bytes of arguments or of a result that a line repeats. */

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { readTextFile } from '../runtime/read-file.js'
-import { replaceFile } from '../runtime/replace-file.js'
+import { replaceFile } from '../runtime/write-file.js'
 import { errorCode } from '../text/error-text.js'
 
 const ADDRESS_BYTES_MAX = 4096

@@ -3,7 +3,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { realPlace } from '../runtime/places.js'
-import { replaceFile } from '../runtime/replace-file.js'
+import { replaceFile } from '../runtime/write-file.js'
 
 /** The file keeps its owner, its permissions and the links to it, also where it is not there yet. @throws the system's error */
 export function rewriteFile(path: string, content: string | Uint8Array): void {

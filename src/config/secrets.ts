@@ -10,8 +10,7 @@
 
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { secretMemberRanges } from '../text/secret-members.js'
-import { isSecretName, isSecretParameter } from '../text/secret-names.js'
+import { isSecretName, isSecretParameter, secretMemberRanges } from '../text/secret-names.js'
 
 /** A parameter of an address that is as long as this is a key, under every name. */
 const keyLengthMin = 16

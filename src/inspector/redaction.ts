@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { REDACTED, type Range, Redactor } from '../text/redactor.js'
-import { secretMemberRanges } from '../text/secret-members.js'
+import { secretMemberRanges } from '../text/secret-names.js'
 
 /** Finds and replaces secrets in messages. */
 export class MessageRedactor {

@@ -8,7 +8,7 @@ import { lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { readFileBytes } from '../runtime/read-file.js'
-import { replaceFile } from '../runtime/replace-file.js'
+import { replaceFile } from '../runtime/write-file.js'
 import type { KeptFiles } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 

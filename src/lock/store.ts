@@ -3,7 +3,7 @@
 
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { readTextFile } from '../runtime/read-file.js'
-import { replaceFile } from '../runtime/replace-file.js'
+import { replaceFile } from '../runtime/write-file.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import type { ListItem } from '../mcp/list-items.js'

@@ -8,7 +8,7 @@
 import { type Stats, fstatSync } from 'node:fs'
 import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isStream, openToWrite } from '../runtime/open-to-write.js'
+import { isStream, openToWrite } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
 /** Text that waits for a slow disk, in UTF-16 units; further lines are dropped and counted. */

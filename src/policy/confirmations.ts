@@ -22,7 +22,7 @@ import { setDeadline } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Redactor } from '../text/redactor.js'
 import { escapeJson, escapeText } from '../text/escape.js'
-import { withoutSecretMembers } from '../text/secret-members.js'
+import { withoutSecretMembers } from '../text/secret-names.js'
 
 /** How long a person may take. */
 const LIFE_MS = 300_000

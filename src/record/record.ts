@@ -10,7 +10,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { ConfigError } from '../config/problems.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
-import { openToWrite } from '../runtime/open-to-write.js'
+import { openToWrite } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { type RecordLine, recordHead, recordLine, recordMessage } from './line.js'
 

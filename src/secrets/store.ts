@@ -10,7 +10,7 @@ import { readJson } from '../config/json-syntax.js'
 import { isObject } from '../text/json-object.js'
 import { readTextFile } from '../runtime/read-file.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
-import { replaceFile } from '../runtime/replace-file.js'
+import { replaceFile } from '../runtime/write-file.js'
 import { errorText } from '../text/error-text.js'
 
 /** A thousand secrets fit. */

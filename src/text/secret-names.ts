@@ -2,6 +2,8 @@
 //
 // A name is compared word by word, so `api_key` and `authToken` count, and `tokenizer` and `keyboard` do not.
 
+import { REDACTED, type Range } from './redactor.js'
+
 const secretWords: ReadonlySet<string> = new Set(
   `password passwords passwd passphrase passcode pass pwd secret secrets token credential credentials
   authorization auth cookie cookies jwt pat apikey apikeys accesskey privatekey secretkey authkey
@@ -19,7 +21,7 @@ const keyWords: ReadonlySet<string> = new Set(
 const publicName = /(?:progress|page|cursor|continuation)[_-]?token$/i
 
 /** Parts of the names above: a text without any of them has no secret name. */
-export const secretNamePart: RegExp = /pass|pwd|secret|token|credential|auth|cookie|jwt|pat|key/i
+const secretNamePart = /pass|pwd|secret|token|credential|auth|cookie|jwt|pat|key/i
 
 /** Whether a value under this name is a secret. */
 export function isSecretName(name: string): boolean {
@@ -44,4 +46,43 @@ export function isSecretParameter(name: string): boolean {
 function wordsOf(name: string): string[] {
   const split = name.replaceAll(/([a-z\d])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$2 ')
   return split.toLowerCase().split(/[^a-z\d]+/)
+}
+
+/** The name of a member. In a text within JSON its quotes are escaped, as often as texts are nested. */
+const memberName = /(\\{0,15}")([^"\\]{1,64})\1\s{0,8}:\s{0,8}/g
+
+/** The value behind the name: a string, which may lack its end, or a number. */
+function valueEnd(text: string, quotes: string, from: number): Range {
+  if (!text.startsWith(quotes, from)) {
+    const [number = ''] = /^-?\d[\d.eE+-]*/.exec(text.slice(from, from + 64)) ?? []
+    return { start: from, end: from + number.length }
+  }
+  const start = from + quotes.length
+  for (let at = start; at < text.length; at++) {
+    if (text.startsWith(quotes, at)) return { start, end: at }
+    if (text[at] === '\\') at++
+  }
+  return { start, end: text.length }
+}
+
+/** The places of such values in JSON, or in the beginning of it. */
+export function secretMemberRanges(json: string): Range[] {
+  if (!secretNamePart.test(json)) return []
+  return [...json.matchAll(memberName)].flatMap(({ index, 0: whole, 1: quotes = '', 2: name = '' }) => {
+    if (!isSecretName(name)) return []
+    const range = valueEnd(json, quotes, index + whole.length)
+    return range.end > range.start ? [range] : []
+  })
+}
+
+/** JSON, or the beginning of it, without the values under such names. */
+export function withoutSecretMembers(json: string): string {
+  let shown = ''
+  let from = 0
+  for (const { start, end } of secretMemberRanges(json)) {
+    if (start < from) continue
+    shown += json.slice(from, start) + (json[start - 1] === '"' ? REDACTED : `"${REDACTED}"`)
+    from = end
+  }
+  return shown + json.slice(from)
 }

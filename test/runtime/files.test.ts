@@ -15,9 +15,8 @@ import {
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, test } from 'node:test'
-import { openToWrite } from '../../src/runtime/open-to-write.js'
+import { openToWrite, replaceFile } from '../../src/runtime/write-file.js'
 import { readTextFile } from '../../src/runtime/read-file.js'
-import { replaceFile } from '../../src/runtime/replace-file.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 
 const isRoot = process.geteuid?.() === 0

@@ -3,8 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { escapeOutput } from '../../src/text/escape.js'
-import { withoutSecretMembers } from '../../src/text/secret-members.js'
-import { isSecretName, isSecretParameter } from '../../src/text/secret-names.js'
+import { isSecretName, isSecretParameter, withoutSecretMembers } from '../../src/text/secret-names.js'
 
 test('a name counts by whole words', () => {
   const secret = `token api_key apiKey APIKey X-Api-Key OPENAI_KEY password userPassword Authorization
