@@ -133,18 +133,10 @@ export const limits: Limits = {
     noise: { linesMax: 1000, bytesMax: 16 * MiB },
     // Enough for a stack trace; what says more in a second is a flood.
     stderr: { lineBytesMax: 8 * 1024, linesPerSecondMax: 100 },
-    // A server asks for roots as soon as it may, and a client answers that by itself.
-    firstQuestions: { quietMs: 250, answerMs: 5000, heldMax: 16 },
-    // A server reads a cancel between two steps of its work. The official SDK answers no call that was cancelled.
-    abandoned: { max: 1024, logMs: 5000, askMs: 60_000 },
     // All processes of the machine are read for it.
     memoryWatchMs: 2000,
     // A server that has not listed anything after five minutes needs a repair by a person.
     lists: { pagesMax: 1000, itemsMax: 10_000, retryMs: 1000, retryMsMax: 30_000, retriesMax: 12 },
-    // The system reports the ends of a process and of its pipes in any order, within this time.
-    exitWaitMs: 300,
-    // Longer than nearly every package that is installed takes to start.
-    lateMs: 10_000,
     // Every process that is started gets each of them again.
     subscriptionsMax: 10_000,
     inflightMax: 1024,
@@ -153,10 +145,6 @@ export const limits: Limits = {
     remoteUsersMax: 1000,
     // A server that was renewed meanwhile is known for what it is within this.
     remoteEraMs: 3_600_000,
-    // Nothing has to be found out for it.
-    listenAckMs: 10_000,
-    // Messages that were on the first stream when the second was acknowledged arrive within this time.
-    listenOverlapMs: 1000,
     // Most servers that do not know the question refuse it immediately; some never answer.
     probeMs: 5000,
     // Long enough for a client that calls repeatedly without a session.

@@ -16,7 +16,7 @@ async function full(idle: readonly (number | undefined)[]): Promise<World> {
   const runtime = new FakeRuntime()
   const gate = new StartGate(idle.length, runtime)
   const gone: number[] = []
-  const common = { server: 's', isShared: false, install: undefined }
+  const common = { server: 's', isShared: false, installs: false }
   for (const [index, since] of idle.entries()) {
     const isShared = since === SHARED
     const idleSince = (): number | undefined => since
@@ -81,7 +81,7 @@ describe('a process that finds no place', () => {
       gate
         .enter({
           server: name,
-          install: undefined,
+          installs: false,
           isShared: true,
           isCalled: () => isCalled,
           idleSince: () => idle,

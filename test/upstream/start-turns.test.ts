@@ -14,10 +14,9 @@ const world = (): { readonly runtime: FakeRuntime; readonly gate: StartGate } =>
 
 const applicant = {
   server: 's',
-  install: undefined,
+  installs: false,
   isShared: true,
   isCalled: () => false,
-  mayWait: () => false,
   idleSince: () => undefined,
 }
 
@@ -57,7 +56,7 @@ describe('installs', () => {
     const { runtime, gate } = world()
     const leases: Lease[] = []
     for (let n = 0; n < 6; n++)
-      void gate.enter({ ...applicant, install: 'next' }).then((lease) => leases.push(lease))
+      void gate.enter({ ...applicant, installs: true }).then((lease) => leases.push(lease))
     await runtime.pass(1, 1)
     assert.equal(leases.length, 2)
     leases[0]?.installed()

@@ -10,7 +10,7 @@ import type { Lane, ShownState, Upstream, UpstreamStatus } from '../contracts/up
 import type { ProxyContext } from '../server/context.js'
 import type { Server } from '../server/server.js'
 import { inShell } from '../../text/escape.js'
-import { sumOf, total } from '../server/worker.js'
+import { sumOf } from '../server/worker.js'
 import { openHttp } from './http.js'
 import { fullUpstream, unopenedStatus } from './unavailable.js'
 
@@ -76,8 +76,7 @@ export class PerUserServer implements Upstream {
       all.filter((each) => each.state === state),
     )
     const withoutLogin = all.filter(({ state }) => state === 'login-required').length
-    const each = all.map(({ gauges }) => gauges)
-    const gauges = { ...sumOf(each), restarts: total(each.map(({ restarts }) => restarts)) }
+    const gauges = sumOf(all.map((each) => each.gauges))
     const { name } = this.config
     const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: mcps-proxy login ${inShell(name)} --user NAME`
     const error = best.state === 'login-required' && this.isolated ? needsLogin : best.error

@@ -7,14 +7,11 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Call, ClientPort } from '../../calls/call.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-export interface AbandonedLimits {
-  /** Calls that are remembered at the same time; the oldest is forgotten first. */
-  readonly max: number
-  /** How long a server may log for such a call. */
-  readonly logMs: number
-  /** How long a server may ask for such a call, unless it answers the call before. */
-  readonly askMs: number
-}
+/** Calls that are remembered at the same time; the oldest is forgotten first. */
+const ABANDONED_MAX = 1024
+
+/** How long a server may ask or log for such a call, unless it answers the call, which the official SDK does not. */
+const ASK_MS = 60_000
 
 /** The client is remembered by its number, so that a client that has left can be collected. */
 interface AbandonedCall {
@@ -22,14 +19,12 @@ interface AbandonedCall {
   readonly isOfSeveral: boolean
   readonly at: number
   readonly mayAsk: boolean
-  readonly mayLog: boolean
 }
 
 /** The calls of one connection that its server may mean. */
 export class Attribution {
   readonly #calls: () => readonly Call[]
   readonly #clients: { readonly only: ClientPort | undefined }
-  readonly #limits: AbandonedLimits
   readonly #runtime: Pick<Runtime, 'now'>
   /** The oldest first. */
   readonly #abandoned = new Map<RequestId, AbandonedCall>()
@@ -38,25 +33,22 @@ export class Attribution {
   constructor(
     calls: () => readonly Call[],
     clients: { readonly only: ClientPort | undefined },
-    limits: AbandonedLimits,
     runtime: Pick<Runtime, 'now'>,
   ) {
     this.#calls = calls
     this.#clients = clients
-    this.#limits = limits
     this.#runtime = runtime
   }
 
   /** A call was given up, and the server may still be processing it. */
-  abandon(id: RequestId, { client, row, context }: Call): void {
+  abandon(id: RequestId, { client, row }: Call): void {
     const [oldest] = this.#abandoned.keys()
-    if (oldest !== undefined && this.#abandoned.size >= this.#limits.max) this.#abandoned.delete(oldest)
+    if (oldest !== undefined && this.#abandoned.size >= ABANDONED_MAX) this.#abandoned.delete(oldest)
     this.#abandoned.set(id, {
       client: client.serial,
       isOfSeveral: client.profile.isSeveral === true,
       at: this.#runtime.now(),
       mayAsk: row.askable,
-      mayLog: context.logLevel !== undefined,
     })
   }
 
@@ -92,26 +84,21 @@ export class Attribution {
   /** The call that a log message is about, where it can only be one. */
   get logging(): Call | undefined {
     const found = this.#only(({ context }) => context.logLevel !== undefined)
-    return found === undefined || this.mayLogForOthers(found.client) ? undefined : found
+    return found === undefined || this.#hasOfOther(found.client) ? undefined : found
   }
 
   /** Whether the server may ask for an abandoned call of another client than this one. */
   mayConcernOthers(client: ClientPort): boolean {
     const isAlone = this.#clients.only === client && client.profile.isSeveral !== true
-    return !isAlone && this.#hasOfOther(client, this.#limits.askMs, 'mayAsk')
-  }
-
-  /** Whether the server may log for an abandoned call of another client than this one. */
-  mayLogForOthers(client: ClientPort): boolean {
-    return this.#hasOfOther(client, this.#limits.logMs, 'mayLog')
+    return !isAlone && this.#hasOfOther(client)
   }
 
   /** Requests without a session that share a principal have one number, and may come from several clients. */
-  #hasOfOther({ serial }: ClientPort, ms: number, may: 'mayAsk' | 'mayLog'): boolean {
+  #hasOfOther({ serial }: ClientPort): boolean {
     if (this.#abandoned.size === 0) return false
-    const since = this.#runtime.now() - ms
+    const since = this.#runtime.now() - ASK_MS
     return [...this.#abandoned.values()].some(
-      (call) => call[may] && call.at > since && (call.isOfSeveral || call.client !== serial),
+      (call) => call.mayAsk && call.at > since && (call.isOfSeveral || call.client !== serial),
     )
   }
 

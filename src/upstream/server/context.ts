@@ -22,8 +22,6 @@ import type { RunningProcess, ServerAbout } from '../contracts/upstream.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { FrameLimits } from '../../jsonrpc/frame.js'
 import type { NdjsonOptions } from '../../transports/stdio/ndjson.js'
-import type { AbandonedLimits } from './attribution.js'
-import type { FirstQuestionsLimits } from './first-questions.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from '../process/process.js'
 import type { StderrLimits } from '../process/stderr-log.js'
@@ -163,13 +161,7 @@ export interface UpstreamLimits {
   readonly lists: ListLimits
   readonly noise: NoiseLimits
   readonly stderr: StderrLimits
-  readonly abandoned: AbandonedLimits
-  readonly firstQuestions: FirstQuestionsLimits
-  /** How long the end of a connection waits for the exit that explains it. */
-  readonly exitWaitMs: number
   readonly inflightMax: number
-  /** How long a server may take to start before the event `late` is reported. */
-  readonly lateMs: number
   /** Resources that the clients of one lane may follow. */
   readonly subscriptionsMax: number
   /** Calls that are in flight together on one session with a remote server. */
@@ -178,10 +170,6 @@ export interface UpstreamLimits {
   readonly remoteUsersMax: number
   /** How long the proxy relies on the era that it found for a remote server. */
   readonly remoteEraMs: number
-  /** How long a server has to acknowledge a subscription. */
-  readonly listenAckMs: number
-  /** How long two subscriptions overlap, when one replaces the other. */
-  readonly listenOverlapMs: number
   /** How long a server has for the question which revisions it speaks. */
   readonly probeMs: number
   /** How long an unused session with a remote server stays open after its last client has left. */

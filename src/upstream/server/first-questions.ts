@@ -8,18 +8,17 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { cancelledId } from '../../mcp/methods.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
-export interface FirstQuestionsLimits {
-  /** How long a server asks nothing before calls are sent: after the handshake, and after each answer. */
-  readonly quietMs: number
-  /** How long a client has to answer. */
-  readonly answerMs: number
-  /** Questions that wait for a call of the client that they are for. */
-  readonly heldMax: number
-}
+/** How long a server asks nothing before calls are sent: it asks for roots as soon as it may. */
+const QUIET_MS = 250
+
+/** How long a client has to answer, which it does by itself. */
+const ANSWER_MS = 5000
+
+/** Questions that wait for a call of the client that they are for. */
+const HELD_MAX = 16
 
 /** The first questions of one connection. */
 export class FirstQuestions {
-  readonly #limits: FirstQuestionsLimits
   readonly #runtime: Pick<Runtime, 'setTimer'>
   readonly #ask: (frame: RequestFrame) => void
   readonly #onOver: () => void
@@ -29,27 +28,21 @@ export class FirstQuestions {
   #timer: Timer
 
   /** `ask` gets the questions that were kept; `onOver` is called once, when calls may be sent. */
-  constructor(
-    limits: FirstQuestionsLimits,
-    runtime: Pick<Runtime, 'setTimer'>,
-    ask: (frame: RequestFrame) => void,
-    onOver: () => void,
-  ) {
-    this.#limits = limits
+  constructor(runtime: Pick<Runtime, 'setTimer'>, ask: (frame: RequestFrame) => void, onOver: () => void) {
     this.#runtime = runtime
     this.#ask = ask
     this.#onOver = onOver
-    this.#timer = runtime.setTimer(limits.quietMs, () => this.#look())
+    this.#timer = runtime.setTimer(QUIET_MS, () => this.#look())
   }
 
   asked(id: RequestId): void {
     this.#open.add(canonical(id))
-    this.#wait(this.#limits.answerMs, () => this.end())
+    this.#wait(ANSWER_MS, () => this.end())
   }
 
   /** Keeps a question until there is a call during which it can be asked; false when there are too many. */
   hold(frame: RequestFrame): boolean {
-    if (this.#held.length >= this.#limits.heldMax) return false
+    if (this.#held.length >= HELD_MAX) return false
     this.#open.delete(canonical(frame.id))
     this.#held.push(frame)
     this.#timer.cancel()
@@ -62,7 +55,7 @@ export class FirstQuestions {
     const held = this.#held.filter((frame) => canonical(frame.id) !== key)
     const isKnown = this.#open.delete(key) || held.length < this.#held.length
     this.#held = held
-    if (isKnown && this.#isQuiet) this.#wait(this.#limits.quietMs, () => this.#look())
+    if (isKnown && this.#isQuiet) this.#wait(QUIET_MS, () => this.#look())
   }
 
   /** The server has taken a question back. */

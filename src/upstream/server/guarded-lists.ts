@@ -16,6 +16,9 @@ import type { ServerLists } from './server-lists.js'
 
 const NOTHING: readonly ListItem[] = []
 
+const lockedKinds = ['tools', 'prompts'] as const
+type ListedKind = (typeof lockedKinds)[number]
+
 type GuardedSource = Pick<
   ServerLists,
   'items' | 'ownTool' | 'failures' | 'hasNames' | 'known' | 'keptFacts' | 'isKept'
@@ -70,15 +73,18 @@ export class GuardedLists {
   get #verdict(): Verdict | undefined {
     const guard = this.#context.guard()
     if (guard === undefined) return undefined
-    const items = (kind: 'tools' | 'prompts'): readonly ListItem[] | undefined =>
-      this.isKnown(kind) ? this.#lists.items(kind) : undefined
     const config = this.#config()
-    const { said: facts } = this
-    const [tools, prompts] = [items('tools'), items('prompts')]
-    const inputs = [guard, config, facts, tools, prompts]
+    const { said } = this
+    const { instructions, lists } = this.#listed(said, (kind) => this.isKnown(kind))
+    const inputs = [guard, config, said, lists.get('tools'), lists.get('prompts')]
     if (!inputs.every((input, at) => input === this.#latest?.inputs[at]))
-      this.#latest = { inputs, verdict: guard.judge(config, listedOf(facts, tools, prompts)) }
+      this.#latest = { inputs, verdict: guard.judge(config, { instructions, lists }) }
     return this.#latest?.verdict
+  }
+
+  #listed(facts: ServerFacts | undefined, isIncluded: (kind: ListedKind) => boolean): Listed {
+    const lists = new Map(lockedKinds.filter(isIncluded).map((kind) => [kind, this.#lists.items(kind)]))
+    return { instructions: instructionsOf(facts), lists }
   }
 
   /** The items of a list, some of them withheld. */
@@ -96,11 +102,8 @@ export class GuardedLists {
     const guard = this.#context.guard()
     if (guard === undefined) return
     const { failures, known } = this.#lists
-    const items = (kind: 'tools' | 'prompts'): readonly ListItem[] | undefined =>
-      known.has(kind) && !failures.has(kind) ? this.#lists.items(kind) : undefined
-    const config = this.#config()
-    const [tools, prompts] = [items('tools'), items('prompts')]
-    guard.complete(config, listedOf(facts, tools, prompts), tools !== undefined && prompts !== undefined)
+    const listed = this.#listed(facts, (kind) => known.has(kind) && !failures.has(kind))
+    guard.complete(this.#config(), listed, listed.lists.size === lockedKinds.length)
   }
 
   /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
@@ -132,15 +135,8 @@ export class GuardedLists {
   }
 }
 
-function listedOf(
-  facts: ServerFacts | undefined,
-  tools?: readonly ListItem[],
-  prompts?: readonly ListItem[],
-): Listed {
-  const lists = new Map<'tools' | 'prompts', readonly ListItem[]>()
-  if (tools !== undefined) lists.set('tools', tools)
-  if (prompts !== undefined) lists.set('prompts', prompts)
-  return { instructions: facts && { text: facts.instructions }, lists }
+function instructionsOf(facts: ServerFacts | undefined): Listed['instructions'] {
+  return facts && { text: facts.instructions }
 }
 
 /** The facts of an earlier start as clients may see them before one uses the server. */
@@ -150,7 +146,7 @@ export function guardedFacts(
   facts: ServerFacts | undefined,
 ): ServerFacts | undefined {
   if (guard === undefined || facts === undefined) return facts
-  return shownFacts(facts, guard.judge(config, listedOf(facts)))
+  return shownFacts(facts, guard.judge(config, { instructions: instructionsOf(facts), lists: new Map() }))
 }
 
 function shownFacts(facts: ServerFacts, verdict: Verdict | undefined): ServerFacts {

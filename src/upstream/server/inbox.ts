@@ -136,13 +136,8 @@ export class Inbox {
       caller.noteMissing(requiredCapabilities(questionOf(frame)))
     // A server that several clients share does not know the capabilities of each of them.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
-    if (
-      sharing === 'stateless' &&
-      isTold &&
-      client === undefined &&
-      connection.firstQuestions?.hold(frame) === true
-    )
-      return
+    const mayCome = sharing === 'stateless' && isTold && client === undefined
+    if (mayCome && connection.firstQuestions?.hold(frame) === true) return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
     const over = connection.pause(client, call)
     // No server knows that a client could answer with a task.

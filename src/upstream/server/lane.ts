@@ -15,15 +15,15 @@ import { Inbox } from './inbox.js'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { isAboutCredentials } from '../contracts/upstream-error.js'
+import { isAboutCredentials, type UpstreamError } from '../contracts/upstream-error.js'
 import { patienceMs } from '../../mcp/client-patience.js'
+import type { ServerConnection } from './server-connection.js'
 import { ServerLists } from './server-lists.js'
-import type { Load } from './worker.js'
-import { Workers } from './workers.js'
-import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
+import { type Forward, sumOf, Worker } from './worker.js'
+import { holdsProcess, isOfOne, keepsTasks, type LaneScope } from './sharing.js'
 import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import type { Before, Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
+import type { Before, Lane, ServerGauges, ServerView, UpstreamState } from '../contracts/upstream.js'
 
 /** A server that has not answered for this long has failed. */
 const LIVED_MS = 30_000
@@ -44,12 +44,11 @@ export class ServerLane implements Lane, ServerView {
   readonly #lists: ServerLists
   readonly #guarded: GuardedLists
   readonly #inbox: Inbox
-  readonly #workers: Workers
-  /**
-   * The client has used this lane and stays here, also if it turns out that all clients could share one. Before that the
-   * client notices no move, and its calls wait here while another process is asked which revisions the server speaks.
-   */
-  isChosen = false
+  /** As many as are busy, up to a limit; the first one gets the subscriptions. */
+  readonly #workers: Worker[] = []
+  readonly #workersMax: number
+  /** Moves the one client to another lane, where it turns out that all clients can share one. */
+  move: (() => void) | undefined
   /** The lane whose lists its client sees until it uses this one. */
   #standIn: ServerLane | undefined
   /** Set while the lane of a principal has no client. */
@@ -62,8 +61,6 @@ export class ServerLane implements Lane, ServerView {
   readonly #hurried = new Deferred<void>()
   /** The first connection was refused. */
   #isUnreachable = false
-  /** A call waits for what `isPending` is about. */
-  #isAwaited = false
   /** The lanes that this one stands in for. */
   readonly #deferred = new Set<ServerLane>()
 
@@ -81,15 +78,11 @@ export class ServerLane implements Lane, ServerView {
         this.#announce(kinds)
       },
       onRead: () => this.#keep(),
-      onNews: () => {
-        this.#keepTools()
-        this.#report([])
-      },
     })
     this.known = this.#lists.known
     this.#inbox = new Inbox(context, scope, this.#lists)
     this.#guarded = new GuardedLists(context, this.#lists, this.#inbox, () => this.config)
-    this.#workers = new Workers(context, scope, this.#inbox)
+    this.#workersMax = workersMax(context, scope)
     // Requests that kept lists can answer are answered before a process is started.
     const isLater = !context.hasAdopted() && this.#lists.keptFacts !== undefined
     if (!scope.startsOnCall && !config.lazy) this.#begin(isLater)
@@ -101,16 +94,29 @@ export class ServerLane implements Lane, ServerView {
 
   get state(): UpstreamState {
     if (this.#guarded.blocked !== undefined) return 'error'
-    const state = this.startedAt === undefined ? 'disconnected' : this.#workers.state
+    const state = this.startedAt === undefined ? 'disconnected' : this.#workersState
     // A server is connected once its tools and prompts have been listed.
     if (state !== 'connected' || this.#lists.hasNames) return state
     return this.#lists.failure === undefined ? 'starting' : 'error'
   }
 
+  /** The state of its processes once a start has begun. */
+  get #workersState(): UpstreamState {
+    // The first process is made a moment after its lane.
+    if (this.#workers.length === 0) return this.#inbox.isClosed ? 'disconnected' : 'starting'
+    const states = this.#workers.map((worker) => worker.state)
+    if (states.includes('ready')) return 'connected'
+    if (states.includes('starting')) return 'starting'
+    // A process at rest comes back for the next call; one that has never said what it has may have failed by itself.
+    const isAtRest = states.includes('stopped')
+    if (isAtRest && this.#inbox.server?.facts !== undefined) return 'connected'
+    return isAtRest || states.includes('closed') ? 'disconnected' : 'error'
+  }
+
   get failure(): ServerView['failure'] {
     const why = this.#guarded.blocked
     if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
-    return this.#workers.failure ?? this.#lists.failure
+    return this.#workersFailure ?? this.#lists.failure
   }
 
   get facts(): ServerFacts | undefined {
@@ -186,32 +192,25 @@ export class ServerLane implements Lane, ServerView {
     this.startNow()
   }
 
-  /** The client uses the server: it stays here, or from then on when the era is known. */
-  #choose(): void {
-    const eraKnown = this.#scope.eraKnown?.()
-    if (eraKnown === undefined) this.isChosen = true
-    else
-      void eraKnown.then(() => {
-        this.isChosen = true
-      })
+  /** Whether a process has been started for its clients, which may keep something of them. */
+  get hasRun(): boolean {
+    return this.#workers.some((worker) => worker.hasRun)
   }
 
   hurry(call: Call): void {
-    if (!this.isChosen) this.#choose()
     this.#endDeferral()
     if (this.#lists.hasNames) return
     if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
-    const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.state !== 'starting'
+    const isRefused = this.#workersFailure?.reason === 'unauthorized' && this.state !== 'starting'
     this.#inbox.callers = [...this.#inbox.callers.filter(({ settled }) => !settled), call]
     this.startNow()
     this.#begin()
     if (!this.isPending) {
       // The process is ready, and its lists are being read or could not be.
-      if (this.#workers.firstConnection !== undefined) this.#follow(this.#lists.opening)
+      if (this.#firstConnection !== undefined) this.#follow(this.#lists.opening)
       else if (!isRefused) this.#follow(this.#startFirst().then(() => this.#lists.opening))
     }
-    this.#isAwaited = this.isPending
   }
 
   /** The server's description of itself and its lists, from this start or an earlier one. */
@@ -234,8 +233,8 @@ export class ServerLane implements Lane, ServerView {
     return keepsTasks(this.#scope.sharing)
   }
 
-  get load(): Load {
-    return this.#workers.load
+  get load(): ServerGauges {
+    return sumOf(this.#workers.map(({ load }) => load))
   }
 
   /** The latest description by a process of this lane; undefined before the first. */
@@ -254,11 +253,11 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get pids(): number[] {
-    return this.#workers.connections.flatMap((connection) => connection.dialed.pid ?? [])
+    return this.#connections.flatMap((connection) => connection.dialed.pid ?? [])
   }
 
   renew(why: string): void {
-    for (const connection of this.#workers.connections) connection.restart(why)
+    for (const connection of this.#connections) connection.restart(why)
   }
 
   join(client: ClientPort): this {
@@ -278,16 +277,13 @@ export class ServerLane implements Lane, ServerView {
     const why = this.#guarded.blocked
     if (why !== undefined) return call.fail(this.#guarded.error(why))
     const { subscribes } = call.row
-    // The lane that makes the call remembers the subscription.
-    if (subscribes !== undefined) this.isChosen = true
-    if (!this.isChosen) this.#choose()
     this.#use()
     const sent =
       subscribes === undefined
         ? call
-        : this.#inbox.clients.passing(call, subscribes, () => this.#workers.firstConnection)
+        : this.#inbox.clients.passing(call, subscribes, () => this.#firstConnection)
     if (sent === undefined) return
-    this.#workers.workerFor(sent).call(sent, edits)
+    this.#workerFor(sent).call(sent, edits)
   }
 
   #callOwn(tool: OwnTool, call: Call, edits: readonly Edit[]): void {
@@ -303,7 +299,7 @@ export class ServerLane implements Lane, ServerView {
   rootsChanged(_client: ClientPort, frame: NotificationFrame): void {
     const { declared, sharing } = this.#scope
     if (sharing !== 'own' || !declared.names.has('roots')) return
-    for (const connection of this.#workers.connections) connection.pass(frame, [])
+    for (const connection of this.#connections) connection.pass(frame, [])
   }
 
   read(client: ClientPort, on: boolean): void {
@@ -312,10 +308,9 @@ export class ServerLane implements Lane, ServerView {
   }
 
   follow(client: ClientPort, uri: string): void {
-    this.isChosen = true
     if (this.#guarded.blocked !== undefined) return
     this.#use()
-    this.#inbox.clients.follow(client, uri, this.#workers.firstConnection)
+    this.#inbox.clients.follow(client, uri, this.#firstConnection)
   }
 
   takeSubscriptions(client: ClientPort): string[] {
@@ -323,12 +318,13 @@ export class ServerLane implements Lane, ServerView {
   }
 
   release(client: ClientPort): Call[] {
-    return this.#workers.release(client).map(({ call }) => call)
+    return this.#takeCalls(client).map(({ call }) => call)
   }
 
-  /** The one client uses another lane of the same server from now on, which gets the calls that have not begun here. */
+  /** The one client uses another lane from now on, which gets its subscriptions, and the calls that have not begun here. */
   moveTo(lane: Lane, client: ClientPort): Lane {
-    for (const { call, edits } of this.#workers.release(client)) lane.call(call, edits)
+    for (const uri of this.takeSubscriptions(client)) lane.follow(client, uri)
+    for (const { call, edits } of this.#takeCalls(client)) lane.call(call, edits)
     void this.leave(client)
     return lane
   }
@@ -337,12 +333,12 @@ export class ServerLane implements Lane, ServerView {
     const { level } = this.#inbox.clients
     const unfollowed = this.#inbox.clients.remove(client)
     this.#inbox.read(true)
-    for (const connection of this.#workers.connections) connection.tasks.onClientLeft(client)
+    for (const connection of this.#connections) connection.tasks.onClientLeft(client)
     if (isOfOne(this.#scope.sharing)) {
       this.#left()
       return this.close()
     }
-    this.#inbox.clients.unsubscribe(this.#workers.firstConnection, unfollowed)
+    this.#inbox.clients.unsubscribe(this.#firstConnection, unfollowed)
     if (this.#inbox.clients.level !== level) this.#sendLevel()
     if (this.#scope.principal !== undefined && this.#inbox.clients.size === 0) this.#endLater()
     return undefined
@@ -366,7 +362,59 @@ export class ServerLane implements Lane, ServerView {
     this.#lists.endKept()
     this.#lists.close()
     this.startNow()
-    await this.#workers.close()
+    await Promise.all(this.#workers.map((worker) => worker.close()))
+  }
+
+  // Its processes:
+
+  get #first(): Worker {
+    return this.#workers[0] ?? this.#addWorker()
+  }
+
+  get #firstConnection(): ServerConnection | undefined {
+    return this.#workers[0]?.connection
+  }
+
+  get #connections(): ServerConnection[] {
+    return this.#workers.flatMap((worker) => worker.connection ?? [])
+  }
+
+  get #workersFailure(): UpstreamError | undefined {
+    return this.#workers.find((worker) => worker.failure)?.failure
+  }
+
+  /**
+   * Calls during which the server may ask run in any process; other calls may need the state that earlier ones left
+   * behind.
+   */
+  #workerFor(call: Call): Worker {
+    if (!call.row.askable || this.#workersMax < 2) return this.#first
+    const free = this.#workers.find((worker) => worker.room > 0)
+    if (free !== undefined) return free
+    if (this.#workers.length < this.#workersMax) return this.#addWorker()
+    return this.#workers.reduce((best, worker) => (worker.room > best.room ? worker : best))
+  }
+
+  #addWorker(): Worker {
+    const isFirst = this.#workers.length === 0
+    const onFree = this.#scope.sharing === 'stateless' ? (): void => this.#share(worker) : undefined
+    const worker: Worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst, onFree)
+    this.#workers.push(worker)
+    if (this.#inbox.isClosed) void worker.close()
+    return worker
+  }
+
+  /** A call that waits for a process whose client is away goes to one that has become free. */
+  #share(free: Worker): void {
+    for (const other of this.#workers) {
+      const forward = free.room > 0 && other.room < 0 ? other.takeQueued() : undefined
+      if (forward !== undefined) free.call(forward.call, forward.edits)
+    }
+  }
+
+  /** Takes the calls of a client that have not begun here. */
+  #takeCalls(client: ClientPort): Forward[] {
+    return this.#workers.flatMap((worker) => worker.release(client))
   }
 
   /** Starts the first process, unless that was done; with `isLater` after the first answers to clients. */
@@ -410,7 +458,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** The login that is under way, without which the server cannot be opened. */
   get #login(): Promise<void> | undefined {
-    return this.#workers.failure?.reason === 'login-required' ? this.#context.logins?.underWay : undefined
+    return this.#workersFailure?.reason === 'login-required' ? this.#context.logins?.underWay : undefined
   }
 
   /** Resolves when that has succeeded or failed. */
@@ -418,7 +466,7 @@ export class ServerLane implements Lane, ServerView {
     // The server puts the lane into place before its first process starts.
     await Promise.resolve()
     try {
-      await this.#workers.first.ready()
+      await this.#first.ready()
     } catch {
       // The worker has logged it, and calls will say it.
     }
@@ -427,7 +475,6 @@ export class ServerLane implements Lane, ServerView {
   /** A server that cannot list is asked again as long as a call waits for what it has. */
   #follow(read: Promise<void>): void {
     this.isPending = true
-    this.#isAwaited = false
     void read
       .then(() => this.#insist())
       .then(() => {
@@ -443,9 +490,9 @@ export class ServerLane implements Lane, ServerView {
    */
   async #insist(): Promise<void> {
     let restarts = 0
-    while (this.#isAwaited) {
+    while (this.#inbox.isCalled) {
       await this.#lists.hurry()
-      const isOver = this.#lists.hasNames || this.#workers.firstConnection !== undefined || !this.#wasUp
+      const isOver = this.#lists.hasNames || this.#firstConnection !== undefined || !this.#wasUp
       if (isOver || restarts++ === RESTARTS_MAX) return
       await this.#startFirst()
       await this.#lists.opening
@@ -454,15 +501,15 @@ export class ServerLane implements Lane, ServerView {
 
   /** Whether the last process has been there, and may be there again with the same credentials. */
   get #wasUp(): boolean {
-    return this.#inbox.server?.facts !== undefined && !isAboutCredentials(this.#workers.failure?.reason)
+    return this.#inbox.server?.facts !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
   }
 
   /** The first attempt to start a process has ended. */
   #settle(): void {
     // The opening request has its answer already, unless the server could not be reached.
-    this.#scope.opening?.fail(this.#workers.failure?.body ?? shuttingDown())
+    this.#scope.opening?.fail(this.#workersFailure?.body ?? shuttingDown())
     // A start that was refused for want of room says nothing about the server.
-    const { failure } = this.#workers
+    const failure = this.#workersFailure
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
     if (this.#inbox.server?.facts !== undefined || isUnknown) return
     const livedMs = this.#context.runtime.now() - (this.startedAt ?? 0)
@@ -494,11 +541,11 @@ export class ServerLane implements Lane, ServerView {
 
   #sendLevel(): void {
     if (this.#inbox.server?.facts.capabilities.logging !== true) return
-    for (const connection of this.#workers.connections) this.#inbox.clients.sendLevel(connection)
+    for (const connection of this.#connections) this.#inbox.clients.sendLevel(connection)
   }
 
   #announce(changed: readonly ListKind[]): void {
-    if (changed.length === 0) return
+    if (changed.length === 0) return this.#report([])
     this.#context.reports.lists(this.#lists, this.#scope.client, changed)
     if (this.retired) return
     // A list may block the server, and then the others are not shown either.
@@ -518,4 +565,12 @@ function isCallOf(call: Call, edits: readonly Edit[], name: string): boolean {
   const edit = edits.find(({ why }) => why === 'name')
   const own: unknown = edit === undefined ? undefined : parse(Buffer.from(edit.bytes).toString())
   return (own ?? call.frame.params.members.string('name')) === name
+}
+
+/** A call that waits for its client keeps its process, so that others of the same client need more. */
+function workersMax({ processes, questionsNameTheirCall, limits }: ServerContext, scope: LaneScope): number {
+  if (scope.sharing === 'own') return 1
+  return holdsProcess(scope, questionsNameTheirCall)
+    ? Math.max(processes, limits.statelessProcessesMax)
+    : processes
 }

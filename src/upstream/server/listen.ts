@@ -22,11 +22,17 @@ import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../calls/call-deadline.js'
 
+/** How long a server has to acknowledge a subscription: nothing has to be found out for it. */
+const ACK_MS = 10_000
+
+/** What was on its way on the stream of the request before has come within this time. */
+const OVERLAP_MS = 1000
+
 type Topics = Readonly<Record<Topic['kind'], ReadonlySet<string>>>
 
 interface Listening {
   readonly id: RequestId
-  /** While it waits to be acknowledged, or to be given up. */
+  /** While it waits to be acknowledged, or overlaps with its successor. */
   timer: Timer | undefined
   readonly filter: string
   readonly topics: Topics
@@ -46,14 +52,14 @@ export class ServerSubscription {
   /** The resources and tasks that clients follow now. */
   readonly #clients: LaneClients
   readonly #onListening: (isFirst: boolean) => void
+  /** The requests that were not given up. */
+  readonly #requests = new Set<Listening>()
   #current: Listening | undefined
   /** Waits to be acknowledged. */
   #next: Listening | undefined
   #isFirst = true
   #isClosed = false
   #waiting: Waiting[] = []
-  /** The request that has a successor, and is given up soon. */
-  #last: Listening | undefined
   #retry: Timer | undefined
   #failures = 0
 
@@ -145,41 +151,38 @@ export class ServerSubscription {
   }
 
   #replace(before: Listening): void {
-    const { limits, questionsNameTheirCall, runtime } = this.#context
-    if (!questionsNameTheirCall) return this.#connection.giveUp(before.id)
-    this.#cancelLast()
-    this.#last = before
-    before.timer = runtime.setTimer(limits.listenOverlapMs, () => this.#cancelLast())
+    const { questionsNameTheirCall, runtime } = this.#context
+    if (questionsNameTheirCall) before.timer = runtime.setTimer(OVERLAP_MS, () => this.#drop(before))
+    else this.#drop(before)
   }
 
-  #cancelLast(): void {
-    this.#last?.timer?.cancel()
-    if (this.#last !== undefined) this.#connection.giveUp(this.#last.id)
-    this.#last = undefined
+  #drop(one: Listening): void {
+    one.timer?.cancel()
+    if (this.#requests.delete(one)) this.#connection.giveUp(one.id)
   }
 
   /** The server has given up one of our requests. */
   #cancelled({ line, params }: NotificationFrame): void {
     const span = params.members.span('requestId')
     const id = span === undefined ? '' : rawAt(line, span)
-    for (const one of [this.#last, this.#current, this.#next])
-      if (one !== undefined && isSame(id, one.id)) this.#onEnded(one)
+    for (const one of this.#requests) if (isSame(id, one.id)) this.#onEnded(one)
   }
 
   close(): void {
     this.#isClosed = true
-    for (const one of [this.#last, this.#next]) one?.timer?.cancel()
+    for (const { timer } of this.#requests) timer?.cancel()
     this.#retry?.cancel()
     this.#answer(() => false)
   }
 
   #open(filter: string, topics: Topics): void {
-    const { limits, runtime } = this.#context
+    const { runtime } = this.#context
     const pending = this.#connection.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
     if (pending === undefined) return this.#scheduleRetry()
     const next: Listening = { id: pending.id, timer: undefined, filter, topics, honoured: undefined }
     this.#next = next
-    next.timer = runtime.setTimer(limits.listenAckMs, () => {
+    this.#requests.add(next)
+    next.timer = runtime.setTimer(ACK_MS, () => {
       this.#connection.giveUp(next.id)
       this.#onEnded(next)
     })
@@ -188,8 +191,7 @@ export class ServerSubscription {
 
   /** No topic is left. */
   #giveUp(): void {
-    this.#cancelLast()
-    if (this.#current !== undefined) this.#connection.giveUp(this.#current.id)
+    for (const one of this.#requests) this.#drop(one)
     this.#current = undefined
     this.#settle({ topics: topicsFrom(() => []), honoured: undefined })
   }
@@ -209,13 +211,13 @@ export class ServerSubscription {
 
   /** A result means no more than a stream that breaks off: nothing comes any longer. */
   #onEnded(one: Listening): void {
-    if (one === this.#last) this.#last = undefined
-    if (this.#isClosed || (one !== this.#current && one !== this.#next)) return
+    one.timer?.cancel()
+    if (!this.#requests.delete(one) || this.#isClosed) return
     if (one === this.#next) {
-      one.timer?.cancel()
       this.#next = undefined
       this.#answer(({ kind, name }) => (one.topics[kind].has(name) ? false : undefined))
-    } else this.#current = undefined
+    } else if (one === this.#current) this.#current = undefined
+    else return
     this.#scheduleRetry()
   }
 

@@ -3,7 +3,6 @@
 import { type ListItem, listShapes, readPage } from '../../mcp/list-items.js'
 import { markFault, type ParamHeader, paramHeaders } from '../../mcp/http-headers.js'
 import type { ListKind } from '../../mcp/methods.js'
-import type { LogSink } from '../../runtime/runtime.js'
 import { UpstreamError } from '../contracts/upstream-error.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
@@ -30,14 +29,14 @@ export interface ReadList {
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
 export async function readList(
-  { redactor, limits, log, marked, mirrors, service }: ServerContext,
+  { redactor, limits, marked, mirrors, service, tell }: ServerContext,
   connection: ServerConnection,
   kind: ListKind,
   wasEmpty: boolean,
 ): Promise<ReadList> {
   const { pagesMax, itemsMax } = limits.lists
   const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
-  const warn = (message: string): void => log({ level: 'warn', service, message })
+  const warn = (message: string): void => tell('warn', message)
   const shown = (text: string): string => redactor.shown(text, SHOWN_LENGTH_MAX)
   const items: ListItem[] = []
   const faults: string[] = []
@@ -70,7 +69,7 @@ export async function readList(
       if (faults.length > 0) warn(`not listed, because clients refuse such items: ${someOf(faults)}`)
       const isMarked = kind === 'tools' && mirrors && connection.isStateless
       const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
-      return { items: isMarked ? marked.listed(items) : items, ttlMs, leftOut: faults.length }
+      return { items: isMarked ? marked.listed(items, warn) : items, ttlMs, leftOut: faults.length }
     }
     seen.add(cursor)
     params = `{"cursor":${cursor}}`
@@ -82,35 +81,24 @@ const NONE: readonly ParamHeader[] = []
 
 /** Knows the marked arguments of each tool. */
 export class MarkedTools {
-  readonly #service: string
-  readonly #log: LogSink
   readonly #marked = new Map<string, readonly ParamHeader[]>()
-
-  constructor(service: string, log: LogSink) {
-    this.#service = service
-    this.#log = log
-  }
 
   of(tool: string): readonly ParamHeader[] {
     return this.#marked.get(tool) ?? NONE
   }
 
   /** The server has these; gives those that can be called. */
-  listed(tools: readonly ListItem[]): readonly ListItem[] {
+  listed(tools: readonly ListItem[], warn: (message: string) => void): readonly ListItem[] {
     this.#marked.clear()
-    return tools.filter((tool) => this.#isUsable(tool))
+    return tools.filter((tool) => this.#isUsable(tool, warn))
   }
 
-  #isUsable({ line, key, schemaSpan }: ListItem): boolean {
+  #isUsable({ line, key, schemaSpan }: ListItem, warn: (message: string) => void): boolean {
     if (schemaSpan === undefined) return true
     const schema = line.subarray(schemaSpan.start, schemaSpan.end)
     const fault = markFault(schema)
     if (fault !== undefined) {
-      this.#log({
-        level: 'warn',
-        service: this.#service,
-        message: `its tool '${key}' is not listed: ${fault}`,
-      })
+      warn(`its tool '${key}' is not listed: ${fault}`)
       return false
     }
     const headers = paramHeaders(schema)

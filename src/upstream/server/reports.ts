@@ -11,6 +11,9 @@ import type { ServerContext } from './context.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 
+/** A start that takes longer is reported as late: nearly every package is installed within this time. */
+const LATE_MS = 10_000
+
 /** Why the proxy ends the processes of a server. */
 export interface Stop {
   readonly cause: StopCause
@@ -24,14 +27,11 @@ type News = ServerNews extends infer One
     : never
   : never
 
-/** Which process of its clients a report is about. */
+/** Which process a report is about: `restarts` went before it for the same clients. */
 export interface ReportedProcess {
-  /** Undefined when clients share it. */
   readonly client: number | undefined
-  /** How many went before it for the same clients. */
   readonly restarts: number
-  /** Whether its client has left. */
-  readonly isLeft: () => boolean
+  readonly hasClientLeft: () => boolean
 }
 
 /** Reports the processes of one server, or its sessions, and its lists. */
@@ -39,7 +39,6 @@ export class Reports {
   readonly #context: Omit<ServerContext, 'reports'>
   /** Says why all processes are being ended, if they are. */
   readonly stopping: () => Stop | undefined
-  #crossing: string | undefined
   /** When a server has last shaken hands, in milliseconds since 1970. */
   connectedAtMs: number | undefined
 
@@ -48,13 +47,10 @@ export class Reports {
     this.stopping = stopping
   }
 
-  /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
+  /** A server has said what it speaks. */
   opened({ facts }: OpenedServer): void {
-    const { runtime, tell } = this.#context
-    const message = crossing(facts, this.#context)
-    this.connectedAtMs = runtime.wallNow()
-    if (message !== this.#crossing) tell('debug', message)
-    this.#crossing = message
+    this.connectedAtMs = this.#context.runtime.wallNow()
+    this.#context.tell('debug', crossing(facts, this.#context))
   }
 
   lists(lists: ServerLists, client: number | undefined, changed: readonly ListKind[]): void {
@@ -83,12 +79,12 @@ export class ProcessReport {
   #isOver = false
 
   constructor(context: ServerContext, connection: ServerConnection, about: ReportedProcess) {
-    const { limits, runtime } = context
+    const { runtime } = context
     this.#context = context
     this.#connection = connection
     this.#about = about
     this.#startedAt = runtime.now()
-    this.#late = runtime.setTimer(limits.lateMs, () => this.#tell({ state: 'late' }))
+    this.#late = runtime.setTimer(LATE_MS, () => this.#tell({ state: 'late' }))
     this.#tell({ state: 'starting' })
     void connection.dialed.ended.then(() => this.#ended())
   }
@@ -121,7 +117,8 @@ export class ProcessReport {
     const { endedOnProbe, failure, isStopped } = this.#connection
     if (endedOnProbe) return { cause: 'restart' }
     if (!isStopped) return undefined
-    const single = failure.reason === 'closed' ? 'restart' : this.#about.isLeft() ? 'client-gone' : 'idle'
+    const single =
+      failure.reason === 'closed' ? 'restart' : this.#about.hasClientLeft() ? 'client-gone' : 'idle'
     return this.#context.reports.stopping() ?? { cause: single }
   }
 

@@ -60,7 +60,7 @@ export class Restarts {
     policy: RestartPolicy,
     firstDelayMs: number,
     runtime: Pick<Runtime, 'now' | 'random'>,
-    wasWell: boolean = false,
+    wasWell: boolean,
   ) {
     this.#state = wasWell ? 'proven' : 'unproven'
     this.#policy = policy
@@ -133,11 +133,10 @@ export class Restarts {
     this.failure = failure
     this.#crashedAt = now
     this.#recent = [...this.#recent.filter((at) => now - at < windowMs), now]
-    this.#inARow++
     const opens = this.#onTrial || this.#recent.length >= crashesMax
     this.#onTrial ||= opens
     this.#state = opens ? 'broken' : 'unproven'
-    const delayMs = Math.min(this.#firstDelayMs * 2 ** (this.#inARow - 1), delayMsMax)
+    const delayMs = Math.min(this.#firstDelayMs * 2 ** this.#inARow++, delayMsMax)
     // A person has to repair the credentials first, and a server may lock out a client that tries too often.
     const waitMs = opens ? holdMs : failure.reason === 'unauthorized' ? delayMsMax : delayMs
     // Servers that crashed together do not come back together.

@@ -41,6 +41,9 @@ import type { Worker } from './worker.js'
 /** How long a server has for an answer that shows that it is alive. */
 const ALIVE_MS = 5000
 
+/** The system reports the ends of a process and of its pipes in any order, within this time. */
+const EXIT_WAIT_MS = 300
+
 /** Why a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped it. */
 interface CloseReason extends DialEnd {
   readonly how: 'ended' | 'forgotten' | 'stopped'
@@ -129,7 +132,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const frame = { ...limits.frame, names: messageNames }
     const options = { ...limits, frame, watch: context.watch(service) }
     this.#peer = new Peer<SentCall>(dialed.connection, this, options)
-    this.about = new Attribution(() => this.calls, inbox.clients, limits.abandoned, runtime)
+    this.about = new Attribution(() => this.calls, inbox.clients, runtime)
     const expired = (call: Call): void => this.#expired(call)
     this.#deadlines = new Deadlines(runtime, () => this.calls, expired)
     this.tasks = new Tasks(context, this, this.#tokens)
@@ -227,9 +230,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   #awaitQuestions(): void {
-    const { limits, runtime } = this.#context
     const ask = (frame: RequestFrame): void => this.request(frame, undefined)
-    this.firstQuestions = new FirstQuestions(limits.firstQuestions, runtime, ask, () => {
+    this.firstQuestions = new FirstQuestions(this.#context.runtime, ask, () => {
       this.firstQuestions = undefined
       this.#worker.takeTurn()
     })
@@ -313,15 +315,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const budget = of === 'listTimeoutMs' ? 'startTimeout' : of.replace(/Ms$/, '')
     const message = `'${this.service}' did not answer ${method} within ${ms} ms (${budget})`
     return new UpstreamError(this.service, 'timeout', message, { details: { budget, ms } })
-  }
-
-  /** Finds out anew what the server has, or what it speaks. */
-  async #renew(what: 'lists' | 'era'): Promise<void> {
-    const { lists } = this.#inbox
-    if (what === 'lists') {
-      lists.changed(this, ['tools'])
-      await lists.reading('tools')
-    } else this.restart('it refuses the revision that it spoke before')
   }
 
   pass(frame: NotificationFrame, edits: readonly Edit[]): void {
@@ -618,7 +611,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#onAnswer()
     const { call } = sent
     const outcome = this.#writer.outcome(frame)
-    if (outcome.kind === 'outdated') return this.#outdated(sent, outcome)
+    if (outcome.kind === 'outdated') return void this.#outdated(sent, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(sent, outcome.frame)
     call.settle(isOfTask(call) ? this.tasks.answered(sent, outcome) : outcome)
     this.#end(sent)
@@ -631,13 +624,17 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
-  #outdated(sent: SentCall, { what, outcome }: Outdated): void {
+  async #outdated(sent: SentCall, { what, outcome }: Outdated): Promise<void> {
     const { call, edits } = sent
+    const { lists } = this.#inbox
     if (call.hasRenewed) call.settle(outcome)
     this.#end(sent)
     if (call.settled) return
     call.hasRenewed = true
-    void this.#renew(what).then(() => call.settled || this.#worker.call(call, edits))
+    if (what === 'lists') lists.changed(this, ['tools'])
+    else this.restart('it refuses the revision that it spoke before')
+    await lists.reading('tools')
+    if (!call.settled) this.#worker.call(call, edits)
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
@@ -732,10 +729,9 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
 
   /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
   async #explained(deadline: number = Infinity): Promise<void> {
-    const { limits, runtime } = this.#context
+    const { runtime } = this.#context
     const leftMs = Math.max(0, deadline - runtime.now())
-    if (this.#closed === undefined)
-      await within(this.dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
+    if (this.#closed === undefined) await within(this.dialed.ended, Math.min(EXIT_WAIT_MS, leftMs), runtime)
   }
 
   #exited(end: DialEnd): void {
@@ -785,22 +781,10 @@ function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean
 /** The statuses of a gateway that had no answer of the server in time (RFC 9110, 15.6.3 and 15.6.5). */
 const gatewayStatuses: readonly unknown[] = [502, 504]
 
-/** Whether the call may have reached the server, which has not said that it is done with it. */
+/** The failures of a call that may have reached the server. */
+const cuts: readonly string[] = ['TRANSPORT_CLOSED', 'TRANSPORT_IO', 'TRANSPORT_TIMEOUT']
+
+/** Whether the server may still be at work on a call that has failed. */
 function mayStillRun({ code, details }: TransportError): boolean {
-  switch (code) {
-    case 'TRANSPORT_CLOSED':
-    case 'TRANSPORT_IO':
-    case 'TRANSPORT_TIMEOUT':
-      return true
-    case 'TRANSPORT_STATUS':
-      return gatewayStatuses.includes(details?.['status'])
-    case 'TRANSPORT_TAP':
-    case 'TRANSPORT_ANSWER':
-    case 'TRANSPORT_AUTH':
-    case 'TRANSPORT_LOGIN':
-    case 'TRANSPORT_UNREACHABLE':
-    case 'TRANSPORT_SESSION':
-    case 'TRANSPORT_TOKEN':
-      return false
-  }
+  return cuts.includes(code) || (code === 'TRANSPORT_STATUS' && gatewayStatuses.includes(details?.['status']))
 }

@@ -13,7 +13,7 @@ import type { FailureReason } from '../../mcp/error-codes.js'
 import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { Deferred } from '../../runtime/deferred.js'
-import type { LogRecord, Timer } from '../../runtime/runtime.js'
+import type { Timer } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
 import { UpstreamError } from '../contracts/upstream-error.js'
 import type { KeptFacts } from '../contracts/kept.js'
@@ -31,9 +31,6 @@ const DOUBTED_RETRIES = 3
 
 /** How often a server that cannot list is asked while a call waits for it. */
 const HURRIED_TRIES = 3
-
-/** Reads of one list, whose changes are announced during the read before, for which calls wait. */
-const READS_MAX = 2
 
 /**
  * After a read that changed nothing, the next reported change is read this much later; the pause doubles with each such
@@ -77,12 +74,10 @@ class ListState {
 
 /** Calls to the owner of the lists. */
 export interface ListEvents {
-  /** These have changed. */
+  /** These have changed; none where one was read, or could not be. */
   readonly onChange: (kinds: readonly ListKind[]) => void
   /** The wanted lists have been read, or could not be. */
   readonly onRead: () => void
-  /** That is so of one list. */
-  readonly onNews: () => void
 }
 
 /** Holds the lists of a lane, and keeps them up to date. */
@@ -358,10 +353,8 @@ export class ServerLists {
   }
 
   /**
-   * One read at a time for each list: a change that is announced during a read makes it read once more.
-   *
-   * Calls wait for what this gives. A server that announces one change after the other does not keep them waiting: the
-   * further reads are a reading of their own.
+   * One read at a time for each list: a change that is announced during a read makes it read once more. Calls wait for
+   * one read, so that a server which announces one change after the other does not keep them waiting.
    */
   #readOnce(connection: ServerConnection, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
     const state = this.#state(kind)
@@ -369,41 +362,37 @@ export class ServerLists {
       state.stale = connection
       return state.reading
     }
-    state.reading = this.#readUntilFresh(connection, capabilities, kind).finally(() => {
+    state.reading = this.#readNow(connection, capabilities, kind).finally(() => {
       state.reading = undefined
-      this.#events.onNews()
+      this.#events.onChange([])
       if (state.stale !== undefined) this.changed(state.stale, [kind])
     })
     return state.reading
   }
 
-  async #readUntilFresh(
-    first: ServerConnection,
+  async #readNow(
+    connection: ServerConnection,
     capabilities: ServerCapabilities,
     kind: ListKind,
   ): Promise<void> {
     const state = this.#state(kind)
-    let connection: ServerConnection | undefined = first
-    for (let reads = 0; connection !== undefined && reads < READS_MAX; reads++) {
-      state.stale = undefined
-      const { items: before } = state
-      const tool = this.ownTool
-      try {
-        if (offers(capabilities, kind))
-          this.#take(kind, state, await readList(this.#context, connection, kind, before.length === 0))
-        else this.#accept(kind, state, [])
-      } catch (error) {
-        this.#failed(kind, error)
-        // It may be the session that is not found: a request that every server answers finds out, and begins another one.
-        if (isNotFound(error) && !connection.isStateless) void connection.ask('ping', '{}').catch(() => {})
-      }
-      const hasChanged = state.items !== before
-      // In the turn in which the list is known: a call that waits for the list finds its items. And not after another
-      // read: clients must be able to call what they are shown.
-      if (hasChanged || (kind === 'tools' && this.ownTool !== tool)) this.#events.onChange([kind])
-      connection = state.stale
-      if (state.isReported) this.#pause(state, hasChanged)
+    state.stale = undefined
+    const { items: before } = state
+    const tool = this.ownTool
+    try {
+      if (offers(capabilities, kind))
+        this.#take(kind, state, await readList(this.#context, connection, kind, before.length === 0))
+      else this.#accept(kind, state, [])
+    } catch (error) {
+      this.#failed(kind, error)
+      // It may be the session that is not found: a request that every server answers finds out, and begins another one.
+      if (isNotFound(error) && !connection.isStateless) void connection.ask('ping', '{}').catch(() => {})
     }
+    const hasChanged = state.items !== before
+    // In the turn in which the list is known: a call that waits for the list finds its items. And not after another
+    // read: clients must be able to call what they are shown.
+    if (hasChanged || (kind === 'tools' && this.ownTool !== tool)) this.#events.onChange([kind])
+    if (state.isReported) this.#pause(state, hasChanged)
   }
 
   /** @throws UpstreamError when a server that had something may not be done with its start */
@@ -452,18 +441,15 @@ export class ServerLists {
     this.#failures.set(kind, { message, reason, body })
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
     // A server that is being stopped cannot list: that is no warning.
-    this.#log(reason === 'shutting-down' ? 'debug' : 'warn', `${message}${kept}`)
+    this.#context.tell(reason === 'shutting-down' ? 'debug' : 'warn', `${message}${kept}`)
   }
 
   #tellOfTasks(items: readonly ListItem[]): void {
     const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
     if (names.length === 0) return
-    const what = `${someOf(names)} can only be called as a task`
-    if (!keepsTasks(this.#sharing))
-      this.#log('info', `not listed: ${what}, and its clients share a process that may ask them`)
-    else if (this.#capabilities?.tasks === undefined)
-      this.#log('info', `not listed: ${what}, and the server does not offer tasks`)
-    else this.#log('info', `listed to clients with tasks only: ${what}`)
+    const isListed = keepsTasks(this.#sharing) && this.#capabilities?.tasks !== undefined
+    const how = isListed ? 'listed to clients with tasks only' : 'not listed'
+    this.#context.tell('info', `${how}: ${someOf(names)} can only be called as a task`)
   }
 
   /** A server that cannot list now may be able to in a moment. */
@@ -500,10 +486,6 @@ export class ServerLists {
     const state = this.#states.get(kind)
     assert(state !== undefined)
     return state
-  }
-
-  #log(level: LogRecord['level'], message: string): void {
-    this.#context.log({ level, service: this.#context.service, message })
   }
 }
 

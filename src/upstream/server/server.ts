@@ -42,8 +42,6 @@ export class Server implements Upstream {
   readonly #lanes = new Set<ServerLane>()
   /** Those that several clients use, by their sharing, and by their principals where these share no process. */
   readonly #shared = new Map<string, ServerLane>()
-  /** Lanes of one client each that may need no separate process, with what moves the client to another lane. */
-  readonly #movable = new Map<ServerLane, () => void>()
   readonly #era: ServerEra
   /** A server that was started elsewhere, until the first worker takes it. */
   #adopted: Dialed | undefined
@@ -62,7 +60,7 @@ export class Server implements Upstream {
     // Later: the caller is in the middle of opening a process.
     era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
-    const marked = new MarkedTools(config.name, around.log)
+    const marked = new MarkedTools()
     const isAsked = config.protocol === 'auto'
     const known: KnownServer = {
       marked: (tool) => marked.of(tool),
@@ -154,7 +152,7 @@ export class Server implements Upstream {
     const own = this.#newLane(scope).join(client)
     if (startsOnCall && !this.isolated) own.defer(this.#sharedLane('plain'))
     if (startsOnCall && opening === undefined && onMoved !== undefined)
-      this.#movable.set(own, () => onMoved(own.moveTo(this.#plainLane(client).join(client), client)))
+      own.move = () => onMoved(own.moveTo(this.#plainLane(client).join(client), client))
     return own
   }
 
@@ -172,7 +170,7 @@ export class Server implements Upstream {
   /** The server has no sessions, so that nothing of a client is kept in a process: one lane is for all of them. */
   #found(): void {
     if (this.#closed) return
-    for (const [lane, move] of this.#movable) if (!lane.isChosen) move()
+    for (const lane of this.#lanes) if (!lane.hasRun) lane.move?.()
   }
 
   /** Resolves when the first process of all has said whether there need be others, or could not. */
@@ -224,8 +222,7 @@ export class Server implements Upstream {
   }
 
   get #gauges(): ServerGauges {
-    const { count: restarts } = this.#context.restarts
-    return { ...sumOf([...this.#lanes].map(({ load }) => load)), restarts }
+    return { ...sumOf([...this.#lanes].map(({ load }) => load)), restarts: this.#context.restarts.count }
   }
 
   async retire(graceMs: number, why: string): Promise<void> {
@@ -245,7 +242,6 @@ export class Server implements Upstream {
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#shared.clear()
-    this.#movable.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#adopted?.stop()])
   }
 
@@ -271,7 +267,6 @@ export class Server implements Upstream {
   #newLane(scope: LaneScope, onLeft?: () => void): ServerLane {
     const left = (): void => {
       this.#lanes.delete(lane)
-      this.#movable.delete(lane)
       onLeft?.()
     }
     const lane: ServerLane = new ServerLane(this.#context, scope, this.config, left)

@@ -28,8 +28,8 @@ const INSTALL_MS = 20_000
 /** A worker that wants to start a process. */
 export interface Applicant {
   readonly server: string
-  /** Whether the start may install a package: in its turn, or behind the others that want to now. */
-  readonly install: 'next' | 'last' | undefined
+  /** Whether the start may install a package. */
+  readonly installs: boolean
   /** Whether a call waits for the process, or for the lists of its server; only then may an idle process end for it. */
   readonly isCalled: () => boolean
   /** Whether several clients use the process; one of a single client ends sooner for another process. */
@@ -147,7 +147,7 @@ export class StartGate {
    * call waits, and any other is refused. @throws UpstreamError
    */
   async enter(applicant: Applicant): Promise<Lease> {
-    const installed = applicant.install === undefined ? () => {} : await this.#install(applicant.install)
+    const installed = applicant.installs ? await this.#install() : () => {}
     await this.#turn()
     while (this.isFull) {
       if (!applicant.isCalled()) {
@@ -169,18 +169,12 @@ export class StartGate {
   /** Lets one process start in each turn of the event loop. */
   #turn(): Promise<void> {
     const turn = this.#nextTurn
-    this.#nextTurn = turn.then(() => this.#pass())
+    this.#nextTurn = turn.then(() => new Promise((resolve) => void this.#runtime.setTimer(0, resolve)))
     return turn
   }
 
-  /** Resolves in the next turn of the event loop. */
-  async #pass(): Promise<void> {
-    await new Promise<void>((resolve) => void this.#runtime.setTimer(0, resolve))
-  }
-
   /** Resolves when another package may be installed, with a function that ends the install; after a time it ends by itself. */
-  async #install(order: 'next' | 'last'): Promise<() => void> {
-    if (order === 'last') await this.#pass()
+  async #install(): Promise<() => void> {
     const installed = new Deferred<void>()
     await new Promise<void>((begin) => {
       void this.#installs.add(async () => {

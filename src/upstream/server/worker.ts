@@ -40,22 +40,18 @@ export interface Forward {
   readonly edits: readonly Edit[]
 }
 
-/** The calls, slots and memory of processes. */
-export type Load = Omit<ServerGauges, 'restarts'>
-
-/** The load of several processes together. */
-export function sumOf(loads: readonly Load[]): Load {
-  const memory = loads.flatMap(({ memoryBytes }) => memoryBytes ?? [])
-  return {
-    inFlight: total(loads.map(({ inFlight }) => inFlight)),
-    queued: total(loads.map(({ queued }) => queued)),
-    slots: total(loads.map(({ slots }) => slots)),
-    memoryBytes: memory.length === 0 ? undefined : total(memory),
+/** The load of several processes or servers together. */
+export function sumOf(loads: readonly ServerGauges[]): ServerGauges {
+  const sum = { inFlight: 0, queued: 0, slots: 0, restarts: 0 }
+  let memory: number | undefined
+  for (const { inFlight, queued, slots, restarts, memoryBytes } of loads) {
+    sum.inFlight += inFlight
+    sum.queued += queued
+    sum.slots += slots
+    sum.restarts += restarts
+    if (memoryBytes !== undefined) memory = (memory ?? 0) + memoryBytes
   }
-}
-
-export function total(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0)
+  return { ...sum, memoryBytes: memory }
 }
 
 /** How often, within the idle time, the worker looks whether its process is still needed. */
@@ -73,8 +69,6 @@ interface Slots {
 /** One attempt to open a connection. */
 interface Attempt {
   readonly kind: 'starting'
-  /** It may close the breaker: calls that come meanwhile fail. */
-  readonly isProbe: boolean
   /** Undefined until the process has its place. */
   lease: Lease | undefined
   made: Promise<ServerConnection>
@@ -120,8 +114,6 @@ export class Worker {
   #state: State = { kind: 'stopped' }
   #failure: UpstreamError | undefined
   #hasCrashed = false
-  /** Starts in a row that were refused for want of room. */
-  #refusals = 0
   #starts = 0
   /** Connections that get no more calls, each until it has ended. */
   readonly #leaving = new Map<ServerConnection, Promise<void>>()
@@ -166,12 +158,13 @@ export class Worker {
     return max - taken - this.#waiting.size
   }
 
-  get load(): Load {
+  get load(): ServerGauges {
     const { connection } = this
     return {
       inFlight: this.#slots.taken + this.#askable.taken,
       queued: this.#waiting.size,
       slots: connection === undefined ? 0 : this.#context.concurrency,
+      restarts: 0,
       memoryBytes: connection?.dialed.memoryBytes,
     }
   }
@@ -342,9 +335,8 @@ export class Worker {
     this.#idle = runtime.setTimer(delayMs, () => {
       this.#idle = undefined
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
-      const isFree = this.#isIdle
-      if (isFree && leftMs > 0) return this.#watchIdle(leftMs)
-      if (isFree && !this.#inbox.isNeeded) return void this.#restIdle()
+      if (this.#isIdle && leftMs > 0) return this.#watchIdle(leftMs)
+      if (this.#isIdle && !this.#inbox.isNeeded) return void this.#restIdle()
       // The process is needed now, so its idle time begins anew.
       this.#usedAt = runtime.now()
       this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))
@@ -371,6 +363,11 @@ export class Worker {
     if (restarts.isBroken) return 'broken'
     const isAtRest = state.kind === 'waiting' && state.timer === undefined
     return isAtRest && restart && restarts.isProven ? 'stopped' : state.kind
+  }
+
+  /** Whether a process, or a session, was begun. */
+  get hasRun(): boolean {
+    return this.#starts > 0
   }
 
   /** Whether it waits until another process ends. */
@@ -405,8 +402,8 @@ export class Worker {
       case 'ready':
         return state.connection
       case 'starting':
-        if (state.isProbe) return this.#down('unavailable', 'is down')
-        return state.made
+        // The start may close the breaker: calls that come meanwhile fail.
+        return this.#context.restarts.isBroken ? this.#down('unavailable', 'is down') : state.made
       case 'closed':
         return this.#down('shutting-down', 'is stopped')
       case 'stopped':
@@ -426,8 +423,13 @@ export class Worker {
     if (state.kind !== 'ready' || state.connection !== connection) return
     const { restarts } = this.#context
     this.#failure = connection.failure
-    if (connection.isSpent) this.#renew(connection)
-    else if (connection.failure.reason === 'login-required') this.#awaitLogin(connection.failure)
+    if (connection.isSpent) {
+      // The server has answered calls, so earlier crashes are forgiven.
+      this.#context.tell('warn', `${connection.failure.message}; opening another one`)
+      restarts.forgive()
+      this.#to({ kind: 'stopped' })
+      this.#startIfWanted()
+    } else if (connection.failure.reason === 'login-required') this.#awaitLogin(connection.failure)
     else {
       this.#context.tell('error', connection.failure.message)
       restarts.wasUp(state.readyAt)
@@ -486,17 +488,6 @@ export class Worker {
     return left
   }
 
-  /**
-   * The next connection begins immediately if it is needed, and earlier crashes are forgiven: the server has answered
-   * calls.
-   */
-  #renew(connection: ServerConnection): void {
-    this.#context.tell('warn', `${connection.failure.message}; opening another one`)
-    this.#context.restarts.forgive()
-    this.#to({ kind: 'stopped' })
-    this.#startIfWanted()
-  }
-
   /** While the server is left alone, the start waits for the end of that. */
   #startIfWanted(): void {
     const { restarts } = this.#context
@@ -507,9 +498,8 @@ export class Worker {
 
   /** The result may be left alone: calls that wait for the start get its error otherwise. */
   #start(): Promise<ServerConnection> {
-    const isProbe = this.#context.restarts.isBroken
     const made = new Promise<never>(() => {})
-    const attempt: Attempt = { kind: 'starting', isProbe, lease: undefined, connection: undefined, made }
+    const attempt: Attempt = { kind: 'starting', lease: undefined, connection: undefined, made }
     this.#to(attempt)
     attempt.made = this.#attempt(attempt)
     attempt.made.catch(() => {})
@@ -528,7 +518,7 @@ export class Worker {
         await this.#admitted(attempt)
       } while (restarts.trial !== undefined)
       // The breaker may have opened while this start waited.
-      if (restarts.isHeld && !attempt.isProbe) throw this.#down('unavailable', 'is down')
+      if (restarts.isHeld) throw this.#down('unavailable', 'is down')
       start = restarts.begin()
       // A server that has ended on the question which revisions it speaks is started once more, and not asked.
       let connection = await this.#opened(attempt)
@@ -541,7 +531,9 @@ export class Worker {
       if (!connection.isOpen) throw connection.failure
       this.#to({ kind: 'ready', connection, startedAt: start.startedAt, readyAt: runtime.now() })
       start.succeeded()
-      this.#onReady(connection)
+      this.#failure = undefined
+      if (this.waitingCall !== undefined) connection.firstQuestions?.askHeld()
+      this.takeTurn()
       return connection
     } catch (error) {
       if (attempt.connection !== undefined) void this.#stop(attempt.connection)
@@ -569,12 +561,9 @@ export class Worker {
     attempt.lease = undefined
     this.#expect(attempt)
     if (hasAdopted() || kind === 'http' || kind === 'sse') return
-    const { kept } = keptLists
-    const isInstall = installs === true && kept?.description === undefined
     attempt.lease = await gate.enter({
       server,
-      // One that did not answer the last time would hold back the others.
-      install: isInstall ? (kept?.isGivenUp === true ? 'last' : 'next') : undefined,
+      installs: installs === true && keptLists.kept?.description === undefined,
       isCalled: () => this.#state === attempt && (this.#hasCalls || this.#inbox.isCalled),
       isShared: !this.#scope.startsOnCall,
       idleSince: () => this.#idleSince,
@@ -603,14 +592,6 @@ export class Worker {
     }
   }
 
-  /** The calls that wait begin, behind the first questions of the server. */
-  #onReady({ firstQuestions }: ServerConnection): void {
-    this.#failure = undefined
-    this.#refusals = 0
-    if (this.waitingCall !== undefined) firstQuestions?.askHeld()
-    this.takeTurn()
-  }
-
   /** @throws UpstreamError when it was closed meanwhile */
   #expect(attempt: Attempt): void {
     if (this.#state !== attempt) throw this.#down('shutting-down', 'is stopped')
@@ -626,7 +607,8 @@ export class Worker {
     if (failure.reason === 'login-required') this.#awaitLogin(failure)
     else {
       if (isTried || failure.reason === 'overloaded') this.#context.tell('error', failure.message)
-      if (failure.reason === 'overloaded') this.#refused()
+      // There is no room for another process: the server has not failed.
+      if (failure.reason === 'overloaded') this.#wait(this.#context.limits.restart.delayMsMax)
       else this.#crashed(opens)
     }
     this.#failWaiting(failure)
@@ -654,12 +636,6 @@ export class Worker {
     this.#to({ kind: 'waiting', timer: logins?.onChange(() => this.#retry()) })
   }
 
-  /** There is no room for another process: the server has not failed, and is tried again less and less often. */
-  #refused(): void {
-    const { limits, restartDelayMs } = this.#context
-    this.#wait(Math.min(restartDelayMs * 2 ** this.#refusals++, limits.restart.delayMsMax))
-  }
-
   #wait(delayMs: number | undefined): void {
     const isTimed = delayMs !== undefined && this.#isWanted
     const timer = isTimed ? this.#context.runtime.setTimer(delayMs, () => this.#retry()) : undefined
@@ -678,7 +654,6 @@ export class Worker {
     return this.#isWantedUncalled || this.#hasCalls
   }
 
-  /** Whether the process is needed without a call. */
   get #isWantedUncalled(): boolean {
     return !this.#scope.startsOnCall || this.#inbox.clients.areFollowing
   }
@@ -696,7 +671,7 @@ export class Worker {
     void dialed.ended.then(() => lease?.release())
     const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
     void lease?.lost.then(() => this.#leaseLost(connection))
-    const about = { client, restarts: this.#starts++, isLeft: () => this.#inbox.isClosed }
+    const about = { client, restarts: this.#starts++, hasClientLeft: () => this.#inbox.isClosed }
     const report = new ProcessReport(this.#context, connection, about)
     const ready = connection.start(declared, opening).then((server) => {
       this.#connected(connection.isStateless)
