@@ -169,15 +169,12 @@ class ConfiguredProxy implements McpProxy {
 
   /** The context of all clients; getters give what a reload changes. */
   #clientContext(): ClientContext {
-    const { runtime, log, unread, events, taps, gate, kept, policies } = this.#common
+    const { runtime, log, taps, gate, kept, policies } = this.#common
     const [options, schema, limits] = [this.#options, this.#schema, this.#limits]
     const config = (): Configuration => this.#config
     const fleet = (): Fleet => this.#fleet
     const context: ClientContext = {
-      runtime,
-      log,
-      unread,
-      events,
+      ...this.#common,
       schema,
       limits,
       checks: new ArgumentChecks(log),
@@ -232,23 +229,20 @@ class ConfiguredProxy implements McpProxy {
 
   /** The context of servers that are opened now. */
   #newContext(marks: ProxyContext['marks']): ProxyContext {
-    const { events, taps, kept, lock, gate, runtime, log } = this.#common
+    const { events, taps, lock } = this.#common
     const schema = this.#schema
     return {
-      runtime,
-      log,
+      ...this.#common,
       news: {
         server: (news) => events.emit('server', { schema, ...news }),
         lists: (news) => events.emit('lists', { schema, ...news }),
       },
       verbose: this.#options.verbose ?? false,
       person: this.#options.person,
-      loginPages: this.#common.loginPages,
       limits: this.#limits.upstream,
       marks,
       open: serverOpener(this.#identity),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
-      kept,
       onSecrets: this.#options.onSecrets,
       guard: () => lock.guard(schema),
       ownStart: this.#options.ownStart ?? 'with-call',
@@ -256,7 +250,6 @@ class ConfiguredProxy implements McpProxy {
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
       processIdleMs: this.#limits.upstream.clientProcessIdleMs,
-      gate,
     }
   }
 

@@ -54,8 +54,6 @@ export class ClientDirectory {
   readonly context: ClientContext
   /** By their serials. */
   readonly #attached = new ChurnMap<number, AttachedClient>()
-  /** Of connections that no front has let in, by their serials. */
-  readonly #ownPrincipals = new Map<number, string>()
   #serials = 0
   #connections = 0
   #isClosing = false
@@ -89,7 +87,6 @@ export class ClientDirectory {
   attach(connection: Connection, origin: ClientOrigin, view: CatalogView): AttachedSession {
     const serial = this.nextSerial()
     this.#connections++
-    if (origin.principal === undefined) this.#ownPrincipals.set(serial, this.#principalOf(serial))
     const principal = origin.principal ?? this.#principalOf(serial)
     const { transport } = connection
     const leg = this.context.newLeg(transport === undefined ? origin : { ...origin, transport }, principal)
@@ -109,10 +106,7 @@ export class ClientDirectory {
   /** The connection with this serial is closed. */
   detached(serial: number): void {
     this.#attached.take(serial)
-    const principal = this.#ownPrincipals.get(serial)
-    if (principal === undefined) return
-    this.#ownPrincipals.delete(serial)
-    for (const [key] of this.#of(principal)) this.#end(key)
+    for (const [key] of this.#of(this.#principalOf(serial))) this.#end(key)
   }
 
   /** Every client, the oldest first. */
@@ -183,11 +177,9 @@ export class ClientDirectory {
   /**
    * The principal of a connection that no front has let in.
    *
-   * Every instance counts from one, and instances may have one key for states, so the name has a mark of this instance in
-   * it. Only a proxy for one client names it alike at the next start, so that the states of that client still open.
+   * Every instance counts from one, and instances may have one key for states, so the name has a mark of this instance in it.
    */
   #principalOf(serial: number): string {
-    if (this.context.isForOneClient) return `connection ${serial}`
     this.#mark ??= secretBytes(this.context.runtime, MARK_BYTES)
     return `connection ${serial} of ${this.#mark}`
   }

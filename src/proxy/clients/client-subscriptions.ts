@@ -1,22 +1,10 @@
-// The requests of one client that stay open.
+// The requests of one client that stay open, and what they follow.
 
 import PQueue from 'p-queue'
-import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
-import { Call, type CallOwner, isResult, type Outcome, type ClientPort } from '../../calls/call.js'
-import {
-  acknowledgement,
-  isFollowedBy,
-  subscribed,
-  subscriptionEdits,
-  type SubscriptionFilter,
-} from '../../mcp/subscription-edits.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
-import type { Runtime } from '../../runtime/runtime.js'
-import { within } from '../../runtime/deadline.js'
-import { ListChanges, type ShownList } from '../routing/list-changes.js'
-import { requestFrame } from '../input/own-frames.js'
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { numericId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
+import { Call, type CallOwner, isResult, type Outcome, type ClientPort } from '../../calls/call.js'
 import { CallDeadline } from '../../calls/call-deadline.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
 import {
@@ -27,36 +15,44 @@ import {
   type RequestRow,
 } from '../../mcp/methods.js'
 import { latestSession } from '../../mcp/revisions.js'
+import {
+  acknowledgement,
+  isFollowedBy,
+  subscribed,
+  subscriptionEdits,
+  type SubscriptionFilter,
+} from '../../mcp/subscription-edits.js'
+import { within } from '../../runtime/deadline.js'
+import { requestFrame } from '../input/own-frames.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
+import { ListChanges, type ShownList } from '../routing/list-changes.js'
+import type { ClientContext } from './client-directory.js'
 
 /** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
 const ANSWER_WAIT_MS = 1000
 
+/** A resource or a task that a request follows. */
+export interface Topic {
+  readonly of: Followable
+  readonly name: string
+}
+
 /** Sends each open request the notifications that its filter names. */
 export class Listens {
   readonly #routes: ClientRoutes
-  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly #changeDelayMs: number
-  readonly #resources: FollowedThings
-  readonly #tasks: FollowedThings
-  readonly #listens = new Map<Call, { readonly listen: Listen; readonly filter: SubscriptionFilter }>()
+  readonly #context: Pick<ClientContext, 'limits' | 'runtime'>
+  readonly #followed: FollowedTopics
+  readonly #listens = new Map<Call, { readonly listen: Listen; readonly topics: readonly Topic[] }>()
 
-  /** `client` may follow `followedMax` things of each kind; changes of lists within `changeDelayMs` give one notification. */
-  constructor(
-    client: ClientPort,
-    routes: ClientRoutes,
-    runtime: Pick<Runtime, 'now' | 'setTimer'>,
-    followedMax: number,
-    changeDelayMs: number,
-  ) {
+  constructor(client: ClientPort, routes: ClientRoutes, context: Pick<ClientContext, 'limits' | 'runtime'>) {
+    const { limits, runtime } = context
     this.#routes = routes
-    this.#runtime = runtime
-    this.#changeDelayMs = changeDelayMs
-    const ask = (row: RequestRow, frame: RequestFrame, owner: CallOwner): void => {
-      const context = { revision: latestSession, capabilities: noCapabilities }
-      routes.router.route(new Call(frame, row, client, new CallDeadline(runtime.now()), owner, context))
-    }
-    this.#resources = new FollowedThings(followableResources, ask, followedMax)
-    this.#tasks = new FollowedThings(followableTasks, ask, followedMax)
+    this.#context = context
+    this.#followed = new FollowedTopics(limits.stateless.urisMax, (row, params, owner) => {
+      const frame = requestFrame(numericId(1), row.method, params)
+      const profile = { revision: latestSession, capabilities: noCapabilities }
+      routes.router.route(new Call(frame, row, client, new CallDeadline(runtime.now()), owner, profile))
+    })
   }
 
   get size(): number {
@@ -64,59 +60,48 @@ export class Listens {
   }
 
   begin(call: Call, wanted: SubscriptionFilter): void {
-    const soon = (tell: () => void): unknown => this.#runtime.setTimer(this.#changeDelayMs, tell)
-    const uris = this.#resources.fitting(wanted.uris)
-    const tasks = this.#tasks.fitting(wanted.tasks)
+    const { runtime, limits } = this.#context
+    const topics = this.#followed.fitting([
+      ...wanted.uris.map((name) => ({ of: followableResources, name })),
+      ...wanted.tasks.map((name) => ({ of: followableTasks, name })),
+    ])
+    const soon = (tell: () => void): unknown => runtime.setTimer(limits.session.changeDelayMs, tell)
     const listen = new Listen(call, (kind) => this.#routes.shown(kind), soon)
     call.keep()
-    this.#listens.set(call, { listen, filter: { ...wanted, uris, tasks } })
-    const lists = wanted.lists.filter((kind) => this.#routes.offers(kind))
-    if (uris.length === 0 && tasks.length === 0) return listen.acknowledge({ lists, uris, tasks })
-    const [followed, asked] = [begun(this.#resources, uris), begun(this.#tasks, tasks)]
-    void within(Promise.all([...followed.answers, ...asked.answers]), ANSWER_WAIT_MS, this.#runtime).then(
-      () => listen.acknowledge({ lists, uris: followed.granted(), tasks: asked.granted() }),
-    )
+    this.#listens.set(call, { listen, topics })
+    const granted = new Set<Topic>()
+    const names = (of: Followable): string[] =>
+      topics.flatMap((topic) => (topic.of === of && granted.has(topic) ? [topic.name] : []))
+    const acknowledge = (): void => {
+      const lists = wanted.lists.filter((kind) => this.#routes.offers(kind))
+      listen.acknowledge({ lists, uris: names(followableResources), tasks: names(followableTasks) })
+    }
+    if (topics.length === 0) return acknowledge()
+    const answers = topics.map(async (topic) => {
+      if (await this.#followed.follow(topic)) granted.add(topic)
+    })
+    void within(Promise.all(answers), ANSWER_WAIT_MS, runtime).then(acknowledge)
   }
 
   /** The request is settled: the client follows nothing for it any more. */
   end(call: Call): void {
-    const { filter } = this.#listens.get(call) ?? {}
+    const { topics = [] } = this.#listens.get(call) ?? {}
     this.#listens.delete(call)
-    for (const uri of filter?.uris ?? []) this.#resources.leave(uri)
-    for (const id of filter?.tasks ?? []) this.#tasks.leave(id)
+    for (const topic of topics) this.#followed.leave(topic)
   }
 
   changed(kinds: readonly ListKind[]): void {
     for (const { listen } of this.#listens.values()) listen.changed(kinds)
   }
 
+  /** A resource has changed, or a task is in another state. */
   updated(frame: NotificationFrame): void {
-    const uri = frame.params.members.string('uri')
-    if (uri !== undefined) for (const { listen } of this.#listens.values()) listen.updated(frame, uri)
+    for (const { listen } of this.#listens.values()) listen.updated(frame)
   }
-
-  taskChanged(frame: NotificationFrame): void {
-    const id = frame.params.members.string('taskId')
-    if (id !== undefined) for (const { listen } of this.#listens.values()) listen.taskChanged(frame, id)
-  }
-}
-
-/** Subscriptions that servers were asked for, and those that they have granted so far. */
-interface Begun {
-  readonly answers: readonly Promise<void>[]
-  granted(): string[]
-}
-
-function begun(things: FollowedThings, names: readonly string[]): Begun {
-  const granted = new Set<string>()
-  const answers = names.map(async (name) => {
-    if (await things.follow(name)) granted.add(name)
-  })
-  return { answers, granted: () => names.filter((name) => granted.has(name)) }
 }
 
 /** One `subscriptions/listen` request: it sends notifications on the connection of that request. */
-export class Listen {
+class Listen {
   readonly #call: Call
   readonly #changes: ListChanges
   #heard: SubscriptionFilter = { lists: [], uris: [], tasks: [] }
@@ -131,12 +116,14 @@ export class Listen {
 
   /** Sends the acknowledgement with what was granted; a request without anything to wait for ends here. */
   acknowledge(heard: SubscriptionFilter): void {
-    if (this.#call.settled) return
+    const { settled, frame } = this.#call
+    if (settled) return
     this.#heard = heard
-    this.#say('notifications/subscriptions/acknowledged', acknowledgement(this.#call.frame.id, heard))
+    this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, heard))
     this.isReady = true
     for (const kind of heard.lists) this.#changes.markShown(kind)
-    if (heard.lists.length + heard.uris.length + heard.tasks.length === 0) this.end()
+    if (heard.lists.length + heard.uris.length + heard.tasks.length === 0)
+      this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
   }
 
   /** Lists of servers may have changed. */
@@ -145,107 +132,96 @@ export class Listen {
   }
 
   tellChanges(methods: ReadonlySet<string>): void {
-    if (this.#call.settled) return
-    for (const method of methods) this.#say(method, subscribed(this.#call.frame.id))
+    const { settled, frame } = this.#call
+    if (!settled) for (const method of methods) this.#call.notify(method, subscribed(frame.id))
   }
 
-  /** A resource has changed. */
-  updated(frame: NotificationFrame, uri: string): void {
-    if (this.#heard.uris.some((followed) => isFollowedBy(uri, followed))) this.#pass(frame)
-  }
-
-  /** A task is in another state. */
-  taskChanged(frame: NotificationFrame, id: string): void {
-    if (this.#heard.tasks.includes(id)) this.#pass(frame)
-  }
-
-  /** Answers the request: no notification follows. */
-  end(): void {
-    this.#call.settle({ kind: 'result', result: subscribed(this.#call.frame.id) })
-  }
-
-  #pass(frame: NotificationFrame): void {
-    const edits = subscriptionEdits(frame, this.#call.frame.id)
-    this.#call.tell(frame, edits)
-  }
-
-  #say(method: string, params: string): void {
-    this.#call.notify(method, params)
+  updated(frame: NotificationFrame): void {
+    const { members } = frame.params
+    const { uris, tasks } = this.#heard
+    const uri = members.string(followableResources.member)
+    const isHeard =
+      uri === undefined
+        ? tasks.includes(members.string(followableTasks.member) ?? '')
+        : uris.some((followed) => isFollowedBy(uri, followed))
+    if (isHeard) this.#call.tell(frame, subscriptionEdits(frame, this.#call.frame.id))
   }
 }
 
-// The resources, or the tasks, that one client follows, for any number of its requests.
-//
-// A server gets one subscription for each. The proxy subscribes as a client with a session does, so that restarts, reloads
-// and servers that are asked in turn are handled as they are for such clients.
-
-/** One resource or task, with the number of requests that follow it. */
+/** A topic with the number of requests that follow it. */
 interface Followed {
   wanted: number
   granted: Promise<boolean>
 }
 
-/** Sends a request of the proxy's own for a client. */
-type Ask = (row: RequestRow, frame: RequestFrame, owner: CallOwner) => void
+/** Sends a request of the proxy's own for a client; `params` is raw JSON. */
+type Ask = (row: RequestRow, params: string, owner: CallOwner) => void
 
 /** Subscriptions in flight: other clients use the same servers. */
 const ASKED_MAX = 32
 
-/** Follows each resource or task while a request wants it. */
-export class FollowedThings {
-  readonly #what: Followable
+/**
+ * Follows each topic of one client while one of its requests wants it.
+ *
+ * A server gets one subscription for each. The proxy subscribes as a client with a session does, so that restarts, reloads
+ * and servers that are asked in turn are handled as they are for such clients.
+ */
+export class FollowedTopics {
+  readonly #topicsMax: number
   readonly #send: Ask
-  readonly #followedMax: number
   readonly #followed = new Map<string, Followed>()
   readonly #asking = new PQueue({ concurrency: ASKED_MAX })
-  #asked = 0
 
-  constructor(what: Followable, send: Ask, followedMax: number) {
-    this.#what = what
+  constructor(topicsMax: number, send: Ask) {
+    this.#topicsMax = topicsMax
     this.#send = send
-    this.#followedMax = followedMax
   }
 
   /** As many of these as it may follow; those that it follows already take no room. */
-  fitting(names: readonly string[]): string[] {
-    let room = this.#followedMax - this.#followed.size
-    return names.filter((name) => this.#followed.has(name) || room-- > 0)
+  fitting(topics: readonly Topic[]): Topic[] {
+    let room = this.#topicsMax - this.#followed.size
+    return topics.filter((topic) => this.#followed.has(paramsOf(topic)) || room-- > 0)
   }
 
   /** Resolves with whether a server has granted the subscription; each call needs one `leave`. */
-  follow(name: string): Promise<boolean> {
-    const known = this.#followed.get(name) ?? this.#begin(name)
+  follow(topic: Topic): Promise<boolean> {
+    const known = this.#followed.get(paramsOf(topic)) ?? this.#begin(topic)
     known.wanted++
     return known.granted
   }
 
-  leave(name: string): void {
-    const known = this.#followed.get(name)
+  leave(topic: Topic): void {
+    const params = paramsOf(topic)
+    const known = this.#followed.get(params)
     if (known === undefined || --known.wanted > 0) return
-    this.#followed.delete(name)
+    this.#followed.delete(params)
     void known.granted.then((isGranted) => {
       // Another request may have followed it since.
-      if (isGranted) void this.#ask(this.#what.ends, name, () => !this.#followed.has(name))
+      if (isGranted) void this.#ask(topic.of.ends, params, () => !this.#followed.has(params))
     })
   }
 
-  #begin(name: string): Followed {
+  #begin(topic: Topic): Followed {
+    const params = paramsOf(topic)
     const followed: Followed = { wanted: 0, granted: Promise.resolve(false) }
-    this.#followed.set(name, followed)
-    followed.granted = this.#ask(this.#what.begins, name, () => this.#followed.get(name) === followed)
+    this.#followed.set(params, followed)
+    followed.granted = this.#ask(topic.of.begins, params, () => this.#followed.get(params) === followed)
     return followed
   }
 
   /** Asks a server in its turn, if that is still wanted then. */
-  #ask(row: RequestRow, name: string, isWanted: () => boolean): Promise<boolean> {
-    return this.#asking.add(async () => isWanted() && (await this.#answer(row, name)))
+  #ask(row: RequestRow, params: string, isWanted: () => boolean): Promise<boolean> {
+    const answer = (): Promise<boolean> =>
+      new Promise((resolve) => {
+        this.#send(row, params, {
+          settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)),
+        })
+      })
+    return this.#asking.add(async () => isWanted() && (await answer()))
   }
+}
 
-  #answer(row: RequestRow, name: string): Promise<boolean> {
-    const params = `{${quote(this.#what.member)}:${quote(name)}}`
-    const frame = requestFrame(numericId(++this.#asked), row.method, params)
-    return new Promise((resolve) => {
-      this.#send(row, frame, { settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) })
-    })
-  }
+/** The params of the requests about a topic, as raw JSON: they tell it from all others. */
+function paramsOf({ of, name }: Topic): string {
+  return `{${quote(of.member)}:${quote(name)}}`
 }

@@ -66,7 +66,7 @@ export class Replies implements ReplyChannel, SlowReader {
 
   pong(to: Reply, id: RequestId): void {
     const answer = buildResult(id, '{}')
-    this.#session.ping(answer.length, id, () => this.#send(to, 'result', answer))
+    this.#session.behind(answer.length, () => this.#send(to, 'result', answer), id, true)
   }
 
   refuse(to: Reply, id: RequestId | undefined, error: ErrorBody): void {

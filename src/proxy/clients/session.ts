@@ -112,7 +112,8 @@ export class Session {
   /** Whether a message of so many bytes may wait; a single one has no limit. */
   hasRoom(bytes: number): boolean {
     const { waitingBytesMax } = this.#limits
-    return !this.#isFull && (this.#earlyBytes === 0 || this.#earlyBytes + bytes <= waitingBytesMax)
+    const isFull = this.#early.size >= this.#limits.callsMax
+    return !isFull && (this.#earlyBytes === 0 || this.#earlyBytes + bytes <= waitingBytesMax)
   }
 
   /** Holds a call until `initialize` is answered; who gives it up makes room for others. */
@@ -123,19 +124,16 @@ export class Session {
     call.holder = { cancel: () => this.#drop(early) }
   }
 
-  /** Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. */
-  behind(bytes: number, run: () => void, id?: RequestId): void {
-    if (!this.isOpening || !this.hasRoom(bytes)) run()
-    else this.#add({ bytes, isPing: false, id, run })
-  }
-
-  /** The same for the answer to a ping, which waits for `pingWaitMs` at most. */
-  ping(bytes: number, id: RequestId, run: () => void): void {
-    const now = this.#runtime.now()
-    const leftMs = (this.#opening?.since ?? now) + this.#limits.pingWaitMs - now
-    if (!this.isOpening || leftMs <= 0 || this.#isFull) return run()
-    this.#add({ bytes, isPing: true, id, run })
-    this.#pings ??= this.#runtime.setTimer(leftMs, () => this.#runPings())
+  /**
+   * Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. The answer to a ping
+   * waits for `pingWaitMs` at most.
+   */
+  behind(bytes: number, run: () => void, id?: RequestId, isPing = false): void {
+    const dueAt = isPing ? (this.#opening?.since ?? 0) + this.#limits.pingWaitMs : Infinity
+    const leftMs = dueAt - this.#runtime.now()
+    if (!this.isOpening || leftMs <= 0 || !this.hasRoom(bytes)) return run()
+    this.#add({ bytes, isPing, id, run })
+    if (isPing) this.#pings ??= this.#runtime.setTimer(leftMs, () => this.#runPings())
   }
 
   /** An answer to the request with this canonical id is not wanted any more. */
@@ -152,10 +150,6 @@ export class Session {
     this.#pings?.cancel()
     opening.answer()
     for (const early of this.#early) this.#run(early)
-  }
-
-  get #isFull(): boolean {
-    return this.#early.size >= this.#limits.callsMax
   }
 
   #add(early: Early): Early {

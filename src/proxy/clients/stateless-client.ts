@@ -9,7 +9,6 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, Outcome } from '../../calls/call.js'
 import type { StatelessContext } from '../../mcp/client-context.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
-import { listKinds } from '../../mcp/list-items.js'
 import { serverNotifications, severity, type ListKind } from '../../mcp/methods.js'
 import type { SubscriptionFilter } from '../../mcp/subscription-edits.js'
 import { Listens } from './client-subscriptions.js'
@@ -29,7 +28,7 @@ export interface DirectoryLimits {
   readonly listensMax: number
   /** Of one principal. */
   readonly listensOfOneMax: number
-  /** Resources that one of them follows. */
+  /** Resources and tasks that one of them follows. */
   readonly urisMax: number
   /** How long one stays that asks nothing. */
   readonly statelessIdleMs: number
@@ -119,7 +118,7 @@ export class StatelessClient implements RoutedClient {
   listen(call: Call, filter: SubscriptionFilter): void {
     this.#calls++
     if (!this.#directory.mayListen(this.profile.principal)) return call.fail(tooManyCalls())
-    this.#listens ??= this.#newListens()
+    this.#listens ??= new Listens(this, this.#routes, this.#directory.context)
     this.#listens.begin(call, filter)
   }
 
@@ -149,15 +148,10 @@ export class StatelessClient implements RoutedClient {
     this.#listens?.changed(kinds)
   }
 
-  listsRevised(): void {
-    this.#listens?.changed(listKinds)
-  }
-
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
     if (during !== undefined) return during.tell(frame, edits)
     const does = serverNotifications.get(frame.method)?.does
-    if (does === 'updated') this.#listens?.updated(frame)
-    else if (does === 'task') this.#listens?.taskChanged(frame)
+    if (does === 'updated' || does === 'task') this.#listens?.updated(frame)
   }
 
   /** A call gets log messages only when its request asks for them (MCP 2026-07-28, Utilities: logging). */
@@ -184,11 +178,5 @@ export class StatelessClient implements RoutedClient {
     if (this.#level !== undefined && severity(this.#level) <= severity(level)) return
     this.#level = level
     this.#routes.level(level)
-  }
-
-  #newListens(): Listens {
-    const { limits, runtime } = this.#directory.context
-    const { stateless, session } = limits
-    return new Listens(this, this.#routes, runtime, stateless.urisMax, session.changeDelayMs)
   }
 }

@@ -17,8 +17,6 @@ import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 /** A client with its part of the catalog. */
 export interface RoutedClient extends ClientPort, ListsReader, ServedClient {
   readonly view: CatalogView
-  /** Servers that were starting, or came with a reload, have listed what they have. */
-  listsRevised?(): void
 }
 
 /** A client's lanes, one for each server in configuration order. */
@@ -178,9 +176,8 @@ export class ClientRoutes implements RoutedServers {
 
   /** Ends one `prepare`: the client gets a notification for each list that differs from the one it has. */
   tellChanges(): void {
-    const changed = this.#changes.resume()
-    if (changed.length > 0 && !this.#left) this.changed(changed)
-    this.#client.listsRevised?.()
+    this.#changes.resume()
+    if (!this.#left) this.#client.listsChanged(listKinds)
   }
 
   /** The server is gone, and no call runs there any more. */

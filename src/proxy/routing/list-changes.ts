@@ -56,10 +56,9 @@ export class ListChanges {
     this.#pauses++
   }
 
-  /** Ends one `pause`; the last call returns the lists that differ from those that the client has. */
-  resume(): ListKind[] {
+  /** Ends one `pause`; `changed` follows. */
+  resume(): void {
     this.#pauses--
-    return this.#differing(this.shownKinds)
   }
 
   /** The lists of some server have changed. */
@@ -77,19 +76,17 @@ export class ListChanges {
     this.#isScheduled = true
     this.#soon(() => {
       this.#isScheduled = false
-      const changed = this.#differing([...this.#pending])
+      const changed = [...this.#pending].filter((kind) => this.#differs(kind))
       this.#pending.clear()
       for (const kind of changed) this.markShown(kind)
-      this.#client.tellChanges(new Set(changed.map((kind) => listShapes[kind].changed)))
+      if (changed.length > 0)
+        this.#client.tellChanges(new Set(changed.map((kind) => listShapes[kind].changed)))
     })
   }
 
-  #differing(kinds: readonly ListKind[]): ListKind[] {
-    if (this.#pauses > 0) return []
-    return kinds.filter((kind) => {
-      const known = this.#seen.get(kind)
-      return known !== undefined && !looksSame(known, this.#shown(kind))
-    })
+  #differs(kind: ListKind): boolean {
+    const known = this.#seen.get(kind)
+    return this.#pauses === 0 && known !== undefined && !looksSame(known, this.#shown(kind))
   }
 }
 

@@ -273,33 +273,35 @@ export class Router {
   #byUri(call: Call): void {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call.fail(missingParameter('uri'))
-    if (call.returned !== undefined) return this.#retryRead(call, uri, call.returned)
-    const lane = this.#catalog.resource(uri)
-    const toOwn = (): readonly Edit[] => this.#catalog.uriEdits(uri, call.frame.params.members.span('uri'))
-    if (lane !== undefined) return this.#toLane(call, lane, toOwn())
+    const { returned } = call
+    const known = returned === undefined ? this.#catalog.resource(uri) : undefined
+    if (known !== undefined) return this.#read(call, uri, known)
     this.waits.whenListed(call, ['resources', 'templates'], () => {
-      const late = this.#catalog.resource(uri)
-      if (late !== undefined) this.#toLane(call, late, toOwn())
+      const listed = this.#catalog.resource(uri)
+      if (returned !== undefined) this.#retryRead(call, uri, returned, listed)
+      else if (listed !== undefined) this.#read(call, uri, listed)
       else this.#askInTurn(call, uri, this.#catalog.unlisted(uri))
     })
   }
 
+  #read(call: Call, uri: string, lane: CallTarget, more: readonly Edit[] = NO_EDITS): void {
+    const edits = this.#catalog.uriEdits(uri, call.frame.params.members.span('uri'))
+    this.#toLane(call, lane, bothEdits(edits, more))
+  }
+
   /** Answers and the state of a server reach no other one: of several that may have asked, none gets them. */
-  #retryRead(call: Call, uri: string, { service, edits }: ReturnedInput): void {
-    this.waits.whenListed(call, ['resources', 'templates'], () => {
-      const listed = this.#catalog.resource(uri)
-      const candidates = listed === undefined ? this.#catalog.unlisted(uri) : [listed]
-      const [lane, other] = candidates.filter(({ config }) => config.name === (service ?? config.name))
-      const isGuess = listed === undefined && service === undefined && this.#hasLostSome
-      if (lane === undefined || other !== undefined || isGuess || !mayHaveWritten(lane, call))
-        call.fail(stateUnknown('other-server'))
-      else
-        this.#toLane(
-          call,
-          lane,
-          bothEdits(this.#catalog.uriEdits(uri, call.frame.params.members.span('uri')), edits),
-        )
-    })
+  #retryRead(
+    call: Call,
+    uri: string,
+    { service, edits }: ReturnedInput,
+    listed: CallTarget | undefined,
+  ): void {
+    const candidates = listed === undefined ? this.#catalog.unlisted(uri) : [listed]
+    const [lane, other] = candidates.filter(({ config }) => config.name === (service ?? config.name))
+    const isGuess = listed === undefined && service === undefined && this.#hasLostSome
+    if (lane === undefined || other !== undefined || isGuess || !mayHaveWritten(lane, call))
+      call.fail(stateUnknown('other-server'))
+    else this.#read(call, uri, lane, edits)
   }
 
   /** No server lists the resource and no template fits: those that may have it are asked one by one, in the order of `Catalog.unlisted`. */
