@@ -27,7 +27,7 @@ const NULL = 0x6e
 
 type Fault = ArgumentFault | undefined
 
-/** Gives a call to its lane when its turn has come; one function for all calls of a client. */
+/** Gives a call to its lane when its turn has come. */
 export type Pass = (call: Call, lane: CallTarget, edits: readonly Edit[]) => void
 
 /** The validators of tools, compiled when a tool is first called. */
@@ -42,60 +42,40 @@ export class ArgumentChecks {
     this.#log = log
   }
 
-  /**
-   * Compiles a first schema while no call waits for it, once a client may call one of these tools: that is most of what
-   * the first check takes.
-   */
-  prepare(tools: Iterable<Pick<ListItem, 'schemaSpan'>>, runtime: Pick<Runtime, 'setTimer'>): void {
+  /** Compiles a first schema, which is most of what the first check takes, while no call waits for it. */
+  prepare(runtime: Pick<Runtime, 'setTimer'>): void {
     if (this.#isPrepared) return
-    for (const { schemaSpan } of tools) {
-      if (schemaSpan === undefined) continue
-      this.#isPrepared = true
-      runtime.setTimer(PREPARE_DELAY_MS, () => {
-        void prepareValidators()
-      })
-      return
-    }
+    this.#isPrepared = true
+    runtime.setTimer(PREPARE_DELAY_MS, () => {
+      void prepareValidators()
+    })
   }
 
-  /**
-   * Whether the call may go now, which is nearly always so.
-   *
-   * Else it is settled since its arguments do not fit, or `pass` is called in its turn when they do.
-   */
-  fits(call: Call, target: Target, edits: readonly Edit[], pass: Pass): boolean {
+  /** Passes a call of a tool on when its arguments fit, which is nearly always known at once; else the call is settled. */
+  check(call: Call, target: Target, edits: readonly Edit[], pass: Pass): void {
     const { frame } = call
     const span = frame.params.members.span('arguments')
-    const isChecked = target.lane.config.argumentChecks === 'on'
     const first = span && frame.line[span.start]
     const isObject = first === OPEN_OBJECT
     // Servers in Python take null for no arguments.
-    if (first !== undefined && !isObject && first !== NULL) {
-      call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
-      return false
-    }
+    if (first !== undefined && !isObject && first !== NULL)
+      return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     const json = isObject ? span && frame.line.subarray(span.start, span.end) : undefined
+    const isChecked = target.lane.config.argumentChecks === 'on'
     const fault = isChecked ? this.#fault(target, json, span && valuesIn(frame, span)) : undefined
-    if (fault === undefined && !this.#last.has(target.lane)) return true
-    this.#takeTurn(call, target.lane, fault, edits, pass)
-    return false
+    this.inTurn(call, target.lane, edits, pass, fault)
   }
 
-  /** The same for a call with nothing to check, which leaves behind those that are being checked. */
-  isTurn(call: Call, lane: CallTarget, edits: readonly Edit[], pass: Pass): boolean {
-    if (!this.#last.has(lane)) return true
-    this.#takeTurn(call, lane, undefined, edits, pass)
-    return false
-  }
-
-  #takeTurn(
+  /** Passes a call on unless it has a fault, behind the calls of its lane whose arguments are being checked. */
+  inTurn(
     call: Call,
     lane: CallTarget,
-    fault: Fault | Promise<Fault>,
     edits: readonly Edit[],
     pass: Pass,
+    fault?: Fault | Promise<Fault>,
   ): void {
     const before = this.#last.get(lane)
+    if (before === undefined && fault === undefined) return pass(call, lane, edits)
     const end = (found: Fault): void => (found === undefined ? pass(call, lane, edits) : refuse(call, found))
     if (before === undefined && !(fault instanceof Promise)) return end(fault)
     call.keep()

@@ -36,7 +36,6 @@ export class ClientRoutes implements RoutedServers {
   /** All lanes of the client: also those opened for the next exchange, and those on which only earlier calls still run. */
   readonly #entered = new Map<Upstream, Lane>()
   #level: string | undefined
-  #mayCall = false
   #left = false
 
   /** `upstreams` are the present servers; `onLeave` is called when the client is gone. */
@@ -63,7 +62,9 @@ export class ClientRoutes implements RoutedServers {
     const isRemembered = this.lanes.some(({ view }) => view.before.kind !== 'nothing')
     this.router = new Router(client, context, this, (kind) => {
       this.#changes.markShown(kind)
-      if (kind === 'tools') this.#prepareChecks()
+      // Most clients call a tool soon after they have got the list.
+      const isChecked = this.lanes.some(({ config }) => config.argumentChecks === 'on')
+      if (kind === 'tools' && isChecked && this.shown(kind).length > 0) context.checks.prepare(runtime)
     })
     this.settled = isRemembered ? undefined : this.router.waits.opened(initializeGraceMs)
     const coming = this.router.waits.quiet()
@@ -100,27 +101,13 @@ export class ClientRoutes implements RoutedServers {
 
   /** The lists of some server have changed; without kinds, a server has other news that calls may wait for. */
   changed(kinds: readonly ListKind[]): void {
-    if (kinds.length > 0) {
-      if (this.#mayCall) this.#prepareChecks()
-      this.#changes.changed(kinds)
-    }
+    this.#changes.changed(kinds)
     this.router.waits.look()
   }
 
   /** The client has said that it is ready. */
   clientIsReady(): void {
     this.#changes.notifySoon()
-    this.#prepareChecks()
-  }
-
-  /** The client may call from now on: what every first call needs is made ready once there are tools. */
-  #prepareChecks(): void {
-    this.#mayCall = true
-    const checked = this.lanes.filter(({ config }) => config.argumentChecks === 'on')
-    this.#context.checks.prepare(
-      checked.flatMap(({ view }) => view.items('tools').slice(0, 1)),
-      this.#context.runtime,
-    )
   }
 
   level(level: string): void {

@@ -241,9 +241,7 @@ export class Router {
     call.isWrapped = target.item.wrappedSpan !== undefined
     const policy = this.#context.policy()
     const pass = policy === undefined ? this.#pass : this.#under(policy, target)
-    if (!this.#context.checks.fits(call, target, edits, pass)) return
-    if (policy === undefined) target.lane.call(call, edits)
-    else pass(call, target.lane, edits)
+    this.#context.checks.check(call, target, edits, pass)
   }
 
   /** The call goes on when the policy admits it. */
@@ -261,7 +259,7 @@ export class Router {
   #toLane(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     call.service = lane.config.name
     call.apartUris = this.#catalog.apartUris(lane)
-    if (this.#context.checks.isTurn(call, lane, edits, this.#pass)) lane.call(call, edits)
+    this.#context.checks.inTurn(call, lane, edits, this.#pass)
   }
 
   /** While the call waited for its turn, another server may have taken the place of this one. */
