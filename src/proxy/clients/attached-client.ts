@@ -3,15 +3,23 @@
 // Every request that arrives here leaves here once: answered, refused, or cancelled by the client that sent it. Requests
 // without a session arrive here too; what they reach belongs to clients that outlive the connection.
 
-import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Connection, Reply } from '../../jsonrpc/connection.js'
+import { buildResult, type ErrorBody } from '../../jsonrpc/build.js'
+import type { AnswerKind, Connection, Reply } from '../../jsonrpc/connection.js'
+import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Edit } from '../../jsonrpc/splice.js'
-import { Call, type CallOwner, type InputNeeded, isResult, type Outcome } from '../../calls/call.js'
+import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
+import type { Edit, Message } from '../../jsonrpc/splice.js'
+import {
+  Call,
+  type CallOwner,
+  type InputNeeded,
+  isResult,
+  type Outcome,
+  type ReplyChannel,
+} from '../../calls/call.js'
 import { CallDeadline } from '../../calls/call-deadline.js'
 import type { CallContext, StatelessContext } from '../../mcp/client-context.js'
 import { type ClientLeg, listenFilter } from '../../mcp/eras/client-leg.js'
@@ -26,28 +34,44 @@ import {
   tooLong,
   tooManyCalls,
 } from '../../mcp/error-codes.js'
+import { answerOf } from '../../mcp/eras/results.js'
 import { traceparentOf } from '../../mcp/meta-edits.js'
-import { clientNotifications, type ListKind, type RequestRow, severity } from '../../mcp/methods.js'
-import { isFilter } from '../../mcp/subscription-edits.js'
+import {
+  cancelledId,
+  clientNotifications,
+  type ListKind,
+  type RequestRow,
+  severity,
+} from '../../mcp/methods.js'
+import { isFilter, subscribed } from '../../mcp/subscription-edits.js'
 import { askClient } from '../input/input-rounds.js'
 import type { CatalogView } from '../routing/views.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientContext, ClientDirectory } from './client-directory.js'
 import { ClientReports } from './client-reports.js'
-import { OpenCalls } from './open-calls.js'
-import { Replies, receiveBatch } from './replies.js'
+import { receiveBatch } from './batch.js'
 import { Session } from './session.js'
 import { type Question, SessionQuestions } from './session-questions.js'
 import { StatelessClient } from './stateless-client.js'
+import type { SlowReader } from './unread.js'
+
+/** The id of a call by which its client cancels it, in one spelling, or the response that the client closes for that. */
+type CallKey = RequestId | Reply
+
+function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
+  return reply?.isCancelledByClosing === true ? reply : canonical(id)
+}
 
 /** A client with a connection, which may carry the requests of many that have no session. */
-export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient {
+export class AttachedClient
+  implements CallOwner, PeerOwner<Question>, ReplyChannel, RoutedClient, SlowReader
+{
   readonly serial: number
   readonly view: CatalogView
   readonly session: Session
   readonly questions: SessionQuestions
-  readonly channel: Replies
+  readonly channel: this = this
   /** The `initialize` that has opened the one server. */
   opening: Call | undefined
   readonly #connection: Connection
@@ -56,7 +80,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   readonly #context: ClientContext
   readonly #peer: Peer<Question>
   readonly #reports: ClientReports
-  readonly #calls: OpenCalls
+  /** The calls that are not answered. */
+  readonly #calls = new ChurnMap<CallKey, Call>()
+  #lastCall = 0
   readonly #attachedAtMs: number
   /** The servers that its session reaches; undefined until a request needs them. */
   #routes: ClientRoutes | undefined
@@ -87,11 +113,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#reports = new ClientReports(context, serial)
     this.#peer = new Peer(connection, this, { ...limits.session, watch })
     this.session = new Session(runtime, limits.session, () => this.#giveUp())
-    this.channel = new Replies(connection, this.#peer, leg, this.session, context, (on) =>
-      this.#routes?.read(on),
-    )
-    this.questions = new SessionQuestions(this.#peer, this.channel, leg, limits.session.earlyMax)
-    this.#calls = new OpenCalls(limits.session.callsMax)
+    this.questions = new SessionQuestions(this.#peer, this, limits.session.earlyMax)
     this.#peer.start()
   }
 
@@ -106,7 +128,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       revision: revision.version,
       connectedAtMs: this.#attachedAtMs,
       processes: this.#routes?.processes ?? [],
-      unreadBytes: this.channel.backlogBytes,
+      unreadBytes: this.backlogBytes,
     }
   }
 
@@ -135,11 +157,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   tellChanges(methods: ReadonlySet<string>): void {
-    for (const method of methods) this.channel.notify(method)
-  }
-
-  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
-    this.channel.tell(frame, edits, during)
+    for (const method of methods) this.notify(method)
   }
 
   log(frame: NotificationFrame, during: Call | undefined): void {
@@ -150,8 +168,8 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   // PeerOwner: what arrives.
 
   request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
-    if (this.#calls.has(frame.id, reply))
-      return this.channel.inTurn(reply, 'error', this.#leg.refusal(frame.id, idInUse(frame.id)))
+    if (this.#calls.has(keyOf(frame.id, reply)))
+      return this.inTurn(reply, 'error', this.#leg.refusal(frame.id, idInUse(frame.id)))
     const received = this.#leg.received(frame)
     if ('code' in received) return this.#refuse(frame, received, reply)
     const { row, context } = received
@@ -167,7 +185,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
         // MCP, Lifecycle: the client has had the answer to `initialize`.
         return this.session.behind(0, () => this.#ready())
       case 'cancel':
-        return this.session.cancel(this.#calls.cancel(frame))
+        return this.#cancelled(frame)
       case 'progress':
         return this.questions.progressed(frame)
       case 'news':
@@ -184,7 +202,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   gaveUp(reply: Reply): void {
-    this.#calls.giveUp(reply)
+    this.#calls.get(reply)?.cancel(undefined)
   }
 
   stray(frame: ResponseFrame): void {
@@ -193,7 +211,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   batch(line: Line, reply: Reply): void {
     const { frame: limits } = this.#context.limits.session
-    receiveBatch(line, this.#leg, limits, this.channel, reply, (frame, own) =>
+    receiveBatch(line, this.#leg, limits, this, reply, (frame, own) =>
       this.#peer.receive(frame, undefined, own),
     )
   }
@@ -204,17 +222,19 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   malformed(error: FrameError): void {
-    this.channel.refuse(this.#peer.ownReply, error.id, malformed(error))
+    this.refuse(this.#peer.ownReply, error.id, malformed(error))
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
     const error = tooLong(bytes, this.#context.limits.session.ndjson.lineBytesMax)
-    if (question === undefined) this.channel.refuse(this.#peer.ownReply, id, error)
+    if (question === undefined) this.refuse(this.#peer.ownReply, id, error)
     else this.questions.refused(question, error)
   }
 
+  /** The client takes bytes again. */
   drained(): void {
-    this.channel.drained()
+    this.#context.unread.remove(this)
+    this.#routes?.read(true)
   }
 
   ended(): void {
@@ -223,9 +243,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   closed(cause: TransportError | undefined): void {
-    this.channel.ended()
+    this.#context.unread.remove(this)
     // Calls end before servers get the refusals of their questions, so that no call goes on.
-    this.#calls.cancelAll()
+    for (const call of this.#calls.values()) call.cancel(undefined)
     this.questions.left()
     this.session.finish()
     const over = (): void => {
@@ -236,6 +256,78 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const left = this.#routes?.leave()
     if (left === undefined) over()
     else void left.finally(over)
+  }
+
+  /** The call that a cancellation names is not wanted any more, nor another answer under that id (MCP, Utilities: cancellation). */
+  #cancelled(frame: NotificationFrame): void {
+    const id = cancelledId(frame)
+    if (id !== undefined) this.#calls.get(id)?.cancel(frame)
+    this.session.cancel(id)
+  }
+
+  // ReplyChannel, and whatever else is sent to the client:
+
+  /** A notification of a server, which may be about a call. */
+  tell(frame: NotificationFrame, edits: readonly Edit[], call: Call | undefined): void {
+    this.#peer.pass(frame, edits, { reply: call?.reply })
+    this.sent()
+  }
+
+  /** A notification of the proxy, which may be about a call; `params` is raw JSON. */
+  notify(method: string, params?: string, call?: Call): void {
+    this.#peer.notify(method, params, { reply: call?.reply })
+    this.sent()
+  }
+
+  splice(line: Line, edits: readonly Edit[]): Uint8Array {
+    return this.#peer.item(line, edits)
+  }
+
+  refuse(to: Reply, id: RequestId | undefined, error: ErrorBody): void {
+    this.inTurn(to, 'error', this.#leg.refusal(id, error), id)
+  }
+
+  /** An answer of the proxy leaves after the answer to an earlier `initialize`; a cancellation of `id` takes it back. */
+  inTurn(to: Reply, kind: AnswerKind, answer: Message, id?: RequestId, isPing = false): void {
+    this.session.behind(answer.length, () => this.#send(to, kind, answer), id, isPing)
+  }
+
+  /** `result` is raw JSON. */
+  #result(to: Reply, id: RequestId, result: string, isPing = false): void {
+    this.inTurn(to, 'result', buildResult(id, result), id, isPing)
+  }
+
+  /** The one place from which answers leave. */
+  #send(to: Reply, kind: AnswerKind, answer: Message): void {
+    to.answer(answer, kind)
+    this.sent()
+  }
+
+  /** Something was sent to the client, which may have more bytes to read now than it takes at once. */
+  sent(): void {
+    if (!this.#connection.congested) return
+    // A client that reads too slowly holds back the servers that work for it alone.
+    this.#routes?.read(false)
+    if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
+    else this.#context.unread.add(this)
+  }
+
+  // SlowReader:
+
+  get backlogBytes(): number {
+    return this.#connection.backlogBytes
+  }
+
+  tooSlow(bytes: number): number {
+    const cut = this.#connection.cutSlowest?.() ?? 0
+    const message =
+      cut > 0
+        ? `a client without a session leaves ${cut} bytes of an answer unread: its connection is cut`
+        : `the client leaves ${bytes} bytes unread and is disconnected`
+    this.#context.log({ level: 'error', message })
+    if (cut > 0) return cut
+    void this.#peer.close(true)
+    return bytes
   }
 
   // Its session:
@@ -259,7 +351,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       case 'shutdown':
         return this.#shutDown(frame.id, reply)
       default:
-        return this.channel.pong(reply, frame.id)
+        return this.#result(reply, frame.id, '{}', true)
     }
   }
 
@@ -271,8 +363,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (this.#leg.isTransparent && (this.#routes === undefined || this.#isRefused))
       return this.#pass(frame, row, to)
     const routes = this.#openRoutes()
-    const answer = (): void =>
-      this.channel.result(to, frame.id, this.#leg.initializeResult(routes.describe()))
+    const answer = (): void => this.#result(to, frame.id, this.#leg.initializeResult(routes.describe()))
     this.session.open(answer, false)
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
@@ -300,7 +391,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     // Every later session with the server is opened with the same bytes.
     opening.keep()
     opening.reply = to
-    this.session.open(() => this.channel.settle(opening, outcome), true)
+    this.session.open(() => this.#answer(opening, outcome), true)
     void this.#routes?.leave()
     this.#routes = undefined
     this.opening = opening
@@ -312,7 +403,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (typeof level !== 'string') return this.#refuse(frame, level, to)
     this.#leastSeverity = severity(level)
     this.#openRoutes().level(level)
-    this.channel.result(to, frame.id, '{}')
+    this.#result(to, frame.id, '{}')
   }
 
   #opened(): void {
@@ -334,16 +425,16 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   #shutDown(id: RequestId, to: Reply): void {
-    if (this.session.owesShutdown)
-      return this.channel.refuse(to, id, invalidRequest('a shutdown is under way'))
+    if (this.session.owesShutdown) return this.refuse(to, id, invalidRequest('a shutdown is under way'))
     const graceMs = this.session.isPassing ? Infinity : this.#context.limits.drainMs
-    this.session.shutDown(graceMs, () => this.channel.result(to, id, '{}'))
+    this.session.shutDown(graceMs, () => this.#result(to, id, '{}'))
     this.#closeIfIdle()
   }
 
   // CallOwner: what becomes of its calls, and of those of other clients that came here.
 
   settled(call: Call, outcome: Outcome): void {
+    this.#calls.take(keyOf(call.frame.id, call.reply))
     this.#answer(call, outcome)
     if (call.client instanceof StatelessClient) call.client.ended(call, outcome)
     else this.#reports.settled(call, outcome)
@@ -355,8 +446,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     else askClient(call, needed, this.#context.limits.session.input, this.#context.runtime)
   }
 
+  /** The request is answered by another call. */
   replaced(_call: Call, by: Call): void {
-    this.#calls.put(by)
+    this.#calls.set(keyOf(by.frame.id, by.reply), by)
   }
 
   // Requests:
@@ -366,7 +458,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
     const { runtime } = this.#context
     const call = new Call(frame, row, this, new CallDeadline(runtime.now()), this)
-    if (this.#calls.isFull || (intake === 'hold' && !this.session.hasRoom(call.bytes)))
+    if (this.#isFull || (intake === 'hold' && !this.session.hasRoom(call.bytes)))
       return this.#refuse(frame, tooManyCalls(), reply)
     this.#begin(call, reply)
     const { router } = this.#openRoutes()
@@ -380,7 +472,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #callStateless(frame: RequestFrame, row: RequestRow, context: StatelessContext, reply: Reply): void {
     const filter = row.stays === true ? listenFilter(frame, context) : undefined
     if (filter !== undefined && !isFilter(filter)) return this.#refuse(frame, filter, reply)
-    const client = this.#calls.isFull ? undefined : this.#directory.stateless(context, this.view)
+    const client = this.#isFull ? undefined : this.#directory.stateless(context, this.view)
     if (client === undefined) return this.#refuse(frame, tooManyCalls(), reply)
     this.#hasStateless = true
     const { field } = reply
@@ -394,7 +486,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   /** One server describes itself; what is not known of several is presumed. */
   #discover({ id }: RequestFrame, context: StatelessContext, to: Reply): void {
     const describe = (): void =>
-      this.channel.result(to, id, this.#leg.discoverResult(this.#context.describe(this.view)))
+      this.#result(to, id, this.#leg.discoverResult(this.#context.describe(this.view)))
     const settled = this.#context.isTransparent
       ? this.#directory.stateless(context, this.view)?.settled
       : undefined
@@ -404,27 +496,37 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   #begin(call: Call, reply: Reply): void {
+    const { frame } = call
     const { tracer } = this.#context
     if (tracer !== undefined)
-      call.trace = tracer.begin(traceparentOf(call.frame) ?? reply.field?.('traceparent'), call.frame.id)
+      call.trace = tracer.begin(traceparentOf(frame) ?? reply.field?.('traceparent'), frame.id)
     call.deadline.isTimed = this.#reports.heard.has('call')
-    this.#calls.add(call, reply)
+    call.reply = reply
+    call.serial = ++this.#lastCall
+    this.#calls.set(keyOf(frame.id, reply), call)
   }
 
+  get #isFull(): boolean {
+    return this.#calls.size >= this.#context.limits.session.callsMax
+  }
+
+  /** A call has ended: one that came before `initialize`, or behind its answer. */
   #answer(call: Call, outcome: Outcome): void {
-    this.#calls.remove(call)
-    this.channel.settle(call, outcome)
+    const answer = answerOf(call, outcome, this.#peer)
+    if (answer === undefined) call.reply?.drop()
+    else if (call.reply !== undefined) this.#send(call.reply, answer.kind, answer.message)
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody, reply: Reply): void {
-    this.channel.refuse(reply, frame.id, this.#reports.refused(frame, error, this.#leg.profile))
+    this.refuse(reply, frame.id, this.#reports.refused(frame, error, this.#leg.profile))
   }
 
   // The end:
 
   #giveUp(): void {
     this.session.opened()
-    this.#calls.abandonAll(this.#ending())
+    // Each call is answered with this error, and its server gets a cancellation.
+    for (const call of this.#calls.values()) call.abandon(this.#ending())
     this.#closeIfIdle()
   }
 
@@ -436,7 +538,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
   #closeIfIdle(): void {
     if (this.session.intake !== 'refuse') return
-    this.#calls.endListening()
+    // Requests that stay open end.
+    for (const call of this.#calls.values())
+      if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
     if (this.#calls.size > 0 || this.session.owesAnswers) return
     if (this.session.rest()) void this.#peer.close()
   }

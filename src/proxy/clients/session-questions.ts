@@ -11,9 +11,8 @@ import { type Edit, NO_EDITS, writing } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Questions, ServerQuestion } from '../../calls/call.js'
 import { ProgressTokens } from '../../calls/progress-tokens.js'
-import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
-import type { Replies } from './replies.js'
+import type { AttachedClient } from './attached-client.js'
 
 /** An answer that is said again comes soon. */
 const USED_MAX = 1024
@@ -47,8 +46,7 @@ export class Question {
 /** Asks one client, and passes its answers on. */
 export class SessionQuestions implements Questions {
   readonly #peer: Peer<Question>
-  readonly #replies: Replies
-  readonly #leg: Pick<ClientLeg, 'profile'>
+  readonly #client: Pick<AttachedClient, 'profile' | 'sent'>
   /** Of questions from before the client was ready. */
   readonly #earlyMax: number
   /** Those that are not answered, in the order in which they came. */
@@ -62,10 +60,9 @@ export class SessionQuestions implements Questions {
   /** Questions wait for `initialized`, are asked, or are refused since the client sends nothing any more. */
   #phase: 'early' | 'ready' | 'left' = 'early'
 
-  constructor(peer: Peer<Question>, replies: Replies, leg: Pick<ClientLeg, 'profile'>, earlyMax: number) {
+  constructor(peer: Peer<Question>, client: Pick<AttachedClient, 'profile' | 'sent'>, earlyMax: number) {
     this.#peer = peer
-    this.#replies = replies
-    this.#leg = leg
+    this.#client = client
     this.#earlyMax = earlyMax
   }
 
@@ -162,7 +159,7 @@ export class SessionQuestions implements Questions {
   }
 
   #send({ frame, edits = NO_EDITS, during }: ServerQuestion, question: Question): boolean {
-    if (!this.#leg.profile.revision.serverRequests.some((method) => method === frame.method)) return false
+    if (!this.#client.profile.revision.serverRequests.some((method) => method === frame.method)) return false
     const all = [...edits, ...this.#withToken(frame, question)]
     const id = canonical(frame.id)
     const wasUsed = this.#used.all.has(id)
@@ -170,7 +167,7 @@ export class SessionQuestions implements Questions {
     question.early = undefined
     question.lentId = this.#peer.forward(frame, all, question, true, during?.reply, wasUsed)
     if (question.lentId === undefined) this.#tokens.release(question.token)
-    else this.#replies.sent()
+    else this.#client.sent()
     return question.lentId !== undefined
   }
 

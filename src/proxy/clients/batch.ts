@@ -1,0 +1,96 @@
+// A client's batch: its members are handled alone, and their answers leave together (JSON-RPC 2.0 section 6).
+
+import { buildBatch, type ErrorBody } from '../../jsonrpc/build.js'
+import type { MessageHead, Reply } from '../../jsonrpc/connection.js'
+import { splitBatch, type Frame, type FrameLimits, frameOrError } from '../../jsonrpc/frame.js'
+import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Message } from '../../jsonrpc/splice.js'
+import type { ClientLeg } from '../../mcp/eras/client-leg.js'
+import { namesRevision } from '../../mcp/meta-keys.js'
+import { invalidRequest, malformed } from '../../mcp/error-codes.js'
+import type { AttachedClient } from './attached-client.js'
+
+/** The client that gets the answers. */
+type BatchSender = Pick<AttachedClient, 'inTurn' | 'refuse'>
+
+/** Collects the answers to a batch (JSON-RPC 2.0 section 6) until every request of it has one, or will have none. */
+class BatchReply implements Reply {
+  readonly isCancelledByClosing = false
+  readonly #to: Reply
+  readonly #client: BatchSender
+  readonly #answers: Message[] = []
+  /** Requests without an answer, and one more until every member has been read. */
+  #open = 1
+
+  constructor(to: Reply, client: BatchSender) {
+    this.#to = to
+    this.#client = client
+  }
+
+  /** One more member that is answered, or dropped. */
+  expect(): this {
+    this.#open++
+    return this
+  }
+
+  answer(message: Message): void {
+    this.#answers.push(message)
+    this.drop()
+  }
+
+  /** A request was cancelled, or every member has been read. */
+  drop(): void {
+    if (--this.#open > 0) return
+    // A batch of notifications has no answer at all.
+    if (this.#answers.length === 0) this.#to.drop()
+    else this.#client.inTurn(this.#to, 'batch', buildBatch(this.#answers))
+  }
+
+  tell(message: Message, head: MessageHead): void {
+    this.#to.tell(message, head)
+  }
+}
+
+/** MCP 2026-07-28 has no batches. */
+const ALONE = 'a request that names its protocol version is no part of a batch'
+/** MCP 2025-03-26, Lifecycle, Initialization. */
+const OPENING = 'initialize must not be part of a batch'
+
+/** Hands each member to `receive`, with the way back of its answer. */
+export function receiveBatch(
+  line: Line,
+  leg: ClientLeg,
+  limits: FrameLimits,
+  client: BatchSender,
+  to: Reply,
+  receive: (frame: Frame, reply: Reply) => void,
+): void {
+  const { version, batching } = leg.profile.revision
+  if (!batching)
+    return client.refuse(to, undefined, invalidRequest(`protocol version ${version} has no batches`))
+  let members: Line[]
+  try {
+    members = splitBatch(line, limits)
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error
+    return client.refuse(to, error.id, malformed(error))
+  }
+  const batch = new BatchReply(to, client)
+  for (const member of members) {
+    const frame = frameOrError(member, limits)
+    const refusal = refusalOf(frame)
+    if (refusal !== undefined) batch.expect().answer(leg.refusal(refusal.id, refusal.error))
+    else if (!(frame instanceof FrameError)) receive(frame, frame.kind === 'request' ? batch.expect() : batch)
+  }
+  batch.drop()
+}
+
+/** Why a member of a batch is answered with an error. */
+function refusalOf(frame: Frame | FrameError): { id: RequestId | undefined; error: ErrorBody } | undefined {
+  if (frame instanceof FrameError) return { id: frame.id, error: malformed(frame) }
+  if (frame.kind !== 'request') return undefined
+  if (namesRevision(frame)) return { id: frame.id, error: invalidRequest(ALONE) }
+  return frame.method === 'initialize' ? { id: frame.id, error: invalidRequest(OPENING) } : undefined
+}
