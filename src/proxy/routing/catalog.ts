@@ -128,14 +128,15 @@ export class Catalog {
     const from = cursor === undefined ? 0 : offsetIn(cursor, generation, targets.length)
     if (from === undefined) return undefined
     const isOfSession = call.context.revision.era === 'session'
+    const apart = this.#apart
     const items: Uint8Array[] = []
     let bytes = 0
     for (const { item, publicName, mark, lane } of targets.slice(from)) {
       if (bytes >= pageBytesMax && items.length > 0) break
       const isWrapped = isOfSession && lane.view.facts?.revision.era === 'stateless'
       const edits = isNamed(kind) ? itemEdits(item, publicName, mark, isWrapped) : NO_EDITS
-      const apart = this.apartUris(lane)
-      const spliced = call.splice(item.line, apart === undefined ? edits : withApart(item.line, edits, apart))
+      const uris = apart.get(lane.config.name)
+      const spliced = call.splice(item.line, uris === undefined ? edits : withApart(item.line, edits, uris))
       items.push(spliced)
       bytes += spliced.length
     }
