@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
@@ -13,7 +13,7 @@ import type { Gateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/index.js'
 import { EventReader, both, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { at, parsed, textAt } from './support/json.js'
-import { cli, nodeProgram } from './support/programs.js'
+import { nodeProgram, patientCli } from './support/programs.js'
 import { type Scope, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
 import { bearer, gatewayConfig, gatewayOf, sendStateless, tokenOf } from './support/gateway.js'
@@ -116,7 +116,7 @@ async function onStdio(t: Scope, ...args: readonly string[]): Promise<Viewer> {
   await viewer.client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [cli, 'stdio', '-c', file, ...args],
+      args: [patientCli, 'stdio', '-c', file, ...args],
       stderr: 'ignore',
     }),
   )
@@ -140,8 +140,17 @@ const prompt = (name: string): object => ({ type: 'ref/prompt', name })
 const resource = (uri: string): object => ({ type: 'ref/resource', uri })
 
 describe('three clients with three profiles', () => {
-  test('are told of their servers alone, and list what they see', async (t) => {
-    const { review, ops, bare } = await views(t)
+  const endings: (() => void | Promise<void>)[] = []
+  let shared: Views
+  before(async () => {
+    shared = await views({ after: (run) => void endings.unshift(run) })
+  })
+  after(async () => {
+    for (const end of endings) await end()
+  })
+
+  test('are told of their servers alone, and list what they see', async () => {
+    const { review, ops, bare } = shared
     assert.deepEqual(
       [review, ops, bare].map(({ client }) => client.getInstructions()),
       ['words of first', '# first\n\nwords of first\n\n# second\n\nwords of second', 'words of second'],
@@ -170,8 +179,8 @@ describe('three clients with three profiles', () => {
     assert.equal((await bare.names('resources/list', 'resources', 'uri')).length, 3)
   })
 
-  test('call what they see under their names, and nothing else', async (t) => {
-    const { review, ops, bare } = await views(t)
+  test('call what they see under their names, and nothing else', async () => {
+    const { review, ops, bare } = shared
     assert.equal(at(await review.call('get_one'), 'server'), 'first')
     assert.equal(at(await ops.call('shout', { owner: 'o', repo: 'r' }), 'name'), 'echo')
     for (const [viewer, names] of [
@@ -194,8 +203,8 @@ describe('three clients with three profiles', () => {
       assert.equal(await viewer.ask('prompts/get', { name }), -32602, name)
   })
 
-  test('read, follow and complete what they see, listed or by a template', async (t) => {
-    const { review, ops, bare } = await views(t)
+  test('read, follow and complete what they see, listed or by a template', async () => {
+    const { review, ops, bare } = shared
     for (const viewer of [review, ops]) {
       for (const uri of ['mem://open/a', 'mem://open/z'])
         assert.equal(
@@ -244,8 +253,8 @@ describe('three clients with three profiles', () => {
     assert.deepEqual([review.told, ops.told], [expected, expected])
   })
 
-  test('share one process of each server', async (t) => {
-    const { gateway, review, ops } = await views(t)
+  test('share one process of each server', async () => {
+    const { gateway, review, ops } = shared
     const pids = [await review.call('get_one'), await ops.call('first__get_two')].map((said) =>
       at(said, 'pid'),
     )
@@ -257,6 +266,25 @@ describe('three clients with three profiles', () => {
     })
     assert.equal(at(parsed(body), 'summary', 'connectedServers'), 2)
     assert.equal(body.match(/"pid":/g)?.length, 2)
+  })
+
+  test('have arguments that are set in each call and in no schema', async () => {
+    const { review, ops } = shared
+    const set = { owner: 'acme', n: 7 }
+    const tools = at(await review.ask('tools/list'), 'tools')
+    const echo = Array.isArray(tools) ? tools.find((tool: unknown) => at(tool, 'name') === 'echo') : undefined
+    assert.deepEqual(at(echo, 'inputSchema'), {
+      type: 'object',
+      properties: { repo: { type: 'string' } },
+      required: ['repo'],
+      additionalProperties: false,
+    })
+    assert.deepEqual(at(await review.call('echo', { repo: 'r' }), 'given'), { ...set, repo: 'r' })
+    assert.equal(at(await review.ask('tools/call', { name: 'echo', arguments: {} }), 'isError'), true)
+    assert.deepEqual(at(await ops.call('shout', { owner: 'o', repo: 'r' }), 'given'), {
+      owner: 'o',
+      repo: 'r',
+    })
   })
 })
 
@@ -287,28 +315,6 @@ describe('a client without a session', () => {
     })
     const secret = await ask('/p/review/mcp', 'resources/read', { uri: 'mem://secret/a' })
     assert.equal(at(secret, 'error', 'code'), -32602)
-  })
-})
-
-describe('an argument that is set', () => {
-  const set = { owner: 'acme', n: 7 }
-
-  test('leaves the schema, and stands in each call', async (t) => {
-    const { review, ops } = await views(t)
-    const tools = at(await review.ask('tools/list'), 'tools')
-    const echo = Array.isArray(tools) ? tools.find((tool: unknown) => at(tool, 'name') === 'echo') : undefined
-    assert.deepEqual(at(echo, 'inputSchema'), {
-      type: 'object',
-      properties: { repo: { type: 'string' } },
-      required: ['repo'],
-      additionalProperties: false,
-    })
-    assert.deepEqual(at(await review.call('echo', { repo: 'r' }), 'given'), { ...set, repo: 'r' })
-    assert.equal(at(await review.ask('tools/call', { name: 'echo', arguments: {} }), 'isError'), true)
-    assert.deepEqual(at(await ops.call('shout', { owner: 'o', repo: 'r' }), 'given'), {
-      owner: 'o',
-      repo: 'r',
-    })
   })
 })
 
