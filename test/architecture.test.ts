@@ -225,12 +225,7 @@ describe('imports', () => {
       .filter((file) => roomOf(file) !== 'sandbox/guest')
     assert.deepEqual(
       [...new Set(shared)],
-      [
-        'src/sandbox/agent-messages.ts',
-        'src/sandbox/inherited-descriptors.ts',
-        'src/runtime/process-table.ts',
-        'src/sandbox/exit-code.ts',
-      ],
+      ['src/sandbox/agent-messages.ts', 'src/sandbox/processes.ts', 'src/runtime/process-table.ts'],
     )
   })
 })

@@ -5,18 +5,28 @@
 // process, which passes TLS to the hosts of the policy.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { Duplex } from 'node:stream'
 import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { Egress, PROXY_PORT, proxyVariables } from './egress/egress.js'
-import { exitCodeOf } from './exit-code.js'
-import { type PolicyMounts, openPath, policyMounts } from './policy-mounts.js'
-import { covers, realPlace } from '../runtime/places.js'
-import { closeInheritedDescriptors } from './inherited-descriptors.js'
+import { isProgram, pathFolders } from '../runtime/path-folders.js'
+import { type Place, covers, placesOf, realPlace, shieldsOf } from '../runtime/places.js'
+import { closeInheritedDescriptors, exitCodeOf } from './processes.js'
 import {
   type Bwrap,
   confinement,
@@ -63,14 +73,15 @@ const descriptors = { filter: 3, options: 4, info: 5, firstMount: 6 } as const
 /** The socket of the proxy, as the program sees it. */
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
 
-const cannotConfine = 126
+const listOfPaths = [arePaths, 'a list of absolute paths'] as const
+const onePath = [isPath, 'an absolute path'] as const
 
 /** The type of each key of a policy. */
 const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string]>([
-  ['read', [arePaths, 'a list of absolute paths']],
-  ['write', [arePaths, 'a list of absolute paths']],
-  ['untrusted', [arePaths, 'a list of absolute paths']],
-  ['programs', [arePaths, 'a list of absolute paths']],
+  ['read', listOfPaths],
+  ['write', listOfPaths],
+  ['untrusted', listOfPaths],
+  ['programs', listOfPaths],
   [
     'network',
     [
@@ -78,74 +89,74 @@ const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string
       '"none", "host" or a list of hosts like "example.com", "*.example.org" or "api.example.com:8443"',
     ],
   ],
-  ['home', [isPath, 'an absolute path']],
-  ['cwd', [isPath, 'an absolute path']],
+  ['home', onePath],
+  ['cwd', onePath],
   ['env', [isVariables, 'an object of names and texts']],
   ['memoryMiB', [(value) => Number.isInteger(value) && Number(value) > 0, 'a whole number above 0']],
 ])
 
+const WRONG_USE = 2
+const CANNOT_CONFINE = 126
+
 /** Returns the exit code of the program, 2 for wrong arguments, or 126 when the program cannot be confined. */
 export async function confine(args: readonly string[]): Promise<number> {
   const [option, written = '', dashes, ...command] = args
-  if (option !== '--policy' || dashes !== '--' || command.length === 0)
-    return refuse(2, 'usage: exec --policy POLICY -- COMMAND …')
-  const given = readPolicy(written)
-  if (typeof given === 'string') return refuse(2, given)
-  const policy = { ...given, env: given.env ?? ownVariables() }
-  const host = findBwrap(policy.programs)
-  if ('why' in host) return refuse(cannotConfine, `${host.why}: ${host.remedy}`)
-  const missing = [...(policy.read ?? []), ...(policy.write ?? [])].find((path) => !existsSync(path))
-  if (missing !== undefined)
-    return refuse(cannotConfine, `${missing} is in the policy, and there is no such file or folder`)
-  if (policy.home !== undefined) mkdirSync(policy.home, { recursive: true, mode: 0o700 })
-  const { network = 'none' } = policy
-  const way = typeof network === 'string' ? undefined : new WayOut(network)
+  let policy: ConfinePolicy | undefined
   try {
-    await way?.open()
-    return await run(host, policy, command, way)
+    if (option !== '--policy' || dashes !== '--' || command.length === 0)
+      throw new Error('usage: exec --policy POLICY -- COMMAND …')
+    policy = readPolicy(written)
+    return await run({ ...policy, env: policy.env ?? ownVariables() }, command)
   } catch (error) {
-    return refuse(cannotConfine, errorText(error))
+    process.stderr.write(`sandbox: ${errorText(error)}\n`)
+    return policy === undefined ? WRONG_USE : CANNOT_CONFINE
+  }
+}
+
+/** Resolves with the exit code of the program. @throws Error when it cannot be confined */
+async function run(policy: ConfinePolicy, command: readonly string[]): Promise<number> {
+  const host = findBwrap(policy.programs)
+  if ('why' in host) throw new Error(`${host.why}: ${host.remedy}`)
+  const { read = [], write: writable = [], home, network = 'none' } = policy
+  const missing = [...read, ...writable].find((each) => !existsSync(each))
+  if (missing !== undefined)
+    throw new Error(`${missing} is in the policy, and there is no such file or folder`)
+  if (home !== undefined) mkdirSync(home, { recursive: true, mode: 0o700 })
+  const way = typeof network === 'string' ? undefined : await wayOut(network)
+  try {
+    const child = started(host, policy, command, way)
+    passSignals(child)
+    return await exitOf(child)
   } finally {
     way?.close()
   }
 }
 
-function writableOf({ write = [], home }: ConfinePolicy): readonly string[] {
-  return home === undefined ? write : [home, ...write]
-}
-
 /** The programs of the host get no variables: `LD_PRELOAD` and the like are for the confined program alone. */
-async function run(
+function started(
   { bwrap, prlimit, filter }: Bwrap,
   policy: ConfinePolicy,
   command: readonly string[],
   way: WayOut | undefined,
-): Promise<number> {
-  const memory =
-    policy.memoryMiB === undefined ? [] : [prlimit, `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
+): ChildProcess {
+  const { read = [], write: writable = [], home, memoryMiB } = policy
   const mounts = policyMounts({
-    read: policy.read ?? [],
-    write: writableOf(policy),
+    read,
+    write: home === undefined ? writable : [home, ...writable],
     untrusted: policy.untrusted ?? [],
     programs: [process.execPath, command[0] ?? ''],
     path: policy.env?.['PATH'],
     system: systemFiles(policy.network === 'host'),
   })
   const options = optionBytes([...optionsOf(policy, mounts, way?.mounts ?? []), ...variables(policy, way)])
-  const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
-  const [program = bwrap, ...rest] = [
-    ...memory,
-    bwrap,
-    '--args',
-    String(descriptors.options),
-    '--info-fd',
-    String(descriptors.info),
-    '--',
-    ...relay,
-    ...command,
-  ]
+  const [program = '', ...rest] = [
+    memoryMiB === undefined ? [] : [prlimit, `--data=${memoryMiB * 1024 * 1024}`, '--'],
+    [bwrap, '--args', String(descriptors.options), '--info-fd', String(descriptors.info), '--'],
+    way?.relay ?? [],
+    command,
+  ].flat()
   closeInheritedDescriptors()
-  const open = mounts.mounts.map(({ path }) => openPath(path))
+  const open = mounts.mounts.map((mount) => openPath(mount.path))
   const child = spawn(program, rest, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe', ...open],
     env: {},
@@ -153,8 +164,7 @@ async function run(
   for (const descriptor of open) closeSync(descriptor)
   give(pipeOf(child, descriptors.filter), filter)
   give(pipeOf(child, descriptors.options), options)
-  passSignals(child)
-  return exitOf(child)
+  return child
 }
 
 function pipeOf(child: ChildProcess, descriptor: number): Duplex | undefined {
@@ -177,7 +187,7 @@ function passSignals(child: ChildProcess): void {
     })
 }
 
-/** Returns false when there is no such group, or none yet. */
+/** Returns false when there is no such group. */
 function signalGroup(group: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(-group, name)
@@ -186,42 +196,49 @@ function signalGroup(group: number, name: NodeJS.Signals): boolean {
   }
 }
 
-function readPolicy(written: string): ConfinePolicy | string {
+function exitOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)))
+  })
+}
+
+/** @throws Error for a policy with a mistake */
+function readPolicy(written: string): ConfinePolicy {
+  const value = policyValue(written)
+  if (isPolicy(value)) return value
+  throw new Error(mistakeIn(value))
+}
+
+function policyValue(written: string): unknown {
   try {
-    const text = /^\d+$/.test(written) ? readFileSync(Number(written), 'utf8') : written
-    const value = parse(text)
-    return isPolicy(value) ? value : mistakeIn(value)
+    return parse(/^\d+$/.test(written) ? readFileSync(Number(written), 'utf8') : written)
   } catch (error) {
-    return `the policy cannot be read: ${errorText(error)}`
+    throw new Error(`the policy cannot be read: ${errorText(error)}`, { cause: error })
   }
 }
 
 function isPolicy(value: unknown): value is ConfinePolicy {
-  return mistakeIn(value) === ''
+  return mistakeIn(value) === undefined
 }
 
-/** Empty for a policy without one. */
-function mistakeIn(value: unknown): string {
+function mistakeIn(value: unknown): string | undefined {
   if (!isObject(value)) return 'the policy must be an object'
   for (const [key, member] of Object.entries(value)) {
-    const [isRight, wanted] = policyKeys.get(key) ?? []
+    const [isRight, expected] = policyKeys.get(key) ?? []
     if (isRight === undefined)
       return `${write(key)} is no key of a policy, whose keys are ${[...policyKeys.keys()].join(', ')}`
-    if (!isRight(member)) return `${write(key)} of the policy must be ${wanted}`
+    if (!isRight(member)) return `${write(key)} of the policy must be ${expected}`
   }
-  return ''
+  return undefined
 }
 
 function isVariables(value: unknown): value is Variables {
   return (
     isObject(value) &&
-    isListOfTexts(Object.values(value)) &&
+    Object.values(value).every((each) => typeof each === 'string') &&
     Object.keys(value).every((name) => name !== '' && !name.includes('='))
   )
-}
-
-function isNetwork(value: unknown): boolean {
-  return value === 'none' || value === 'host' || (Array.isArray(value) && value.every(isHost))
 }
 
 const allowedHost = new RegExp(allowedHostPattern, 'u')
@@ -230,8 +247,8 @@ function isHost(value: unknown): boolean {
   return typeof value === 'string' && allowedHost.test(value)
 }
 
-function isListOfTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+function isNetwork(value: unknown): boolean {
+  return value === 'none' || value === 'host' || (Array.isArray(value) && value.every(isHost))
 }
 
 function arePaths(value: unknown): boolean {
@@ -298,53 +315,156 @@ function ownVariables(): Variables {
 }
 
 /** The socket on the host to which a program with allowed hosts connects, and the proxy behind it. */
-class WayOut {
-  readonly program = join(programFolder, 'sandbox/guest/relay.js')
-  readonly #folder = mkdtempSync(join(tmpdir(), 'mcps-out-'))
-  readonly #egress: Egress
+interface WayOut {
+  /** The options of bwrap. */
+  readonly mounts: readonly string[]
+  /** The command that connects the program, before that of the program. */
+  readonly relay: readonly string[]
+  close(): void
+}
 
-  constructor(hosts: readonly string[]) {
-    this.#egress = new Egress(hosts, 'the program', realRuntime(), ({ message, details }) => {
-      const detail = details?.['detail']
-      process.stderr.write(`sandbox: ${message}${typeof detail === 'string' ? ` (${detail})` : ''}\n`)
-    })
-  }
-
-  /**
-   * Listens. The relay connects when it begins, and the mount keeps the socket from then on. So the folder is removed early,
-   * and a kill of this process leaves none.
-   */
-  async open(): Promise<void> {
-    const server = await this.#egress.listen(this.#socket)
-    server.once('connection', () => this.#remove())
-  }
-
-  get mounts(): string[] {
-    return ['--ro-bind', this.#socket, SOCKET_INSIDE, '--ro-bind', this.program, this.program]
-  }
-
-  close(): void {
-    this.#egress.end()
-    this.#remove()
-  }
-
-  get #socket(): string {
-    return join(this.#folder, 'socket')
-  }
-
-  #remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
+/**
+ * The relay connects when it begins, and the mount keeps the socket from then on. So the folder is removed early, and a kill of
+ * this process leaves none.
+ */
+async function wayOut(hosts: readonly string[]): Promise<WayOut> {
+  const relay = join(programFolder, 'sandbox/guest/relay.js')
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-out-'))
+  const socket = join(folder, 'socket')
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  const egress = new Egress(hosts, 'the program', realRuntime(), ({ message, details }) => {
+    const detail = details?.['detail']
+    process.stderr.write(`sandbox: ${message}${typeof detail === 'string' ? ` (${detail})` : ''}\n`)
+  })
+  const server = await egress.listen(socket)
+  server.once('connection', remove)
+  return {
+    mounts: ['--ro-bind', socket, SOCKET_INSIDE, '--ro-bind', relay, relay],
+    relay: [process.execPath, relay, String(PROXY_PORT), SOCKET_INSIDE],
+    close: () => {
+      egress.end()
+      remove()
+    },
   }
 }
 
-function exitOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve(refuse(cannotConfine, error.message)))
-    child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)))
+// The mounts of one confined program: the paths of its policy and the files of its own program, without links.
+//
+// A link below a folder that the program may write may be its own, and is never followed: what is there is part of that folder.
+// A link that another confined program may have made is refused. Other links on the way to a path are made again inside. Each path
+// is opened once, and bwrap mounts what is open, so that nothing can be put in its place meanwhile.
+
+/** `O_PATH` of open(2) on Linux: a descriptor that says only where a file is. */
+const O_PATH = 0o10000000
+
+const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/proc', '/dev']
+
+/** The parts of an installation that its programs read; what else lies beside them, as in a home, stays hidden. */
+const installationParts = ['bin', 'lib', 'lib64', 'include', 'pyvenv.cfg']
+
+interface MountedPaths {
+  readonly read: readonly string[]
+  /** The home is one of them. */
+  readonly write: readonly string[]
+  /** Folders that other confined programs may write. */
+  readonly untrusted: readonly string[]
+  /** The programs that run inside: a path, or a name in the PATH of the program. */
+  readonly programs: readonly string[]
+  readonly path: string | undefined
+  /** Paths of the system that are mounted in any case. */
+  readonly system: readonly string[]
+}
+
+interface PolicyMounts {
+  /** Paths without links; the later ones are mounted over the earlier ones. */
+  readonly mounts: readonly { readonly path: string; readonly isWritable: boolean }[]
+  /** The links that lead to these paths. */
+  readonly links: readonly { readonly path: string; readonly target: string }[]
+}
+
+/** @throws Error for a path behind a link that another program may have made */
+function policyMounts({ read, write, untrusted, programs, path, system }: MountedPaths): PolicyMounts {
+  const writable = ownFolders(write)
+  const isInside = (places: readonly Place[]): boolean =>
+    places.some((place) => writable.some((folder) => covers(folder, place.path)))
+  const outside = (paths: readonly string[]): (readonly Place[])[] =>
+    paths.map((each) => placesOf(each)).filter((places) => !isInside(places))
+  const own = programs.flatMap((each) => programPaths(each, path, (found) => !isInside(placesOf(found))))
+  const readable = outside([...own, ...read])
+  const foreign = untrusted.map(realPlace)
+  const wanted = [...readable, ...write.map((each) => placesOf(each))]
+  for (const places of wanted) assertTrusted(places, foreign)
+  const mounts = [
+    ...distinct(readable.map(endOf)).map((each) => ({ path: each, isWritable: false })),
+    ...writable.map((each) => ({ path: each, isWritable: true })),
+    ...distinct(shieldsOf(read, writable)).map((each) => ({ path: each, isWritable: false })),
+  ]
+  const there = [...systemPaths, ...system, ...mounts.map((mount) => mount.path)]
+  const links = wanted
+    .flat()
+    .filter((place) => place.linkOwner !== undefined && !there.some((each) => covers(each, place.path)))
+  const linkPaths = distinct(links.map((link) => link.path))
+  return { mounts, links: linkPaths.map((each) => ({ path: each, target: readlinkSync(each) })) }
+}
+
+/** The writable folders without those that lie in another one, where the program could have put a link. */
+function ownFolders(write: readonly string[]): string[] {
+  const all = write.map((path) => placesOf(path))
+  const ends = all.map(endOf)
+  const free = all.filter(
+    (places) =>
+      !places.some((place) =>
+        ends.some((end) => end !== endOf(places) && covers(end, place.path) && end !== place.path),
+      ),
+  )
+  return distinct(free.map(endOf))
+}
+
+function assertTrusted(places: readonly Place[], untrusted: readonly string[]): void {
+  const link = places.find(
+    ({ path, linkOwner }) => linkOwner !== undefined && untrusted.some((folder) => covers(folder, path)),
+  )
+  if (link === undefined) return
+  throw new Error(
+    `${endOf(places)} is in the policy by the link ${link.path}, which another confined program may have made: name the folder itself`,
+  )
+}
+
+function endOf(places: readonly Place[]): string {
+  return places.at(-1)?.path ?? '/'
+}
+
+function distinct(paths: readonly string[]): string[] {
+  return [...new Set(paths)]
+}
+
+/** The files of a program outside the system folders: those of its Node or virtual environment, else the file. */
+function programPaths(
+  command: string,
+  path: string | undefined,
+  isOutside: (path: string) => boolean,
+): string[] {
+  const candidates = isAbsolute(command)
+    ? [command]
+    : pathFolders(path).map((folder) => join(folder, command))
+  const found = candidates.find((each) => isProgram(each))
+  if (found === undefined || !isOutside(found)) return []
+  // Not after the search for an installation: that of `/bin` would be the root.
+  const own = [found, realpathSync(found)].filter(
+    (each) => !systemPaths.some((folder) => covers(folder, each)),
+  )
+  return own.flatMap((each) => {
+    const installation = dirname(dirname(each))
+    const marks = ['lib/node_modules', 'pyvenv.cfg'].map((mark) => join(installation, mark))
+    if (!marks.some((mark) => existsSync(mark))) return [each]
+    return installationParts.map((part) => join(installation, part)).filter((part) => existsSync(part))
   })
 }
 
-function refuse(code: number, why: string): number {
-  process.stderr.write(`sandbox: ${why}\n`)
-  return code
+/** Opens a path without links, which bwrap then mounts. @throws Error when it has become a link */
+function openPath(path: string): number {
+  const descriptor = openSync(path, O_PATH | constants.O_NOFOLLOW)
+  if (readlinkSync(`/proc/self/fd/${descriptor}`) === path) return descriptor
+  closeSync(descriptor)
+  throw new Error(`${path} has become a link while the program was started`)
 }

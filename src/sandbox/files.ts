@@ -9,9 +9,6 @@ import { type MachineUse, type SmallRun, inTurn, readAll } from './runs.js'
 /** The most bytes of a whole file that a client gets. */
 export const fileBytesMax: number = 10 * 1024 * 1024
 
-/** `PATH_MAX` of Linux. */
-const PATH_LENGTH_MAX = 4096
-
 const ENTRIES_MAX = 1000
 const LISTING_BYTES_MAX = 1024 * 1024
 /** The most characters of the size line before the content. */
@@ -56,6 +53,7 @@ export interface FileEntry {
   readonly name: string
   readonly type: 'file' | 'folder' | 'link' | 'other'
   readonly size: number
+  /** An invalid date, which JSON writes as null, when it is after the year 275760. */
   readonly modified: Date
 }
 
@@ -110,16 +108,13 @@ export async function listFiles(where: MachineUse, path: string): Promise<FileLi
   }
 }
 
-async function shell(
+function shell(
   where: MachineUse,
   script: string,
-  args: readonly [path: string, ...more: string[]],
+  args: readonly string[],
   bytesMax: number,
   input?: Uint8Array,
 ): Promise<SmallRun> {
-  const [{ length }] = args
-  if (length > PATH_LENGTH_MAX)
-    throw fileFailed(`the path has ${length} characters, and may have ${PATH_LENGTH_MAX}`, { length })
   return readAll(where, ['sh', '-c', script, 'sh', ...args], bytesMax, input)
 }
 
@@ -128,9 +123,6 @@ function contentOf(run: SmallRun, path: string): Buffer {
   throw fileFailed(`${path}: ${run.kind === 'failed' ? run.why : 'it is too long'}`, { path })
 }
 
-/** The last time that a `Date` can hold; files may have later ones. */
-const DATE_MS_MAX = 8_640_000_000_000_000
-
 /** By the first digit of the mode in hexadecimal. */
 const entryTypes: Readonly<Record<string, FileEntry['type']>> = { 8: 'file', 4: 'folder', a: 'link' }
 
@@ -138,7 +130,7 @@ const entryTypes: Readonly<Record<string, FileEntry['type']>> = { 8: 'file', 4: 
 function entryOf(line: string): FileEntry[] {
   const [, type = '', size, seconds, name] = /^(.)[\da-f]{3}\/(\d+)\/(-?\d+)\/\.\/(.+)$/.exec(line) ?? []
   if (name === undefined) return []
-  const modified = new Date(Math.max(-DATE_MS_MAX, Math.min(Number(seconds) * 1000, DATE_MS_MAX)))
+  const modified = new Date(Number(seconds) * 1000)
   return [{ name, type: entryTypes[type] ?? 'other', size: Number(size), modified }]
 }
 

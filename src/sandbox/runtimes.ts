@@ -12,7 +12,7 @@ import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapDriver } from './runtimes/bubblewrap/bubblewrap.js'
 import { type HostIdentity, hostIdentity } from './runtimes/identities.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
-import { ContainerDriver, type TemplateImage } from './runtimes/container/container.js'
+import { ContainerDriver, type TemplateImage } from './runtimes/container.js'
 import { HostRuntime, type MachineDriver } from './runtimes/host-runtime.js'
 import { StateFolder } from './state-folder.js'
 
@@ -45,11 +45,9 @@ export interface ProbedRuntime {
 /** No runtime can be used; the message has the reason and the remedy of each. */
 export class NoRuntimeError extends Error {
   override readonly name = 'NoRuntimeError'
-  readonly probes: readonly ProbedRuntime[]
 
-  constructor(probes: readonly ProbedRuntime[]) {
-    super(['no sandbox runtime can be used', ...probes.map((probed) => lineOf(probed))].join('\n'))
-    this.probes = probes
+  constructor(reasons: readonly string[]) {
+    super(['no sandbox runtime can be used', ...reasons].join('\n'))
   }
 }
 
@@ -62,13 +60,14 @@ export async function chooseRuntime(
   id: RuntimeId | 'auto',
   around: RuntimeSurroundings,
 ): Promise<ProbedRuntime> {
-  const probes: ProbedRuntime[] = []
+  const reasons: string[] = []
   for (const candidate of id === 'auto' ? automaticRuntimeIds : [id]) {
     const probed = await probedRuntime(candidate, around)
-    if (probed.probe.kind === 'usable') return probed
-    probes.push(probed)
+    const { probe } = probed
+    if (probe.kind === 'usable') return probed
+    reasons.push(`${candidate}: ${probe.why}; ${probe.remedy}`)
   }
-  throw new NoRuntimeError(probes)
+  throw new NoRuntimeError(reasons)
 }
 
 /** Makes a runtime, and probes it on this host. */
@@ -123,8 +122,4 @@ function makeRuntime(
 
 function defaultStateFolder(): string {
   return process.getuid?.() === 0 ? '/var/lib/mcps-proxy/sandbox' : join(homedir(), '.mcps-proxy', 'sandbox')
-}
-
-function lineOf({ runtime, probe }: ProbedRuntime): string {
-  return probe.kind === 'usable' ? `${runtime.id}: usable` : `${runtime.id}: ${probe.why}; ${probe.remedy}`
 }

@@ -7,13 +7,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync } from 'node:fs'
-import { lstat, mkdir, readdir, rename, stat } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import process from 'node:process'
 import type { Child, Runtime } from '../runtime/runtime.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { covers } from '../runtime/places.js'
-import { programOutput, systemEnvironment, systemProgram } from './host-program.js'
+import { systemEnvironment, systemProgram } from './host-program.js'
 import { findProgram } from '../runtime/path-folders.js'
 import { MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
@@ -31,13 +31,21 @@ const LOCK_MS = 20_000
 /** The time limit for the removal of a session, which may have very many files. */
 const REMOVE_MS = 600_000
 
+/** A tree may be deeper than Node can follow, and folders may be closed to their owner. */
+const REMOVE = 'rm -rf -- "$1" || { chmod -R u+rwX -- "$1"; exec rm -rf -- "$1"; }'
+
+/** Says when the lock is held, and ends with its stdin. */
+const HOLD = 'umask 077; echo; exec cat >/dev/null'
+
 const random = (): string => randomBytes(8).toString('hex')
 
 /** The folder of one service in the state folder that it shares with others. */
 export class StateFolder {
+  /** The name of the service's folder in the state folder. */
+  readonly name: string = random()
   readonly #root: string
+  readonly #own: string
   readonly #runtime: Runtime
-  readonly #name = random()
   readonly #sessions = new Map<string, string>()
   readonly #programs: readonly string[]
   #made: Promise<Child> | undefined
@@ -45,22 +53,14 @@ export class StateFolder {
   /** `programs` are folders of programs, in addition to those of the system. */
   constructor(root: string, runtime: Runtime, programs: readonly string[] = []) {
     this.#root = root
+    this.#own = join(root, this.name)
     this.#runtime = runtime
     this.#programs = programs
-  }
-
-  /** The name of the service's folder in the state folder. */
-  get name(): string {
-    return this.#name
   }
 
   /** Whether a path lies in the state folder, or the state folder lies in the path. */
   overlaps(path: string): boolean {
     return covers(path, this.#root) || covers(this.#root, path)
-  }
-
-  get #instance(): string {
-    return join(this.#root, this.#name)
   }
 
   /**
@@ -73,13 +73,7 @@ export class StateFolder {
   async session(sessionId: string, owner?: HostIdentity): Promise<string> {
     const known = this.#sessions.get(sessionId)
     if (known !== undefined) return known
-    const path = join(this.#instance, random())
-    const closed = owner === undefined ? undefined : await this.#closedPlace()
-    if (closed !== undefined) {
-      throw new MachineStartError(
-        `the users of sessions cannot pass through ${closed}: run chmod o+x ${closed}, or choose another state folder`,
-      )
-    }
+    const path = join(this.#own, random())
     try {
       this.#made ??= this.#make()
       await this.#made
@@ -109,7 +103,7 @@ export class StateFolder {
     const lock = await this.#made?.catch(() => undefined)
     this.#made = undefined
     if (lock === undefined) return
-    await this.#remove(this.#instance)
+    await this.#remove(this.#own)
     lock.stdin.end()
     await lock.exited
   }
@@ -124,84 +118,53 @@ export class StateFolder {
     const dead: string[] = []
     const names = await readdir(this.#root).catch(() => [])
     for (const name of names)
-      if (name !== this.#name && /^[\da-f]{16}$/.test(name) && (await this.#isDead(name))) dead.push(name)
+      if (name !== this.name && /^[\da-f]{16}$/.test(name) && (await this.#isDead(name))) dead.push(name)
     return dead
   }
 
   async #isDead(name: string): Promise<boolean> {
     const folder = join(this.#root, name)
     const lock = join(folder, LOCK_FILE)
-    const isLockable = (await lstat(lock).catch(() => undefined)) !== undefined
-    if (!isLockable) {
-      const made = await lstat(folder).catch(() => undefined)
-      return made !== undefined && this.#runtime.wallNow() - made.mtimeMs > UNLOCKED_MS_MAX
+    if ((await lstat(lock).catch(() => undefined)) !== undefined) {
+      const [program, ...args] = this.#lockCommand(lock)
+      if (program === undefined) return false
+      return (await systemProgram(this.#runtime, [program, ...args, 'true'], LOCK_MS)).code === 0
     }
-    const [command, ...args] = this.#locked(lock, ['true'])
-    if (command === undefined) return false
-    return (await programOutput(this.#runtime, { command, args, cwd: '/', env: {} }, LOCK_MS)).code === 0
+    const made = await lstat(folder).catch(() => undefined)
+    return made !== undefined && this.#runtime.wallNow() - made.mtimeMs > UNLOCKED_MS_MAX
   }
 
-  /** The command that runs another one while it holds a lock; empty when the system has no program for locks. */
-  #locked(file: string, command: readonly string[]): string[] {
+  /** The command that runs the one behind it while it holds a lock; empty when the system has no program for locks. */
+  #lockCommand(file: string): string[] {
     const flock = findProgram('flock', this.#programs)
-    if (flock !== undefined) return [flock, '-n', file, ...command]
+    if (flock !== undefined) return [flock, '-n', file]
     const lockf = findProgram('lockf', this.#programs)
-    return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', '0', file, ...command]
-  }
-
-  /** The first folder on the path to the sessions that does not let other users pass. */
-  async #closedPlace(): Promise<string | undefined> {
-    const parts = this.#root.split(sep)
-    for (let length = 2; length <= parts.length; length++) {
-      const path = parts.slice(0, length).join(sep)
-      const stats = await stat(path).catch(() => undefined)
-      if (stats !== undefined && (stats.mode & 0o001) === 0) return path
-    }
-    return undefined
-  }
-
-  async #make(): Promise<Child> {
-    const isRoot = process.getuid?.() === 0
-    await mkdir(this.#root, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
-    await mkdir(this.#instance, { mode: 0o700 })
-    // Users of sessions may pass through the folder and list nothing. `mkdir` may have cleared bits by the mask of this process.
-    if (isRoot) chmodSync(this.#instance, 0o711)
-    return this.#lock()
+    return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', '0', file]
   }
 
   /** Starts a child that holds the lock until its stdin ends, which is at the latest when this process ends. */
-  async #lock(): Promise<Child> {
-    const waiting = ['/bin/sh', '-c', 'umask 077; echo; exec cat >/dev/null']
-    const unlocked = join(this.#instance, NEW_LOCK_FILE)
-    const locked = this.#locked(unlocked, waiting)
-    const [command = '/bin/sh', ...args] = locked
-    const child = this.#runtime.spawn({
-      command,
-      args: locked.length > 0 ? args : waiting.slice(1),
-      cwd: '/',
-      env: systemEnvironment,
-    })
+  async #make(): Promise<Child> {
+    const isRoot = process.getuid?.() === 0
+    await mkdir(this.#root, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
+    await mkdir(this.#own, { mode: 0o700 })
+    // Users of sessions may pass through the folder and list nothing. `mkdir` may have cleared bits by the mask of this process.
+    if (isRoot) chmodSync(this.#own, 0o711)
+    const unlocked = join(this.#own, NEW_LOCK_FILE)
+    const lock = this.#lockCommand(unlocked)
+    const [command = '', ...args] = [...lock, '/bin/sh', '-c', HOLD]
+    const child = this.#runtime.spawn({ command, args, cwd: '/', env: systemEnvironment })
     child.stdin.on('error', () => undefined)
     child.stderr.resume()
-    const isHeld = new Promise<boolean>((resolve) => {
+    const isHeld = await new Promise<boolean>((resolve) => {
       child.stdout.once('data', () => resolve(true)).on('error', () => undefined)
       void child.exited.then(() => resolve(false))
     })
-    if (await isHeld) {
-      if (locked.length > 0) await rename(unlocked, join(this.#instance, LOCK_FILE))
-      return child
-    }
-    throw new Error('its lock is held by another process')
+    if (!isHeld) throw new Error('its lock is held by another process')
+    if (lock.length > 0) await rename(unlocked, join(this.#own, LOCK_FILE))
+    return child
   }
 
-  /** Runs `rm`: a tree may be deeper than Node can follow, and folders may be closed to their owner. */
   async #remove(path: string): Promise<void> {
-    if ((await this.#run(['rm', '-rf', '--', path])) === 0) return
-    await this.#run(['chmod', '-R', 'u+rwX', '--', path])
-    await this.#run(['rm', '-rf', '--', path])
-  }
-
-  async #run(command: readonly [string, ...string[]]): Promise<number | undefined> {
-    return (await systemProgram(this.#runtime, command, REMOVE_MS)).code
+    await systemProgram(this.#runtime, ['sh', '-c', REMOVE, 'sh', path], REMOVE_MS)
   }
 }

@@ -25,21 +25,9 @@ export interface OpenVolume extends MachineVolume {
 const FORBIDDEN_ON_HOST = ['/proc', '/sys', '/dev', '/run', '/var/run', '/etc', '/boot']
 
 /** Folders of the machine itself; in its workspace, a program could put a link in place of the volume. */
-const TAKEN_INSIDE = [
-  '/bin',
-  '/dev',
-  '/etc',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/libx32',
-  '/proc',
-  '/sbin',
-  '/sys',
-  '/tmp',
-  '/usr',
-  '/workspace',
-]
+const TAKEN_INSIDE = 'bin dev etc lib lib32 lib64 libx32 proc sbin sys tmp usr workspace'
+  .split(' ')
+  .map((name) => `/${name}`)
 
 /** `O_PATH` of open(2) on Linux opens a folder without read access. Other systems open the folder for reading. */
 const O_PATH = process.platform === 'linux' ? 0o10000000 : 0
@@ -64,7 +52,7 @@ export class Volumes {
   async of(volumes: readonly MachineVolume[]): Promise<OpenVolume[]> {
     const opened: OpenVolume[] = []
     for (const volume of volumes) {
-      const problem = insideProblem(volume, volumes) ?? hostProblem(volume, volumes) ?? this.#problem(volume)
+      const problem = this.#problem(volume, volumes)
       if (problem !== undefined) throw new MachineStartError(problem, 'configuration')
       const descriptor = this.#descriptor(volume)
       await this.#assertNoSockets(volume)
@@ -78,9 +66,21 @@ export class Volumes {
     this.#open.clear()
   }
 
-  #problem({ hostPath, isReadOnly }: MachineVolume): string | undefined {
+  #problem(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
+    const { hostPath, guestPath, isReadOnly } = volume
+    if (!guestPath.startsWith('/') || normalize(guestPath) !== guestPath || guestPath.endsWith('/'))
+      return `${guestPath} is no plain absolute path inside: write it without '..', '//' and an ending '/'`
+    if (TAKEN_INSIDE.some((path) => covers(path, guestPath)))
+      return `${guestPath} belongs to the machine: choose a folder of its own, such as /data`
+    if (isTooWide(hostPath))
+      return `${hostPath} would give the machine control of the host: choose a folder that holds nothing but what the machine needs`
     if (this.#folder.overlaps(hostPath))
       return `${hostPath} and the state folder of the sandbox lie in each other`
+    for (const other of all) {
+      if (other === volume) continue
+      if (overlap(other.guestPath, guestPath)) return `${guestPath} and ${other.guestPath} lie in each other`
+      if (overlap(other.hostPath, hostPath)) return `${hostPath} and ${other.hostPath} lie in each other`
+    }
     return !isReadOnly && process.getuid?.() === 0 && this.#runAs === undefined
       ? `${hostPath} can be written to by no session, as each has a user of its own: add :ro, or set runAs to its owner`
       : undefined
@@ -144,24 +144,6 @@ function unopened(hostPath: string, code: string): string {
   if (code === 'ENOENT') return `there is no ${hostPath} (ENOENT): make the folder, or take it out of volumes`
   if (code === 'ENOTDIR') return `${hostPath} is no folder: name the folder that holds it`
   return `${hostPath} cannot be opened (${code}): let the user of the service do that`
-}
-
-function insideProblem(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
-  const { guestPath } = volume
-  if (!guestPath.startsWith('/') || normalize(guestPath) !== guestPath || guestPath.endsWith('/'))
-    return `${guestPath} is no plain absolute path inside: write it without '..', '//' and an ending '/'`
-  if (TAKEN_INSIDE.some((path) => covers(path, guestPath)))
-    return `${guestPath} belongs to the machine: choose a folder of its own, such as /data`
-  const other = all.find((each) => each !== volume && overlap(each.guestPath, guestPath))
-  return other === undefined ? undefined : `${guestPath} and ${other.guestPath} lie in each other`
-}
-
-function hostProblem(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
-  const { hostPath } = volume
-  if (isTooWide(hostPath))
-    return `${hostPath} would give the machine control of the host: choose a folder that holds nothing but what the machine needs`
-  const other = all.find((each) => each !== volume && overlap(each.hostPath, hostPath))
-  return other === undefined ? undefined : `${hostPath} and ${other.hostPath} lie in each other`
 }
 
 /** Whether the path is the root, a home, a folder of the system, or a folder that contains one of them. */

@@ -7,7 +7,7 @@
 
 import process from 'node:process'
 import { type AgentOrder, type AgentReport, LineReader, PIPES_PATH, WAY_OUT } from '../agent-messages.js'
-import { closeInheritedDescriptors } from '../inherited-descriptors.js'
+import { closeInheritedDescriptors } from '../processes.js'
 import { GuestProgram } from './guest-program.js'
 import { openWayOut } from './way-out.js'
 

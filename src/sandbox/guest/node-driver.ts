@@ -17,7 +17,8 @@ import { importerName, withoutImports } from './import-statements.js'
 const REQUESTS = 3
 
 /** The key under which the driver leaves the code for the script that SIGINT can end. */
-const entry = Symbol('entry of the session')
+const ENTRY = "globalThis[Symbol.for('entry of the session')]"
+const entry = Symbol.for('entry of the session')
 
 interface Ended {
   readonly ok: boolean
@@ -90,8 +91,7 @@ class Driver {
       this.#taken = value
     }
     Object.defineProperty(globalThis, entry, { value: take, configurable: true })
-    const symbol = `Object.getOwnPropertySymbols(globalThis).find((each) => each.description === '${entry.description}')`
-    this.#console.post('Runtime.evaluate', { expression: `globalThis[${symbol}]` }, (_error, found) => {
+    this.#console.post('Runtime.evaluate', { expression: ENTRY }, (_error, found) => {
       this.#taker = found.result.objectId ?? ''
     })
   }
@@ -115,9 +115,8 @@ class Driver {
       const name = `cell-${++this.#cells}`
       const evaluate = (): void => this.#evaluate(code, name)
       Object.defineProperty(globalThis, entry, { value: evaluate, configurable: true })
-      const script = `globalThis[Object.getOwnPropertySymbols(globalThis).find((each) => each.description === '${entry.description}')]()`
       try {
-        vm.runInThisContext(script, { breakOnSigint: true })
+        vm.runInThisContext(`${ENTRY}()`, { breakOnSigint: true })
       } catch {
         this.#end({ ok: false, interrupted: true })
       }

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import process from 'node:process'
-import { exitCodeOf } from '../exit-code.js'
+import { exitCodeOf } from '../processes.js'
 import { openWayOut } from './way-out.js'
 
 const [port, socket = '', command = '', ...args] = process.argv.slice(2)

@@ -23,7 +23,6 @@ export class Identities {
   readonly #isRoot: boolean
   readonly #fixed: HostIdentity | undefined
   readonly #bySession = new Map<string, number>()
-  readonly #taken = new Set<number>()
   #next: number
 
   /** `fixed` is the user of all sessions. The first number is random, so that services on the same host use different ones. */
@@ -37,23 +36,20 @@ export class Identities {
   of(sessionId: string): HostIdentity | undefined {
     if (!this.#isRoot) return undefined
     if (this.#fixed !== undefined) return this.#fixed
-    const slot = this.#bySession.get(sessionId) ?? this.#take(sessionId)
-    return { uid: FIRST_ID + slot, gid: FIRST_ID + slot }
+    const id = FIRST_ID + (this.#bySession.get(sessionId) ?? this.#take(sessionId))
+    return { uid: id, gid: id }
   }
 
   forget(sessionId: string): void {
-    const slot = this.#bySession.get(sessionId)
-    if (slot === undefined) return
     this.#bySession.delete(sessionId)
-    this.#taken.delete(slot)
   }
 
   #take(sessionId: string): number {
-    if (this.#taken.size === IDS) throw new MachineStartError(`there are ${IDS} sessions already`)
-    while (this.#taken.has(this.#next)) this.#next = (this.#next + 1) % IDS
+    const taken = new Set(this.#bySession.values())
+    if (taken.size === IDS) throw new MachineStartError(`there are ${IDS} sessions already`)
+    while (taken.has(this.#next)) this.#next = (this.#next + 1) % IDS
     const slot = this.#next
     this.#next = (slot + 1) % IDS
-    this.#taken.add(slot)
     this.#bySession.set(sessionId, slot)
     return slot
   }

@@ -1,0 +1,39 @@
+// What the programs that start confined ones need: the exit codes of shells, and a process without descriptors of others.
+
+import { closeSync, readFileSync, readdirSync } from 'node:fs'
+import { constants } from 'node:os'
+
+/** The number that a shell adds to a signal to make an exit code. */
+export const SIGNALLED = 128
+
+/** The code of a program that has ended by itself or by a signal. */
+export function exitCodeOf(code: number | null | undefined, signal: string | null | undefined): number {
+  if (code !== null && code !== undefined) return code
+  const [, number = 0] = Object.entries(constants.signals).find(([name]) => name === signal) ?? []
+  return SIGNALLED + number
+}
+
+/** `O_CLOEXEC` of open(2), as `/proc` shows it; Node sets it for all that it opens. */
+const O_CLOEXEC = 0o2000000
+
+/**
+ * Closes descriptors that an earlier program has left open in this process, and that every program it starts would inherit: a
+ * confined program could open files of the host below an inherited folder.
+ */
+export function closeInheritedDescriptors(): void {
+  for (const name of readdirSync('/proc/self/fd')) {
+    const descriptor = Number(name)
+    if (descriptor > 2 && isPassedOn(descriptor)) closeSync(descriptor)
+  }
+}
+
+function isPassedOn(descriptor: number): boolean {
+  try {
+    const [, flags = '0'] =
+      /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1')) ?? []
+    return (Number.parseInt(flags, 8) & O_CLOEXEC) === 0
+  } catch {
+    // This is the descriptor by which the folder was read.
+    return false
+  }
+}
