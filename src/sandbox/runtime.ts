@@ -26,8 +26,8 @@ export type RuntimeProbe =
 export interface SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
-  /** The kinds of network that the runtime supports; the service asks for no others. */
-  readonly networks: readonly SandboxNetwork['kind'][]
+  /** Whether it holds programs to the hosts of `network.allow`; the service asks no other runtime for that. */
+  readonly limitsHosts: boolean
   /** The network of programs in words, when the setting cannot change it; otherwise absent. */
   readonly fixedNetwork?: string
   probe(): Promise<RuntimeProbe>

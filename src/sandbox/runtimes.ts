@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import type { SandboxNetwork, SandboxSettings } from '../upstream/contracts/sandbox-config.js'
+import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapDriver } from './runtimes/bubblewrap/bubblewrap.js'
 import { type HostIdentity, hostIdentity } from './runtimes/identities.js'
@@ -73,28 +73,18 @@ export async function chooseRuntime(
 /** Makes a runtime, and probes it on this host. */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
-  if (typeof identity !== 'string') {
-    const runtime = makeRuntime(id, around, identity)
-    return { runtime, probe: networkLack(runtime, around.network) ?? (await runtime.probe()) }
+  const runtime = makeRuntime(id, around, typeof identity === 'string' ? undefined : identity)
+  const unusable = (why: string, remedy: string): ProbedRuntime => {
+    return { runtime, probe: { kind: 'unusable', why, remedy } }
   }
-  const remedy = 'set runAs to the owner of the volumes, or leave it out'
-  const probe: RuntimeProbe = { kind: 'unusable', why: `runAs ${identity}`, remedy }
-  return { runtime: makeRuntime(id, around, undefined), probe }
-}
-
-/** Returns why a runtime cannot enforce the configured network: programs would reach more, or nothing. */
-function networkLack(
-  { networks }: SandboxRuntime,
-  { kind }: SandboxNetwork = { kind: 'none' },
-): RuntimeProbe | undefined {
-  if (networks.includes(kind)) return undefined
-  const remedy =
-    kind === 'allow' ? 'use the runtime bubblewrap, or set network to "none"' : 'set network to "host"'
-  const why =
-    kind === 'allow'
-      ? 'it cannot hold programs to the hosts of network.allow'
-      : 'its server decides what programs reach, so that network "none" is not held'
-  return { kind: 'unusable', why, remedy }
+  if (typeof identity === 'string')
+    return unusable(`runAs ${identity}`, 'set runAs to the owner of the volumes, or leave it out')
+  if (around.network?.kind === 'allow' && !runtime.limitsHosts)
+    return unusable(
+      'it cannot hold programs to the hosts of network.allow',
+      'use the runtime bubblewrap, or set network to "none"',
+    )
+  return { runtime, probe: await runtime.probe() }
 }
 
 function makeRuntime(

@@ -174,6 +174,7 @@ export class SandboxService {
 /** The MCP server of one client. */
 class SandboxServer implements PeerOwner<never> {
   readonly #service: SandboxService
+  readonly #around: ToolAround
   readonly #connection: Connection
   readonly #peer: Peer<never>
   /** Functions that wait until the connection accepts bytes again. */
@@ -185,6 +186,7 @@ class SandboxServer implements PeerOwner<never> {
   constructor(connection: Connection, service: SandboxService, gone: () => void) {
     this.#connection = connection
     this.#service = service
+    this.#around = service.around
     this.#gone = gone
     this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
     this.#peer.start()
@@ -197,26 +199,27 @@ class SandboxServer implements PeerOwner<never> {
   // PeerOwner: messages of the client.
 
   request(frame: RequestFrame): void {
-    switch (frame.method) {
+    const { id, method } = frame
+    switch (method) {
       case 'initialize':
-        return this.#peer.reply(frame.id, this.#initialized(frame))
+        return this.#peer.reply(id, this.#initialized(frame))
       case 'ping':
-        return this.#peer.reply(frame.id, '{}')
+        return this.#peer.reply(id, '{}')
       case 'tools/list':
-        return this.#peer.reply(frame.id, this.#listed())
+        return this.#peer.reply(id, this.#listed())
       case 'tools/call':
-        return void this.#running(frame, (abort) => this.#callTool(frame, abort))
+        return void this.#running(id, (abort) => this.#callTool(frame, abort))
     }
-    if (!this.#service.around.settings.files) return this.#peer.refuse(frame.id, methodNotFound(frame.method))
-    switch (frame.method) {
-      case 'resources/list':
-        return this.#peer.reply(frame.id, '{"resources":[]}')
-      case 'resources/templates/list':
-        return this.#peer.reply(frame.id, templates)
-      case 'resources/read':
-        return void this.#running(frame, (abort) => this.#read(frame, abort))
-    }
-    this.#peer.refuse(frame.id, methodNotFound(frame.method))
+    if (this.#around.settings.files)
+      switch (method) {
+        case 'resources/list':
+          return this.#peer.reply(id, '{"resources":[]}')
+        case 'resources/templates/list':
+          return this.#peer.reply(id, templates)
+        case 'resources/read':
+          return void this.#running(id, (abort) => this.#read(frame, abort))
+      }
+    this.#peer.refuse(id, methodNotFound(method))
   }
 
   notification(frame: NotificationFrame): void {
@@ -256,12 +259,12 @@ class SandboxServer implements PeerOwner<never> {
   #initialized({ params }: RequestFrame): string {
     const { version: protocolVersion } =
       sessionRevision(params.members.string('protocolVersion')) ?? latestSession
-    const { files } = this.#service.around.settings
+    const { files, network } = this.#around.settings
     return write({
       protocolVersion,
       capabilities: { tools: {}, ...(files && { resources: {} }) },
       serverInfo: { name: 'mcps-proxy-sandbox', version },
-      instructions: INSTRUCTIONS + networkHint(this.#service.around.settings.network),
+      instructions: INSTRUCTIONS + networkHint(network),
       _meta: { [aboutKey]: this.#service.facts },
     })
   }
@@ -271,12 +274,8 @@ class SandboxServer implements PeerOwner<never> {
   }
 
   /** Sends the response when the run ends; a cancelled request gets no response. */
-  async #running(
-    frame: RequestFrame,
-    run: (abort: AbortController) => Promise<WrittenResult>,
-  ): Promise<void> {
+  async #running(id: RequestId, run: (abort: AbortController) => Promise<WrittenResult>): Promise<void> {
     const call = new AbortController()
-    const id = frame.id
     this.#calls.set(id, call)
     try {
       const result = await run(call)
@@ -291,11 +290,7 @@ class SandboxServer implements PeerOwner<never> {
   /** Logs an internal fault and hides it from the client: its message may name files of the host. */
   #failure(error: unknown): SandboxError {
     if (error instanceof SandboxError) return error
-    this.#service.around.log({
-      level: 'error',
-      message: 'a call failed by an internal fault',
-      details: { error },
-    })
+    this.#around.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
     return sandboxError('WRAPPER_ERROR', 'internal fault', {})
   }
 
@@ -323,9 +318,9 @@ class SandboxServer implements PeerOwner<never> {
 
   /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
   #callOf({ params }: RequestFrame, abort: AbortController): SessionCall {
-    const isApart = this.#service.around.settings.sessions === 'client'
+    const isApart = this.#around.settings.sessions === 'client'
     const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
-    return { ...this.#service.around, owner, abort, whenWritable: () => this.#whenWritable() }
+    return { ...this.#around, owner, abort, whenWritable: () => this.#whenWritable() }
   }
 
   async #whenWritable(): Promise<void> {
@@ -336,7 +331,7 @@ class SandboxServer implements PeerOwner<never> {
     const span = params.meta.span('progressToken')
     if (span === undefined) return undefined
     const token = rawAt(line, span)
-    return new OutputProgress(this.#service.around.runtime, (bytes, text) => {
+    return new OutputProgress(this.#around.runtime, (bytes, text) => {
       const told = `{"progressToken":${token},"progress":${bytes},"message":${quote(text)}}`
       this.#peer.notify('notifications/progress', told)
     })

@@ -53,8 +53,11 @@ const DIALS_MAX = 600
 
 const MINUTE_MS = 60_000
 
-/** The most connections of a session at a time; others are closed immediately. */
+/** The most connections of a session at a time; others are refused. */
 const CONNECTIONS_MAX = 64
+
+/** The most connections with those whose request is read for the refusal; others are closed immediately. */
+const HELD_MAX = 1024
 
 /** The connections of one machine. */
 export class Egress {
@@ -75,6 +78,11 @@ export class Egress {
     this.#log = log
   }
 
+  /** Whether the session has too many connections. */
+  get isFull(): boolean {
+    return this.#connections.size > CONNECTIONS_MAX
+  }
+
   /** Accepts connections at a socket of that path. */
   listen(path: string): Promise<Server> {
     const server = createServer({ allowHalfOpen: true }, (program) => this.accept(program))
@@ -87,9 +95,7 @@ export class Egress {
 
   /** `program` is the connection of a program, whose two directions end apart. */
   accept(program: Duplex): void {
-    const isFull = this.#connections.size >= CONNECTIONS_MAX
-    if (isFull) this.refused(refusal(503, 'there are too many connections already'))
-    if (isFull || this.#isOver) return void program.destroy()
+    if (this.#isOver || this.#connections.size >= HELD_MAX) return void program.destroy()
     const connection = new EgressConnection(program, this)
     this.#connections.add(connection)
     program.once('close', () => this.#connections.delete(connection))
@@ -145,6 +151,9 @@ const END_OF_HEAD = '\r\n\r\n'
 /** The time limit of the request, and of the first TLS message: programs send both immediately. */
 const ASK_MS = 30_000
 
+/** The same where the session has too many connections, for every request. */
+const FULL_ASK_MS = 1000
+
 /** The longest time without a byte in either direction. */
 const IDLE_MS = 300_000
 
@@ -176,8 +185,11 @@ class EgressConnection {
   /** Never rejects; resolves when the tunnel is open, or was refused. */
   async serve(): Promise<void> {
     try {
-      const request = await within(this.#request(), ASK_MS, this.#egress.runtime)
+      const { isFull, runtime } = this.#egress
+      // The port inside that writes a request to a closed socket loses the refusal, so the request is read before.
+      const request = await within(this.#request(), isFull ? FULL_ASK_MS : ASK_MS, runtime)
       if (this.#life.signal.aborted) return
+      if (isFull) return this.#refuse(refusal(503, 'there are too many connections already'))
       if (request === undefined) return this.#refuse(refusal(408, 'the request did not come, or not whole'))
       if ('kind' in request) return this.#refuse(request)
       const server = await this.#reached(request)

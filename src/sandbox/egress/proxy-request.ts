@@ -21,11 +21,6 @@ export function proxyRequest(head: string): Destination | EgressRefusal {
 
 /** Parses `HOST:PORT`. */
 function destinationOf(authority: string): Destination | EgressRefusal {
-  if (authority.includes('@'))
-    return refusal(
-      400,
-      `the request names a user: ask for '${shown(authority)}', without what is before the @`,
-    )
   const [, text = '', digits] = /^([^:]*)(?::(\d{1,5}))?$/.exec(authority) ?? []
   const host = hostName(text)
   const port = Number(digits)

@@ -32,7 +32,7 @@ import {
 export class ContainerDriver implements MachineDriver {
   readonly id = 'container'
   readonly isolation = 'container'
-  readonly networks = ['none', 'host'] as const
+  readonly limitsHosts = false
   readonly #runtime: Runtime
   readonly #templates: readonly TemplateImage[]
   readonly #programs: readonly string[]

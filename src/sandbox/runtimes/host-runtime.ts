@@ -4,7 +4,6 @@
 
 import process from 'node:process'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { SandboxNetwork } from '../../upstream/contracts/sandbox-config.js'
 import type { Machine, MachineSpec, RuntimeProbe, SandboxIsolation, SandboxRuntime } from '../runtime.js'
 import type { StateFolder } from '../state-folder.js'
 import { type OpenVolume, Volumes } from '../volumes.js'
@@ -39,7 +38,7 @@ export interface HostMachine extends Machine, WatchedMachine {}
 export interface MachineDriver {
   readonly id: string
   readonly isolation: SandboxIsolation
-  readonly networks: readonly SandboxNetwork['kind'][]
+  readonly limitsHosts: boolean
   /** `identity` is the user of a machine, when it is not that of this process. */
   probe(identity: HostIdentity | undefined): Promise<RuntimeProbe>
   /** Calls `prepare` once nothing else can keep the machine from its start. @throws MachineStartError */
@@ -51,7 +50,7 @@ export interface MachineDriver {
 export class HostRuntime implements SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
-  readonly networks: readonly SandboxNetwork['kind'][]
+  readonly limitsHosts: boolean
   readonly #driver: MachineDriver
   readonly #folder: StateFolder
   readonly #identities: Identities
@@ -64,7 +63,7 @@ export class HostRuntime implements SandboxRuntime {
   constructor(driver: MachineDriver, runtime: Runtime, folder: StateFolder, runAs: HostIdentity | undefined) {
     this.id = driver.id
     this.isolation = driver.isolation
-    this.networks = driver.networks
+    this.limitsHosts = driver.limitsHosts
     this.#driver = driver
     this.#folder = folder
     this.#identities = new Identities(process.getuid?.() === 0, runAs, runtime)

@@ -41,7 +41,7 @@ const randomName = (): string => randomBytes(4).toString('hex')
 export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
   readonly isolation = 'vm'
-  readonly networks = ['none', 'host'] as const
+  readonly limitsHosts = false
   readonly fixedNetwork = 'as its server has it'
   readonly #serverUrl: string | undefined
   readonly #headers: Readonly<Record<string, string>>

@@ -480,16 +480,27 @@ describe('connections', () => {
     assert.match((await scene.ask(TUNNEL)).heard, /^HTTP\/1\.1 200 /)
   })
 
-  test('of which there are too many are closed, and logged', async () => {
+  test('of which there are too many are refused when their request has come, or after a second without one', async () => {
     const scene = new Scene()
     const open: Program[] = []
     for (let i = 0; i < 64; i++) open.push(await scene.ask(TUNNEL))
-    const late = await scene.ask(TUNNEL)
-    assert.deepEqual([late.heard, late.isDropped, scene.servers.length], ['', true, 64])
-    assert.match(scene.log[0]?.message ?? '', /there are too many connections already$/)
+    const [late, silent] = [scene.connect(), scene.connect()]
+    await settled()
+    assert.deepEqual([late.heard, late.isDropped], ['', false], 'it may still write')
+    await late.say(TUNNEL)
+    assert.match(late.heard, /^HTTP\/1\.1 503 there are too many connections already\r\n/)
+    assert.deepEqual([late.isDropped, silent.isDropped, scene.servers.length], [true, false, 64])
+    await scene.time.pass(2000)
+    assert(silent.isDropped)
     open[0]?.leave()
     await settled()
     assert.match((await scene.ask(TUNNEL)).heard, /^HTTP\/1\.1 200 /)
+  })
+
+  test('beyond 1,024 are closed at once', () => {
+    const scene = new Scene()
+    const all = Array.from({ length: 1025 }, () => scene.connect())
+    assert.deepEqual([all[1023]?.isDropped, all[1024]?.isDropped], [false, true])
   })
 
   test('that are refused fill no log', async () => {

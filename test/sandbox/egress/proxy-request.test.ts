@@ -22,8 +22,8 @@ describe('a tunnel', () => {
     ['CONNECT good.example:65536 HTTP/1.1', 400],
     ['CONNECT good.example:443:443 HTTP/1.1', 403],
     ['CONNECT good.example:0443x HTTP/1.1', 403],
-    ['CONNECT user@good.example:443 HTTP/1.1', 400],
-    ['CONNECT user:secret@good.example:443 HTTP/1.1', 400],
+    ['CONNECT user@good.example:443 HTTP/1.1', 403],
+    ['CONNECT user:secret@good.example:443 HTTP/1.1', 403],
     ['CONNECT 127.0.0.1:443 HTTP/1.1', 403],
     ['CONNECT 2130706433:443 HTTP/1.1', 403],
     ['CONNECT 0x7f000001:443 HTTP/1.1', 403],
@@ -62,13 +62,10 @@ describe('what is no name', () => {
     })
 })
 
-test('a user in the name of a tunnel is told, and not shown', () => {
+test('a user in the name of a tunnel is not shown', () => {
   const said = proxyRequest('CONNECT user:secret@good.example:443 HTTP/1.1')
   assert('kind' in said)
-  assert.equal(
-    said.reason,
-    "the request names a user: ask for 'good.example:443', without what is before the @",
-  )
+  assert.match(said.reason, /^'good\.example:443' is not allowed/)
 })
 
 describe('what is no tunnel', () => {

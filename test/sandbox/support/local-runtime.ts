@@ -25,7 +25,7 @@ const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP'
 export class LocalRuntime implements SandboxRuntime {
   readonly id = 'local'
   readonly isolation = 'namespaces'
-  readonly networks = ['none', 'host'] as const
+  readonly limitsHosts = false
   readonly fixedNetwork = 'host'
   readonly #runtime: Runtime
   readonly #folder: StateFolder

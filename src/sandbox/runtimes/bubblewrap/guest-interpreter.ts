@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { isProgram, systemFolders } from '../../../runtime/path-folders.js'
+import { covers } from '../../../runtime/places.js'
 import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
 
@@ -77,8 +78,8 @@ function located(path: string, language: SandboxLanguage): GuestInterpreter {
 /** The interpreter on which a virtual environment is based; undefined for a folder that is no virtual environment. */
 function baseOf(environment: string): string | undefined {
   const file = join(environment, 'pyvenv.cfg')
-  if (!existsSync(file)) return undefined
-  const [, home] = /^home\s*=\s*(\/.*?)\s*$/m.exec(readFileSync(file, 'utf8')) ?? []
+  const settings = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const [, home] = /^home\s*=\s*(\/.*?)\s*$/m.exec(settings) ?? []
   return home === undefined ? undefined : join(home, 'python3')
 }
 
@@ -89,7 +90,7 @@ function prefixOf(program: string): string {
 }
 
 function isInSystem(path: string): boolean {
-  return path === '/usr' || path.startsWith('/usr/')
+  return covers('/usr', path)
 }
 
 /** Whether the path is a program and not a script. */
