@@ -1,4 +1,6 @@
-// The hosts that programs of a machine may reach, as a configuration names them.
+// The hosts that programs of a machine may reach, as a configuration names them, and their requests to the proxy.
+
+import { Buffer } from 'node:buffer'
 
 /** The port of a host that is named without one: HTTPS. */
 const USUAL_PORT = 443
@@ -59,4 +61,85 @@ export function hostName(text: string): string | undefined {
   if (!NAME.test(text)) return undefined
   const name = text.toLowerCase().replace(/\.$/, '')
   return name.length > LENGTH_MAX ? undefined : name
+}
+
+// The request of a program to the proxy (RFC 9110, section 9.3.6): a tunnel to a host and a port. Its header fields decide nothing,
+// so they are not read.
+
+const REQUEST_LINE = /^([\x21-\x7e]+) ([\x21-\x7e]+) HTTP\/1\.[01]$/
+
+/** The most characters of an invalid name in the reason of a refusal. */
+const NAME_LENGTH_MAX = 100
+
+/** `head` is the part before the empty line. */
+export function proxyRequest(head: string): Destination | EgressRefusal {
+  const [, method, target] = REQUEST_LINE.exec(head.split('\r\n', 1)[0] ?? '') ?? []
+  if (method === undefined || target === undefined)
+    return refusal(400, 'the request is not understood: this is a proxy for HTTP/1.1')
+  return method === 'CONNECT'
+    ? destinationOf(target)
+    : refusal(403, 'http:// is not carried: use https:// (this proxy knows CONNECT HOST:443 only)')
+}
+
+/** Parses `HOST:PORT`. */
+function destinationOf(authority: string): Destination | EgressRefusal {
+  const [, text = '', digits] = /^([^:]*)(?::(\d{1,5}))?$/.exec(authority) ?? []
+  const host = hostName(text)
+  const port = Number(digits)
+  if (host === undefined)
+    return refusal(
+      403,
+      `'${shown(authority)}' is not allowed: hosts are reached by their names; an address, or a name without a dot, is never allowed`,
+    )
+  if (!(port >= 1 && port <= 65_535)) return refusal(400, 'the request names no port')
+  return { host, port }
+}
+
+/** Removes a user and a password, which no log may show. */
+function shown(authority: string): string {
+  return authority.slice(authority.lastIndexOf('@') + 1).slice(0, NAME_LENGTH_MAX)
+}
+
+export interface Destination {
+  /** A result of `hostName`. */
+  readonly host: string
+  readonly port: number
+}
+
+export interface EgressRefusal {
+  readonly kind: 'refusal'
+  readonly status: 400 | 403 | 408 | 431 | 502 | 503 | 504
+  /** The reason as ASCII text. */
+  readonly reason: string
+  /** Undefined when the request names no valid destination. */
+  readonly to: Destination | undefined
+  /** A detail for the log of the service alone. */
+  readonly detail?: string
+}
+
+export function refusal(
+  status: EgressRefusal['status'],
+  reason: string,
+  to?: Destination,
+  detail?: string,
+): EgressRefusal {
+  return { kind: 'refusal', status, reason, to, ...(detail !== undefined && { detail }) }
+}
+
+export function refusalText({ reason, to }: EgressRefusal): string {
+  return to === undefined ? reason : `${to.host}:${to.port} ${reason}`
+}
+
+/** Many programs show only the first line of a response, so the reason stands there too. */
+export function refusalResponse(refused: EgressRefusal, allowed: AllowedHosts): string {
+  const text = refusalText(refused)
+  const body = `${text}\nPrograms in this sandbox reach only these hosts, over https://: ${allowed.shown}\n`
+  return [
+    `HTTP/1.1 ${refused.status} ${text}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }

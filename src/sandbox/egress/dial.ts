@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream'
 import type { Connect, Resolve, Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { isPublicAddress } from '../../text/address-kind.js'
-import { type Destination, type EgressRefusal, refusal } from './proxy-request.js'
+import { type Destination, type EgressRefusal, refusal } from './allowed-hosts.js'
 import { errorText } from '../../text/error-text.js'
 
 /** The time limit of a lookup; each DNS server is asked twice within it. */
@@ -114,16 +114,10 @@ const resolveName: Resolve = async (name, signal) => {
   try {
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-    if (addresses.length === 0) throw failureOf(answers)
+    const [failed] = answers.filter((answer) => answer.status === 'rejected')
+    if (addresses.length === 0) throw new Error(errorText(failed?.reason), { cause: failed?.reason })
     return addresses
   } finally {
     signal.removeEventListener('abort', cancel)
   }
-}
-
-function failureOf(answers: readonly PromiseSettledResult<unknown>[]): Error {
-  const [first] = answers.flatMap((answer): unknown[] =>
-    answer.status === 'rejected' ? [answer.reason] : [],
-  )
-  return first instanceof Error ? first : new Error('the name has no address')
 }

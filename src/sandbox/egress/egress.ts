@@ -8,17 +8,18 @@ import { type Server, createServer } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { setDeadline, within } from '../../runtime/deadline.js'
 import type { LogSink } from '../../runtime/runtime.js'
-import { AllowedHosts, hostName } from './allowed-hosts.js'
-import { HelloReader } from './client-hello.js'
-import { type EgressRuntime, dial } from './dial.js'
 import {
+  AllowedHosts,
   type Destination,
   type EgressRefusal,
+  hostName,
   proxyRequest,
   refusal,
   refusalResponse,
   refusalText,
-} from './proxy-request.js'
+} from './allowed-hosts.js'
+import { HelloReader } from './client-hello.js'
+import { type EgressRuntime, dial } from './dial.js'
 
 /** A port on the loopback of a separate network, where no other program listens. */
 export const PROXY_PORT = 3128

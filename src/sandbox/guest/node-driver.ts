@@ -153,12 +153,8 @@ class Driver {
   }
 
   #valueOf({ objectId, unserializableValue, value }: Runtime.RemoteObject): unknown {
-    const given =
-      objectId === undefined
-        ? unserializableValue === undefined
-          ? { value }
-          : { unserializableValue }
-        : { objectId }
+    const plain = unserializableValue === undefined ? { value } : { unserializableValue }
+    const given = objectId === undefined ? plain : { objectId }
     const functionDeclaration = 'function (value) { this(value) }'
     const terms = { objectId: this.#taker, functionDeclaration, arguments: [given] }
     this.#console.post('Runtime.callFunctionOn', terms, () => {})

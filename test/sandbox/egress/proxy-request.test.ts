@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { proxyRequest } from '../../../src/sandbox/egress/proxy-request.js'
+import { proxyRequest } from '../../../src/sandbox/egress/allowed-hosts.js'
 
 const lines = (...all: readonly string[]): string => all.join('\r\n')
 

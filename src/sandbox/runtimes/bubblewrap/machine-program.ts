@@ -30,6 +30,7 @@ export class MachinePipes {
   /** The last program that has pipes. */
   #made = 0
   #making: Promise<void> | undefined
+  #isRemoved = false
 
   constructor(folder: string, runtime: Runtime, owner: HostIdentity | undefined) {
     this.folder = folder
@@ -54,6 +55,7 @@ export class MachinePipes {
   }
 
   async remove(): Promise<void> {
+    this.#isRemoved = true
     await this.#making?.catch(() => undefined)
     await rm(this.folder, { recursive: true, force: true })
   }
@@ -68,6 +70,7 @@ export class MachinePipes {
   }
 
   #make(): Promise<void> {
+    if (this.#isRemoved) return Promise.reject(new Error('the machine has ended'))
     this.#making ??= this.#makeNext().finally(() => {
       this.#making = undefined
     })

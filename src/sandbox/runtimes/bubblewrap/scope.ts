@@ -42,13 +42,9 @@ export async function findScopes(
 ): Promise<Scopes | undefined> {
   const program = findProgram('systemd-run', programs)
   if (program === undefined) return undefined
-  const env = Object.fromEntries(
-    BUS_VARIABLES.flatMap((each) => {
-      const value = runtime.env[each]
-      return value === undefined ? [] : [[each, value]]
-    }),
-  )
-  const scopes = { program, env: { ...systemEnvironment, ...env } }
+  const env: Record<string, string> = { ...systemEnvironment }
+  for (const each of BUS_VARIABLES) if (runtime.env[each] !== undefined) env[each] = runtime.env[each]
+  const scopes = { program, env }
   const [command, ...args] = scopeCommand(scopes, name, probeFlavor)
   const { code, stdout } = await programOutput(
     runtime,
