@@ -41,8 +41,6 @@ export class Host implements SimContext {
   }
   /** Where clients come over HTTP, in a run that serves them. */
   readonly front: SimFront = new SimFront(this, this.audience)
-  /** Hears of every process that is started, or was to be. */
-  onSpawn: (server: string) => void = () => {}
   /** How often the proxy has left a server alone for a while. */
   breakers = 0
   /** The disk, as far as lists are kept there. */
@@ -133,7 +131,6 @@ export class Host implements SimContext {
   #spawn({ args }: SpawnSpec): Child {
     const server = this.#stdio.get(args[0] ?? '')
     if (server === undefined) throw new Error(`there is no program ${String(args[0])}`)
-    this.onSpawn(args[0] ?? '')
     const child = server.spawn()
     this.trace.note(args[0] ?? '', `is started as ${child.pid}`)
     return child
