@@ -106,19 +106,17 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
   const movers = plan.clients.filter(({ moved }) => moved.length > 0)
   if (movers.length === 0) return plan.clients.some(({ refused }) => refused !== undefined) ? REFUSED : 0
   await show(plan.changes.flatMap(diffOf), redactor)
-  const sharesAll = !doors && !profiles
-  const [who, sees] = movers.length === 1 ? ['The client', 'it'] : ['Each of these clients', 'each']
-  if (sharesAll)
+  if (!doors && !profiles)
     await show([
-      `${who} will see all servers of the configuration; with --profiles ${sees} sees its own, and with --doors under the old names.`,
+      'Each client will see all servers of the configuration; with --profiles it sees its own, and with --doors under the old names.',
     ])
   if (command['dry-run']) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
-  const isWanted = command.yes || (await isAccepted())
-  if (isWanted === undefined)
+  if (!command.yes && !isAtTerminal())
     throw new Failure(
       'nothing was changed, because nobody can be asked here; --yes writes these changes',
       NOT_ASKED,
     )
+  const isWanted = command.yes || /^y(?:es)?$/i.test(await askLine('Write these changes? [y/N] '))
   if (!isWanted) return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
   if (command.yes) await write(plan, folder, store)
   else await alone(path, () => write(plan, folder, store))
@@ -152,12 +150,6 @@ async function undo(folder: string, isDry: boolean): Promise<number> {
   await show(undone.map(({ path, note }) => `${path}: ${note ?? verb}`))
   if (undone.every((each) => each.isDone)) return 0
   throw new Failure('run mcps-proxy import --undo again for what is left')
-}
-
-/** Undefined without a terminal. */
-async function isAccepted(): Promise<boolean | undefined> {
-  if (!isAtTerminal()) return undefined
-  return /^y(?:es)?$/i.test(await askLine('Write these changes? [y/N] '))
 }
 
 function reportOf(

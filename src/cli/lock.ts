@@ -117,7 +117,8 @@ async function runLock(command: LockTask): Promise<number> {
       if (mode !== 'check')
         await store.update((fresh) => {
           found = listed.map((each) => judged(mode, fresh, each))
-          return pruned(mode, config, schemas, written(fresh, found))
+          const all = written(fresh, found)
+          return mode === 'write' ? pruned(config, schemas, all) : all
         })
     } catch (error) {
       throw new Failure(
@@ -221,14 +222,12 @@ function written(fresh: LockedSchemas, found: readonly Found[]): LockedSchemas {
   )
 }
 
-/** Entries of servers that have left the configuration go with the next plain `lock`. */
+/** Without the entries of servers that have left the configuration. */
 function pruned(
-  mode: Mode,
   { schemas: all }: Configuration,
   schemas: readonly SchemaConfig[],
   locked: LockedSchemas,
 ): LockedSchemas {
-  if (mode !== 'write') return locked
   return schemas.reduce((left, { name }) => {
     const there = new Set(all.get(name)?.servers.map((server) => server.name))
     const gone = [...(left.get(name)?.keys() ?? [])].filter((server) => !there.has(server))
@@ -238,29 +237,25 @@ function pruned(
 
 type Clean = (text: string) => string
 
-function inWords(found: Found, clean: Clean): string {
-  const { label, failure, listed, changes, done } = found
-  const shown = (text: string): string => escapeText(clean(text))
-  const state =
-    failure ??
-    [
-      done,
-      changes.length > 0
-        ? `${counted(changes.length, 'change')}${done === undefined ? '' : ' left'}`
-        : undefined,
-    ]
-      .filter(Boolean)
-      .join(', ')
-  const head = `${shown(label)}: ${shown(state === '' ? 'unchanged' : state)}${listed === undefined ? '' : `, ${countsOf(listed)}`}`
-  const lines = changes.flatMap((change) => [
-    `  ${shown(subjectOf(change))}: ${change.change}`,
-    ...(change.change === 'removed' ? [] : differences(change)).map((line) => `    ${shown(line)}`),
-  ])
-  return `${[head, ...lines, ...unseenOf(found).map((line) => `  ! ${shown(line)}`)].join('\n')}\n`
+/** The lines that differ; a change that removed an item has none. */
+function differencesOf(change: Change): readonly string[] {
+  return change.change === 'removed' ? [] : differences(change)
 }
 
-function countsOf({ tools, prompts }: ListedServer): string {
-  return `${counted(tools?.size ?? 0, 'tool')}, ${counted(prompts?.size ?? 0, 'prompt')}`
+function inWords(found: Found, clean: Clean): string {
+  const { label, failure, listed, changes, done } = found
+  const left = `${counted(changes.length, 'change')}${done === undefined ? '' : ' left'}`
+  const words = [done ?? [], changes.length > 0 ? left : []].flat().join(', ')
+  const counts = [counted(listed?.tools?.size ?? 0, 'tool'), counted(listed?.prompts?.size ?? 0, 'prompt')]
+  const lines = [
+    [`${label}: ${failure ?? (words || 'unchanged')}`, ...(listed === undefined ? [] : counts)].join(', '),
+    ...changes.flatMap((change) => [
+      `  ${subjectOf(change)}: ${change.change}`,
+      ...differencesOf(change).map((line) => `    ${line}`),
+    ]),
+    ...unseenOf(found).map((line) => `  ! ${line}`),
+  ]
+  return lines.map((line) => `${escapeText(clean(line))}\n`).join('')
 }
 
 /** The invisible characters of everything that is listed, of what was accepted too. */
@@ -280,9 +275,9 @@ function inJson(found: Found, clean: Clean): string {
     ok: failure === undefined && changes.length === 0,
     failure: failure === undefined ? undefined : clean(failure),
     done,
-    changes: changes.map(({ kind, name, change, before, after }) => {
-      const lines = change === 'removed' ? [] : differences({ before, after })
-      return { kind, name, change, differences: lines.map(clean) }
+    changes: changes.map((each) => {
+      const { kind, name, change } = each
+      return { kind, name, change, differences: differencesOf(each).map(clean) }
     }),
     unseen: unseenOf(found).map(clean),
   })}\n`
