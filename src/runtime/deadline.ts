@@ -6,11 +6,10 @@
 // its timers. So a deadline that fires late has not been missed yet: it is put
 // off once, by as much as it was late, within reason.
 
+import type { Runtime, Timer } from './runtime.js'
+
 /** Monotonic time in milliseconds, and timers in it. */
-export interface Clock {
-  now(): number
-  setTimer(delayMs: number, fire: () => void): { cancel(): void }
-}
+export type Clock = Pick<Runtime, 'now' | 'setTimer'>
 
 /** The timers of Node, for owners that have no clock. */
 export const realTimers: Pick<Clock, 'setTimer'> = {
@@ -45,7 +44,7 @@ export function setDeadline(clock: Clock, delayMs: number, expire: () => void): 
 
 /** The value of `promise`, or undefined when that takes longer than `waitMs`. */
 export async function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
-  let timer: { cancel(): void } | undefined
+  let timer: Timer | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setDeadline(clock, waitMs, () => resolve(undefined))
   })

@@ -73,13 +73,18 @@ function npmVariables({ network }: ProcessSandbox): Readonly<Record<string, stri
  * @throws UpstreamError when the proxy cannot speak with it
  */
 function childOf(service: string, running: RunningProcess): Child {
-  const { pid, stdin, stdout, stderr } = running
-  const why = unusableFor(running)
-  if (why !== undefined || stdin === null || stdout === null)
-    throw thatServer(service, 'spawn-failed', `cannot be adopted: ${why}`)
+  const { pid, stdin, stdout, stderr, exitCode, signalCode } = running
+  const refused = (why: string): Error => thatServer(service, 'spawn-failed', `cannot be adopted: ${why}`)
+  if (stdin === null || stdout === null) throw refused("start it with stdio: ['pipe', 'pipe', …]")
+  if (stdout.readableEncoding !== null) throw refused('its stdout must give bytes, without setEncoding')
   let isOver = false
-  const exited = exitOf(running).finally(() => {
-    isOver = true
+  const exited = new Promise<ChildExit>((resolve) => {
+    const end = (code: number | null, signal: string | null): void => {
+      isOver = true
+      resolve({ code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined })
+    }
+    if (exitCode === null && signalCode === null) running.once('exit', end)
+    else end(exitCode, signalCode)
   })
   return {
     pid,
@@ -89,23 +94,6 @@ function childOf(service: string, running: RunningProcess): Child {
     exited,
     signal: (name) => !isOver && signalled(running, name),
   }
-}
-
-function unusableFor({ stdin, stdout }: RunningProcess): string | undefined {
-  if (stdin === null || stdout === null) return "start it with stdio: ['pipe', 'pipe', …]"
-  return stdout.readableEncoding === null ? undefined : 'its stdout must give bytes, without setEncoding'
-}
-
-function exitOf(running: RunningProcess): Promise<ChildExit> {
-  const { exitCode, signalCode } = running
-  if (exitCode !== null || signalCode !== null) return Promise.resolve(exitWith(exitCode, signalCode))
-  return new Promise((resolve) => {
-    running.once('exit', (code, signal) => resolve(exitWith(code, signal)))
-  })
-}
-
-function exitWith(code: number | null, signal: string | null): ChildExit {
-  return { code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }
 }
 
 /** A process group has the number of the process only where the process leads it. */
