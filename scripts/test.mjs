@@ -9,7 +9,7 @@
 // of `node --test`, as --test-name-pattern=WORDS, may stand before them.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
@@ -29,6 +29,25 @@ function isSlow(path) {
 
 function isOfSystem(path) {
   return path.startsWith('test/system/')
+}
+
+/** Their tests start nothing and wait for nothing, so that to load the sources for each file would cost more than its tests. */
+const inOneProcess = ['calls', 'config', 'jsonrpc', 'kept', 'mcp', 'proxy', 'text']
+
+/** The files that processes run: one for each folder above, which imports its tests, and all others. */
+function grouped(paths) {
+  const folders = inOneProcess.map((name) => `test/${name}/`)
+  const groups = folders.flatMap((folder) => {
+    const own = paths.filter((path) => path.startsWith(folder))
+    const group = join('build', folder, 'all.js')
+    if (own.length > 0)
+      writeFileSync(join(root, group), own.map((path) => `import '${join(root, compiled(path))}'\n`).join(''))
+    return own.length > 0 ? [group] : []
+  })
+  return [
+    ...groups,
+    ...paths.filter((path) => !folders.some((folder) => path.startsWith(folder))).map(compiled),
+  ]
 }
 
 function sourcesBelow(folder) {
@@ -106,5 +125,5 @@ process.exitCode = run(
   `--test-concurrency=${filesAtOnce}`,
   `--test-timeout=${fileTimeoutMs}`,
   ...options,
-  ...chosen.map(compiled),
+  ...(set === undefined ? chosen.map(compiled) : grouped(chosen)),
 )
