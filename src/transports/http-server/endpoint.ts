@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/deadline.js'
 import type { HttpServerLimits } from './front-limits.js'
 import type { HttpRequest } from '../http1/server.js'
 import type { Refusal, ServeResult } from './refusal.js'
-import type { Sender } from './access.js'
+import type { Accepts, Sender } from './access.js'
 
 /** The features of a client's revision that the transport uses. */
 export interface HttpRevision {
@@ -53,6 +53,12 @@ export interface Owner {
   readonly address?: string | undefined
   /** Is called when the response of a request becomes a stream that only its client or the proxy ends. */
   readonly onStream?: (() => void) | undefined
+}
+
+/** A request to an endpoint: its message and its response, whose it is, and which answers its client takes. */
+export interface EndpointRequest extends HttpRequest, Owner {
+  readonly accepts: Accepts
+  readonly query: string
 }
 
 /** The handler of a path. */

@@ -184,20 +184,22 @@ export class HttpServer {
     if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.know(wire)
     if (route.kind === 'nothing') return route.refusal
     if (route.kind === 'page') return this.#page(request, route.body(), route.type)
-    const { endpoint } = route
-    const owner = {
-      endpoint,
+    const asked = {
+      ...request,
+      accepts,
+      query,
+      endpoint: route.endpoint,
       principal: sender?.principal ?? '',
       address: admission.forwardedFor ?? wire.socket.remoteAddress,
-      onStream: this.#streamEnd(request, path, endpoint, sender),
+      onStream: this.#streamEnd(request, path, route.endpoint, sender),
     }
     switch (route.kind) {
       case 'mcp':
-        return this.#streamable.serve(request, owner, accepts)
+        return this.#streamable.serve(asked)
       case 'events':
-        return serveEvents(this.#clients, request, owner, route.messagePath)
+        return serveEvents(this.#clients, asked, route.messagePath)
       case 'messages':
-        return serveMessage(this.#clients, this.#bodies, request, owner, query)
+        return serveMessage(this.#clients, this.#bodies, asked)
     }
   }
 

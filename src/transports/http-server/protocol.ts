@@ -17,7 +17,7 @@ import type { PostedMessage } from './body.js'
 import type { ClientConnection } from './client-connection.js'
 import type { HttpRevision } from './endpoint.js'
 import type { AnswerStatus } from './post-reply.js'
-import { type Refusal, refuse, invalid, noSessionId } from './refusal.js'
+import { type Refusal, refuse, invalid, noSession, noSessionId } from './refusal.js'
 import type { RequestHead } from '../http1/server.js'
 import { namedVersion, metaFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
@@ -25,14 +25,11 @@ import { namesRevision } from '../../mcp/meta-keys.js'
 import { statelessRequests } from '../../mcp/methods.js'
 import { sessionRevisions, statelessRevision } from '../../mcp/revisions.js'
 
-/**
- * How a message is served: as the first of a session, which is opened where it has none, in the session that it names,
- * or alone, by a client that is gone once it is answered.
- */
-export type Judgement = Refusal | 'opening' | 'session' | 'alone'
+/** How a message of a revision with sessions is served: it opens a session, is in one, or is alone, by a client that is gone once it is answered. */
+type SessionJudgement = Refusal | 'opening' | 'session' | 'alone'
 
-/** How a message is served that belongs to no session: not at all, without an answer, or like any other. */
-export type StatelessJudgement = Refusal | 'ignored' | 'served'
+/** How a message is served that belongs to no session. */
+type StatelessJudgement = Refusal | 'ignored' | 'stateless'
 
 /** How an error that is the whole response answers a message without a session. */
 export function statusOf(error: Message): AnswerStatus {
@@ -59,11 +56,24 @@ export function refusesVersion(head: RequestHead, client: ClientConnection | und
   return refuse(400, `Unsupported protocol version: ${version} (supported versions: ${versions})`)
 }
 
-/** How a message of a revision with sessions is served; `client` is that of the session it is for. */
+/** How a message is served; `client` is that of the session that its head names, unless that is lost. */
 export function judge(
+  posted: PostedMessage,
+  client: ClientConnection | undefined,
+  isLost: boolean,
+): SessionJudgement | StatelessJudgement {
+  const stateless = judgeStateless(posted)
+  if (stateless !== undefined) return stateless
+  // The session may have ended while the body came.
+  if (isLost || client?.open === false) return noSession
+  const judgement = judgeInSession(posted, client)
+  return typeof judgement === 'object' ? { ...judgement, revision: client?.revision } : judgement
+}
+
+function judgeInSession(
   { head, frames, isBatch }: PostedMessage,
   client: ClientConnection | undefined,
-): Judgement {
+): SessionJudgement {
   const opens = frames.some((frame) => frame.kind === 'request' && frame.method === 'initialize')
   if (isBatch) {
     // MCP, Lifecycle.
@@ -96,7 +106,7 @@ export function namesStateless(head: RequestHead): boolean {
 }
 
 /** How a message is served that belongs to no session; undefined for one that is judged by its session. */
-export function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudgement | undefined {
+function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudgement | undefined {
   const isNamed = namesStateless(head)
   const [frame] = frames
   if (isBatch) {
@@ -105,7 +115,7 @@ export function judgeStateless({ head, frames, isBatch }: PostedMessage): Statel
   }
   if (frame?.kind === 'request') {
     if (!namesRevision(frame)) return isNamed ? refused(metaFault(frame), frame) : undefined
-    return faultOf(head, frame) ?? 'served'
+    return faultOf(head, frame) ?? 'stateless'
   }
   if (frame?.kind === 'notification') return isNamed || namesRevision(frame) ? 'ignored' : undefined
   return isNamed ? refused(invalidRequest('a client without a session is asked nothing')) : undefined
