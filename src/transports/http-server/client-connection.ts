@@ -18,7 +18,7 @@ import { messagePassesTap } from '../tap.js'
 import type { Accepts } from './access.js'
 import type { BodyReservation, PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision, Owner } from './endpoint.js'
-import { type EventStore, EventStream, readEventId, SseWriter, textEvent } from './event-stream.js'
+import { type EventStore, EventStream, readEventId, type StreamWatch, textEvent } from './event-stream.js'
 import { type AnswerStatus, PostReply } from './post-reply.js'
 import { statusOf } from './protocol.js'
 
@@ -65,6 +65,13 @@ export class ClientConnection implements Connection {
   readonly #holds = new Set<BodyReservation>()
   #posts = 0
   #hasOpened = false
+  readonly #watch: StreamWatch = {
+    behind: (response) => this.#behind.add(response),
+    drained: () => this.measure(),
+    gone: () => {
+      if (this.kind === 'events') this.#end(undefined)
+    },
+  }
   readonly #standalone: EventStream
   /** The standalone stream and those of POSTs, by their numbers. */
   readonly #streams = new Map<number, EventStream>()
@@ -81,7 +88,7 @@ export class ClientConnection implements Connection {
     this.#store = life.kind === 'session' ? life.store : undefined
     this.fields = life.kind === 'session' ? ['mcp-session-id', life.id] : []
     this.#onClosed = onClosed
-    this.#standalone = new EventStream(STANDALONE, this.#store)
+    this.#standalone = new EventStream(STANDALONE, environment, this.#store, this.#watch)
     this.#streams.set(STANDALONE, this.#standalone)
   }
 
@@ -266,7 +273,7 @@ export class ClientConnection implements Connection {
 
   /** Begins the event stream of a POST. */
   stream(response: HttpResponse): EventStream {
-    const stream = new EventStream(++this.#lastStream, this.#store)
+    const stream = new EventStream(++this.#lastStream, this.#environment, this.#store, this.#watch)
     this.#streams.set(stream.number, stream)
     this.#dropEnded()
     this.#write(response, stream)
@@ -343,16 +350,8 @@ export class ClientConnection implements Connection {
   #write(response: HttpResponse, stream: EventStream, after?: number): void {
     // `gone` is not called for a response that is closed already.
     if (response.isClosed) return
-    const writer = new SseWriter(response, this.fields, this.#environment, {
-      behind: () => this.#behind.add(response),
-      drained: () => this.measure(),
-      gone: () => {
-        stream.detach(writer)
-        if (this.kind === 'events') this.#end(undefined)
-      },
-    })
+    stream.attach(response, this.fields, after)
     this.sending(response)
-    stream.attach(writer, after)
     // Replayed events have ids already.
     if (this.#store !== undefined && after === undefined && this.revision.primesStreams)
       stream.prime(this.#environment.limits.retryMs)

@@ -27,12 +27,26 @@ export function readEventId(id: string): EventPlace | undefined {
   return { stream: Number.parseInt(stream, 36), number: Number.parseInt(number, 36) }
 }
 
+/** What a stream tells the connection that it belongs to. */
+export interface StreamWatch {
+  /** The client has not taken all bytes of this response. */
+  behind(response: HttpResponse): void
+  /** The client has taken everything. */
+  drained(): void
+  /** The client is gone, or the response was cut. */
+  gone(): void
+}
+
 /** Numbers its events, stores them, and writes them to its present response. */
 export class EventStream {
   readonly number: number
+  readonly #environment: HttpEnvironment
   /** Undefined for a client without a session, which cannot resume. */
   readonly #store: EventStore | undefined
-  #writer: SseWriter | undefined
+  readonly #watch: StreamWatch
+  #response: HttpResponse | undefined
+  /** Sends comments while nothing else is sent. */
+  #beat: { cancel(): void } | undefined
   /** The last event, and the last one that was handed to a response. */
   #last = 0
   #written = 0
@@ -40,13 +54,20 @@ export class EventStream {
   /** It has ended without an answer, since its request was cancelled. */
   #isCancelled = false
 
-  constructor(number: number, store: EventStore | undefined) {
+  constructor(
+    number: number,
+    environment: HttpEnvironment,
+    store: EventStore | undefined,
+    watch: StreamWatch,
+  ) {
     this.number = number
+    this.#environment = environment
     this.#store = store
+    this.#watch = watch
   }
 
   get attached(): boolean {
-    return this.#writer !== undefined
+    return this.#response !== undefined
   }
 
   get ended(): boolean {
@@ -58,10 +79,19 @@ export class EventStream {
     const number = ++this.#last
     const event = messageEvent(message, this.#store && this.#id(number))
     const isStored = this.#store?.add(this.number, number, event) === true
-    if (this.#writer === undefined) return isStored
+    if (this.#response === undefined) return isStored
     this.#written = number
-    this.#writer.write(event)
+    this.write(event)
     return true
+  }
+
+  /** Writes an event without a number, or cuts a client off that has left too much unread. */
+  write(event: SseEvent): void {
+    const response = this.#response
+    if (response === undefined || response.hasEnded) return
+    if (response.unsentBytes > this.#environment.limits.backlogBytesMax) response.cut()
+    else response.write(event)
+    if (response.unsentBytes > 0) this.#watch.behind(response)
   }
 
   /** Whether its request was cancelled and event `number` was the last: nothing follows, not even an answer. */
@@ -75,32 +105,35 @@ export class EventStream {
   }
 
   /**
-   * Goes on through this response, after event `after`, or where the last response stopped.
+   * Goes on through this response, after event `after`, or where the last response stopped. The head has `fields` too.
    *
    * A response that still seems to be there is cut: a client that resumes has lost it, and a connection may end on one side
    * only. Events that are gone are skipped; ask `reaches` first where that matters.
    */
-  attach(writer: SseWriter, after: number = this.#written): void {
-    this.#writer?.cut()
-    this.#writer = writer
-    for (const bytes of this.#kept(after)) writer.write([bytes])
+  attach(response: HttpResponse, fields: Fields, after: number = this.#written): void {
+    const before = this.#response
+    this.#leaveResponse()
+    before?.cut()
+    response.stream(200, [...sseHead, ...fields])
+    this.#response = response
+    this.#beat = repeat(this.#environment, this.#environment.limits.keepAliveMs, () => {
+      // Behind a backlog a comment would prove nothing.
+      if (response.unsentBytes === 0) response.write([KEEP_ALIVE])
+    })
+    response.onDrain = () => this.#watch.drained()
+    response.whenClosed(() => {
+      const isLost = !response.hasEnded
+      if (this.#response === response) this.#leaveResponse()
+      if (isLost) this.#watch.gone()
+    })
+    for (const bytes of this.#kept(after)) this.write([bytes])
     this.#written = this.#last
     if (this.#ended) this.end()
-  }
-
-  /** Writes an event that carries no message. */
-  write(event: SseEvent): void {
-    this.#writer?.write(event)
   }
 
   /** Gives the client an id to resume after. */
   prime(retryMs: number): void {
     this.write([primingEvent(this.#id(this.#last), retryMs)])
-  }
-
-  /** The response is gone; what follows is kept for the next one. */
-  detach(writer: SseWriter): void {
-    if (this.#writer === writer) this.#writer = undefined
   }
 
   /** Ends it without an answer. */
@@ -112,8 +145,15 @@ export class EventStream {
   /** Nothing more will be said. */
   end(): void {
     this.#ended = true
-    this.#writer?.end()
-    this.#writer = undefined
+    this.#leaveResponse()
+  }
+
+  /** What follows is kept for the next response. */
+  #leaveResponse(): void {
+    const response = this.#response
+    this.#response = undefined
+    this.#beat?.cancel()
+    response?.end()
   }
 
   #id(number: number): string {
@@ -268,63 +308,3 @@ const sseHead: Fields = Object.entries({
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 }).flat()
-
-export interface SseWatch {
-  /** The client has not taken all bytes. */
-  behind?(): void
-  /** The client has taken everything. */
-  drained(): void
-  /** The client is gone, or the stream was cut. */
-  gone(): void
-}
-
-/** One open event stream. */
-export class SseWriter {
-  readonly #response: HttpResponse
-  readonly #backlogBytesMax: number
-  readonly #watch: SseWatch
-  readonly #beat: { cancel(): void }
-
-  /** Sends the header fields. */
-  constructor(response: HttpResponse, fields: Fields, environment: HttpEnvironment, watch: SseWatch) {
-    const { limits } = environment
-    this.#response = response
-    this.#watch = watch
-    this.#backlogBytesMax = limits.backlogBytesMax
-    response.stream(200, [...sseHead, ...fields])
-    this.#beat = repeat(environment, limits.keepAliveMs, () => this.#keepAlive())
-    response.onDrain = () => watch.drained()
-    response.whenClosed(() => {
-      this.#beat.cancel()
-      if (!response.hasEnded) watch.gone()
-    })
-  }
-
-  get backlogBytes(): number {
-    return this.#response.unsentBytes
-  }
-
-  /** Writes one event, or cuts a client off that has left too much unread. */
-  write(event: SseEvent): void {
-    if (this.#response.hasEnded) return
-    if (this.backlogBytes > this.#backlogBytesMax) this.#response.cut()
-    else this.#response.write(event)
-    if (this.backlogBytes > 0) this.#watch.behind?.()
-  }
-
-  end(): void {
-    this.#beat.cancel()
-    this.#response.end()
-  }
-
-  /** Says nothing more and drops what was not taken. */
-  cut(): void {
-    this.end()
-    this.#response.cut()
-  }
-
-  /** Behind a backlog a comment would prove nothing. */
-  #keepAlive(): void {
-    if (this.backlogBytes === 0) this.#response.write([KEEP_ALIVE])
-  }
-}
