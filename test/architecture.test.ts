@@ -101,7 +101,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 3150
+  jsonrpc                | 3100
   folder                 | 5
   version                | 2
   text                   | 633
@@ -109,9 +109,9 @@ const linesMax = table(`
   mcp                    | 3777
   calls                  | 739
   mcp/eras               | 1222
-  transports             | 1175
+  transports             | 1166
   transports/http1       | 2005
-  transports/http-client | 2242
+  transports/http-client | 2220
   transports/http-server | 3234
   upstream/contracts     | 775
   upstream/process       | 1442

@@ -1,7 +1,7 @@
 // A connection: whole messages in, whole messages out, over any transport.
 
 import { FrameError, type TransportError } from './jsonrpc-errors.js'
-import type { Frame, FrameLimits } from './frame.js'
+import { type Frame, type FrameLimits, frameOrError } from './frame.js'
 import type { Line } from './line.js'
 import type { RequestId } from './request-id.js'
 import type { Message } from './splice.js'
@@ -16,8 +16,9 @@ export interface UnreadableMessage {
   readonly line: Line
 }
 
-/** The outcome of reading `line`. */
-export function receivedMessage(read: Frame | FrameError, line: Line): ReceivedMessage {
+/** Reads one message. */
+export function receivedMessage(line: Line, limits?: FrameLimits): ReceivedMessage {
+  const read = frameOrError(line, limits)
   return read instanceof FrameError ? { kind: 'unreadable', error: read, line } : read
 }
 

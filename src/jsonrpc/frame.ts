@@ -9,7 +9,7 @@ import { findId } from './id-finder.js'
 import { type Line, toLine } from './line.js'
 import type { LongLine } from './fast/long-line.js'
 import { Members, itemsAt } from './members.js'
-import { type RequestId, canonical, readId } from './request-id.js'
+import { type RequestId, readId } from './request-id.js'
 import {
   type RoutedNames,
   ambiguity,
@@ -108,18 +108,9 @@ export function frameOrError(
     return new FrameReader(line, limits, known).read()
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
-    return isTooMuch(error) ? addressed(error, line) : error
+    const isTooMuch = error.code === 'FRAME_DEPTH' || error.code === 'FRAME_TOO_LARGE'
+    return isTooMuch ? addressed(error, line) : error
   }
-}
-
-/** Whether a message that cannot be read was meant to be the answer to the request `id`. */
-export function seemsAnswerTo(line: Line, id: RequestId): boolean {
-  const found = findId(line)
-  return !found.isCall && found.id !== undefined && canonical(found.id) === canonical(id)
-}
-
-function isTooMuch(error: FrameError): boolean {
-  return error.code === 'FRAME_DEPTH' || error.code === 'FRAME_TOO_LARGE'
 }
 
 /** The error of a message whose reading stopped at a limit, with the id that may stand behind it. */

@@ -8,14 +8,7 @@
 // that nothing has to be edited.
 
 import { ChurnMap } from './fast/churn-map.js'
-import {
-  type MintedId,
-  type RequestId,
-  canonical,
-  isCanonical,
-  numericId,
-  ofOtherType,
-} from './request-id.js'
+import { type RequestId, canonical, isCanonical, numericId, ofOtherType } from './request-id.js'
 
 /** How many ids are remembered that were given up, or minted where clients' own are lent. */
 const SPENT_MAX = 2048
@@ -49,7 +42,7 @@ export class Inflight<E> {
    * so that it is not lent again.
    * Returns undefined once `inflightMax` such requests are out.
    */
-  mint(entry: E, own?: RequestId, wasLent = false): MintedId | undefined {
+  mint(entry: E, own?: RequestId, wasLent = false): RequestId | undefined {
     if (this.#entries.size - (this.#own?.size ?? 0) >= this.#inflightMax) return undefined
     const lent = own !== undefined && !wasLent && this.#isFree(own) && isCanonical(own)
     const count = lent ? Number(own) : 0
@@ -60,7 +53,7 @@ export class Inflight<E> {
   }
 
   /** An id for a request of the proxy's own, which no client's will be; nothing once `inflightMax` of those are out. */
-  mintOwn(entry: E): MintedId | undefined {
+  mintOwn(entry: E): RequestId | undefined {
     this.#own ??= new Set()
     if (this.#own.size >= this.#inflightMax) return undefined
     const id = this.#next()
@@ -107,7 +100,7 @@ export class Inflight<E> {
   }
 
   /** The client's own id is in use. The id minted here is far from those that the client will choose next. */
-  #aside(): MintedId {
+  #aside(): RequestId {
     this.#last = Math.max(this.#last, MINTED_FROM)
     const id = this.#next()
     this.#spend(id)
@@ -130,7 +123,7 @@ export class Inflight<E> {
     return !this.#entries.has(id) && this.#spent?.all.has(id) !== true
   }
 
-  #next(): MintedId {
+  #next(): RequestId {
     let id = numericId(++this.#last)
     while (!this.#isFree(id)) id = numericId(++this.#last)
     return id

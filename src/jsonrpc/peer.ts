@@ -12,7 +12,6 @@ import {
   type NotificationFrame,
   type RequestFrame,
   type ResponseFrame,
-  frameOrError,
 } from './frame.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
 import {
@@ -31,7 +30,7 @@ import { claimedIds } from './id-finder.js'
 import { type Edit, Message, inOrder, splice, withId, lineBreakEdits } from './splice.js'
 import { Inflight } from './inflight.js'
 import { hasLineBreaks, toOneLine, type Line } from './line.js'
-import type { MintedId, RequestId } from './request-id.js'
+import type { RequestId } from './request-id.js'
 
 /** The owner of a peer: what arrives, and the end. `E` is a request that the owner has forwarded. */
 export interface PeerOwner<E> {
@@ -84,7 +83,7 @@ export interface PeerWatch {
 
 /** A request of the proxy's own: its id, and the answer to come. */
 export interface PendingAnswer {
-  readonly id: MintedId
+  readonly id: RequestId
   /** Rejects with TransportError when the connection ends first. */
   readonly answer: Promise<ResponseFrame>
 }
@@ -169,7 +168,7 @@ export class Peer<E> {
     lend: boolean,
     reply: Reply = this.ownReply,
     again = false,
-  ): MintedId | undefined {
+  ): RequestId | undefined {
     if (this.#closed) return undefined
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined, again)
     if (id === undefined) return undefined
@@ -258,7 +257,7 @@ export class Peer<E> {
     reply.tell(message, { kind: 'notification', method, cancels })
   }
 
-  #ask(method: string, message: (id: MintedId) => Message): PendingAnswer | undefined {
+  #ask(method: string, message: (id: RequestId) => Message): PendingAnswer | undefined {
     if (this.#closed) return undefined
     const asked = new OwnRequest()
     const id = this.#inflight.mintOwn(asked)
@@ -291,7 +290,7 @@ export class Peer<E> {
         if (isBatch(line)) return this.#owner.batch(line, reply ?? this.ownReply)
         if (isBlank(line)) return
       }
-      this.receive(receivedMessage(frameOrError(line, this.#frameLimits), line), during, reply)
+      this.receive(receivedMessage(line, this.#frameLimits), during, reply)
     } catch (error) {
       this.#faulty(error)
     }
@@ -299,8 +298,7 @@ export class Peer<E> {
 
   /** Takes the messages of a batch one by one (MCP 2025-03-26, Base protocol: batching). */
   receiveBatch(line: Line): void {
-    for (const member of batchMembers(line))
-      this.receive(receivedMessage(frameOrError(member, this.#frameLimits), member))
+    for (const member of batchMembers(line)) this.receive(receivedMessage(member, this.#frameLimits))
   }
 
   /** Ends the requests that the message claims to answer, since no other answer will come. */

@@ -4,16 +4,12 @@
 // is another. The sender of an id gets back the bytes that it wrote, so an id is
 // kept as its text, and compared by its canonical form.
 
-import { ZERO } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
 
 declare const idBrand: unique symbol
 
 /** An id's JSON text as written: `7`, `"a"`. */
 export type RequestId = string & { readonly [idBrand]: true }
-
-/** An id that this process chose or lent; it is canonical. */
-export type MintedId = RequestId
 
 function isId(text: string): text is RequestId {
   return text.length > 0
@@ -40,26 +36,12 @@ const plainString = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*"$/
  * @throws FrameError `FRAME_ID` unless it is a string or an integer (MCP: basic, Requests)
  */
 export function readId(bytes: Buffer, start: number, end: number): RequestId {
-  const small = smallNumber(bytes, start, end)
-  if (small !== undefined) return brand(String(small))
   if (end - start > ID_BYTES_MAX) {
     throw new FrameError('FRAME_ID', `'id' is longer than ${ID_BYTES_MAX} bytes`, start)
   }
   const text = brand(bytes.toString('utf8', start, end))
-  if (text.startsWith('"') || isInteger(text)) return text
+  if (isCanonical(text) || text.startsWith('"') || isInteger(text)) return text
   throw new FrameError('FRAME_ID', "'id' must be a string or an integer", start)
-}
-
-/** The value of one to nine digits without a leading zero, as nearly every id is written. */
-function smallNumber(bytes: Buffer, start: number, end: number): number | undefined {
-  if (end - start > 9 || (bytes[start] === ZERO && end - start > 1)) return undefined
-  let value = 0
-  for (let at = start; at < end; at++) {
-    const digit = (bytes[at] ?? 0) - ZERO
-    if (digit < 0 || digit > 9) return undefined
-    value = value * 10 + digit
-  }
-  return value
 }
 
 /**
@@ -76,23 +58,13 @@ function isInteger(text: string): boolean {
   return zeros === digits.length || Number(exponent) + zeros >= fraction.length
 }
 
-export function numericId(value: number): MintedId {
+export function numericId(value: number): RequestId {
   return brand(String(value))
 }
 
 /** Whether every JSON writer would write this id exactly so. */
 export function isCanonical(id: RequestId): boolean {
-  return isCount(id) || integer.test(id) || plainString.test(id)
-}
-
-/** One to nine digits without a leading zero, seen faster than by a pattern. */
-function isCount(id: RequestId): boolean {
-  if (id.length > 9 || id.charCodeAt(0) === ZERO) return false
-  for (let at = 0; at < id.length; at++) {
-    const digit = id.charCodeAt(at) - ZERO
-    if (digit < 0 || digit > 9) return false
-  }
-  return true
+  return integer.test(id) || plainString.test(id)
 }
 
 /** One text for all spellings of an id. */

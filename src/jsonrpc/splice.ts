@@ -47,12 +47,7 @@ export const NO_EDITS: readonly Edit[] = []
 /** Those of `first`, and behind them those of `second`. */
 export function bothEdits(first: readonly Edit[], second: readonly Edit[]): readonly Edit[] {
   if (second.length === 0) return first
-  if (first.length === 0) return second
-  const [one] = first
-  const [other] = second
-  // Nearly always there is one of each, and to spread them takes several times as long.
-  const areTwo = first.length === 1 && second.length === 1 && one !== undefined && other !== undefined
-  return areTwo ? [one, other] : [...first, ...second]
+  return first.length === 0 ? second : first.concat(second)
 }
 
 /** The input, in one piece or in the parts in which it came, with each edit in its place. @throws Error as `checkOrder` does */

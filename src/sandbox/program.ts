@@ -7,7 +7,7 @@ import process from 'node:process'
 import { parse } from '../jsonrpc/text.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogRecord, LogSink, Runtime } from '../runtime/runtime.js'
-import { stdio } from '../transports/stdio/stdio.js'
+import { stdio } from '../transports/stdio/ndjson.js'
 import { type SandboxSettings, settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import { confine } from './confine.js'
 import {

@@ -25,7 +25,7 @@ export function readLongFrame(long: LongLine, limits: FrameLimits = defaultFrame
 
 /** The same message as it is received, be it in order or not. */
 export function readLong(long: LongLine, limits?: FrameLimits): ReceivedMessage {
-  return readLongFrame(long, limits) ?? receivedMessage(frameOrError(long.line, limits), long.line)
+  return readLongFrame(long, limits) ?? receivedMessage(long.line, limits)
 }
 
 function resultInParts(long: LongLine, known: KnownValues, limits: FrameLimits): ResultFrame | undefined {

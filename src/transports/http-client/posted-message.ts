@@ -3,7 +3,8 @@
 // A stream may be cut before the response has come, and is resumed where it was, as often as the server likes (MCP
 // 2025-11-25, Transports: resumability and redelivery).
 
-import { batchMembers, type FrameLimits, isBatch, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
+import { batchMembers, type FrameLimits, isBatch } from '../../jsonrpc/frame.js'
+import { claimedIds } from '../../jsonrpc/id-finder.js'
 import { type MessageHead, type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { readLong } from '../../jsonrpc/fast/long-frame.js'
@@ -335,20 +336,16 @@ export function readMessages(
   limits: FrameLimits | undefined,
 ): readonly ReceivedMessage[] {
   if (message instanceof LongLine) return [readLong(message, limits)]
-  if (isBatch(message)) return batchMembers(message).map((line) => readOne(line, limits))
-  return [message.length < LONG_BYTES_MIN ? readOne(message, limits) : readLong(LongLine.of(message), limits)]
-}
-
-function readOne(line: Line, limits: FrameLimits | undefined): ReceivedMessage {
-  return receivedMessage(frameOrError(line, limits), line)
+  if (isBatch(message)) return batchMembers(message).map((line) => receivedMessage(line, limits))
+  if (message.length < LONG_BYTES_MIN) return [receivedMessage(message, limits)]
+  return [readLong(LongLine.of(message), limits)]
 }
 
 /** Whether a message is the answer to that request, or was meant to be. */
 export function answers(received: ReceivedMessage, id: RequestId | undefined): boolean {
   if (id === undefined) return false
-  if (received.kind === 'unreadable') return seemsAnswerTo(received.line, id)
-  const answered = answeredId(received)
-  return answered !== undefined && (answered === id || canonical(answered) === canonical(id))
+  const answered = received.kind === 'unreadable' ? claimedIds(received.line) : [answeredId(received)]
+  return answered.some((each) => each !== undefined && (each === id || canonical(each) === canonical(id)))
 }
 
 /** The request that an answer is to. */

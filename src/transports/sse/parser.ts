@@ -140,8 +140,11 @@ export class SseParser {
     // A comment.
     if (memory[start] === COLON) return
     const field = sseField(memory, this.#lineStart(memory, start), end)
-    if (field.name === 'data') return this.#addData(memory, field.start, end)
-    if (end - field.start <= this.#limits.fieldBytesMax) this.#set(field, memory, end)
+    if (field.name === 'data')
+      this.#data.add(
+        memory[end] === LF ? lineAt(memory, field.start, end) : toLine(memory.subarray(field.start, end)),
+      )
+    else if (end - field.start <= this.#limits.fieldBytesMax) this.#set(field, memory, end)
   }
 
   #lineStart(memory: Buffer, start: number): number {
@@ -150,7 +153,6 @@ export class SseParser {
   }
 
   #set(field: SseField, memory: Buffer, end: number): void {
-    if (field.name === 'other') return
     const value = memory.toString('utf8', field.start, end)
     if (field.name === 'event') this.#type = value
     else if (field.name === 'id' && !control.test(value)) this.#pendingId = value
@@ -159,10 +161,6 @@ export class SseParser {
 
   #clamped(ms: number): number {
     return Math.min(Math.max(ms, this.#limits.retryMsMin), this.#limits.retryMsMax)
-  }
-
-  #addData(memory: Buffer, start: number, end: number): void {
-    this.#data.add(memory[end] === LF ? lineAt(memory, start, end) : toLine(memory.subarray(start, end)))
   }
 
   #dispatch(): void {

@@ -243,6 +243,11 @@ export class NdjsonConnection implements Connection {
   }
 }
 
+/** The connection to the client that started this process. Nothing else in the project writes to stdout while it serves. */
+export function stdio(options: NdjsonOptions = defaultNdjsonOptions): Connection {
+  return new NdjsonConnection(process.stdin, process.stdout, { ...options, leavesOutputOpen: true })
+}
+
 function streamFailure(error: unknown): TransportError {
   const message = errorText(error)
   return new TransportError('TRANSPORT_IO', `the stream failed: ${message}`, { cause: error })
