@@ -2,13 +2,9 @@
 //
 // PHASES is a JSON list, one object for each start, the last one for all after it; FILE counts the starts.
 // In a phase:
-// - `tools`: names of its tools; all say which start it is, but `die` ends the program, `hang` says nothing, and
-//   `ask` asks its client for roots first;
-// - `no`: methods that are never answered; `refuse`: methods that are answered with an error;
-// - `skip`: how many requests of a method are not answered before one is;
-// - `dies`: methods at which the program ends;
-// - `end`: milliseconds after its start at which it ends by itself;
-// - `junk`: lines of junk before its first answer; `capabilities`: what it offers instead of tools.
+// - `tools`: names of its tools; all say which start it is, but `die` ends the program, and `ask` asks its client for
+//   roots first;
+// - `dies`: methods at which the program ends.
 // Each line that comes in is added to FILE.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
@@ -19,11 +15,9 @@ const said = existsSync(FILE) ? readFileSync(FILE, 'utf8') : ''
 const start = said.split('\n').filter((line) => line.startsWith('start ')).length
 const phases = JSON.parse(PHASES)
 const phase = phases[Math.min(start, phases.length - 1)]
-const { tools = ['which', 'die', 'hang'], no = [], refuse = [], dies = [], junk = 0, skip = {} } = phase
+const { tools = ['which', 'die'], dies = [] } = phase
 
 appendFileSync(FILE, `start ${process.pid}\n`)
-process.on('exit', () => appendFileSync(FILE, `end ${process.pid}\n`))
-if (phase.end !== undefined) setTimeout(() => process.exit(0), phase.end)
 
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const asked = new Map()
@@ -31,7 +25,7 @@ const asked = new Map()
 const handlers = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,
-    capabilities: phase.capabilities ?? {
+    capabilities: {
       tools: { listChanged: true },
       prompts: {},
       resources: { subscribe: true },
@@ -53,8 +47,6 @@ const handlers = {
   'completion/complete': () => ({ completion: { values: [`start ${start}`] } }),
   'tools/call': async ({ name, arguments: args }) => {
     if (name === 'die') process.exit(3)
-    if (name === 'hang') return undefined
-    if (name === 'tell') send(args.message)
     if (name === 'ask') {
       send({ id: `ask-${args?.n}`, method: 'roots/list' })
       const answer = await new Promise((resolve) => asked.set(`ask-${args?.n}`, resolve))
@@ -68,12 +60,9 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
   appendFileSync(FILE, `${line}\n`)
   const { id, method, params, ...rest } = JSON.parse(line)
   if (method === undefined) return asked.get(id)?.(rest)
-  if (id === undefined || no.includes(method) || skip[method]-- > 0) return
+  if (id === undefined) return
   if (dies.includes(method)) process.exit(4)
-  if (refuse.includes(method)) return send({ id, error: { code: -32000, message: 'not now' } })
   if (method === 'server/discover') return send({ id, error: { code: -32601, message: 'no such method' } })
   const result = await handlers[method]?.(params ?? {})
   if (result !== undefined) send({ id, result })
 })
-
-for (let i = 0; i < junk; i++) process.stdout.write(`junk ${i}\n`)

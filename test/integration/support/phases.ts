@@ -9,21 +9,13 @@ import { type Scope, scratch } from './spawned.js'
 /** What a server does from one start to the next; see `test/programs/phases.mjs`. */
 export interface Phase {
   readonly tools?: readonly string[]
-  readonly no?: readonly string[]
-  readonly refuse?: readonly string[]
-  readonly skip?: Readonly<Record<string, number>>
   readonly dies?: readonly string[]
-  readonly end?: number
-  readonly junk?: number
-  readonly capabilities?: object
 }
 
 export interface Phases {
   readonly entry: ServerEntry
   /** How often it was started. */
   starts(): number
-  /** How many of its processes ended by themselves or by a signal that they can hear. */
-  ends(): number
   /** The messages with this method that it was sent, over all starts. */
   told(method: string): unknown[]
 }
@@ -32,11 +24,9 @@ export function phases(scope: Scope, plan: readonly Phase[], more: ServerEntry =
   const file = join(scratch(scope), 'said')
   /** Whole ones, while more is written. */
   const lines = (): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [])
-  const begins = (what: string): number => lines().filter((line) => line.startsWith(what)).length
   return {
     entry: nodeProgram('phases.mjs', { FILE: file, PHASES: JSON.stringify(plan) }, more),
-    starts: () => begins('start '),
-    ends: () => begins('end '),
+    starts: () => lines().filter((line) => line.startsWith('start ')).length,
     told: (method) =>
       lines()
         .filter((line) => line.startsWith('{'))
