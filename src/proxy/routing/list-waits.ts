@@ -1,29 +1,93 @@
-// Calls of one client that wait until starting servers have listed.
+// How long lists, and calls of one client, wait for servers that are starting.
 //
-// A list waits as `first-list.ts` says. A call by name waits for the servers that may have the name, for as long as the
-// call may take. Each news of a server makes the waiting calls be looked at again, and so does one timer. They go on in
-// the order in which they came, a call that is given up leaves nothing behind, and a reload exchanges the servers that
-// the others wait for.
+// Most clients list once, directly after `initialize`, and never see an item that comes later. A client also gives a server
+// up that does not answer in time. So a list waits for servers, but never longer than its client does. A call by name waits
+// for the servers that may have the name, for as long as the call may take. Each news of a server makes the waiting calls be
+// looked at again, and so does one timer. They go on in the order in which they came, a call that is given up leaves nothing
+// behind, and a reload exchanges the servers that the others wait for.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../calls/call.js'
 import { CallQueue } from '../../calls/call-queue.js'
+import { patienceMs } from '../../mcp/client-patience.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
-import {
-  answerAt,
-  lastStartOf,
-  type ListTimes,
-  listTimes,
-  missingOf,
-  quietAt,
-  SHORT_MS,
-} from './first-list.js'
 import type { RoutedServers, RoutingContext } from './router.js'
+
+/** A list waits this long when something is kept, for servers of which nothing is kept, from their start on. */
+const KEPT_WAIT_MS = 1500
+
+/** Servers that list within this time of each other stand in one list when nothing is kept. */
+const QUIET_MS = 3000
+
+/** A server that answers this soon is in time for every client, so a shorter wait says nothing about it. */
+const SHORT_MS = 1500
+
+/** How long the lists of one client wait. */
+interface ListTimes {
+  /** Without a configured time, a list is answered earlier where something can be shown. */
+  readonly isConfigured: boolean
+  readonly ms: number
+}
+
+/**
+ * `configuredMs` is `startupGraceMs`; `hasToken` says whether the request has a progress token, and `waitedMs` how long the
+ * client had waited before any server could start.
+ */
+export function listTimes(
+  client: string | undefined,
+  hasToken: boolean,
+  configuredMs: number | undefined,
+  waitedMs: number = 0,
+): ListTimes {
+  if (configuredMs !== undefined) return { isConfigured: true, ms: configuredMs }
+  return { isConfigured: false, ms: Math.max(0, patienceMs(client, hasToken) - waitedMs) }
+}
+
+/** The servers that a list still lacks. */
+function missingOf(lanes: readonly CallTarget[], kind: ListKind): readonly CallTarget[] {
+  const isSomeShown = lanes.some(({ view }) => view.isShown(kind))
+  // A server that did not answer at its last start delays nothing. But an empty list looks as if there were nothing.
+  return lanes.filter(
+    ({ view }) =>
+      !view.isShown(kind) && view.isComing(kind) && (!isSomeShown || view.before.kind !== 'silent'),
+  )
+}
+
+/** From when on a list is answered with what is there, in monotonic milliseconds. */
+export function answerAt(lanes: readonly CallTarget[], kind: ListKind, times: ListTimes): number {
+  const missing = missingOf(lanes, kind)
+  if (missing.length === 0) return -Infinity
+  // A list of tools must not be empty. Many servers have no prompts and resources, so these lists follow the tools.
+  const isFilled = ({ view }: CallTarget): boolean =>
+    view.isShown(kind) && (kind !== 'tools' || view.items(kind).length > 0)
+  const isSomeKept = lanes.some((lane) => lane.view.wasKept && isFilled(lane))
+  if (isSomeKept && !times.isConfigured) return lastStartOf(missing) + Math.min(KEPT_WAIT_MS, times.ms)
+  return quietAt(lanes.filter(isFilled), missing, kind === 'tools' ? ['tools'] : listKinds, times)
+}
+
+/** From when on it is not worth waiting for `missing`: no other server has listed for a while, or the time is over. */
+function quietAt(
+  lanes: readonly CallTarget[],
+  missing: readonly CallTarget[],
+  kinds: readonly ListKind[],
+  { isConfigured, ms }: ListTimes,
+): number {
+  const startedAt = lastStartOf(missing)
+  const times = lanes.flatMap(({ view }) => kinds.map((kind) => view.listedAt(kind) ?? -Infinity))
+  const listedAt = Math.max(-Infinity, ...times)
+  if (isConfigured || listedAt === -Infinity) return startedAt + ms
+  return Math.min(startedAt + ms, Math.max(startedAt, listedAt) + QUIET_MS)
+}
+
+/** When the last of these began its start. */
+function lastStartOf(lanes: readonly CallTarget[]): number {
+  return Math.max(...lanes.map(({ view }) => view.startedAt ?? -Infinity))
+}
 
 /** The name that a call asks for, and the servers that may have it. */
 export interface Wanted {

@@ -1,7 +1,6 @@
 // From a call to the lane that answers it.
 
 import type { ArgumentChecks, Pass } from './argument-checks.js'
-import type { CallPolicy } from './call-policy.js'
 import { type Catalog, nameEdits, type Target } from './catalog.js'
 import { ClientTasks, type TaskLimits, type TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
@@ -33,6 +32,18 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
+
+/** Decides whether a call of a tool may go to its server, by limits and confirmations; every route to a tool passes it. */
+export interface CallPolicy {
+  /**
+   * Calls `go`, now or later, when the call may go to its server. Otherwise the policy settles the call.
+   *
+   * `edits` are those that the call gets on its way. The call comes here once more when a reload has replaced its server.
+   */
+  admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void
+  /** A client is shown these tools. */
+  shown(targets: readonly Target[]): void
+}
 
 /** The context of the routes of all clients. */
 export interface RoutingContext {
@@ -395,7 +406,7 @@ function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): ErrorBody |
   if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
   if (others.length > 0 || isStarting(only, kind))
     return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
-  return only.view.failure && (only.view.failure.body ?? unavailable(only))
+  return only.view.failure && unavailable(only)
 }
 
 /** The client does not wait any longer for what it lists. */
@@ -415,10 +426,10 @@ function isDown(lane: CallTarget, kind: ListKind): boolean {
 }
 
 /** Why this server cannot be used. */
-function unavailable({ config: { name }, view }: CallTarget): ErrorBody {
-  const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`
-  const isLate = view.failure?.body === undefined && view.failure?.reason === 'timeout'
-  return upstreamFailed(name, isLate ? 'timeout' : 'unavailable', why)
+function unavailable({ config: { name }, view: { failure } }: CallTarget): ErrorBody {
+  if (failure?.body !== undefined) return failure.body
+  const why = failure === undefined ? `'${name}' is not available` : `'${name}': ${failure.message}`
+  return upstreamFailed(name, failure?.reason === 'timeout' ? 'timeout' : 'unavailable', why)
 }
 
 const NEAREST_MAX = 3
@@ -433,7 +444,7 @@ function failUnknownName(
   const down = lanes.find((lane) => isDown(lane, kind) && catalog.view.claims(lane.config, name) !== false)
   if (down !== undefined) {
     call.service = down.config.name
-    return call.fail(down.view.failure?.body ?? unavailable(down))
+    return call.fail(unavailable(down))
   }
   const names = catalog.shown(kind).map(({ publicName }) => publicName)
   const near = nearest(name, names, NEAREST_MAX)
