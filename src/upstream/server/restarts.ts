@@ -87,9 +87,7 @@ export class Restarts {
     return this.isBroken && (this.waitMs > 0 || this.#trial !== undefined)
   }
 
-  /**
-   * Resolves with the result of the start that has to end before another one may begin; undefined when one may begin.
-   */
+  /** The start that has to end before another one may begin; it resolves with its failure. */
   get trial(): Promise<UpstreamError | undefined> | undefined {
     return this.isProven ? undefined : this.#trial?.promise
   }

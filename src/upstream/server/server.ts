@@ -52,11 +52,8 @@ export class Server implements Upstream {
   constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
     this.config = config
     const kept = around.kept.of(config)
-    const era = new ServerEra(
-      around.runtime,
-      behaviour.eraMs,
-      () => kept.facts?.description?.probeFailed === true,
-    )
+    const described = kept.facts?.description
+    const era = new ServerEra(around.runtime, behaviour.eraMs, described?.probeFailed === true)
     // Later: the caller is in the middle of opening a process.
     era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
@@ -77,7 +74,7 @@ export class Server implements Upstream {
       around.limits.restart,
       behaviour.restartDelayMs,
       around.runtime,
-      kept.facts?.description !== undefined,
+      described !== undefined,
     )
     const keptLists = new KeptLists(kept, era, recalledFacts)
     const times = timesOf(config, keptLists)
@@ -317,42 +314,27 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
 export class ServerEra implements EraMemory {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #lastsMs: number
-  readonly #hadProbeFailed: () => boolean
   #era: EraMemory['era']
-  #evidence: EraMemory['evidence']
   #learnedAt = 0
+  evidence: EraMemory['evidence']
+  /** The finding of an earlier run counts until this one has found it out. */
+  probeFailure: EraMemory['probeFailure']
   /** Called when the server turns out to have no sessions. */
   found: () => void = () => {}
-  /** Undefined until this run has found it out; the finding of an earlier run counts until then. */
-  #probeFailure: { readonly is: EraMemory['probeFailure'] } | undefined
 
-  /** `hadProbeFailed` says what an earlier run has found out. */
-  constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, hadProbeFailed: () => boolean) {
+  constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, hadProbeFailed: boolean) {
     this.#runtime = runtime
     this.#lastsMs = lastsMs
-    this.#hadProbeFailed = hadProbeFailed
+    this.probeFailure = hadProbeFailed ? 'kept' : undefined
   }
 
   get era(): EraMemory['era'] {
     return this.#runtime.now() - this.#learnedAt < this.#lastsMs ? this.#era : undefined
   }
 
-  get evidence(): EraMemory['evidence'] {
-    return this.#evidence
-  }
-
-  get probeFailure(): EraMemory['probeFailure'] {
-    this.#probeFailure ??= { is: this.#hadProbeFailed() ? 'kept' : undefined }
-    return this.#probeFailure.is
-  }
-
-  set probeFailure(probeFailure: EraMemory['probeFailure']) {
-    this.#probeFailure = { is: probeFailure }
-  }
-
   learned(era: EraMemory['era'], evidence: EraMemory['evidence']): void {
     this.#era = era
-    this.#evidence = evidence
+    this.evidence = evidence
     this.#learnedAt = this.#runtime.now()
     if (era === 'stateless') this.found()
   }
