@@ -42,7 +42,7 @@ const rooms = table(`
   events                 | | jsonrpc mcp runtime transports/ upstream/
   audit                  | jsonrpc log mcp runtime text | calls config events
   proxy/routing          | calls jsonrpc mcp runtime text | upstream/ mcp/eras
-  proxy/input            | calls jsonrpc mcp runtime
+  proxy/input            | calls jsonrpc mcp runtime text
   proxy/clients          | calls jsonrpc mcp mcp/eras runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | calls upstream/

@@ -5,11 +5,11 @@
 // which waits for the outcome of that call or for more questions. A retry never starts a call. On a server of 2026-07-28 the
 // questions and the retry pass, and the proxy signs the state that goes with them.
 
-import { isDeepStrictEqual } from 'node:util'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { NO_EDITS } from '../../jsonrpc/splice.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
+import { canonicalJson } from '../../text/canonical-json.js'
 import type {
   Asker,
   Call,
@@ -245,6 +245,6 @@ export function isSameArguments(one: RequestFrame, other: RequestFrame): boolean
   if (first === second) return true
   return (
     texts.every(({ length }) => length <= COMPARED_LENGTH_MAX) &&
-    isDeepStrictEqual(parse(first), parse(second))
+    canonicalJson(parse(first)) === canonicalJson(parse(second))
   )
 }
