@@ -100,8 +100,10 @@ class BubblewrapMachine implements HostMachine {
       this.#end({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
     )
     this.ended = child.exited.then(async () => {
-      const end = this.#finish()
-      await clean()
+      const end = this.#reason ?? this.#ownEnd()
+      this.#memoryKills.close()
+      // Calls fail when the machine has ended, so that the next call of the session starts another one.
+      await clean().finally(() => this.link.end(exitWith(end)))
       return end
     })
   }
@@ -151,13 +153,6 @@ class BubblewrapMachine implements HostMachine {
     const [child, first] = [this.#child, this.#first]
     if (this.#startedAt !== undefined && readProcess(first)?.startedAt === this.#startedAt) killProcess(first)
     if ((await within(child.exited, KILL_WAIT_MS, this.#runtime)) === undefined) child.signal('SIGKILL')
-  }
-
-  #finish(): MachineEnd {
-    const end = this.#reason ?? this.#ownEnd()
-    this.#memoryKills.close()
-    this.link.end(exitWith(end))
-    return end
   }
 
   /** By default systemd ends a scope in which the kernel has ended a process for lack of memory. */
