@@ -104,51 +104,51 @@ const linesMax = table(`
   jsonrpc                | 3100
   folder                 | 5
   version                | 2
-  text                   | 633
-  runtime                | 1008
+  text                   | 590
+  runtime                | 877
   mcp                    | 3777
   calls                  | 739
   mcp/eras               | 1222
   transports             | 1166
-  transports/http1       | 2005
+  transports/http1       | 1711
   transports/http-client | 2220
-  transports/http-server | 3234
+  transports/http-server | 2939
   upstream/contracts     | 775
-  upstream/process       | 1442
-  upstream/auth          | 429
-  login                  | 2653
-  upstream/server        | 5708
-  upstream/http          | 282
-  kept                   | 474
-  upstream/kinds         | 704
-  limits                 | 179
+  upstream/process       | 1248
+  upstream/auth          | 382
+  login                  | 2651
+  upstream/server        | 5511
+  upstream/http          | 253
+  kept                   | 439
+  upstream/kinds         | 660
+  limits                 | 167
   real-runtime           | 63
-  config                 | 5011
+  config                 | 5010
   lock                   | 795
-  log                    | 611
-  record                 | 353
+  log                    | 554
+  record                 | 263
   events                 | 249
   audit                  | 207
-  proxy/routing          | 2371
-  proxy/input            | 936
-  proxy/clients          | 2245
+  proxy/routing          | 2181
+  proxy/input            | 889
+  proxy/clients          | 1997
   secrets                | 384
   policy                 | 540
-  proxy                  | 1098
+  proxy                  | 1045
   front-auth             | 1222
   gateway                | 1304
   metrics                | 1036
   index                  | 49
-  replay                 | 2394
+  replay                 | 2183
   inspector              | 1967
   ui                     | 1850
-  ask                    | 431
-  cli                    | 6467
-  cli/clients            | 1879
+  ask                    | 430
+  cli                    | 5997
+  cli/clients            | 1729
   servers                | 324
-  sandbox                | 7293
-  sandbox/egress         | 825
-  sandbox/guest          | 513
+  sandbox                | 6498
+  sandbox/egress         | 714
+  sandbox/guest          | 508
 `)
 
 function table(text: string): ReadonlyMap<string, Row> {

@@ -151,7 +151,7 @@ export class StateFolder {
     if (isRoot) chmodSync(this.#own, 0o711)
     const unlocked = join(this.#own, NEW_LOCK_FILE)
     const lock = this.#lockCommand(unlocked)
-    const [command = '', ...args] = [...lock, '/bin/sh', '-c', HOLD]
+    const [command, ...args] = [...lock, '/bin/sh', '-c', HOLD]
     const child = this.#runtime.spawn({ command, args, cwd: '/', env: systemEnvironment })
     child.stdin.on('error', () => undefined)
     child.stderr.resume()

@@ -53,12 +53,13 @@ function isPart(wanted: string, candidate: string): boolean {
 }
 
 /** How many letters are wrong, missing, or too many; more than `limit` when more than `limit`. */
-function mistakesBetween(a: string, b: string, limit: number): number {
+function mistakesBetween(one: string, second: string, limit: number): number {
+  const [a, b] = [Array.from(one), Array.from(second)]
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (const [row, letter] of [...a].entries()) {
+  for (const [row, letter] of a.entries()) {
     const current = [row + 1]
-    for (const [column, other] of [...b].entries()) {
+    for (const [column, other] of b.entries()) {
       const [above = 0, left = 0, diagonal = 0] = [last[column + 1], current[column], last[column]]
       current.push(Math.min(above + 1, left + 1, diagonal + (letter === other ? 0 : 1)))
     }

@@ -21,14 +21,14 @@ declare const WebAssembly:
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer }
-  scan(from: number, to: number): void
+  readonly scan: (from: number, to: number) => void
 }
 
 /** The program, which scans a piece of one text and then a piece of another. */
 interface Program {
   readonly memory: Buffer
   readonly words: Int32Array
-  scan(from: number, to: number): void
+  readonly scan: (from: number, to: number) => void
   /** The finder whose text was scanned last; the memory has its state. */
   user: ValueFinder | undefined
 }

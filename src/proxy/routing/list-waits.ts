@@ -96,7 +96,7 @@ export interface Wanted {
   /** Whether a server has it that has listed. */
   isThere(): boolean
   /** The servers that may have it; where the name reads as one of theirs, no other server is waited for, or started. */
-  candidates(): { readonly lanes: readonly CallTarget[]; readonly isClaimed: boolean }
+  readonly candidates: () => { readonly lanes: readonly CallTarget[]; readonly isClaimed: boolean }
 }
 
 /** Something that waits. */

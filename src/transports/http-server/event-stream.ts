@@ -287,7 +287,7 @@ const COPY_BYTES_MAX = 64 * 1024
 export type SseEvent = readonly Uint8Array[]
 
 /** The event that carries a message; `id` is what a client resumes after. */
-export function messageEvent(message: Message, id: string | undefined): SseEvent {
+function messageEvent(message: Message, id: string | undefined): SseEvent {
   const head = `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: `
   const parts = [Buffer.from(head), ...message.parts, END_OF_EVENT]
   return message.length > COPY_BYTES_MAX ? parts : [Buffer.concat(parts)]

@@ -25,7 +25,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
       made = await httpDialer(config, around, redactor, known)
       return made
     })
-    return dialed(config.name, new PendingConnection(dialer.get().then(({ connect }) => connect())))
+    return dialed(config.name, new PendingConnection(dialer.get().then((open) => open.connect())))
   }
   const behaviour = {
     dial,
