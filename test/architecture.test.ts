@@ -129,7 +129,7 @@ const linesMax = table(`
   record                 | 263
   events                 | 249
   audit                  | 207
-  proxy/routing          | 2181
+  proxy/routing          | 2200
   proxy/input            | 889
   proxy/clients          | 1997
   secrets                | 384

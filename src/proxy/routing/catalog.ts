@@ -42,7 +42,7 @@ export function nameEdits(
 
 interface Index {
   /** The lists of the lanes of which the index was made. */
-  readonly sources: readonly (readonly ListItem[])[]
+  readonly sources: ReadonlyMap<CallTarget, readonly ListItem[]>
   /** Those that are listed, in configuration order. */
   readonly targets: readonly Target[]
   /**
@@ -59,6 +59,11 @@ interface Index {
 }
 
 const NOTHING_APART: Index['apart'] = new Map()
+
+/** Whether an index was made of the list that a lane has now. */
+function isOf({ sources }: Index, lane: CallTarget, kind: ListKind): boolean {
+  return sources.get(lane) === lane.view.items(kind)
+}
 
 /** The lists and names of some lanes. */
 export class Catalog {
@@ -83,23 +88,26 @@ export class Catalog {
 
   /** The item with this public name, or with this own name where only one server has it; listed or not. */
   named(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    return this.#index(kind).byName.get(name)
+    return this.#found(kind, name)
   }
 
   /** The lane that lists this resource, else the one whose template fits it best. */
   resource(uri: string): CallTarget | undefined {
-    return this.#index('resources').byName.get(uri)?.lane ?? this.#byTemplate(uri)
+    return this.#found('resources', uri)?.lane ?? this.#byTemplate(uri)
   }
 
   /** The edit from the address of a resource, which stands at `span`, to the one that its server knows. */
   uriEdits(uri: string, span: Span | undefined): readonly Edit[] {
-    const target = this.#index('resources').byName.get(uri)
+    const target = this.#found('resources', uri)
     return target === undefined ? NO_EDITS : nameEdits(span, uri, target, 'uri')
   }
 
   /** The addresses of this server that clients see otherwise. */
   apartUris(lane: CallTarget): ApartUris | undefined {
-    return this.#apart.get(lane.config.name)
+    if (this.lanes.length === 1) return undefined
+    const known = this.#indexes.get('resources')
+    const { apart } = known !== undefined && isOf(known, lane, 'resources') ? known : this.#index('resources')
+    return apart.get(lane.config.name)
   }
 
   /** The lanes that may have a resource which none lists and no template fits. */
@@ -165,11 +173,22 @@ export class Catalog {
     return this.lanes.length === 1 ? NOTHING_APART : this.#index('resources').apart
   }
 
+  /**
+   * The item of this name, as long as its own server lists the same. The lists of all others, which may be hundreds, are looked
+   * at for a list, and for a name that is not found so.
+   */
+  #found(kind: ListKind, name: string): Target | undefined {
+    const known = this.#indexes.get(kind)
+    const target = known?.byName.get(name)
+    const isListed = known !== undefined && target !== undefined && isOf(known, target.lane, kind)
+    return isListed ? target : this.#index(kind).byName.get(name)
+  }
+
   #index(kind: ListKind): Index {
     const known = this.#indexes.get(kind)
     const isFresh =
       known !== undefined &&
-      known.sources.every((source, at) => source === this.lanes[at]?.view.items(kind)) &&
+      this.lanes.every((lane) => isOf(known, lane, kind)) &&
       // A tool names the address of its app, which is a resource.
       (kind !== 'tools' || known.apart === this.#apart)
     if (isFresh) return known
@@ -179,7 +198,7 @@ export class Catalog {
   }
 
   #build(kind: ListKind, before: Index | undefined): Index {
-    const sources = this.lanes.map(({ view }) => view.items(kind))
+    const sources = new Map(this.lanes.map((lane) => [lane, lane.view.items(kind)]))
     const all = isNamed(kind) ? this.#namedTargets(kind, sources) : this.#plainTargets(kind, sources)
     const isListed = ({ item, lane }: Target): boolean =>
       item.withheld === undefined && (!item.needsTask || (this.hasTasks && offersTasks(lane)))
@@ -196,12 +215,12 @@ export class Catalog {
 
   #namedTargets(kind: 'tools' | 'prompts', sources: Index['sources']): Target[] {
     const names = new PublicNames((collision) => this.#warnOfCollision(collision))
-    return this.lanes.flatMap((lane, at) => {
+    return this.lanes.flatMap((lane) => {
       const { config } = lane
       const mark = kind === 'tools' && this.view.marks(config) ? `[${config.name}] ` : undefined
       const apart = kind === 'tools' ? this.apartUris(lane) : undefined
       const met = new Set<string>()
-      return this.#visible(lane, kind, sources[at]).flatMap((item) => {
+      return this.#visible(lane, kind, sources.get(lane)).flatMap((item) => {
         if (met.has(item.key)) return []
         met.add(item.key)
         const wanted = this.view.nameOf(config, kind, item.key)
@@ -228,9 +247,9 @@ export class Catalog {
   /** Resources keep their URIs; of two servers that list one, the first in configuration order has it, unless both are kept apart. */
   #plainTargets(kind: ListKind, sources: Index['sources']): Target[] {
     const targets = new Map<string, Target>()
-    for (const [at, lane] of this.lanes.entries()) {
+    for (const lane of this.lanes) {
       const repeated: string[] = []
-      for (const item of this.#visible(lane, kind, sources[at])) {
+      for (const item of this.#visible(lane, kind, sources.get(lane))) {
         const earlier = targets.get(item.key)
         const isOthers = kind === 'resources' && earlier !== undefined && earlier.lane !== lane
         const publicName = isOthers ? (apartUri(lane.config.name, item.key) ?? item.key) : item.key
