@@ -160,6 +160,8 @@ export function serveHttp(
       announce(run, httpBanner(config, gateway))
       await inspection?.open(gateway.proxies, gateway, gateway.origin)
       await shutdown.ended
+      // Its page has a stream open, whose end the gateway would wait for.
+      await inspection?.close()
     }
     await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
     return 0

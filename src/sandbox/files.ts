@@ -193,8 +193,9 @@ export class Artifacts {
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
     const listed = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
-    const bytes =
-      listed.kind === 'read' ? listed.bytes : listed.kind === 'too-long' ? listed.beginning : Buffer.alloc(0)
+    // A file that vanishes meanwhile makes the look fail; the next one tells the same.
+    if (listed.kind !== 'read' && listed.kind !== 'too-long') return []
+    const bytes = listed.kind === 'read' ? listed.bytes : listed.beginning
     const before = this.#lines
     this.#lines = new Set(bytes.toString('utf8').split('\n'))
     return [...this.#lines]

@@ -13,18 +13,24 @@ export const abortReasons = {
   late: 'the call takes too long',
 } as const
 
-/** Runs work in turn, unless the signal has aborted by then. Returns undefined when `waitingMax` others wait. */
+/** Runs work in turn; rejects with the signal's reason when that aborts first. Returns undefined when `waitingMax` others wait. */
 export function inTurn<T>(
   queue: PQueue,
   waitingMax: number,
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> | undefined {
-  if (queue.pending >= queue.concurrency && queue.size >= waitingMax) return undefined
-  return queue.add(() => {
-    signal.throwIfAborted()
+  if (queue.pending >= queue.concurrency && queue.size >= waitingMax && !signal.aborted) return undefined
+  // The queue would give the turn of running work to the next call when a signal of its own aborts.
+  const waiting = new AbortController()
+  const leave = (): void => waiting.abort(signal.reason)
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  const run = (): Promise<T> => {
+    signal.removeEventListener('abort', leave)
     return work()
-  })
+  }
+  return queue.add(run, { signal: waiting.signal })
 }
 
 /** How a piece of code or a command has ended. */

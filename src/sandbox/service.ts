@@ -377,7 +377,9 @@ class OutputProgress {
 
   push(chunk: Buffer): void {
     this.#bytes += chunk.length
-    this.#pending = `${this.#pending}${this.#decoder.write(chunk)}`.slice(-SHOWN_LENGTH_MAX)
+    const text = `${this.#pending}${this.#decoder.write(chunk)}`.slice(-SHOWN_LENGTH_MAX)
+    // The end of a character whose beginning is cut off is no text.
+    this.#pending = text.replace(/^[\udc00-\udfff]/, '')
     if (this.#timer === undefined) this.#send()
   }
 

@@ -15,6 +15,7 @@ import { type Line, joinLine, lineAt, toLine } from '../jsonrpc/line.js'
 const SMALL_BYTES_MAX = 4 * 1024
 const BLOCK_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
+const CR_ALONE = Buffer.from('\r')
 
 /** Where a long message that is to be followed begins in its first part; undefined for any other line. */
 type Beginning = (first: Buffer) => number | undefined
@@ -36,6 +37,7 @@ export class UnfinishedLine {
   #followed = 0
   #start: number | undefined
   #finder: ValueFinder | undefined
+  #hasCr = false
 
   constructor(beginning: Beginning = wholeObject) {
     this.#beginning = beginning
@@ -96,6 +98,7 @@ export class UnfinishedLine {
     this.#followed = 0
     this.#start = undefined
     this.#finder = undefined
+    this.#hasCr = false
     return parts
   }
 
@@ -107,8 +110,15 @@ export class UnfinishedLine {
       if (this.#start !== undefined) this.#finder = ValueFinder.make()
     }
     for (const part of this.#parts.slice(this.#followed))
-      this.#finder?.push(part === first ? part.subarray(this.#start) : part)
+      this.#push(part === first ? part.subarray(this.#start) : part)
     this.#followed = this.#parts.length
+  }
+
+  /** A CR at the end of a part waits for the next one: that of the last belongs to the end of the line. */
+  #push(part: Buffer): void {
+    if (this.#hasCr) this.#finder?.push(CR_ALONE)
+    this.#hasCr = part.at(-1) === CR
+    this.#finder?.push(this.#hasCr ? part.subarray(0, -1) : part)
   }
 
   #copy(part: Buffer): void {

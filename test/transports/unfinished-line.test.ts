@@ -20,20 +20,18 @@ function fail(): never {
   assert.fail('the message is not too long')
 }
 
+function lineReader(): Reader {
+  let read: Line | LongLine | undefined
+  const splitter = new LineSplitter({ line: (line) => (read = line), oversize: fail }, 1e9)
+  return (chunk) => {
+    splitter.push(chunk)
+    return read
+  }
+}
+
 const readers: readonly [title: string, before: string, after: string, make: () => Reader][] = [
-  [
-    'a line',
-    '',
-    '\n',
-    () => {
-      let read: Line | LongLine | undefined
-      const splitter = new LineSplitter({ line: (line) => (read = line), oversize: fail }, 1e9)
-      return (chunk) => {
-        splitter.push(chunk)
-        return read
-      }
-    },
-  ],
+  ['a line', '', '\n', lineReader],
+  ['a line of Windows', '', '\r\n', lineReader],
   [
     'an event',
     'id: 1\ndata: ',
@@ -99,7 +97,7 @@ for (const [title, before, after, make] of readers)
           assert.deepEqual(others, [])
           assert.ok(text.length - (end - start) < 150)
           const frame = readLong(message)
-          assert.ok(frame.kind === 'result')
+          assert.ok(frame.kind === 'result' && !frame.multiline)
           assert.equal(frame.id, '7')
           assert.equal(text.slice(frame.result.start, frame.result.end), result.slice('"result":'.length))
           assert.equal(Buffer.concat(message.parts).toString(), text)

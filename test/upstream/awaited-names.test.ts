@@ -69,6 +69,25 @@ describe('a call that waits for what a server has', () => {
     assert.match(JSON.stringify(at(value, 'result')), /"s__t"/)
   })
 
+  test('finds a tool that is announced while the first list is read', async (t) => {
+    const { children, client, runtime } = await worldOf(t, (method, params, child) => {
+      if (method === 'initialize') return changing
+      return method === 'tools/list' ? undefined : polite(method, params, child)
+    })
+    const asked = await client()
+    const call = asked.call('s__late')
+    await settled()
+    const [shared] = children()
+    assert(shared !== undefined)
+    const first = shared.lastId
+    shared.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    shared.say(`{"jsonrpc":"2.0","id":${first},"result":${listOf('t')}}`)
+    await settled()
+    assert.equal(heardOf([shared], 'tools/list'), 2)
+    shared.say(`{"jsonrpc":"2.0","id":${shared.lastId},"result":${listOf('t', 'late')}}`)
+    assert.deepEqual(at((await runtime.until(call)).value, 'result'), { content: [] })
+  })
+
   test('is checked against what the next process has, when one ends before it has listed', async (t) => {
     const { children, client, runtime } = await worldOf(t, (method, params, child) => {
       if (method !== 'tools/list') return polite(method, params, child)

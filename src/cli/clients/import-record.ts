@@ -27,7 +27,8 @@ interface RecordedChange {
   readonly path: string
   /** A copy of the file as it was; undefined for a file that was not there. */
   readonly backup: string | undefined
-  /** SHA-256 of the file after the import. */
+  /** SHA-256 of the file before and after the import. */
+  readonly before: string | undefined
   readonly after: string
   /** The changes of an undo if another program has written the file since. */
   readonly exchange: Exchange
@@ -65,6 +66,7 @@ export function applyChanges(
   const recorded = changes.map(({ path, before, after, exchange }) => ({
     path,
     backup: before === undefined ? undefined : unused(`${path}.mcps-proxy-backup-${stamp}`),
+    before: before === undefined ? undefined : hashOf(before),
     after: hashOf(after),
     exchange,
   }))
@@ -121,20 +123,21 @@ function undo({ path, changes }: ImportRecord, isDry: boolean): readonly Undone[
   return undone
 }
 
-function undoFile({ path, backup, after, exchange }: RecordedChange, isDry: boolean): Undone {
+function undoFile({ path, backup, before, after, exchange }: RecordedChange, isDry: boolean): Undone {
   try {
     const now = bytesOf(path)
-    const before = backup === undefined ? undefined : bytesOf(backup)
+    const bytes = backup === undefined ? undefined : bytesOf(backup)
     const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
-    const isOld = now === undefined ? backup === undefined : before?.equals(now) === true
+    // Where an earlier undo has restored the file, its copy is gone.
+    const isOld = (now && hashOf(now)) === before
     if (!isOld && now === undefined) return { path, isDone: true, note: `it has been removed since${copy}` }
     if (!isOld && now !== undefined) {
-      if (hashOf(now) !== after || (backup !== undefined && before === undefined)) {
+      if (hashOf(now) !== after || (bytes && hashOf(bytes)) !== before) {
         const note = takeServersBack(path, now.toString('utf8'), exchange, isDry)
         return { path, isDone: true, note: note + copy }
       }
-      if (!isDry && before === undefined) rmSync(realPlace(path))
-      else if (!isDry && before !== undefined) rewriteFile(path, before)
+      if (!isDry && bytes === undefined) rmSync(realPlace(path))
+      else if (!isDry && bytes !== undefined) rewriteFile(path, bytes)
     }
     if (!isDry && backup !== undefined) rmSync(backup, { force: true })
     return { path, isDone: true, note: undefined }
@@ -166,10 +169,11 @@ function recordsIn(folder: string): ImportRecord[] {
 
 function changeOf(value: unknown): RecordedChange[] {
   if (!isObject(value)) return []
-  const { path, backup, after } = value
+  const { path, backup, before, after } = value
   const exchange = exchangeOf(value['exchange'])
   if (typeof path !== 'string' || typeof after !== 'string' || exchange === undefined) return []
-  return [{ path, after, backup: typeof backup === 'string' ? backup : undefined, exchange }]
+  const [copy, old] = [backup, before].map((text) => (typeof text === 'string' ? text : undefined))
+  return [{ path, after, backup: copy, before: old, exchange }]
 }
 
 /** @throws ChangedMeanwhile */

@@ -165,6 +165,7 @@ function readYamlFile(text: string, key: string): FileReading {
 }
 
 function editYaml(text: string, key: string, { removed, set }: ServerEdits): string {
+  if (removed.length + set.size === 0) return text
   const document = parseDocument(text)
   const node = document.get(key)
   const list = isSeq(node) ? node : new YAMLSeq()

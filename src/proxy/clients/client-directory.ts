@@ -159,7 +159,9 @@ export class ClientDirectory {
   #clientOf(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
     const { principal, isSeveral, info } = context
     const capabilities = askableCapabilities(context.capabilities, isSeveral)
-    const key = write([principal, info?.name, info?.version, view.name, capabilities.json])
+    // Clients that can be asked nothing share a place: the names that they give themselves are without end.
+    const { name, version } = (isAskable(capabilities) ? info : undefined) ?? {}
+    const key = write([principal, name, version, view.name, capabilities.json])
     const known = this.#clients.get(key)
     if (known !== undefined) return known
     const [, sibling] = this.#of(principal)[0] ?? []

@@ -218,7 +218,7 @@ export class Catalog {
     return this.lanes.flatMap((lane) => {
       const { config } = lane
       const mark = kind === 'tools' && this.view.marks(config) ? `[${config.name}] ` : undefined
-      const apart = kind === 'tools' ? this.apartUris(lane) : undefined
+      const apart = kind === 'tools' ? this.#apart.get(config.name) : undefined
       const met = new Set<string>()
       return this.#visible(lane, kind, sources.get(lane)).flatMap((item) => {
         if (met.has(item.key)) return []

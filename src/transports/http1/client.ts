@@ -164,7 +164,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#throttle?.want(on)
     if (!on) return
     // Any byte begins the time of rest anew, but it may have passed without one.
-    this.#socket?.setTimeout?.(this.#restMs)
+    this.#watchRest(this.#socket)
     // Later: a caller that resumes several connections may stop all of them at the first message.
     if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
   }
@@ -178,7 +178,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   spare(): void {
     this.#isSpare = true
     this.#socket?.unref?.()
-    this.#socket?.setTimeout?.(this.#restMs)
+    this.#watchRest(this.#socket)
   }
 
   /** Gives up the request of this user; does nothing when the connection has another user. */
@@ -216,7 +216,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     const restMs = (head.restMs ?? Infinity) - REST_MARGIN_MS
     if (restMs < this.#restMs) {
       this.#restMs = restMs
-      if (restMs > 0) this.#socket?.setTimeout?.(restMs)
+      this.#watchRest(this.#socket)
     }
     this.#answer = new HttpAnswer(head, this)
     this.#user?.responded(this.#answer)
@@ -225,6 +225,11 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   data(chunk: Buffer): void {
     this.#pieces++
     this.#answer?.data(chunk)
+  }
+
+  /** A server that keeps connections for no time has its answers watched by the time that held before. */
+  #watchRest(socket: HttpSocket | undefined): void {
+    if (this.#restMs > 0) socket?.setTimeout?.(this.#restMs)
   }
 
   #attach(socket: HttpSocket): void {
@@ -242,7 +247,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     })
     socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
     socket.on('close', () => this.#ends({ isWhole: false }))
-    socket.setTimeout?.(this.#restMs)
+    this.#watchRest(socket)
   }
 
   #connects(socket: HttpSocket): void {

@@ -558,6 +558,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
 
   /** The call is over here, and its slot is free. */
   #end(sent: SentCall): void {
+    // The error of one call may close the connection of a client, which cancels its others.
+    if (sent.isOver) return
     sent.isOver = true
     // Questions about it may still be open.
     sent.call.deadline.goOn(this.#context.runtime.now())

@@ -32,6 +32,9 @@ const DOUBTED_RETRIES = 3
 /** How often a server that cannot list is asked while a call waits for it. */
 const HURRIED_TRIES = 3
 
+/** Reads of one list, whose changes are announced during the read before, for which calls wait. */
+const READS_MAX = 2
+
 /**
  * After a read that changed nothing, the next reported change is read this much later; the pause doubles with each such
  * read. Some servers report a change whenever their list is read.
@@ -353,8 +356,10 @@ export class ServerLists {
   }
 
   /**
-   * One read at a time for each list: a change that is announced during a read makes it read once more. Calls wait for
-   * one read, so that a server which announces one change after the other does not keep them waiting.
+   * One read at a time for each list: a change that is announced during a read makes it read once more.
+   *
+   * Calls wait for what this gives. A server that announces one change after the other does not keep them waiting: the
+   * further reads are a reading of their own.
    */
   #readOnce(connection: ServerConnection, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
     const state = this.#state(kind)
@@ -362,12 +367,25 @@ export class ServerLists {
       state.stale = connection
       return state.reading
     }
-    state.reading = this.#readNow(connection, capabilities, kind).finally(() => {
+    state.reading = this.#readUntilFresh(connection, capabilities, kind).finally(() => {
       state.reading = undefined
       this.#events.onChange([])
       if (state.stale !== undefined) this.changed(state.stale, [kind])
     })
     return state.reading
+  }
+
+  async #readUntilFresh(
+    first: ServerConnection,
+    capabilities: ServerCapabilities,
+    kind: ListKind,
+  ): Promise<void> {
+    const state = this.#state(kind)
+    let connection: ServerConnection | undefined = first
+    for (let reads = 0; connection !== undefined && reads < READS_MAX; reads++) {
+      await this.#readNow(connection, capabilities, kind)
+      connection = state.stale
+    }
   }
 
   async #readNow(

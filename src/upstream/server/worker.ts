@@ -114,6 +114,8 @@ export class Worker {
   #state: State = { kind: 'stopped' }
   #failure: UpstreamError | undefined
   #hasCrashed = false
+  /** Starts in a row that were refused for want of room. */
+  #refusals = 0
   #starts = 0
   /** Connections that get no more calls, each until it has ended. */
   readonly #leaving = new Map<ServerConnection, Promise<void>>()
@@ -532,6 +534,7 @@ export class Worker {
       this.#to({ kind: 'ready', connection, startedAt: start.startedAt, readyAt: runtime.now() })
       start.succeeded()
       this.#failure = undefined
+      this.#refusals = 0
       if (this.waitingCall !== undefined) connection.firstQuestions?.askHeld()
       this.takeTurn()
       return connection
@@ -608,10 +611,16 @@ export class Worker {
     else {
       if (isTried || failure.reason === 'overloaded') this.#context.tell('error', failure.message)
       // There is no room for another process: the server has not failed.
-      if (failure.reason === 'overloaded') this.#wait(this.#context.limits.restart.delayMsMax)
+      if (failure.reason === 'overloaded') this.#refused()
       else this.#crashed(opens)
     }
     this.#failWaiting(failure)
+  }
+
+  /** It is tried again less and less often. */
+  #refused(): void {
+    const { limits, restartDelayMs } = this.#context
+    this.#wait(Math.min(restartDelayMs * 2 ** this.#refusals++, limits.restart.delayMsMax))
   }
 
   /** This process has crashed, or the one whose start tried the server for all. */
