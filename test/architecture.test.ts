@@ -109,15 +109,15 @@ const linesMax = table(`
   mcp                    | 3777
   calls                  | 739
   mcp/eras               | 1222
-  transports             | 1166
-  transports/http1       | 1711
+  transports             | 1176
+  transports/http1       | 1716
   transports/http-client | 2220
   transports/http-server | 2939
   upstream/contracts     | 775
   upstream/process       | 1248
   upstream/auth          | 382
   login                  | 2651
-  upstream/server        | 5511
+  upstream/server        | 5540
   upstream/http          | 253
   kept                   | 439
   upstream/kinds         | 660
@@ -131,7 +131,7 @@ const linesMax = table(`
   audit                  | 207
   proxy/routing          | 2200
   proxy/input            | 889
-  proxy/clients          | 1997
+  proxy/clients          | 1999
   secrets                | 384
   policy                 | 540
   proxy                  | 1045
@@ -143,10 +143,10 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 430
-  cli                    | 5997
-  cli/clients            | 1729
+  cli                    | 5999
+  cli/clients            | 1734
   servers                | 324
-  sandbox                | 6498
+  sandbox                | 6507
   sandbox/egress         | 714
   sandbox/guest          | 508
 `)
