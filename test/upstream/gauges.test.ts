@@ -1,7 +1,11 @@
 // What a server is busy with, as the status shows it.
 
 import { strict as assert } from 'node:assert'
+import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
+import type { Connection, MessageHead, Sink } from '../../src/jsonrpc/connection.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import type { Message } from '../../src/jsonrpc/splice.js'
 import { polite, settled, mute } from './support/fake-runtime.js'
 import { served } from './support/served.js'
 
@@ -18,4 +22,48 @@ test('calls that run and that wait are counted, and starts after a crash', async
   await runtime.pass(2000)
   await calls
   assert.deepEqual(gauges(), { ...none, restarts: 1 })
+})
+
+/** A client that is cut off by the first error that it gets, in the same turn. */
+class CutClient implements Connection {
+  readonly congested = false
+  readonly backlogBytes = 0
+  #sink: Sink | undefined
+
+  start(sink: Sink): void {
+    this.#sink = sink
+  }
+
+  say(message: object): void {
+    this.#sink?.message(toLine(Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }))))
+  }
+
+  send(_message: Message, { kind }: MessageHead): void {
+    if (kind === 'error') void this.close()
+  }
+
+  read(): void {}
+
+  close(): Promise<void> {
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.closed(undefined)
+    return Promise.resolve()
+  }
+}
+
+test('a client that the error of one call cuts off has its others counted once', async (t) => {
+  const { proxy, runtime } = await served(t, mute)
+  const client = new CutClient()
+  await proxy.attach(client)
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'c', version: '1' } }
+  client.say({ id: 'i', method: 'initialize', params })
+  client.say({ method: 'notifications/initialized' })
+  await settled()
+  for (const id of [1, 2, 3]) client.say({ id, method: 'tools/call', params: { name: 's__t' } })
+  await settled()
+  assert.equal(proxy.status()[0]?.gauges.inFlight, 3)
+  runtime.children[0]?.end(1)
+  await settled()
+  assert.equal(proxy.status()[0]?.gauges.inFlight, 0)
 })
