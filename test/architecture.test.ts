@@ -147,7 +147,7 @@ const linesMax = table(`
   cli/clients            | 1734
   servers                | 324
   sandbox                | 6507
-  sandbox/egress         | 714
+  sandbox/egress         | 718
   sandbox/guest          | 508
 `)
 

@@ -172,6 +172,7 @@ class EgressConnection {
   readonly #egress: Egress
   readonly #life = new AbortController()
   #idleMs = IDLE_MS
+  #hasAsked = false
   #timer: { cancel(): void } | undefined
   #server: Duplex | undefined
 
@@ -191,6 +192,8 @@ class EgressConnection {
       const request = await within(this.#request(), isFull ? FULL_ASK_MS : ASK_MS, runtime)
       if (this.#life.signal.aborted) return
       if (isFull) return this.#refuse(refusal(503, 'there are too many connections already'))
+      // Whoever only looks whether the port is there asks for nothing.
+      if (request === undefined && !this.#hasAsked) return this.close()
       if (request === undefined) return this.#refuse(refusal(408, 'the request did not come, or not whole'))
       if ('kind' in request) return this.#refuse(request)
       const server = await this.#reached(request)
@@ -221,6 +224,7 @@ class EgressConnection {
   #request(): Promise<Destination | EgressRefusal | undefined> {
     let bytes: Buffer = Buffer.alloc(0)
     return readUntil(this.#program, (chunk) => {
+      this.#hasAsked = true
       bytes = Buffer.concat([bytes, chunk])
       const end = bytes.indexOf(END_OF_HEAD)
       if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX)

@@ -307,6 +307,15 @@ describe('a request', () => {
     assert.equal(scene.time.waiting, 0)
   })
 
+  test('of which no byte comes is none, and nothing is said of it', async () => {
+    const scene = new Scene()
+    const program = scene.connect()
+    program.input.end()
+    await settled()
+    assert(program.isDropped)
+    assert.deepEqual([program.heard, scene.log], ['', []])
+  })
+
   test('whose program ends before it is whole is none', async () => {
     const scene = new Scene()
     const program = scene.connect()
