@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 430
-  cli                    | 5999
+  cli                    | 6008
   cli/clients            | 1734
   servers                | 324
   sandbox                | 6507

@@ -118,12 +118,21 @@ const LATE_TOOLS_MS = 1000
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
 async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<number> {
   const { profile } = task
+  const [name = ''] = task.words
   const { config, schema } = await loadView(task, task.timeout)
-  const { servers } = schema
+  // A name with the prefix of a server is one of that server: no other one has to start for it.
+  const named = schema.servers.filter((server) => !needsAll && name.startsWith(`${server.name}__`))
+  const servers = named.length === 0 || profile !== undefined ? schema.servers : named
   return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
     const on = { server: sayLate(servers) }
     const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
-    const proxy = await createProxy(onDemand(config), { ...own, log: logger.sink, on, runtime })
+    const schemas = new Map([[schema.name, { ...schema, servers }]])
+    const proxy = await createProxy(onDemand({ ...config, schemas }), {
+      ...own,
+      log: logger.sink,
+      on,
+      runtime,
+    })
     const asked = async (): Promise<number> => {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
       const exitCode = await client

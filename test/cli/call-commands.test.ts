@@ -303,6 +303,12 @@ describe('a server that takes long to start', { concurrency: true }, () => {
     })
 })
 
+test('a call of one server starts no other one, which may be silent', (t) => {
+  const silent = { ...node('process.stdin.resume()'), startTimeout: 600_000 }
+  const { code, out } = run(t, { silent, m: memory }, 'call', 'm__read_graph')
+  assert.deepEqual([code, JSON.parse(out)], [0, { entities: [], relations: [] }])
+})
+
 describe('doctor', () => {
   test('asks a remote server that fails once', async (t) => {
     let requests = 0
