@@ -21,7 +21,7 @@ export interface RealRuntime extends Runtime {
  */
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   const guardian = new Guardian(
-    { setTimer: setIdleTimer },
+    { now, random, setTimer: setIdleTimer },
     log,
     () => startGuardianShell(process.env),
     isGroupEmpty,

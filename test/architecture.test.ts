@@ -114,7 +114,7 @@ const linesMax = table(`
   transports/http-client | 2220
   transports/http-server | 2939
   upstream/contracts     | 775
-  upstream/process       | 1248
+  upstream/process       | 1336
   upstream/auth          | 382
   login                  | 2651
   upstream/server        | 5540

@@ -1,11 +1,17 @@
 // Nobody is left behind, however the proxy ends.
 
 import { strict as assert } from 'node:assert'
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { join, resolve } from 'node:path'
+import { startGuardianShell } from '../../src/upstream/process/guardian.js'
+import { killProxy } from '../faults/kill-proxy.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
-import { type Scope, Spawned, configFile, spawnProxy } from './support/spawned.js'
+import { type Scope, Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
 import { HANG_MS, gone, until } from './support/waiting.js'
 
 const skip = process.platform !== 'linux'
@@ -14,6 +20,15 @@ const skip = process.platform !== 'linux'
 function tree(mark: string, env: Readonly<Record<string, string>> = {}): ServerEntry {
   const args = [program('tree.mjs')]
   return { command: process.execPath, args, env: { [markName]: mark, ...env } }
+}
+
+/** A server that is gone at once, and what it leaves in its group. */
+function leaving(mark: string): ServerEntry {
+  return {
+    command: '/bin/sh',
+    args: ['-c', 'sleep 600 & exit'],
+    env: { [markName]: mark, PATH: '/usr/bin:/bin' },
+  }
 }
 
 /** A mark that is cleaned up whatever comes of the test. */
@@ -87,6 +102,11 @@ async function served(scope: Scope, mark: string, more: Parameters<typeof spawnP
 }
 
 describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
+  test('under calls, again and again: no process of a server survives', async () => {
+    const { line, holds } = await killProxy.run({ count: 5, cli, say: () => undefined })
+    assert(holds, line)
+  })
+
   test('takes along who has left the group of its server', async (t) => {
     const mark = newMark(t, 'leaves')
     const leaver = tree(mark, { TREE_LEAVES: '1' })
@@ -106,6 +126,84 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
     proxy.kill()
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+  })
+
+  test('of a gateway is the same, for every schema of it', async (t) => {
+    const mark = newMark(t, 'gateway')
+    const schemas = {
+      default: { mcpServers: { s: tree(mark) } },
+      other: { mcpServers: { s: tree(mark) } },
+    }
+    const config = join(scratch(t), 'config.json')
+    writeFileSync(config, JSON.stringify({ schemas }))
+    const gateway = new Spawned(process.execPath, [cli, '--http', '--port', '0', '--config', config])
+    t.after(() => gateway.kill())
+    await until(() => marked(mark).length === 6)
+    gateway.kill()
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+  })
+
+  test('of a program that uses the library is the same', async (t) => {
+    const mark = newMark(t, 'library')
+    const script = `
+      const { createProxy, stdio } = await import(${JSON.stringify(pathToFileURL(resolve(cli, '../index.js')).href)})
+      const proxy = await createProxy({ mcpServers: { s: ${JSON.stringify(tree(mark))} } })
+      await proxy.attach(stdio())`
+    const user = new Spawned(process.execPath, ['--input-type=module', '-e', script])
+    t.after(() => user.kill())
+    await user.client.open()
+    await user.client.call('s__nonce', { n: '1' })
+    await until(() => marked(mark).length === 3)
+    user.kill()
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+  })
+})
+
+/** A module of the proxy, as another program names it. */
+function moduleOf(name: string): string {
+  return JSON.stringify(new URL(`../../src/upstream/process/${name}.js`, import.meta.url).href)
+}
+
+/** A program that starts this server, and is killed before it can tell the guardian which group that has. */
+function killedInTheFork({ command, args, env }: ServerEntry): Spawned {
+  const script = `
+    const { Guardian } = await import(${moduleOf('guardian')})
+    const { startGuardianShell } = await import(${moduleOf('guardian')})
+    const { ProcessTree } = await import(${moduleOf('process-tree')})
+    const { spawnChild } = await import(${moduleOf('spawn')})
+    const start = () => startGuardianShell(process.env)
+    const guardian = new Guardian({ now: () => 0, random: Math.random }, () => {}, start)
+    guardian.add = () => process.kill(process.pid, 'SIGKILL')
+    const spec = { command: ${JSON.stringify(command)}, args: ${JSON.stringify(args)}, env: ${JSON.stringify(env)} }
+    spawnChild({ ...spec, cwd: '/' }, guardian, new ProcessTree(() => 0))`
+  return new Spawned(process.execPath, ['--input-type=module', '-e', script])
+}
+
+describe('kill -9 in the moment of a fork', { skip, concurrency: false }, () => {
+  const cases: [string, (mark: string) => ServerEntry][] = [
+    ['takes along a server that was forked a moment before', (mark) => tree(mark)],
+    ['takes along what a server has started that is gone itself', leaving],
+  ]
+  for (const [title, server] of cases) {
+    test(title, async (t) => {
+      const mark = newMark(t, 'fork')
+      assert.equal(await killedInTheFork(server(mark)).exited, 'SIGKILL')
+      assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+    })
+  }
+
+  test('takes along a server whose program begins when the guardian has looked already', async (t) => {
+    const mark = newMark(t, 'late')
+    const shell = startGuardianShell(process.env)
+    // It ends whatever has this among its variables: only what this test has started.
+    shell.write(`? ${markName}=${mark}\n`)
+    shell.end()
+    await until(() => childrenOf(shell.pid).some((pid) => read(`/proc/${pid}/cmdline`).startsWith('sleep')))
+    const env = { [markName]: mark }
+    const late = spawn(process.execPath, [program('tree.mjs')], { env, detached: true, stdio: 'ignore' })
+    await once(late, 'exit')
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+    await shell.ended
   })
 })
 
@@ -142,5 +240,20 @@ describe('a guardian', { skip, concurrency: false }, () => {
       assert.deepEqual(await leftAfter(mark, HANG_MS), [])
       await until(() => gone(guardian))
     }
+  })
+
+  test('a second signal takes along who has left the group of its server', async (t) => {
+    const mark = newMark(t, 'second-leaves')
+    const config = configFile(t, { s: tree(mark, { TREE_LEAVES: '1' }) })
+    const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', config])
+    t.after(() => proxy.kill())
+    await proxy.client.open()
+    await proxy.client.call('s__nonce', { n: '1' })
+    await until(() => marked(mark).length === 3)
+    proxy.child.kill('SIGTERM')
+    await until(() => proxy.stderr.includes('closing'))
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 143)
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 })

@@ -56,9 +56,12 @@ describe('what children see', () => {
     }
     const { client } = spawnProxy(t, servers, { env })
     await client.open()
-    const { MCPS_PROXY_CHAIN: chain, ...rest } = Object.fromEntries(
-      Object.entries(said(await client.call('s__env')) ?? {}),
-    )
+    const {
+      MCPS_PROXY_CHAIN: chain,
+      MCPS_PROXY_START: start,
+      ...rest
+    } = Object.fromEntries(Object.entries(said(await client.call('s__env')) ?? {}))
+    assert.match(String(start), /^[0-9a-z]+$/)
     assert.match(String(chain), /^file:\/\/\/\S+\/config\.json#default$/)
     assert.deepEqual(rest, {
       HOME: '/home/it',

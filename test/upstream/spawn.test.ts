@@ -48,18 +48,27 @@ describe('a child', { skip }, () => {
     assert.equal((await child.exited).spawnError, 'EPERM')
   })
 
-  test('gets its variables and no others', { skip: process.platform !== 'linux' }, async () => {
-    const child = spawned('sleep 1000', { env: { ONE: '1' } })
-    const environ = readFileSync(`/proc/${child.pid}/environ`, 'latin1')
-    child.signal('SIGKILL')
-    await child.exited
-    assert.equal(environ, 'ONE=1\0')
-  })
+  test(
+    'gets its variables, and one that tells its start from others',
+    { skip: process.platform !== 'linux' },
+    async () => {
+      const child = spawned('sleep 1000', { env: { ONE: '1' } })
+      const environ = readFileSync(`/proc/${child.pid}/environ`, 'latin1')
+      child.signal('SIGKILL')
+      await child.exited
+      assert.match(environ, /^ONE=1\0MCPS_PROXY_START=[0-9a-z]{6,}\0$/)
+    },
+  )
 
   test('is known to the guardian until its group is gone', async () => {
     for (const command of ['/bin/sh', '/nowhere', '']) {
       const told: string[] = []
       const groups = {
+        announce: () => {
+          told.push('announce')
+          return { MCPS_PROXY_START: 'x' }
+        },
+        withdraw: (): void => void told.push('withdraw'),
         add: (group: number): void => void told.push(`add ${group}`),
         remove: (group: number): void => void told.push(`remove ${group}`),
         release: (group: number): void => void told.push(`release ${group}`),
@@ -67,8 +76,8 @@ describe('a child', { skip }, () => {
       const spec = { command, args: ['-c', 'true'], cwd: '/', env: {}, pipes: 1 }
       const child = spawnChild(spec, groups, new ProcessTree(() => 0))
       assert.equal((await child.exited).code === 0, command === '/bin/sh')
-      const started = [`add ${child.pid}`, `remove ${child.pid}`]
-      assert.deepEqual(told, command === '/bin/sh' ? started : [])
+      const ends = command === '/bin/sh' ? [`add ${child.pid}`, `remove ${child.pid}`] : ['withdraw']
+      assert.deepEqual(told, ['announce', ...ends])
     }
   })
 

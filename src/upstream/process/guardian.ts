@@ -5,6 +5,10 @@
 // group that comes and goes, and when the pipe to it ends, for any reason,
 // it ends those that are left.
 //
+// The number of a group is known only after its process was forked, and the proxy may die
+// between. So the shell learns of each start before it: of a variable that this process alone gets,
+// by which the shell finds it.
+//
 // A group is forgotten only when it is empty: until then the system cannot give
 // its number to another group.
 
@@ -18,8 +22,11 @@ import { pathFolders } from '../../runtime/path-folders.js'
 /** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer cannot be ended. */
 const LOOK_AGAIN_MS = [5, 20, 75, 250, 750, 2000, 5000, 10_000, 30_000]
 
-/** A shell that has ended, or could not be started, is started again after this. */
-const START_AGAIN_MS = 10_000
+/** Waits before a shell that has ended is started again, by the number of ends in a row. */
+const START_AGAIN_MS = [0, 0, 100, 1000, 10_000, 30_000]
+
+/** The end of a shell that has lived this long begins that count anew. */
+const WELL_MS = 60_000
 
 /** A shell with more unread bytes than this does not read. */
 const BACKLOG_BYTES_MAX = 64 * 1024
@@ -27,21 +34,25 @@ const BACKLOG_BYTES_MAX = 64 * 1024
 /** A shell that has no group left ends immediately. */
 const END_WAIT_MS = 1000
 
+/** The variable by which the shell finds a process whose group it was not told. */
+const START_VARIABLE = 'MCPS_PROXY_START'
+
 /** Outlives the proxy, and ends the process groups that it leaves behind. */
 export class Guardian {
-  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer' | 'random'>
   readonly #log: LogSink
   readonly #startShell: () => GuardianShell
   readonly #isEmpty: (group: number) => boolean
   readonly #groups = new Set<number>()
   readonly #timers = new Set<Timer>()
   #shell: GuardianShell | undefined
-  /** `off` where there is no shell, and once it is closed. */
-  #state: 'idle' | 'on' | 'off' = 'idle'
+  #state: 'idle' | 'starting' | 'there' | 'absent' | 'closed' = 'idle'
+  #startedAt = 0
+  #deaths = 0
 
   /** `startShell` may throw. */
   constructor(
-    runtime: Pick<Runtime, 'setTimer'>,
+    runtime: Pick<Runtime, 'now' | 'setTimer' | 'random'>,
     log: LogSink,
     startShell: () => GuardianShell,
     isEmpty: (group: number) => boolean,
@@ -52,13 +63,32 @@ export class Guardian {
     this.#isEmpty = isEmpty
   }
 
-  /** A process that was started leads this group. */
+  /** Of the shell; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#shell?.pid
+  }
+
+  /** A process is about to be forked in this turn; the result belongs into its environment. */
+  announce(): Readonly<Record<string, string>> {
+    const value = this.#runtime.random().toString(36).slice(2)
+    if (this.#state === 'idle') {
+      this.#state = 'starting'
+      this.#start()
+    }
+    this.#tell(`? ${START_VARIABLE}=${value}`)
+    return { [START_VARIABLE]: value }
+  }
+
+  /** The process that was announced leads this group. */
   add(group: number): void {
-    if (this.#state === 'off') return
+    if (this.#state === 'absent' || this.#state === 'closed') return
     this.#groups.add(group)
-    if (this.#state === 'on') return this.#tell(`+ ${group}`)
-    this.#state = 'on'
-    this.#start()
+    this.#tell(`+ ${group}`)
+  }
+
+  /** The process that was announced could not be started. */
+  withdraw(): void {
+    this.#tell('?')
   }
 
   /** The leader of a group has ended; the group is forgotten when it is empty. */
@@ -74,7 +104,7 @@ export class Guardian {
   /** Ends the shell, which ends the groups that are left; resolves when it is gone, or after a second. */
   async close(): Promise<void> {
     const shell = this.#shell
-    this.#state = 'off'
+    this.#state = 'closed'
     this.#shell = undefined
     for (const timer of this.#timers) timer.cancel()
     for (const group of this.#groups) if (this.#isEmpty(group)) shell?.write(`- ${group}\n`)
@@ -86,13 +116,14 @@ export class Guardian {
   }
 
   #forget(group: number, tries: number): void {
-    if (this.#state === 'off' || !this.#groups.has(group)) return
+    if (this.#state === 'absent' || !this.#groups.has(group)) return
     const waitMs = LOOK_AGAIN_MS[tries]
     if (waitMs !== undefined && !this.#isEmpty(group)) {
       this.#later(waitMs, () => this.#forget(group, tries + 1))
       return
     }
-    this.release(group)
+    this.#groups.delete(group)
+    this.#tell(`- ${group}`)
   }
 
   #tell(what: string): void {
@@ -104,28 +135,46 @@ export class Guardian {
   }
 
   #start(): void {
+    if (this.#state !== 'starting') return
+    this.#state = 'there'
+    this.#startedAt = this.#runtime.now()
+    const shell = this.#started()
+    if (shell === undefined) return
+    this.#shell = shell
+    shell.write([...this.#groups].map((group) => `+ ${group}\n`).join(''))
+    void shell.ended.then((error) => this.#ended(shell, error))
+  }
+
+  #started(): GuardianShell | undefined {
     try {
-      const shell = this.#startShell()
-      this.#shell = shell
-      shell.write([...this.#groups].map((group) => `+ ${group}\n`).join(''))
-      void shell.ended.then((error) => this.#ended(shell, error))
+      return this.#startShell()
     } catch (error) {
       this.#startAgain(errorText(error))
+      return undefined
     }
   }
 
   #ended(shell: GuardianShell, error: string | undefined): void {
     if (this.#shell !== shell) return
     this.#shell = undefined
-    if (error !== 'ENOENT' && error !== 'EACCES') return this.#startAgain(error ?? 'it has ended')
-    this.#state = 'off'
+    if (error === 'ENOENT' || error === 'EACCES') this.#absent(error)
+    else this.#startAgain(error ?? 'it has ended')
+  }
+
+  #absent(error: string): void {
+    this.#state = 'absent'
+    this.#groups.clear()
     const message = `there is no /bin/sh (${error}): servers that ignore the end of their stdin will outlive a proxy that is killed`
     this.#log({ level: 'debug', message })
   }
 
   #startAgain(why: string): void {
-    this.#log({ level: 'debug', message: `the guardian of the servers is started again: ${why}` })
-    this.#later(START_AGAIN_MS, () => this.#start())
+    this.#deaths = this.#runtime.now() - this.#startedAt >= WELL_MS ? 0 : this.#deaths + 1
+    this.#state = 'starting'
+    const waitMs = START_AGAIN_MS[Math.min(this.#deaths, START_AGAIN_MS.length) - 1] ?? 0
+    const message = `the guardian of the servers is started again: ${why}`
+    this.#log({ level: this.#deaths < 3 ? 'debug' : 'warn', message })
+    this.#later(waitMs, () => this.#start())
   }
 
   #later(waitMs: number, run: () => void): void {
@@ -146,6 +195,8 @@ export class Guardian {
 
 /** A shell that reads lines, and acts at their end. */
 export interface GuardianShell {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined
   /** Bytes that it has not read yet. */
   readonly backlogBytes: number
   /** Resolves when it has ended; the code of the error (`ENOENT`) when it could not be started. */
@@ -160,12 +211,12 @@ const script = `
 trap '' HUP INT QUIT TERM TSTP PIPE
 groups=' '
 kin=' '
+awaited=
 
 # started PID: its parent, its group and its start time; fails when it is gone.
 started() {
   { IFS= read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
   set -f; set -- \${line##*) }; set +f
-  case $2$3\${20} in *[!0-9]* | '') return 1 ;; esac
   parent=$2 pgrp=$3 start=\${20}
 }
 
@@ -173,8 +224,10 @@ started() {
 find_kin() {
   table=
   for folder in /proc/[0-9]*; do
-    started "\${folder#/proc/}" || continue
-    table="$table \${folder#/proc/} $parent $pgrp $start"
+    { IFS= read -r line <"$folder/stat"; } 2>/dev/null || continue
+    set -f; set -- \${line##*) }; set +f
+    case $2$3\${20} in *[!0-9]* | '') continue ;; esac
+    table="$table \${folder#/proc/} $2 $3 \${20}"
   done
   grown=yes
   while [ "$grown" ]; do
@@ -189,6 +242,30 @@ find_kin() {
       shift 4
     done
   done
+}
+
+# Adds to groups those whose variables hold what is awaited, and awaits nothing more once there is one.
+find_awaited() {
+  [ "$awaited" ] || return
+  before=$groups begun=0
+  if started $$; then begun=$start; else list_variables; fi
+  for folder in /proc/[0-9]*; do
+    started "\${folder#/proc/}" && [ "$start" -ge "$begun" ] || continue
+    while IFS= read -r line || [ "$line" ]; do add_awaited; done <"$folder/environ"
+  done
+  [ "$groups" = "$before" ] || awaited=
+} 2>/dev/null
+
+# The same where there is no /proc.
+list_variables() {
+  while read -r pgrp line; do add_awaited; done <<END
+$(ps -A -E -ww -o pgid= -o command=)
+END
+}
+
+add_awaited() {
+  case $groups in *" $pgrp "*) return ;; esac
+  case $line in *"$awaited"*) groups="$groups$pgrp " ;; esac
 }
 
 # signal NAME: to every group, and to kin outside of them; forgets who is gone, and fails when nobody is left.
@@ -222,11 +299,19 @@ end_all() {
 
 while read -r what group; do
   case $what in
-    +) groups="$groups$group " ;;
+    +) groups="$groups$group " awaited= ;;
     -) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
+    '?') awaited=$group ;;
   esac
 done
-[ "$groups" = ' ' ] || end_all
+
+# A process that was forked in the moment of the death has its variables when its program begins.
+for pause in 0.1 0.4 1 3 10 0; do
+  find_awaited
+  [ "$groups" = ' ' ] || end_all
+  [ "$awaited" ] || exit
+  sleep "$pause" || sleep 1
+done 2>/dev/null
 `
 
 /** Starts the shell with nothing of ours: not our streams, our folder, our terminal, or our event loop. */
@@ -250,6 +335,7 @@ export function startGuardianShell(env: Runtime['env']): GuardianShell {
   if (stdin instanceof Socket) stdin.unref()
   stdin?.on('error', () => undefined)
   return {
+    pid: child.pid,
     ended,
     get backlogBytes() {
       return stdin?.writableLength ?? 0

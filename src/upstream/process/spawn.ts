@@ -22,14 +22,14 @@ const STANDARD_STREAMS = 3
 /** Starts a child in a separate process group, which the guardian ends if the proxy cannot. */
 export function spawnChild(
   spec: SpawnSpec,
-  guardian: Pick<Guardian, 'add' | 'remove' | 'release'>,
+  guardian: Pick<Guardian, 'announce' | 'add' | 'withdraw' | 'remove' | 'release'>,
   tree: ProcessTree,
 ): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
   try {
     const child = spawnProgram(spec.command, spec.args, {
       cwd: spec.cwd,
-      env: spec.env,
+      env: { ...spec.env, ...guardian.announce() },
       stdio: [
         ...Array.from({ length: STANDARD_STREAMS + (spec.pipes ?? 0) }, () => 'pipe' as const),
         ...(spec.descriptors ?? []),
@@ -40,7 +40,8 @@ export function spawnChild(
       windowsHide: true,
     })
     const { pid, stdin, stdout, stderr } = child
-    if (pid !== undefined) guardian.add(pid)
+    if (pid === undefined) guardian.withdraw()
+    else guardian.add(pid)
     const exited = exitOf(child)
     // Without descriptors the streams are missing.
     if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
@@ -49,6 +50,7 @@ export function spawnChild(
     if (pid === undefined) return { ...failed(''), ...streams, exited }
     return { pid, ...streams, ...endings(child, pid, exited, spec, guardian, tree) }
   } catch (error) {
+    guardian.withdraw()
     return failed(errorCode(error) ?? errorText(error))
   }
 }
