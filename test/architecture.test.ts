@@ -104,7 +104,7 @@ const linesMax = table(`
   jsonrpc                | 3100
   folder                 | 5
   version                | 2
-  text                   | 590
+  text                   | 594
   runtime                | 877
   mcp                    | 3777
   calls                  | 739
@@ -117,7 +117,7 @@ const linesMax = table(`
   upstream/process       | 1336
   upstream/auth          | 382
   login                  | 2651
-  upstream/server        | 5540
+  upstream/server        | 5544
   upstream/http          | 253
   kept                   | 439
   upstream/kinds         | 660
@@ -131,7 +131,7 @@ const linesMax = table(`
   audit                  | 207
   proxy/routing          | 2200
   proxy/input            | 889
-  proxy/clients          | 1999
+  proxy/clients          | 2008
   secrets                | 384
   policy                 | 540
   proxy                  | 1045

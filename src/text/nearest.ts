@@ -31,7 +31,7 @@ export function namesHint(name: string, names: readonly string[], none = 'there 
 /**
  * The candidates nearest to `word`, best first, at most `most` of them.
  *
- * Case is ignored, and a candidate that begins or ends with the word counts as near. Nothing is suggested when nothing is near.
+ * Case is ignored, two letters exchanged count as one mistake, and a candidate that begins or ends with the word counts as near. Nothing is suggested when nothing is near.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 1): string[] {
   if (word.length === 0 || word.length > wordLengthMax) return []
@@ -52,18 +52,22 @@ function isPart(wanted: string, candidate: string): boolean {
   return candidate.endsWith(wanted) || candidate.startsWith(wanted)
 }
 
-/** How many letters are wrong, missing, or too many; more than `limit` when more than `limit`. */
+/** How many letters are wrong, missing, too many, or exchanged with their neighbour; more than `limit` when more than `limit`. */
 function mistakesBetween(one: string, second: string, limit: number): number {
   const [a, b] = [Array.from(one), Array.from(second)]
   if (Math.abs(a.length - b.length) > limit) return limit + 1
-  let last = Array.from({ length: b.length + 1 }, (_, column) => column)
+  let beforeLast: readonly number[] = []
+  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (const [row, letter] of a.entries()) {
     const current = [row + 1]
     for (const [column, other] of b.entries()) {
       const [above = 0, left = 0, diagonal = 0] = [last[column + 1], current[column], last[column]]
-      current.push(Math.min(above + 1, left + 1, diagonal + (letter === other ? 0 : 1)))
+      const isExchange = letter === b[column - 1] && a[row - 1] === other
+      const exchanged = isExchange ? (beforeLast[column - 1] ?? 0) + 1 : Infinity
+      current.push(Math.min(above + 1, left + 1, diagonal + (letter === other ? 0 : 1), exchanged))
     }
     if (Math.min(...current) > limit) return limit + 1
+    beforeLast = last
     last = current
   }
   return last.at(-1) ?? 0

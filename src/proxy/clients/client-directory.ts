@@ -159,9 +159,7 @@ export class ClientDirectory {
   #clientOf(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
     const { principal, isSeveral, info } = context
     const capabilities = askableCapabilities(context.capabilities, isSeveral)
-    // Clients that can be asked nothing share a place: the names that they give themselves are without end.
-    const { name, version } = (isAskable(capabilities) ? info : undefined) ?? {}
-    const key = write([principal, name, version, view.name, capabilities.json])
+    const key = write([principal, info?.name, info?.version, view.name, capabilities.json])
     const known = this.#clients.get(key)
     if (known !== undefined) return known
     const [, sibling] = this.#of(principal)[0] ?? []
@@ -199,7 +197,18 @@ export class ClientDirectory {
     const since = runtime.now() - (canBeAsked ? statelessRestMs : 0)
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
     if (canBeAsked && own.length >= statelessOfOneMax) return idlest(own, since)
-    return this.#clients.size < statelessMax ? [] : idlest([...this.#clients], since)
+    if (this.#clients.size < statelessMax) return []
+    return idlest(this.#ofMost(), since) ?? idlest([...this.#clients], since)
+  }
+
+  /** The clients of the principal that has most: one that comes under names without end takes no place of another one. */
+  #ofMost(): [string, StatelessClient][] {
+    const groups = new Map<string, [string, StatelessClient][]>()
+    for (const each of this.#clients) {
+      const { principal } = each[1].profile
+      groups.set(principal, [...(groups.get(principal) ?? []), each])
+    }
+    return [...groups.values()].reduce((most, own) => (own.length > most.length ? own : most), [])
   }
 
   #of(principal: string): [string, StatelessClient][] {

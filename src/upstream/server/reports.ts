@@ -41,6 +41,8 @@ export class Reports {
   readonly stopping: () => Stop | undefined
   /** When a server has last shaken hands, in milliseconds since 1970. */
   connectedAtMs: number | undefined
+  /** What was told last. */
+  #crossing: string | undefined
 
   constructor(context: Omit<ServerContext, 'reports'>, stopping: () => Stop | undefined) {
     this.#context = context
@@ -50,7 +52,9 @@ export class Reports {
   /** A server has said what it speaks. */
   opened({ facts }: OpenedServer): void {
     this.connectedAtMs = this.#context.runtime.wallNow()
-    this.#context.tell('debug', crossing(facts, this.#context))
+    const message = crossing(facts, this.#context)
+    if (message !== this.#crossing) this.#context.tell('debug', message)
+    this.#crossing = message
   }
 
   lists(lists: ServerLists, client: number | undefined, changed: readonly ListKind[]): void {
