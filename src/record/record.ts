@@ -5,7 +5,7 @@
 // line breaks, are written as text or in base64; nothing is left out.
 
 import { Buffer } from 'node:buffer'
-import { writeFileSync } from 'node:fs'
+import { fstatSync, writeFileSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { ConfigError } from '../config/problems.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
@@ -110,8 +110,6 @@ export class Recorder implements WireTap {
     try {
       if (this.#failure !== undefined) throw this.#failure
       for (const stream of this.#streams.values()) stream.end()
-      // Writing to a file that was removed succeeds, and the bytes are lost.
-      if ((await this.#handle.stat()).nlink === 0) this.#fail(new Error('the file was removed'))
     } finally {
       await this.#handle.close()
     }
@@ -120,6 +118,8 @@ export class Recorder implements WireTap {
   #write(line: RecordLine): void {
     try {
       for (const part of line) writeFileSync(this.#handle.fd, part)
+      // Writing to a file that was removed succeeds, and the bytes are lost.
+      if (fstatSync(this.#handle.fd).nlink === 0) throw new Error('the file was removed')
     } catch (error) {
       this.#fail(error)
     }

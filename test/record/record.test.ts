@@ -232,7 +232,7 @@ describe('the file of a recording', () => {
     const file = newFile()
     const record = await openRecord(file, { command: 'test' })
     rmSync(file)
-    record.wire(event('{}\n'))
+    assert.throws(() => record.wire(event('{}\n')), /the file was removed/)
     await assert.rejects(record.close(), /the file was removed/)
   })
 
