@@ -106,7 +106,7 @@ const linesMax = table(`
   version                | 2
   text                   | 594
   runtime                | 877
-  mcp                    | 3777
+  mcp                    | 3772
   calls                  | 739
   mcp/eras               | 1222
   transports             | 1176
@@ -129,7 +129,7 @@ const linesMax = table(`
   record                 | 263
   events                 | 249
   audit                  | 207
-  proxy/routing          | 2200
+  proxy/routing          | 2199
   proxy/input            | 889
   proxy/clients          | 2008
   secrets                | 384
@@ -142,8 +142,8 @@ const linesMax = table(`
   replay                 | 2183
   inspector              | 1967
   ui                     | 1850
-  ask                    | 430
-  cli                    | 6008
+  ask                    | 418
+  cli                    | 6006
   cli/clients            | 1734
   servers                | 324
   sandbox                | 6507

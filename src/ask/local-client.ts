@@ -3,7 +3,7 @@
 // It uses a separate proxy, so that a person sees what a client would see.
 
 import { Buffer } from 'node:buffer'
-import type { Configuration, McpProxy } from '../index.js'
+import type { McpProxy } from '../index.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
@@ -191,15 +191,3 @@ export class LocalClient {
 }
 
 function ignore(): void {}
-
-/** A person waits for a server as long as it may start. */
-const WAIT_MS = 600_000
-
-/** The configuration with servers that start when they are asked for something. */
-export function onDemand(config: Configuration): Configuration {
-  const schemas = [...config.schemas].map(
-    ([name, schema]) =>
-      [name, { ...schema, servers: schema.servers.map((server) => ({ ...server, lazy: true })) }] as const,
-  )
-  return { ...config, startupGraceMs: WAIT_MS, schemas: new Map(schemas) }
-}

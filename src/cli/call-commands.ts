@@ -10,7 +10,7 @@ import process from 'node:process'
 import type { ServerEvent } from '../index.js'
 import { escapeText } from '../text/escape.js'
 import { createProxy } from '../proxy/proxy.js'
-import { viewKey } from '../proxy/routing/views.js'
+import { hasPrefixOf, viewKey } from '../proxy/routing/views.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
 import { type Command, type Given, UsageError, command } from './command-line.js'
@@ -21,7 +21,7 @@ import { Failure, note, pass, say, tableStyle } from './console.js'
 import { lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
-import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
+import { AnswerError, LocalClient, type Progress, RawValue } from '../ask/local-client.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
@@ -112,6 +112,9 @@ interface Row {
 /** An interrupt ends a command in the middle of its work (128 + SIGINT). */
 const INTERRUPTED = 130
 
+/** A person waits for a server as long as it may start. */
+const WAIT_MS = 600_000
+
 /** How long a tool that is not listed may still come. */
 const LATE_TOOLS_MS = 1000
 
@@ -121,18 +124,15 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
   const [name = ''] = task.words
   const { config, schema } = await loadView(task, task.timeout)
   // A name with the prefix of a server is one of that server: no other one has to start for it.
-  const named = schema.servers.filter((server) => !needsAll && name.startsWith(`${server.name}__`))
+  const named = schema.servers.filter((server) => !needsAll && server.prefix && hasPrefixOf(server, name))
   const servers = named.length === 0 || profile !== undefined ? schema.servers : named
   return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
     const on = { server: sayLate(servers) }
     const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
-    const schemas = new Map([[schema.name, { ...schema, servers }]])
-    const proxy = await createProxy(onDemand({ ...config, schemas }), {
-      ...own,
-      log: logger.sink,
-      on,
-      runtime,
-    })
+    const onDemand = servers.map((server) => ({ ...server, lazy: true }))
+    const schemas = new Map([[schema.name, { ...schema, servers: onDemand }]])
+    const awaited = { ...config, startupGraceMs: WAIT_MS, schemas }
+    const proxy = await createProxy(awaited, { ...own, log: logger.sink, on, runtime })
     const asked = async (): Promise<number> => {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
       const exitCode = await client

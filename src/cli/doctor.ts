@@ -249,11 +249,12 @@ function sharedAddresses(candidates: readonly Candidate[], trials: ReadonlyMap<C
   const firsts = new Map<string, string>()
   return candidates.flatMap((candidate) =>
     (trials.get(candidate)?.addresses ?? []).flatMap((uri) => {
+      const shown = apartUri(candidate.server.name, uri)
+      if (shown === undefined) return []
       const key = JSON.stringify([candidate.schema.name, uri])
       const first = firsts.get(key)
       if (first === undefined) firsts.set(key, candidate.label)
       if (first === undefined || first === candidate.label) return []
-      const shown = apartUri(candidate.server.name, uri)
       return [
         `${first} and ${candidate.label} both list ${uri}; clients see that of ${candidate.label} as ${shown}`,
       ]

@@ -7,7 +7,6 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { type McpProxy, type ProxyListeners, type Runtime, type ServerEvent } from '../index.js'
 import { noPaint } from '../log/lines.js'
 import { Logger } from '../log/log.js'
-import { isOfOneServer } from '../mcp/apart-uris.js'
 import { everyAskable } from '../mcp/capabilities.js'
 import { openCommon } from '../proxy/common.js'
 import { openReady } from '../proxy/proxy.js'
@@ -98,7 +97,7 @@ export interface Trial {
   readonly toolBytes: number
   /** Those that a client sees; undefined where the list has more pages than the first. */
   readonly shown: number | undefined
-  /** The addresses of apps and skills that it lists, which must be of one server only. */
+  /** The addresses of the resources that it lists. */
   readonly addresses: readonly string[]
   readonly ms: number
   /** The warnings of the log meanwhile, each text once. */
@@ -151,7 +150,8 @@ export async function tryServer(
     if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
-  let list = NOTHING_LISTED
+  let list = NO_TOOLS
+  let addresses: readonly string[] = []
   const settled = new Deferred<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
@@ -159,6 +159,7 @@ export async function tryServer(
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
       if (news.state === 'late') onLate?.(news.ms, [...warnings].at(-1))
+      if (news.state === 'ready') addresses = news.names.resources
       if (isSettled(news)) settled.resolve()
     },
   }
@@ -184,12 +185,11 @@ export async function tryServer(
     await within(tried(), waitMs, runtime)
     const [status] = proxy.status()
     const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
-    const { revision, evidence, ...more }: Partial<UpstreamStatus> = status ?? {}
-    const { tools = 0, changes = [] } = more
+    const { revision, evidence, tools = 0, changes = [] }: Partial<UpstreamStatus> = status ?? {}
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    const { bytes: toolBytes, count: shown, addresses } = list
+    const { bytes: toolBytes, count: shown } = list
     const facts = { revision, evidence, tools, toolBytes, shown, addresses, changes }
     return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
@@ -221,29 +221,26 @@ function withOneServer(
   return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
 }
 
-/** The first page of a list of tools, as a client gets it, and the addresses of apps and skills. */
-interface Listed {
+/** The first page of a list of tools, as a client gets it. */
+interface FirstPage {
   readonly bytes: number
   /** Undefined where there are more pages. */
   readonly count: number | undefined
-  readonly addresses: readonly string[]
 }
 
-const NOTHING_LISTED: Listed = { bytes: 0, count: undefined, addresses: [] }
+const NO_TOOLS: FirstPage = { bytes: 0, count: undefined }
 
-/** Resolves when a client has its lists, or an error in their place. */
-async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<Listed> {
+/** Resolves when a client has the first page of its list of tools, or an error in its place. */
+async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<FirstPage> {
   try {
     const client = new LocalClient(proxy, person, view)
     if (person !== undefined) await client.open()
     const page = await client.request('tools/list', '{}')
     const isWhole = page.string('nextCursor') === undefined
     const count = isWhole ? (page.member('tools')?.items.length ?? 0) : undefined
-    const resources = await client.list('resources/list', 'resources').catch(() => [])
-    const addresses = resources.flatMap((resource) => resource.string('uri') ?? []).filter(isOfOneServer)
-    return { bytes: Buffer.byteLength(page.text), count, addresses }
+    return { bytes: Buffer.byteLength(page.text), count }
   } catch {
-    return NOTHING_LISTED
+    return NO_TOOLS
   }
 }
 

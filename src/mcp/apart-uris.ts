@@ -20,11 +20,6 @@ export function isSameApart(one: ApartUris | undefined, other: ApartUris | undef
   return one.size === other.size && [...one].every(([own, shown]) => other.get(own) === shown)
 }
 
-/** Whether a server made up this address for itself. */
-export function isOfOneServer(uri: string): boolean {
-  return schemes.some((each) => uri.startsWith(each))
-}
-
 /** The address of a later server that lists `uri` too; undefined where both mean the same resource. */
 export function apartUri(service: string, uri: string): string | undefined {
   const scheme = schemes.find((each) => uri.startsWith(each))

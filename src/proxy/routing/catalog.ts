@@ -104,9 +104,8 @@ export class Catalog {
 
   /** The addresses of this server that clients see otherwise. */
   apartUris(lane: CallTarget): ApartUris | undefined {
-    if (this.lanes.length === 1) return undefined
     const known = this.#indexes.get('resources')
-    const { apart } = known !== undefined && isOf(known, lane, 'resources') ? known : this.#index('resources')
+    const apart = known !== undefined && isOf(known, lane, 'resources') ? known.apart : this.#apart
     return apart.get(lane.config.name)
   }
 
