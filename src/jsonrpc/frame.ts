@@ -39,8 +39,6 @@ export interface RequestFrame {
   readonly idSpan: Span
   readonly method: string
   readonly params: Params
-  /** Of a long one, where its long values begin and end, in turn. */
-  readonly known: readonly number[] | undefined
 }
 
 export interface NotificationFrame {
@@ -189,7 +187,7 @@ class FrameReader {
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
-    return { kind: 'request', line, multiline, id, idSpan, method, params, known: this.#known?.spans }
+    return { kind: 'request', line, multiline, id, idSpan, method, params }
   }
 
   #methodAt(span: Span): string {

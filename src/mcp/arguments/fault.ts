@@ -2,125 +2,75 @@
 //
 // ajv writes no messages: it compiles faster without, and its sentences name neither the parameter nor the values that
 // would have been right. Faults that a tolerant server puts right itself are forgiven: the errors of a run are judged one
-// by one, on the value as the client sent it, and a form of `anyOf` or `oneOf` is forgiven if all of its errors are.
+// by one, on the value as the client sent it, and a form of `anyOf` is forgiven if all of its errors are.
 
 import type { ErrorObject } from 'ajv'
 import { parse, write } from '../../jsonrpc/text.js'
 import { isObject } from '../../text/json-object.js'
-import { entriesOf, fromPointer, inPointer, isJsonArray, listOf } from './json-value.js'
-import { Place } from './schema.js'
+import { fromPointer, inPointer, isJsonArray, listOf } from './json-value.js'
 
 /** The first of the errors of a run that is not forgiven. */
 export function firstFault(errors: readonly ErrorObject[]): ArgumentFault | undefined {
-  if (errors.length === 0) return undefined
-  const findings = findingsOf(errors)
-  const mistyped = new Set(
-    findings.filter(({ error }) => error.keyword === 'type').map(({ error }) => error.instancePath),
-  )
-  const found = findings.find((finding) => !isForgiven(finding, mistyped))
+  const found = errors.length === 0 ? undefined : findingsOf(errors).find((each) => !isForgiven(each))
   return found && faultOf(found)
 }
 
-// The errors of one run, in the tree that their places in the schema make.
-
-/** An error, and those of the branches that it sums up. */
+/** An error; that of `anyOf` with those of each form, as far as these have some. */
 interface Finding {
   readonly error: ErrorObject
-  readonly inner: readonly Finding[]
+  readonly forms: readonly (readonly Finding[])[]
 }
 
-/** Keywords whose error follows the errors of their branches. */
-const summing: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'if', 'contains', 'propertyNames'])
-
-/** All errors, in the order in which ajv found them. */
+/** All errors, in the order in which ajv found them: that of `anyOf` comes behind those of its forms. */
 function findingsOf(errors: readonly ErrorObject[]): readonly Finding[] {
   let at = errors.length - 1
-  const take = (isInside: (error: ErrorObject) => boolean): Finding[] => {
+  const take = (path: string, instancePath: string): Finding[] => {
     const found: Finding[] = []
-    for (let error = errors[at]; error !== undefined && isInside(error); error = errors[at]) {
+    for (let error = errors[at]; error !== undefined; error = errors[at]) {
+      if (!error.schemaPath.startsWith(path) || !error.instancePath.startsWith(instancePath)) break
       at--
-      found.push({ error, inner: summing.has(error.keyword) ? take(insideOf(error)) : [] })
+      const isChoice = error.keyword === 'anyOf'
+      const inner = isChoice ? take(`${error.schemaPath}/`, error.instancePath) : []
+      found.push({ error, forms: formsOf(error, inner) })
     }
     return found.toReversed()
   }
-  return take(() => true)
+  return take('', '')
 }
 
-function insideOf({ keyword, schemaPath, instancePath }: ErrorObject): (error: ErrorObject) => boolean {
-  const parent = schemaPath.slice(0, -'if'.length)
-  const prefixes = keyword === 'if' ? [`${parent}then/`, `${parent}else/`] : [`${schemaPath}/`]
-  return (error) =>
-    error.instancePath.startsWith(instancePath) &&
-    prefixes.some((prefix) => error.schemaPath.startsWith(prefix))
-}
-
-/** The findings inside of one, by branch; of `contains` by item. */
-function branchesOf({ error, inner }: Finding): readonly (readonly Finding[])[] {
-  const path = error.keyword === 'contains' ? 'instancePath' : 'schemaPath'
-  const branches = new Map<string | undefined, Finding[]>()
+function formsOf({ schemaPath }: ErrorObject, inner: readonly Finding[]): readonly (readonly Finding[])[] {
+  const forms = new Map<string | undefined, Finding[]>()
   for (const finding of inner) {
-    const branch = finding.error[path].slice(error[path].length + 1).split('/', 1)[0]
-    const findings = branches.get(branch)
-    // No copies: a list may have as many findings in one branch as it has items.
-    if (findings === undefined) branches.set(branch, [finding])
+    const form = finding.error.schemaPath.slice(schemaPath.length + 1).split('/', 1)[0]
+    const findings = forms.get(form)
+    // No copies: a list may have as many findings in one form as it has items.
+    if (findings === undefined) forms.set(form, [finding])
     else findings.push(finding)
   }
-  return [...branches.values()]
+  return [...forms.values()]
 }
 
-// Which faults a tolerant server puts right itself.
-
-/** `mistyped` are the pointers to all values of the wrong type. */
-function isForgiven(finding: Finding, mistyped: ReadonlySet<string>): boolean {
-  const { error, inner } = finding
-  const { params, data, keyword } = error
-  const place = placeOf(error)
-  const areForgiven = (some: readonly Finding[]): boolean => some.every((each) => isForgiven(each, mistyped))
-  // A null counts as a missing member where that may be missing. A member that must not be there has no place.
-  if (data === null && (place?.isOptional ?? keyword === 'false schema')) return true
-  const missing = params['missingProperty']
-  if (missing !== undefined) return place?.filled.has(String(missing)) === true
+/** Whether a tolerant server puts the fault right itself. */
+function isForgiven({ error, forms }: Finding): boolean {
+  const { params, data, keyword, parentSchema } = error
+  // A null counts as a missing member where that may be missing.
+  if (data === null && parentSchema?.['isOptional'] === true) return true
   switch (keyword) {
     case 'type':
-      return becomes(error)
+      return coerced(data, oneOrMore(params['type'])) !== undefined
     case 'enum':
       return isMeant(data, listOf(params['allowedValues']))
     case 'const':
       return isMeant(data, [params['allowedValue']])
-    case 'oneOf':
-      return params['passingSchemas'] === null && branchesOf(finding).some(areForgiven)
     case 'anyOf':
-    case 'contains':
-      return branchesOf(finding).some(areForgiven)
-    case 'if':
-      return isDoubtful(error, mistyped) || (inner.length > 0 && areForgiven(inner))
+      return forms.some((form) => form.every(isForgiven))
     default:
       return false
   }
 }
 
-/** Whether a server that fills members in and puts them right may find another condition to hold. */
-function isDoubtful(error: ErrorObject, mistyped: ReadonlySet<string>): boolean {
-  const condition: unknown = error.parentSchema?.['if']
-  const { data, instancePath } = error
-  return entriesOf(isObject(condition) ? condition['properties'] : undefined).some(([name]) =>
-    isObject(data) && Object.hasOwn(data, name)
-      ? mistyped.has(`${instancePath}/${inPointer(name)}`)
-      : placeOf(error)?.filled.has(name) === true,
-  )
-}
-
-function becomes({ data, params: { type } }: ErrorObject): boolean {
-  return coerced(data, isJsonArray(type) ? type : [type]) !== undefined
-}
-
 function isMeant(value: unknown, allowed: readonly unknown[]): boolean {
   return allowed.some((each) => typeof each !== 'object' && coerced(value, [typeof each]) === each)
-}
-
-function placeOf({ parentSchema }: ErrorObject): Place | undefined {
-  const place: unknown = parentSchema?.['place']
-  return place instanceof Place ? place : undefined
 }
 
 // How a tolerant server converts a value of the wrong type.
@@ -137,19 +87,6 @@ function coerced(value: unknown, types: readonly unknown[]): unknown {
   return undefined
 }
 
-/** Whether `value` is of this type as it stands. */
-function isOfType(value: unknown, type: unknown): boolean {
-  if (value === null) return type === 'null'
-  if (isJsonArray(value)) return type === 'array'
-  if (type === 'integer') return typeof value === 'number' && (Number.isInteger(value) || !isFinite(value))
-  return typeof value === type
-}
-
-/** Whether these are types of JSON Schema. */
-export function areTypes(types: readonly unknown[]): boolean {
-  return types.every((type) => typeof type === 'string' && readings.has(type))
-}
-
 /** The texts that pydantic reads as a boolean. */
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...['true', '1', 'yes', 'on', 't', 'y'].map((text) => [text, true] as const),
@@ -164,18 +101,14 @@ const readings: ReadonlyMap<string, (value: unknown) => unknown> = new Map<
   string,
   (value: unknown) => unknown
 >([
-  ['integer', (value) => integerIn(numberIn(value))],
+  ['integer', (value) => (Number.isInteger(numberIn(value)) ? numberIn(value) : undefined)],
   ['number', numberIn],
   ['boolean', booleanIn],
-  ['string', textOf],
+  ['string', (value) => (['number', 'boolean'].includes(typeof value) ? String(value) : undefined)],
   ['array', (value) => jsonIn(value, '[', isJsonArray)],
   ['object', (value) => jsonIn(value, '{', isObject)],
   ['null', (value) => (value === 'null' ? null : undefined)],
 ])
-
-function integerIn(number: number | undefined): number | undefined {
-  return isOfType(number, 'integer') ? number : undefined
-}
 
 function numberIn(value: unknown): number | undefined {
   if (typeof value === 'boolean') return Number(value)
@@ -187,13 +120,6 @@ function booleanIn(value: unknown): boolean | undefined {
   if (typeof value === 'number') return truths.get(String(value))
   const isShort = typeof value === 'string' && value.length <= TRUTH_LENGTH_MAX
   return isShort ? truths.get(value.toLowerCase()) : undefined
-}
-
-/** A large integer keeps its digits: an enum may ask for nothing else. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'boolean') return String(value)
-  if (typeof value !== 'number') return undefined
-  return Number.isInteger(value) ? BigInt(value).toString() : String(value)
 }
 
 function jsonIn(value: unknown, open: string, isWanted: (read: unknown) => boolean): unknown {
@@ -258,16 +184,11 @@ function nameOf(path: string): string {
 }
 
 /**
- * A branch whose constants or type do not fit was not meant. When the others leave a single error,
+ * A form whose constants or type do not fit was not meant. When the others leave a single error,
  * that one helps more than "none of the forms".
  */
-function mostTelling({ error, inner }: Finding): ErrorObject {
-  const [first] = inner
-  if (error.keyword === 'if' && first !== undefined) return mostTelling(first)
-  const isChoice =
-    error.keyword === 'anyOf' || (error.keyword === 'oneOf' && error.params['passingSchemas'] === null)
-  if (!isChoice) return error
-  const firsts = branchesOf({ error, inner }).flatMap(([each]) => each ?? [])
+function mostTelling({ error, forms }: Finding): ErrorObject {
+  const firsts = forms.flatMap(([each]) => each ?? [])
   const others = firsts.filter((each) => !isTypeOf(each.error, error))
   if (others.length === 0 && firsts.length > 0) return withTypesOf(firsts, error)
   const [meant, ...more] = others.filter((each) => !isConstant(each.error))
@@ -316,15 +237,9 @@ const problems: Readonly<Record<string, (params: Params) => string>> = {
   minItems: atLeast('item'),
   maxItems: atMost('item'),
   items: atMost('item'),
-  additionalItems: atMost('item'),
-  unevaluatedItems: atMost('item'),
-  contains: ({ minContains }) => `must have at least ${count(minContains ?? 1, 'item')} of the required form`,
   minProperties: atLeast('member'),
   maxProperties: atMost('member'),
-  propertyNames: ({ propertyName }) => `must not have a member named '${clip(String(propertyName))}'`,
   anyOf: () => 'must have one of the allowed forms',
-  oneOf: () => 'must have exactly one of the allowed forms',
-  not: () => 'must not have the form it has',
   'false schema': () => 'is not allowed',
 }
 

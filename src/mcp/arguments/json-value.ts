@@ -1,7 +1,5 @@
 // Values that JSON.parse made.
 
-import { isObject } from '../../text/json-object.js'
-
 /** Array.isArray that leaves the items unknown. */
 export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
@@ -10,11 +8,6 @@ export function isJsonArray(value: unknown): value is readonly unknown[] {
 /** The items of a list, none of anything else. */
 export function listOf(value: unknown): readonly unknown[] {
   return isJsonArray(value) ? value : []
-}
-
-/** The members of an object, none of anything else. */
-export function entriesOf(value: unknown): readonly (readonly [name: string, value: unknown])[] {
-  return isObject(value) ? Object.entries(value) : []
 }
 
 /** A name as a JSON pointer has it. */

@@ -1,58 +1,59 @@
 // From a server's schema to one that ajv may compile.
 //
-// The schema is copied, never used. The copy is of 2020-12 and has only keywords that say something about a value. Each
-// `$ref` is replaced by its target, and each subschema has the price of its run in steps. `pattern`, `patternProperties` and
-// `uniqueItems` are left out, since the sizes of schema and data do not bound their cost, and what closes an object, since
+// The schema is copied, never used. The copy is of 2020-12, each `$ref` is replaced by its target, and only those keywords are
+// copied whose cost the sizes of schema and arguments bound: no `pattern` and no `uniqueItems`. The copy accepts whatever the
+// schema accepts, and more: what is not copied accepts everything, `oneOf` is `anyOf`, and objects are not closed, since
 // unknown members are forgiven.
 
-import { entriesOf, fromPointer, isJsonArray, listOf } from './json-value.js'
+import { fromPointer, isJsonArray, listOf } from './json-value.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
 
 /** The limits of a schema from a server, and of one check. */
 export const argumentLimits = {
-  /** A tool's schema as JSON. Of a longer one only the required names and the types of the top level are checked. */
+  /** A tool's schema as JSON. Arguments are not checked against a longer one. */
   schemaBytesMax: 262_144,
-  /** A larger schema is not even parsed for its required names. */
-  parsedBytesMax: 2_097_152,
   /** Subschemas and keywords, with each `$ref` replaced by its target. ajv takes 0.1 to 0.3 ms for one while its code is cold. */
   nodesMax: 1_000,
   /** Nested subschemas. ajv recurses several frames a level and overflows somewhere past 100. */
   depthMax: 32,
-  /** Steps of one run; a step is about one keyword applied to one value, 10 to 300 ns. */
+  /** Steps of one run; a step is about one keyword applied to one value, 10 to 300 ns. Arguments that may take more are not checked. */
   stepsMax: 100_000,
-  /** Arguments as JSON. The proxy checks only the names and the types of the top level of longer ones. */
+  /** Arguments as JSON. Longer ones are not checked. */
   argumentBytesMax: 65_536,
 } as const
 
-/** The facts that all schemas of one value share. Leniency reads them from the schema that a value has failed. */
-export class Place {
-  /** Whether the value is a member that may be missing. */
-  isOptional: boolean
-  hasDefault: boolean = false
-  /** The members of the value that have a default. */
-  readonly filled: Set<string> = new Set()
-
-  constructor(isOptional: boolean) {
-    this.isOptional = isOptional
-  }
-}
-
 type Schema = JsonObject | boolean
 
-/** A schema that is checked in a simpler way; the message says why. */
-class UnusableSchema extends Error {}
+/** A schema that may be compiled. */
+export interface CopiedSchema {
+  /** Undefined where arguments only have to be an object. */
+  readonly schema: JsonObject | undefined
+  /** The most steps that one value in the arguments takes. */
+  readonly steps: number
+  /** Why the schema was not copied as a whole. */
+  readonly problem: string | undefined
+}
 
-/** Reads a tool's `inputSchema`. Throws an UnusableSchema where it is no schema. */
-export function parseSchema(json: Buffer): JsonObject {
-  if (json.length > argumentLimits.parsedBytesMax)
-    throw new UnusableSchema(`its schema has ${json.length} bytes`)
+/** Copies a tool's `inputSchema`. */
+export function copySchema(json: Buffer): CopiedSchema {
+  if (json.length > argumentLimits.schemaBytesMax) return unchecked(`it has ${json.length} bytes`)
   const root = parsed(json)
-  if (root === true) return {}
-  if (!isObject(root)) throw new UnusableSchema('its schema is not an object')
+  if (root === true) return unchecked()
+  if (!isObject(root)) return unchecked('it is not an object')
   const { $schema: dialect } = root
   if (dialect !== undefined && !(typeof dialect === 'string' && knownDialect.test(dialect)))
-    throw new UnusableSchema('its schema names a dialect that is not known here')
-  return root
+    return unchecked('it names a dialect that is not known here')
+  const copier = new Copier(root)
+  const copy = copier.schema(root)
+  const { steps, problem } = copier
+  if (typeof copy === 'boolean') return unchecked(problem)
+  const { type, ...others } = copy
+  const isTrivial = Object.keys(others).length === 0 && (type === undefined || type === 'object')
+  return isTrivial ? unchecked(problem) : { schema: copy, steps, problem }
+}
+
+function unchecked(problem?: string): CopiedSchema {
+  return { schema: undefined, steps: 0, problem }
 }
 
 const knownDialect = /^https?:\/\/json-schema\.org\/(?:draft-0[67]|draft\/2019-09|draft\/2020-12)\/schema#?$/
@@ -65,37 +66,13 @@ function parsed(json: Buffer): unknown {
   }
 }
 
-/** Copies a schema, which was parsed from so many bytes; undefined where arguments only have to be an object. Throws an UnusableSchema. */
-export function copySchema(root: JsonObject, bytes: number): JsonObject | undefined {
-  if (bytes > argumentLimits.schemaBytesMax) throw new UnusableSchema(`its schema has ${bytes} bytes`)
-  const copy = new Copier(root).schema(root, new Place(false), 0)
-  if (typeof copy === 'boolean') return undefined
-  const { steps: _steps, place: _place, type, ...others } = copy
-  const isTrivial = Object.keys(others).length === 0 && (type === undefined || type === 'object')
-  return isTrivial ? undefined : copy
-}
-
-const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
-
 /** Keywords without subschemas. */
-const plain = words(
-  'type nullable enum const required dependentRequired minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ' +
-    'minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties',
+const plain: ReadonlySet<string> = new Set(
+  (
+    'type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ' +
+    'minLength maxLength minItems maxItems minProperties maxProperties'
+  ).split(' '),
 )
-/** Keywords whose subschemas are about the value itself. */
-const alternatives = words('allOf anyOf oneOf then else dependencies dependentSchemas')
-/** Keywords whose subschemas are about members that may be missing. */
-const optional = words('additionalProperties')
-/** Keywords whose subschemas are about other values, and conditions, which give the value no defaults. */
-const apart = words('not if items prefixItems contains propertyNames unevaluatedItems')
-/** Keywords that have subschemas, or lists of names, by name. */
-const byName = words('properties dependencies dependentSchemas dependentRequired')
-/** Keywords that list the members of an object, or count the characters of a text. */
-const measuring = words('minProperties maxProperties additionalProperties propertyNames minLength maxLength')
-/** In one document without anchors, all three lead to the same place. */
-const references = words('$ref $dynamicRef $recursiveRef')
-/** The copy is without these, so it accepts more than the schema. */
-const leftOut = words('pattern patternProperties uniqueItems unevaluatedProperties')
 
 /** Makes one copy. */
 class Copier {
@@ -103,153 +80,133 @@ class Copier {
   /** The schemas whose copy is being made. */
   readonly #open = new Set<JsonObject>()
   #nodes = 0
-  /** How many keywords have been left out, or made weaker for one that was. */
-  #weakened = 0
+  /** The sizes of constants and lists of names. */
+  #constants = 0
+  problem: string | undefined
 
   constructor(root: JsonObject) {
     this.#root = root
   }
 
-  schema(schema: unknown, place: Place, depth: number): Schema {
+  get steps(): number {
+    return this.#nodes + this.#constants / 4
+  }
+
+  /** The copy of the schema of a member that may be missing has `isOptional`, and so have the parts of it. */
+  schema(schema: unknown, isOptional = false): Schema {
     if (typeof schema === 'boolean') return schema
-    if (!isObject(schema)) throw new UnusableSchema('its schema has something other than a schema inside')
-    if (depth > argumentLimits.depthMax) throw new UnusableSchema('its schema is nested too deeply')
-    if (this.#open.has(schema)) throw new UnusableSchema('its schema refers to itself')
-    this.#count()
+    if (!isObject(schema)) return this.#skip('a part of it is no schema, or a $ref that cannot be followed')
+    if (this.#open.has(schema)) return this.#skip('it refers to itself')
+    if (this.#open.size > argumentLimits.depthMax) return this.#skip('it is nested too deeply')
+    if (this.#nodes >= argumentLimits.nodesMax) return this.#skip('it is too large')
+    this.#nodes++
     this.#open.add(schema)
-    const copy = this.#keywords(asTuples(schema), place, depth + 1)
-    this.#open.delete(schema)
-    if (Object.hasOwn(schema, 'default')) place.hasDefault = true
-    return copy.size === 0 ? true : Object.fromEntries([...copy, ['steps', stepsOf(copy)], ['place', place]])
-  }
-
-  #keywords(schema: JsonObject, place: Place, depth: number): Map<string, unknown> {
-    const copy = new Map<string, unknown>()
-    const targets: Schema[] = []
-    const weaker = new Set<string>()
-    for (const [keyword, value] of Object.entries(schema)) {
-      const before = this.#weakened
-      if (references.has(keyword)) targets.push(this.schema(this.#target(value), place, depth))
-      else if (leftOut.has(keyword) || (keyword === 'additionalProperties' && value === false))
-        this.#weakened += keyword === 'uniqueItems' && value === false ? 0 : 1
-      else if (this.#isUsed(schema, keyword, value)) {
-        this.#count()
-        copy.set(keyword, this.#copied(keyword, value, schema, place, depth))
-        if (this.#weakened > before) weaker.add(keyword)
-      }
-    }
-    if (targets.length > 0) copy.set('allOf', [...targets, ...listOf(copy.get('allOf'))])
-    weaken(copy, weaker)
-    return copy
-  }
-
-  #isUsed(schema: JsonObject, keyword: string, value: unknown): boolean {
-    // A pattern that was left out may allow the member.
-    if (keyword === 'additionalProperties' && Object.hasOwn(schema, 'patternProperties')) return false
-    // ajv throws for it where there is no type; it has no meaning there either.
-    if (keyword === 'nullable') return schema['type'] !== undefined
-    if (keyword === 'required') return listOf(value).length > 0
-    if (keyword === 'properties') return !isObject(value) || Object.keys(value).length > 0
-    return [plain, alternatives, optional, apart].some((keywords) => keywords.has(keyword))
-  }
-
-  #copied(keyword: string, value: unknown, owner: JsonObject, place: Place, depth: number): unknown {
-    if (byName.has(keyword) && isObject(value)) return this.#named(keyword, value, owner, place, depth)
-    if (plain.has(keyword)) return value
-    const inner = (): Place => (alternatives.has(keyword) ? place : new Place(optional.has(keyword)))
-    return isJsonArray(value)
-      ? value.map((each) => this.schema(each, inner(), depth))
-      : this.schema(value, inner(), depth)
-  }
-
-  #named(keyword: string, value: JsonObject, owner: JsonObject, place: Place, depth: number): JsonObject {
-    const copies = Object.entries(value).map(([name, each]) => {
-      // ajv passes over this name, and would then call the member unknown.
-      if (name === '__proto__') throw new UnusableSchema("its schema has a member named '__proto__'")
-      if (keyword === 'properties') return [name, this.#member(name, each, owner, place, depth)]
-      if (!isJsonArray(each)) return [name, this.schema(each, place, depth)]
-      for (const _name of each) this.#count()
-      return [name, each]
+    const unified = this.#unified(schema)
+    const copy = Object.entries(unified).flatMap(([keyword, value]) => {
+      const copied = this.#copied(keyword, value, unified, isOptional)
+      if (copied === undefined) return []
+      this.#nodes++
+      return [[keyword === 'oneOf' ? 'anyOf' : keyword, copied] as const]
     })
-    return Object.fromEntries(copies)
+    this.#open.delete(schema)
+    return copy.length === 0 ? true : { ...Object.fromEntries(copy), ...(isOptional && { isOptional }) }
   }
 
-  #member(name: string, schema: unknown, { required }: JsonObject, place: Place, depth: number): Schema {
-    const inner = new Place(!listOf(required).includes(name))
-    const copy = this.schema(schema, inner, depth)
-    if (inner.hasDefault) place.filled.add(name)
-    inner.isOptional ||= inner.hasDefault
-    return copy
+  #skip(problem: string): true {
+    this.problem ??= problem
+    return true
   }
 
-  /** A pointer into an embedded document would need that document's id. */
-  #target(reference: unknown): unknown {
-    const isEmbedded = [...this.#open].some((schema) => schema !== this.#root && hasBase(schema))
-    const target = isEmbedded || typeof reference !== 'string' ? undefined : located(this.#root, reference)
-    if (target === undefined) throw new UnusableSchema('its schema has a $ref that cannot be followed')
-    return target
+  /** A list of `items` as 2020-12 writes it, and a `$ref` as one more part. */
+  #unified({ $ref: reference, items, additionalItems, ...schema }: JsonObject): JsonObject {
+    const parts = [...listOf(schema['allOf']), located(this.#root, reference)]
+    return {
+      ...schema,
+      ...(reference !== undefined && { allOf: parts }),
+      ...(isJsonArray(items) ? { prefixItems: items, items: additionalItems } : { items }),
+    }
   }
 
-  #count(): void {
-    if (++this.#nodes > argumentLimits.nodesMax) throw new UnusableSchema('its schema is too large')
+  /** Undefined where the keyword is not copied. */
+  #copied(keyword: string, value: unknown, schema: JsonObject, isOptional: boolean): unknown {
+    if (plain.has(keyword)) {
+      if (keyword === 'enum' || keyword === 'const') this.#constants += sizeOf(value)
+      return value
+    }
+    switch (keyword) {
+      case 'nullable':
+        // ajv throws for it where there is no type; it has no meaning there either.
+        return schema['type'] === undefined ? undefined : value
+      case 'required':
+        return this.#required(value, schema)
+      case 'properties':
+        return isObject(value) ? this.#properties(value, schema) : undefined
+      case 'additionalProperties':
+        // A pattern that was left out may allow the member.
+        return value === false || schema['patternProperties'] !== undefined ? undefined : this.schema(value)
+      case 'items':
+        return value === undefined ? undefined : this.schema(value)
+      case 'prefixItems':
+        return listOf(value).map((each) => this.schema(each))
+      case 'allOf': {
+        const parts = listOf(value).map((each) => this.schema(each, isOptional))
+        return nonEmpty(parts.filter((part) => part !== true))
+      }
+      case 'anyOf':
+      case 'oneOf': {
+        const forms = listOf(value).map((each) => this.schema(each))
+        return forms.includes(true) ? undefined : nonEmpty(forms)
+      }
+      default:
+        return undefined
+    }
+  }
+
+  /** A server fills in a member that has a default. */
+  #required(names: unknown, { properties }: JsonObject): readonly unknown[] | undefined {
+    const all = isObject(properties) ? properties : {}
+    const required = listOf(names).filter((name) => typeof name === 'string' && !hasDefault(all, name))
+    this.#constants += required.length
+    return nonEmpty(required)
+  }
+
+  #properties(properties: JsonObject, { required }: JsonObject): JsonObject | undefined {
+    const names = new Set(listOf(required))
+    // ajv passes over members named `__proto__`.
+    const copies = Object.entries(properties)
+      .filter(([name]) => name !== '__proto__')
+      .map(([name, each]) => [name, this.schema(each, !names.has(name) || hasDefault(properties, name))])
+    return copies.length === 0 ? undefined : Object.fromEntries(copies)
   }
 }
 
-/** The steps of one run without those of its subschemas, and how often the run takes those for the size of the value. */
-function stepsOf(copy: ReadonlyMap<string, unknown>): readonly [own: number, sizes: number] {
-  const constants = [...listOf(copy.get('enum')), copy.get('const') ?? null]
-  const names = [...byName].flatMap((keyword) => entriesOf(copy.get(keyword)))
-  const values = constants.reduce<number>(
-    (sum, each) => sum + sizeOf(each),
-    listOf(copy.get('required')).length,
-  )
-  const measures = [...copy.keys()].filter((keyword) => measuring.has(keyword))
-  return [1 + copy.size + names.length + values / 4, measures.length + constants.filter(isObject).length]
+function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list
+}
+
+function hasDefault(properties: JsonObject, name: string): boolean {
+  const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+  return isObject(schema) && Object.hasOwn(schema, 'default')
 }
 
 /** The values inside of one, itself included; a long text counts as several. */
-function sizeOf(root: unknown): number {
+export function sizeOf(root: unknown): number {
   // A loop, since strangers nest deeper than the stack.
   const waiting: unknown[] = [root]
   let size = 0
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-    size += typeof value === 'string' ? 1 + (value.length >> 6) : 1
+    size += typeof value === 'string' ? 1 + (value.length >> 5) : 1
     if (typeof value === 'object' && value !== null)
       for (const inner of Object.values(value)) waiting.push(inner)
   }
   return size
 }
 
-/** A keyword that refuses values which fit its subschema would refuse too much, if the subschema has lost a keyword. */
-function weaken(copy: Map<string, unknown>, weaker: ReadonlySet<string>): void {
-  if (weaker.has('not')) copy.delete('not')
-  if (weaker.has('contains')) copy.delete('maxContains')
-  if (weaker.has('if')) for (const keyword of ['if', 'then', 'else']) copy.delete(keyword)
-  if (!weaker.has('oneOf')) return
-  const forms = { anyOf: copy.get('oneOf') }
-  copy.delete('oneOf')
-  copy.set('allOf', [...listOf(copy.get('allOf')), forms])
-}
-
-/** A list of `items`, as 2020-12 writes it. */
-function asTuples({ items, additionalItems, ...schema }: JsonObject): JsonObject {
-  if (items === undefined) return schema
-  if (!isJsonArray(items)) return { ...schema, items }
-  return { ...schema, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
-}
-
-/** Whether references inside a schema start from its own id; `#name` names a place and is no base. */
-function hasBase({ $id: id }: JsonObject): boolean {
-  return typeof id === 'string' && !id.startsWith('#')
-}
-
-/** The value at a JSON pointer into the document. The proxy fetches nothing and looks at no other document. */
-function located(root: JsonObject, reference: string): unknown {
-  const [document = '', fragment = ''] = reference.split('#', 2)
-  const { $id: id } = root
-  if (document !== '' && (typeof id !== 'string' || document !== id.split('#', 1)[0])) return undefined
-  const [first, ...names] = fragment.split('/')
-  if (first !== '') return undefined
+/** The value at a JSON pointer into the schema. The proxy fetches nothing and looks at no other document. */
+function located(root: JsonObject, reference: unknown): unknown {
+  const [document, first, ...names] = typeof reference === 'string' ? reference.split(/[#/]/) : []
+  if (reference === '#') return root
+  if (document !== '' || first !== '') return undefined
   try {
     return names.map((name) => fromPointer(decodeURIComponent(name))).reduce(partOf, root)
   } catch {

@@ -4,7 +4,6 @@
 // and the next has nothing to wait for.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { type Call, toolFailure } from '../../calls/call.js'
@@ -62,7 +61,7 @@ export class ArgumentChecks {
       return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     const json = isObject ? span && frame.line.subarray(span.start, span.end) : undefined
     const isChecked = target.lane.config.argumentChecks === 'on'
-    const fault = isChecked ? this.#fault(target, json, span && valuesIn(frame, span)) : undefined
+    const fault = isChecked ? this.#fault(target, json) : undefined
     this.inTurn(call, target.lane, edits, pass, fault)
   }
 
@@ -91,15 +90,11 @@ export class ArgumentChecks {
   }
 
   /** Synchronous for all calls but the first of a tool, which waits for its schema. */
-  #fault(
-    target: Target,
-    json: Buffer | undefined,
-    known: readonly number[] | undefined,
-  ): Fault | Promise<Fault> {
+  #fault(target: Target, json: Buffer | undefined): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const validator = this.#validators.get(target.item) ?? this.#newValidator(target, schemaSpan)
-    return validator.check(json, known)
+    return validator.check(json)
   }
 
   #newValidator({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
@@ -118,9 +113,4 @@ function refuse(call: Call, fault: ArgumentFault): void {
   if (call.context.revision.argumentErrors === 'protocol')
     return call.fail(invalidArguments(message, { parameter, ...details }))
   call.settle({ kind: 'result', result: toolFailure(message), refusal: message })
-}
-
-/** The long values inside a value, counted from its start. */
-function valuesIn({ known }: RequestFrame, { start, end }: Span): readonly number[] | undefined {
-  return known?.filter((at) => at >= start && at <= end).map((at) => at - start)
 }

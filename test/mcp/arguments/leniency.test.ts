@@ -13,11 +13,6 @@ function checker(schema: unknown): (args: string) => Promise<string | undefined>
 
 const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
 const one = (schema: object): object => object({ a: schema }, { required: ['a'] })
-/** `if` with its branches, `then` first. */
-const when = (condition: object, ...branches: readonly object[]): object => ({
-  if: condition,
-  ...Object.fromEntries(branches.map((branch, at) => [at === 0 ? 'then' : 'else', branch])),
-})
 const closed = { additionalProperties: false }
 
 /** Faults that are forgiven. */
@@ -33,39 +28,18 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
     '{}',
   ],
   [
-    'a default behind $ref',
-    object(
-      { a: { $ref: '#/$defs/level' } },
-      { required: ['a'], $defs: { level: { enum: [1], default: 1 } } },
-    ),
-    '{}',
-  ],
-  [
-    'a default in allOf, required outside',
-    { type: 'object', allOf: [object({ a: { default: 1 } })], required: ['a'] },
-    '{}',
-  ],
-  [
-    'a default in a branch',
-    object({ a: when({ type: 'object' }, { default: 1 }) }, { required: ['a'] }),
-    '{}',
-  ],
-  [
-    'a default outside, required in allOf',
-    object({ a: { default: 1 } }, { allOf: [{ required: ['a'] }] }),
-    '{}',
-  ],
-  [
     'a default inside an object in a list',
     object({ rows: { type: 'array', items: object({ a: { default: 1 } }, { required: ['a'] }) } }),
     '{"rows":[{}]}',
   ],
   [
-    'a default that another member depends on',
-    object({ a: {}, b: { default: 1 } }, { dependentRequired: { a: ['b'] } }),
-    '{"a":1}',
+    'a default beside $ref',
+    object(
+      { a: { $ref: '#/$defs/level', default: 1 } },
+      { required: ['a'], $defs: { level: { enum: [1] } } },
+    ),
+    '{}',
   ],
-  ['the same with dependencies', object({ b: { default: 1 } }, { dependencies: { a: ['b'] } }), '{"a":1}'],
   ['a text for a number', one({ type: 'number' }), '{"a":" 1.5e3 "}'],
   ['a text for an integer', one({ type: 'integer', minimum: 1 }), '{"a":"1"}'],
   ['a text of a whole number with a point', one({ type: 'integer' }), '{"a":"1.0"}'],
@@ -74,7 +48,6 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
   ['0 for a boolean', one({ type: 'boolean' }), '{"a":0}'],
   ['a boolean for an integer', one({ type: 'integer' }), '{"a":true}'],
   ['a number for a text', one({ type: 'string' }), '{"a":5.0}'],
-  ['a large integer for a text', one({ type: 'string', minLength: 22 }), '{"a":1234567890123456789012}'],
   ['a boolean for a text', one({ type: 'string', enum: ['true'] }), '{"a":true}'],
   ['a text for an integer or null', one({ type: ['integer', 'null'] }), '{"a":"7"}'],
   ['"null" for null', one({ type: ['integer', 'null'] }), '{"a":"null"}'],
@@ -98,7 +71,6 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
     object({ a: { type: 'string', default: 'x' } }, { required: ['a'] }),
     '{"a":null}',
   ],
-  ['null for a member that must not be there', object({ a: false }), '{"a":null}'],
   ['an extra member', object({}, closed), '{"x":1}'],
   ['an extra member named __proto__', object({ a: {} }, closed), '{"__proto__":{"a":1}}'],
   ['an extra member inside', one(object({ b: {} }, closed)), '{"a":{"c":1}}'],
@@ -124,19 +96,22 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
     '{"a":"5"}',
   ],
   [
-    'a text that `not` may mean',
-    object({ n: { type: 'integer' } }, { not: object({ n: { const: 0 } }, { required: ['n'] }), ...closed }),
-    '{"n":"5","x":1}',
+    'what is missing in one form of two that fit',
+    object({}, { oneOf: [{ minProperties: 1 }, { required: ['a'] }] }),
+    '{"a":1}',
   ],
   [
-    'a condition on a member that is filled in',
-    object(
-      { mode: { default: 'b', enum: ['a', 'b'] } },
-      when(object({ mode: { const: 'a' } }), { required: ['x'] }),
-    ),
-    '{}',
+    'a schema behind `not`, `else` and `contains`',
+    one({
+      not: { const: 5 },
+      if: { const: 4 },
+      else: { const: 4 },
+      contains: false,
+      uniqueItems: true,
+      pattern: 'x',
+    }),
+    '{"a":5}',
   ],
-  ['an item that `contains` may mean', one({ type: 'array', contains: { const: 1 } }), '{"a":["1"]}'],
   [
     'a tuple',
     one({ type: 'array', prefixItems: [{ type: 'integer' }], items: { type: 'boolean' } }),
@@ -154,7 +129,6 @@ const forwarded: typeof forgiven = [
     '{"a":"0"}',
   ],
   ['a number whose text does not fit', one({ type: 'string', minLength: 2 }), '{"a":5}'],
-  ['what `not` forbids once it is put right', one({ type: 'integer', not: { const: 0 } }), '{"a":"0"}'],
 ]
 
 /** What stays wrong, and how it is said. */
@@ -164,12 +138,6 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
     'a member lent by __proto__',
     one({ type: 'string' }),
     '{"__proto__":{"a":"x"}}',
-    "Missing required parameter 'a'",
-  ],
-  [
-    'a required member whose default is behind not',
-    object({}, { required: ['a'], not: object({ a: { default: 1, type: 'object' } }, { required: ['b'] }) }),
-    '{}',
     "Missing required parameter 'a'",
   ],
   ['a text that is no number', one({ type: 'number' }), '{"a":"abc"}', "'a' must be number"],
@@ -220,18 +188,6 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
     "'a' must be integer or null",
   ],
   [
-    'two forms, with an extra member elsewhere',
-    object({ a: { oneOf: [{ type: 'number' }, { minimum: 1 }] } }, closed),
-    '{"a":5,"x":1}',
-    "'a' must have exactly one of the allowed forms",
-  ],
-  [
-    'what a condition asks for that holds as it is',
-    object({ n: { type: 'integer' }, m: {} }, when({ required: ['m'] }, { required: ['x'] })),
-    '{"n":"1","m":1}',
-    "Missing required parameter 'x'",
-  ],
-  [
     'an extra member that is too many',
     object({ b: {} }, { ...closed, maxProperties: 1 }),
     '{"b":1,"c":1}',
@@ -253,12 +209,6 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
     'items behind a tuple',
     object({ a: { type: 'array', prefixItems: [{ type: 'integer' }], items: false } }),
     '{"a":["1",2]}',
-    "'a' must have at most 1 item",
-  ],
-  [
-    'items that nobody has judged',
-    object({ a: { type: 'array', prefixItems: [true], unevaluatedItems: false } }),
-    '{"a":[1,2]}',
     "'a' must have at most 1 item",
   ],
 ]
