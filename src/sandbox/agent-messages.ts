@@ -19,7 +19,6 @@ export type AgentOrder =
 
 export type AgentReport =
   | { readonly kind: 'ready' }
-  /** The agent has opened the pipes. */
   | { readonly kind: 'started'; readonly id: number }
   | {
       readonly kind: 'exit'
@@ -38,7 +37,6 @@ export const PIPES_PATH = '/.pipes'
 /** The socket in that folder that leads to the proxy of the service. */
 export const WAY_OUT = 'out'
 
-/** The path of one stream of a program below its folder; 0 is the input. */
 export function pipeName(id: number, stream: number): string {
   return `${id}.${stream}`
 }

@@ -7,14 +7,12 @@ import type { GuestProcess, Machine } from './runtime.js'
 
 export type StreamName = 'stdout' | 'stderr'
 
-/** The most UTF-16 units of the last output that an error repeats. */
 const LAST_WORDS_MAX = 2000
 
 export class CallOutput {
   readonly #newFile: ((stream: StreamName) => OutputFile) | undefined
   readonly #texts: Readonly<Record<StreamName, BoundedText>>
   readonly #files: Record<StreamName, OutputFile | undefined> = { stdout: undefined, stderr: undefined }
-  /** Called with every chunk. */
   onOutput: (chunk: Buffer) => void = () => {}
 
   /** `newFile` makes a file for the whole of a stream; absent when the runtime keeps no such files. */
@@ -60,16 +58,13 @@ export class CallOutput {
     source.on('error', () => undefined)
   }
 
-  /** Resolves when the files are written. */
   async end(): Promise<void> {
     await Promise.all([this.#files.stdout?.end(), this.#files.stderr?.end()])
   }
 }
 
-/** The most bytes of a file with the whole of an output. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024
 
-/** The folder for such files, relative to that of the session. */
 const FOLDER = '.output'
 
 /** The last bytes take a moment, unless a program inside has stopped the writer or put a pipe in its way. */
@@ -77,7 +72,6 @@ const END_WAIT_MS = 2000
 
 /** A file that a program inside writes, since the host opens no path of a session. */
 export class OutputFile {
-  /** The path as programs inside see it. */
   readonly path: string
   readonly #writer: GuestProcess
   readonly #clock: Clock
@@ -117,7 +111,6 @@ export class OutputFile {
   }
 }
 
-/** The most chunks that are kept before they are joined. */
 const CHUNKS_MAX = 1000
 
 /** Bytes of one stream; beyond `bytesMax` it leaves the middle out. It copies chunks, which are slices of large reads. */
@@ -153,7 +146,6 @@ export class BoundedText {
     if (this.#recentBytes > this.#half || this.#recent.length > CHUNKS_MAX) this.#join()
   }
 
-  /** The whole content, as long as nothing is cut. */
   content(): Buffer {
     this.#join()
     return Buffer.concat([this.#head, this.#tail])
@@ -182,12 +174,10 @@ export class BoundedText {
   }
 }
 
-/** Whether a byte of UTF-8 continues a character. */
 function continues(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
 
-/** The index at which the first whole character begins. */
 function firstStart(bytes: Buffer): number {
   let at = 0
   while (continues(bytes[at])) at++

@@ -47,9 +47,7 @@ type Variables = Readonly<Record<string, string | undefined>>
 
 /** The paths and hosts that a confined program may reach; all paths are of the host, and the same inside. */
 export interface ConfinePolicy {
-  /** Files and folders that the program may read. */
   readonly read?: readonly string[]
-  /** Folders that the program may read and write. */
   readonly write?: readonly string[]
   /** The default is `none`; a list has the hosts that the program reaches by HTTPS, in the syntax of `AllowedHosts`. */
   readonly network?: 'none' | 'host' | readonly string[]
@@ -63,20 +61,17 @@ export interface ConfinePolicy {
   readonly cwd?: string
   /** The variables of the program; the default is those of this process. */
   readonly env?: Variables
-  /** The memory limit of each process. */
   readonly memoryMiB?: number
 }
 
 /** Descriptors of the child: the filter of system calls, which is that of machines, the options of bwrap, its facts, and the mounts. */
 const descriptors = { filter: 3, options: 4, info: 5, firstMount: 6 } as const
 
-/** The socket of the proxy, as the program sees it. */
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
 
 const listOfPaths = [arePaths, 'a list of absolute paths'] as const
 const onePath = [isPath, 'an absolute path'] as const
 
-/** The type of each key of a policy. */
 const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string]>([
   ['read', listOfPaths],
   ['write', listOfPaths],
@@ -113,7 +108,6 @@ export async function confine(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Resolves with the exit code of the program. @throws Error when it cannot be confined */
 async function run(policy: ConfinePolicy, command: readonly string[]): Promise<number> {
   const host = findBwrap(policy.programs)
   if ('why' in host) throw new Error(`${host.why}: ${host.remedy}`)
@@ -187,7 +181,6 @@ function passSignals(child: ChildProcess): void {
     })
 }
 
-/** Returns false when there is no such group. */
 function signalGroup(group: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(-group, name)
@@ -203,7 +196,6 @@ function exitOf(child: ChildProcess): Promise<number> {
   })
 }
 
-/** @throws Error for a policy with a mistake */
 function readPolicy(written: string): ConfinePolicy {
   const value = policyValue(written)
   if (isPolicy(value)) return value
@@ -314,9 +306,7 @@ function ownVariables(): Variables {
   return { ...own, ...(isVariables(value) && value) }
 }
 
-/** The socket on the host to which a program with allowed hosts connects, and the proxy behind it. */
 interface WayOut {
-  /** The options of bwrap. */
   readonly mounts: readonly string[]
   /** The command that connects the program, before that of the program. */
   readonly relay: readonly string[]
@@ -366,7 +356,6 @@ interface MountedPaths {
   readonly read: readonly string[]
   /** The home is one of them. */
   readonly write: readonly string[]
-  /** Folders that other confined programs may write. */
   readonly untrusted: readonly string[]
   /** The programs that run inside: a path, or a name in the PATH of the program. */
   readonly programs: readonly string[]
@@ -378,7 +367,6 @@ interface MountedPaths {
 interface PolicyMounts {
   /** Paths without links; the later ones are mounted over the earlier ones. */
   readonly mounts: readonly { readonly path: string; readonly isWritable: boolean }[]
-  /** The links that lead to these paths. */
   readonly links: readonly { readonly path: string; readonly target: string }[]
 }
 

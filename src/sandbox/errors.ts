@@ -62,7 +62,6 @@ const facts = {
   Record<string, readonly [SandboxRefusal, Category, severity: string, begins: string, ...usual: string[]]>
 >
 
-/** `suggestions` stand before the usual ones of the code. */
 export function sandboxError(
   code: keyof typeof facts,
   why: string,

@@ -2,7 +2,6 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import type PQueue from 'p-queue'
-import { quote, write } from '../jsonrpc/text.js'
 import { fileFailed, resourceLimit } from './errors.js'
 import { type MachineUse, type SmallRun, inTurn, readAll } from './runs.js'
 
@@ -11,33 +10,21 @@ export const fileBytesMax: number = 10 * 1024 * 1024
 
 const ENTRIES_MAX = 1000
 const LISTING_BYTES_MAX = 1024 * 1024
-/** The most characters of the size line before the content. */
 const SIZE_LENGTH_MAX = 32
 
 /** A read above this many bytes is large: a result holds the file several times, as bytes and as JSON. */
 const LARGE_BYTES = 256 * 1024
 
-/** The most large reads of all sessions that wait. */
 const LARGE_READS_WAITING_MAX = 64
 
-/** The facts for a read on behalf of a client. */
-export interface LargeReadTerms {
-  /** The large reads of all sessions. */
-  readonly largeReads: PQueue
-  readonly abort: AbortController
-  /** Resolves when the connection to the client takes bytes, or is closed. */
-  readonly whenWritable: () => Promise<void>
-}
-
-/** Runs a read; a large one waits for its turn, and until its client has taken the earlier results. @throws SandboxError */
+/** Runs a read; a large one waits for its turn among those of all sessions. @throws SandboxError */
 export async function inLargeTurn<T>(
-  { largeReads, abort, whenWritable }: LargeReadTerms,
+  { largeReads, abort }: { readonly largeReads: PQueue; readonly abort: AbortController },
   bytesMax: number,
   read: () => Promise<T>,
 ): Promise<T> {
   if (bytesMax <= LARGE_BYTES) return read()
-  const later = (): Promise<T> => whenWritable().then(read)
-  const done = inTurn(largeReads, LARGE_READS_WAITING_MAX, abort.signal, later)
+  const done = inTurn(largeReads, LARGE_READS_WAITING_MAX, abort.signal, read)
   if (done === undefined)
     throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
   return done
@@ -45,7 +32,8 @@ export async function inLargeTurn<T>(
 
 export interface FilePart {
   readonly bytes: Buffer
-  /** The size of the whole file. */
+  /** The form of the bytes in a result: base64 for a NUL too, which would become six bytes of JSON. */
+  readonly encoding: 'utf8' | 'base64'
   readonly size: number
 }
 
@@ -57,10 +45,8 @@ export interface FileEntry {
   readonly modified: Date
 }
 
-/** The entries of a folder, sorted by name. */
 export interface FileListing {
   readonly entries: readonly FileEntry[]
-  /** Whether the folder has more entries. */
   readonly isCut: boolean
 }
 
@@ -78,7 +64,6 @@ const WRITE =
 const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }
 cd "$1" && exec find . -mindepth 1 -maxdepth 1 -exec stat -c '%f/%s/%Y/%n' -- {} +`
 
-/** @throws SandboxError */
 export async function readFile(
   where: MachineUse,
   path: string,
@@ -86,9 +71,11 @@ export async function readFile(
   limit: number,
 ): Promise<FilePart> {
   const run = await shell(where, READ, [path, String(offset + 1), String(limit)], limit + SIZE_LENGTH_MAX)
-  const bytes = contentOf(run, path)
-  const end = bytes.indexOf('\n')
-  return { size: Number(bytes.toString('latin1', 0, end).trim()), bytes: bytes.subarray(end + 1) }
+  const output = contentOf(run, path)
+  const end = output.indexOf('\n')
+  const bytes = output.subarray(end + 1)
+  const encoding = isUtf8(bytes) && !bytes.includes(0) ? 'utf8' : 'base64'
+  return { size: Number(output.toString('latin1', 0, end).trim()), bytes, encoding }
 }
 
 /** Creates missing parent folders. @throws SandboxError */
@@ -96,7 +83,6 @@ export async function writeFile(where: MachineUse, path: string, content: Uint8A
   contentOf(await shell(where, WRITE, [path], 0, content), path)
 }
 
-/** @throws SandboxError */
 export async function listFiles(where: MachineUse, path: string): Promise<FileListing> {
   const run = await shell(where, LIST, [path], LISTING_BYTES_MAX)
   const isTooLong = run.kind === 'too-long'
@@ -141,7 +127,6 @@ export function resourceUri(sessionId: string, path: string): string {
   return `sandbox://${sessionId}/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
-/** MIME types by file extension. */
 const types: Readonly<Record<string, string>> = {
   csv: 'text/csv',
   gif: 'image/gif',
@@ -168,26 +153,20 @@ export function mimeTypeOf(path: string): string {
   return Object.hasOwn(types, key) ? (types[key] ?? '') : 'application/octet-stream'
 }
 
-// Files that the code of a session leaves for its client.
-
-/** The folder for artifacts, relative to that of the session. */
 const artifactFolder = 'artifacts'
 
-/** A file that is new or has changed. */
 export interface Artifact {
   /** The path from the folder of the session. */
   readonly path: string
   readonly bytes: number
 }
 
-/** The most artifacts of one call. */
 const ARTIFACTS_MAX = 20
 
 /** Prints a line for each file, with the time of its last change, which no program can set. */
 const SCRIPT = `cd ${artifactFolder} 2>/dev/null || exit 0
 exec find . -mindepth 1 -maxdepth 1 -type f -exec stat -c '%s/%z/%n' -- {} +`
 
-/** Finds the files that have changed since the last look. */
 export class Artifacts {
   #lines: ReadonlySet<string> = new Set()
 
@@ -210,31 +189,4 @@ export class Artifacts {
 function artifactOf(line: string): Artifact[] {
   const [, bytes, name] = /^(\d+)\/[^/]+\/\.\/([^/\u{fffd}]+)$/u.exec(line) ?? []
   return name === undefined ? [] : [{ path: `${artifactFolder}/${name}`, bytes: Number(bytes) }]
-}
-
-/** Stands for the text in a value. No string can contain its JSON, in which a quote is not escaped. */
-const placeholder = { 'text of the file': 0 } as const
-const PLACEHOLDER: string = write(placeholder)
-
-/** The content of a file in a result, of which the JSON text is made once for all its places. */
-export class FileText {
-  readonly encoding: 'utf8' | 'base64'
-  readonly #bytes: Buffer
-
-  /** The content is shown as text where that is possible, and else in base64; a NUL would become six bytes of JSON. */
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-    this.encoding = isUtf8(bytes) && !bytes.includes(0) ? 'utf8' : 'base64'
-  }
-
-  toJSON(): typeof placeholder {
-    return placeholder
-  }
-
-  /** The JSON text of `value`, which contains this text any number of times, in parts. */
-  writeIn(value: unknown): readonly Uint8Array[] {
-    const text = Buffer.from(quote(this.#bytes.toString(this.encoding)))
-    const [first = '', ...others] = write(value).split(PLACEHOLDER)
-    return [Buffer.from(first), ...others.flatMap((between) => [text, Buffer.from(between)])]
-  }
 }

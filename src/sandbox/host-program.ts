@@ -33,7 +33,6 @@ export async function programOutput(
   return { stdout, stderr: stderr || (spawnError ?? how), code, isLate }
 }
 
-/** Runs a small program of the system. Never rejects. */
 export function systemProgram(
   runtime: Runtime,
   [command, ...args]: readonly [string, ...string[]],
@@ -42,7 +41,6 @@ export function systemProgram(
   return programOutput(runtime, { command, args, cwd: '/', env: systemEnvironment }, timeoutMs)
 }
 
-/** The most characters of stderr that are kept. */
 const LENGTH_MAX = 2000
 
 /** The most bytes that are read; after them the reader closes stderr. */

@@ -5,7 +5,6 @@ import { wrongArgument } from './errors.js'
 
 export type Schema = Readonly<Record<string, unknown>>
 
-/** One parameter of a tool. */
 export interface Parameter<T> {
   readonly name: string
   readonly schema: Schema
@@ -65,7 +64,6 @@ export function integer(
   return { name, schema: { type: 'integer', description, ...limits, ...more }, read }
 }
 
-/** The arguments of one call. */
 export class Arguments {
   readonly #values: Schema
 
@@ -79,7 +77,6 @@ export class Arguments {
     return value === undefined || value === null ? undefined : read(value)
   }
 
-  /** @throws SandboxError for an absent argument too */
   need<T>(parameter: Parameter<T>): T {
     const value = this.get(parameter)
     if (value === undefined)

@@ -53,7 +53,6 @@ export class Repl {
     return this.#outputs.stdout
   }
 
-  /** Runs code; the caller waits for its end before it runs more. */
   evaluate(code: string): Promise<RunEnd> {
     const { stdout, stderr } = this.#streams
     const nonce = this.#newNonce()
@@ -173,8 +172,6 @@ function beginningOf(mark: Buffer, text: Buffer): number {
   }
   return text.length
 }
-
-// Starts the interpreter of a language in a mode that runs pieces of code in sequence.
 
 /** Loads the driver from stdin, and keeps a copy of stdin, which programs of the session do not read. */
 const PYTHON_LOADER =

@@ -33,12 +33,10 @@ export function inTurn<T>(
   return queue.add(run, { signal: waiting.signal })
 }
 
-/** How a piece of code or a command has ended. */
 export type RunEnd =
   | {
       readonly kind: 'done'
       readonly exitCode: number
-      /** Whether the folder for artifacts may have files. */
       readonly hasArtifacts: boolean
     }
   /** The interpreter has ended with its variables, or a limit has ended the program, or nothing was started. */
@@ -92,7 +90,6 @@ export type SmallRun =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'too-long'; readonly beginning: Buffer }
 
-/** The most bytes of stderr that an error shows. */
 const WHY_BYTES_MAX = 1000
 
 /** The time limit of such a program; it ends sooner unless a program inside makes it wait. */

@@ -6,10 +6,8 @@
 import type { Readable, Writable } from 'node:stream'
 import type { FlavorLimits, SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 
-/** The barrier between the code of a session and the host. */
 export type SandboxIsolation = 'vm' | 'container' | 'namespaces'
 
-/** Whether a runtime can be used on this host. */
 export type RuntimeProbe =
   | {
       readonly kind: 'usable'
@@ -53,11 +51,9 @@ export interface MachineSpec {
   /** The name that clients use for the session, for log lines. */
   readonly sessionName: string
   readonly language: SandboxLanguage
-  /** A path on the host; undefined when the runtime shall find the interpreter. */
   readonly interpreter: string | undefined
   /** The name of an image, for runtimes that have images; undefined selects that of the language. */
   readonly image: string | undefined
-  /** Variables for every program of the machine. */
   readonly env: Readonly<Record<string, string>>
   readonly flavor: FlavorLimits
   readonly volumes: readonly MachineVolume[]
@@ -74,7 +70,6 @@ export interface MachineVolume {
   readonly isReadOnly: boolean
 }
 
-/** A running machine, in which programs are started. */
 export interface Machine {
   /** The folder of the session, as programs inside see it. */
   readonly workspace: string
@@ -88,7 +83,6 @@ export interface Machine {
    * Such a machine gives no access to files, and ends with a program that is interrupted.
    */
   evaluate?(code: string, timeoutMs: number): GuestProcess
-  /** Ends all programs inside. */
   stop(): Promise<void>
   readonly ended: Promise<MachineEnd>
 }
@@ -99,7 +93,6 @@ export interface MachineEnd {
   readonly message: string
 }
 
-/** A program to run inside, in the workspace and with the variables of the machine. */
 export interface GuestCommand {
   readonly program: string
   readonly args: readonly string[]
@@ -119,9 +112,7 @@ export interface GuestProcess {
   readonly stderr: Readable
   /** Resolves when the first process has ended and its output is in the streams; rejects only with the error of another service. */
   readonly exited: Promise<GuestExit>
-  /** Sends SIGINT to the first process. */
   interrupt(): void
-  /** Sends SIGKILL to the first process and all its descendants. */
   kill(): void
 }
 

@@ -16,7 +16,6 @@ import { ContainerDriver, type TemplateImage } from './runtimes/container.js'
 import { HostRuntime, type MachineDriver } from './runtimes/host-runtime.js'
 import { StateFolder } from './state-folder.js'
 
-/** The settings from which runtimes are made; absent ones have their defaults. */
 export interface RuntimeSurroundings extends Partial<
   Pick<SandboxSettings, 'serverUrl' | 'apiKey' | 'runAs' | 'network' | 'programs'>
 > {
@@ -30,7 +29,6 @@ export interface RuntimeSurroundings extends Partial<
   readonly programFolder?: string
 }
 
-/** The runtimes in the order of `auto`. */
 export const automaticRuntimeIds: readonly RuntimeId[] = ['bubblewrap', 'container']
 
 export const runtimeIds: readonly RuntimeId[] = [...automaticRuntimeIds, 'microsandbox-server']
@@ -70,7 +68,6 @@ export async function chooseRuntime(
   throw new NoRuntimeError(reasons)
 }
 
-/** Makes a runtime, and probes it on this host. */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
   const runtime = makeRuntime(id, around, typeof identity === 'string' ? undefined : identity)

@@ -39,7 +39,6 @@ export interface SessionFacts {
   readonly owner: string
   readonly template: string
   readonly flavor: string
-  /** The time in milliseconds since 1970. */
   readonly createdAtMs: number
 }
 
@@ -99,7 +98,6 @@ export class SandboxSession {
     this.#clock = clock
   }
 
-  /** Whether no call runs in the session. */
   get isIdle(): boolean {
     return this.#calls.size === 0
   }
@@ -108,7 +106,6 @@ export class SandboxSession {
     return this.#state === 'ready' && !this.isIdle ? 'processing' : this.#state
   }
 
-  /** @throws SandboxError */
   runCode(code: string, terms: CallTerms): Promise<CallResult> {
     return this.#inTurn('Code', this.#code, terms.abort, (machine) => {
       if (machine.evaluate !== undefined)
@@ -119,7 +116,6 @@ export class SandboxSession {
     })
   }
 
-  /** @throws SandboxError */
   runCommand(program: string, args: readonly string[], terms: CallTerms): Promise<CallResult> {
     const { timeoutMs, abort } = terms
     return this.#inTurn('Command', this.#commands, abort, (machine) =>
@@ -198,7 +194,6 @@ export class SandboxSession {
     return starting
   }
 
-  /** The running interpreter with its variables, or a new one. */
   #interpreter(machine: Machine): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
     const repl = new Repl(startInterpreter(this.spec.language, machine), () => this.#output(machine))
@@ -217,7 +212,6 @@ export class SandboxSession {
     })
   }
 
-  /** The result of a program that runs apart from the interpreter. */
   #executed(called: Called, machine: Machine, what: GuestProcess, terms: CallTerms): Promise<CallResult> {
     const output = this.#output(machine)
     const end = async (): Promise<RunEnd> => {
@@ -232,7 +226,6 @@ export class SandboxSession {
     return this.#result(called, machine, { what, output, end }, terms)
   }
 
-  /** Waits for the end of a run, and ends one that takes too long. @throws SandboxError */
   async #result(
     called: Called,
     machine: Machine,
@@ -280,7 +273,6 @@ export class SandboxSession {
     return executionFailed(called, why, context, 'Call with a longer timeout, or with less to do')
   }
 
-  /** Reports that the program or the interpreter has ended by itself, or was not started. */
   async #gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
     const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
     const who = called === 'Code' ? 'the interpreter' : 'the program'

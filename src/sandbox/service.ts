@@ -12,16 +12,10 @@ import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
 import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
 import { sessionRevision, latestSession } from '../mcp/revisions.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
-import {
-  type SandboxNetwork,
-  type SandboxSettings,
-  aboutKey,
-  principalKey,
-} from '../upstream/contracts/sandbox-config.js'
+import { type SandboxSettings, aboutKey, principalKey } from '../upstream/contracts/sandbox-config.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { Arguments } from './parameters.js'
-import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, sandboxError } from './errors.js'
 import {
   type SandboxTool,
@@ -56,10 +50,6 @@ const templates = write({
   ],
 })
 
-/** Raw JSON; that of a result with a file is in parts. */
-type WrittenResult = string | readonly Uint8Array[]
-
-/** The most large reads of all sessions that run at a time. */
 const LARGE_READS_MAX = 4
 
 export interface ServiceParts {
@@ -85,12 +75,10 @@ export async function openService(
   return new SandboxService(parts, found.runtime, found.probe)
 }
 
-/** Serves connections until it is closed. */
 export class SandboxService {
   readonly facts: ServerAbout
   readonly #sandbox: SandboxRuntime
   readonly tools: readonly SandboxTool[]
-  /** The parts that every call gets. */
   readonly around: ToolAround
   readonly #servers = new Set<SandboxServer>()
   readonly #timers = new Set<Timer>()
@@ -139,7 +127,6 @@ export class SandboxService {
     return problems
   }
 
-  /** Ends every session and its programs; a second call waits for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -171,20 +158,14 @@ export class SandboxService {
   }
 }
 
-/** The MCP server of one client. */
 class SandboxServer implements PeerOwner<never> {
   readonly #service: SandboxService
   readonly #around: ToolAround
-  readonly #connection: Connection
   readonly #peer: Peer<never>
-  /** Functions that wait until the connection accepts bytes again. */
-  readonly #writable: (() => void)[] = []
-  /** Running calls by the ids of their requests. */
   readonly #calls = new Map<RequestId, AbortController>()
   readonly #gone: () => void
 
   constructor(connection: Connection, service: SandboxService, gone: () => void) {
-    this.#connection = connection
     this.#service = service
     this.#around = service.around
     this.#gone = gone
@@ -238,12 +219,7 @@ class SandboxServer implements PeerOwner<never> {
     this.#peer.refuse(error.id, malformed(error))
   }
 
-  drained(): void {
-    for (const resume of this.#writable.splice(0)) resume()
-  }
-
   closed(): void {
-    this.drained()
     for (const call of this.#calls.values()) call.abort(abortReasons.cancelled)
     this.#gone()
   }
@@ -252,6 +228,7 @@ class SandboxServer implements PeerOwner<never> {
     void this.#peer.close()
   }
 
+  drained(): void {}
   stray(): void {}
   failed(): void {}
   oversize(): void {}
@@ -259,12 +236,12 @@ class SandboxServer implements PeerOwner<never> {
   #initialized({ params }: RequestFrame): string {
     const { version: protocolVersion } =
       sessionRevision(params.members.string('protocolVersion')) ?? latestSession
-    const { files, network } = this.#around.settings
+    const { files } = this.#around.settings
     return write({
       protocolVersion,
       capabilities: { tools: {}, ...(files && { resources: {} }) },
       serverInfo: { name: 'mcps-proxy-sandbox', version },
-      instructions: INSTRUCTIONS + networkHint(network),
+      instructions: INSTRUCTIONS,
       _meta: { [aboutKey]: this.#service.facts },
     })
   }
@@ -273,8 +250,7 @@ class SandboxServer implements PeerOwner<never> {
     return write({ tools: this.#service.tools.map(({ run: _run, ...shown }) => shown) })
   }
 
-  /** Sends the response when the run ends; a cancelled request gets no response. */
-  async #running(id: RequestId, run: (abort: AbortController) => Promise<WrittenResult>): Promise<void> {
+  async #running(id: RequestId, run: (abort: AbortController) => Promise<string>): Promise<void> {
     const call = new AbortController()
     this.#calls.set(id, call)
     try {
@@ -294,7 +270,7 @@ class SandboxServer implements PeerOwner<never> {
     return sandboxError('WRAPPER_ERROR', 'internal fault', {})
   }
 
-  async #callTool(frame: RequestFrame, abort: AbortController): Promise<WrittenResult> {
+  async #callTool(frame: RequestFrame, abort: AbortController): Promise<string> {
     const { tools } = this.#service
     const name = frame.params.members.string('name') ?? ''
     const tool = toolNamed(name, tools)
@@ -309,22 +285,18 @@ class SandboxServer implements PeerOwner<never> {
     }
   }
 
-  async #read(frame: RequestFrame, abort: AbortController): Promise<WrittenResult> {
+  async #read(frame: RequestFrame, abort: AbortController): Promise<string> {
     const uri = frame.params.members.string('uri') ?? ''
-    const read = await readResource(uri, this.#callOf(frame, abort))
-    if (read === undefined) throw new SandboxError(resourceNotFound(uri))
-    return read.file.writeIn(read.result)
+    const result = await readResource(uri, this.#callOf(frame, abort))
+    if (result === undefined) throw new SandboxError(resourceNotFound(uri))
+    return write(result)
   }
 
   /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
   #callOf({ params }: RequestFrame, abort: AbortController): SessionCall {
     const isApart = this.#around.settings.sessions === 'client'
     const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
-    return { ...this.#around, owner, abort, whenWritable: () => this.#whenWritable() }
-  }
-
-  async #whenWritable(): Promise<void> {
-    if (this.#connection.congested) await new Promise<void>((resolve) => this.#writable.push(resolve))
+    return { ...this.#around, owner, abort }
   }
 
   #progressOf({ line, params }: RequestFrame): OutputProgress | undefined {
@@ -338,15 +310,8 @@ class SandboxServer implements PeerOwner<never> {
   }
 }
 
-function networkHint(network: SandboxNetwork): string {
-  if (network.kind !== 'allow') return ''
-  const { shown } = new AllowedHosts(network.hosts)
-  return ` Of the network, programs reach these hosts alone, over https:// through the proxy that their variables name: ${shown}.`
-}
-
-function writeResult({ content, isError, facts, shown, file }: ToolResult): WrittenResult {
-  const result = { content, isError, ...facts, structuredContent: { ...facts, ...shown } }
-  return file === undefined ? write(result) : file.writeIn(result)
+function writeResult({ content, isError, facts, shown }: ToolResult): string {
+  return write({ content, isError, ...facts, structuredContent: { ...facts, ...shown } })
 }
 
 function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, unknown>> {
@@ -360,7 +325,6 @@ const EVERY_MS = 100
 /** The most characters of output in one notification, which are the last ones. */
 const SHOWN_LENGTH_MAX = 8 * 1024
 
-/** Output that a client sees while it arrives, as progress notifications. */
 class OutputProgress {
   readonly #runtime: Pick<Runtime, 'setTimer'>
   readonly #notify: (bytes: number, text: string) => void
@@ -383,7 +347,6 @@ class OutputProgress {
     if (this.#timer === undefined) this.#send()
   }
 
-  /** Stops: no notification follows. */
   stop(): void {
     this.#timer?.cancel()
     this.#pending = ''

@@ -34,7 +34,6 @@ export class Sessions {
     this.#log = log
   }
 
-  /** The session of that name, or a new one. @throws SandboxError */
   open(wanted: SessionRequest): { readonly session: SandboxSession; readonly isCreated: boolean } {
     const { id, owner, template = '' } = wanted
     if (id !== undefined && !/^[A-Za-z0-9._-]{1,128}$/.test(id))
@@ -73,14 +72,12 @@ export class Sessions {
     return own.sort((one, other) => one.facts.createdAtMs - other.facts.createdAtMs)
   }
 
-  /** Returns false when the owner has no session of that name. */
   async stop(id: string, owner: string): Promise<boolean> {
     const session = this.#sessions.get(keyOf(id, owner))
     if (session !== undefined) await this.#end(session)
     return session !== undefined
   }
 
-  /** Ends sessions that were idle for too long. */
   endExpired(): void {
     const since = this.#runtime.wallNow() - this.#settings.sessionTimeoutMs
     for (const session of this.#sessions.values())
@@ -133,7 +130,6 @@ export class Sessions {
     return needed > memoryMiBMax ? `Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB` : undefined
   }
 
-  /** Ends the least recently used idle session of the owner with the most sessions. */
   #evict(why: string, owner: string): void {
     const own = this.of(owner).length
     // An owner gives way only to one who would still have fewer.

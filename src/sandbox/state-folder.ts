@@ -39,7 +39,6 @@ const HOLD = 'umask 077; echo; exec cat >/dev/null'
 
 const random = (): string => randomBytes(8).toString('hex')
 
-/** The folder of one service in the state folder that it shares with others. */
 export class StateFolder {
   /** The name of the service's folder in the state folder. */
   readonly name: string = random()
@@ -50,7 +49,6 @@ export class StateFolder {
   readonly #programs: readonly string[]
   #made: Promise<Child> | undefined
 
-  /** `programs` are folders of programs, in addition to those of the system. */
   constructor(root: string, runtime: Runtime, programs: readonly string[] = []) {
     this.#root = root
     this.#own = join(root, this.name)
@@ -58,7 +56,6 @@ export class StateFolder {
     this.#programs = programs
   }
 
-  /** Whether a path lies in the state folder, or the state folder lies in the path. */
   overlaps(path: string): boolean {
     return covers(path, this.#root) || covers(this.#root, path)
   }
@@ -90,14 +87,12 @@ export class StateFolder {
     return path
   }
 
-  /** Removes the files of a session whose processes have ended. */
   async discard(sessionId: string): Promise<void> {
     const path = this.#sessions.get(sessionId)
     this.#sessions.delete(sessionId)
     if (path !== undefined) await this.#remove(path)
   }
 
-  /** Removes all folders of this service. */
   async close(): Promise<void> {
     this.#sessions.clear()
     const lock = await this.#made?.catch(() => undefined)
@@ -108,12 +103,10 @@ export class StateFolder {
     await lock.exited
   }
 
-  /** Removes the folders of dead services. */
   async sweep(): Promise<void> {
     for (const name of await this.dead()) await this.#remove(join(this.#root, name))
   }
 
-  /** The names of dead services whose folders remain. */
   async dead(): Promise<string[]> {
     const dead: string[] = []
     const names = await readdir(this.#root).catch(() => [])

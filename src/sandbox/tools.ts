@@ -9,8 +9,7 @@ import { AllowedHosts } from './egress/allowed-hosts.js'
 import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
 import {
   type Artifact,
-  FileText,
-  type LargeReadTerms,
+  type FilePart,
   fileBytesMax,
   inLargeTurn,
   listFiles,
@@ -24,7 +23,6 @@ import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js
 import type { Sessions } from './sessions.js'
 import { type MachineUse, readAll } from './runs.js'
 
-/** A tool as `tools/list` shows it, and the function that runs it. */
 export interface SandboxTool {
   readonly name: string
   readonly description: string
@@ -44,11 +42,8 @@ export interface ToolResult {
   readonly facts: Members
   /** Members in `structuredContent` alone, for clients that show nothing else. */
   readonly shown?: Members
-  /** The content of a file that the members above contain. */
-  readonly file?: FileText
 }
 
-/** The parts that all calls of a service share. */
 export interface ToolAround {
   readonly settings: SandboxSettings
   readonly sessions: Sessions
@@ -57,10 +52,10 @@ export interface ToolAround {
   readonly log: LogSink
 }
 
-/** What the call of a tool and the read of a resource need. */
-export interface SessionCall extends ToolAround, LargeReadTerms {
+export interface SessionCall extends ToolAround {
   /** The principal whose sessions the call may use. */
   readonly owner: string
+  readonly abort: AbortController
 }
 
 export interface ToolCall extends SessionCall {
@@ -75,14 +70,12 @@ const templateAliases: ReadonlyMap<string, string> = new Map([
   ['javascript', 'node'],
 ])
 
-/** The number of characters of a session's id in the name of its sandbox. */
 const NAME_LENGTH = 8
 
 export function toolsOf(settings: SandboxSettings): readonly SandboxTool[] {
   return [...runTools(settings), ...sessionTools(settings), ...(settings.files ? fileTools(settings) : [])]
 }
 
-/** The tool of that current or earlier name. */
 export function toolNamed(name: string, tools: readonly SandboxTool[]): SandboxTool | undefined {
   const current = olderToolNames.get(name) ?? name
   return tools.find((tool) => tool.name === current)
@@ -217,16 +210,15 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
 async function readFileCall(call: ToolCall, limit: number): Promise<ToolResult> {
   const path = call.args.need(filePath)
   const offset = call.args.get(fileOffset) ?? 0
-  const { bytes, size } = await inLargeTurn(call, limit, () =>
+  const { bytes, size, encoding } = await inLargeTurn(call, limit, () =>
     onFiles(sessionOf(call), call, (where) => readFile(where, path, offset, limit)),
   )
-  const file = new FileText(bytes)
+  const data = bytes.toString(encoding)
   const truncated = offset + bytes.length < size
-  const facts = { path, size, offset, length: bytes.length, encoding: file.encoding, truncated }
-  return { ...textResult(file, facts), shown: { data: file }, file }
+  const facts = { path, size, offset, length: bytes.length, encoding, truncated }
+  return { ...textResult(data, facts), shown: { data } }
 }
 
-/** Opens the session when it does not exist. */
 async function writeFileCall(call: ToolCall): Promise<ToolResult> {
   const { args, sessions, owner } = call
   const [id, path] = [args.need(fileSession), args.need(filePath)]
@@ -249,7 +241,6 @@ async function listFilesCall(call: ToolCall): Promise<ToolResult> {
   return textResult([...lines, ...more].join('\n'), { path, entries, truncated: isCut })
 }
 
-/** @throws SandboxError */
 function sessionOf({ args, sessions, owner }: ToolCall): SandboxSession {
   const id = args.need(fileSession)
   const session = sessions.find(id, owner)
@@ -257,7 +248,6 @@ function sessionOf({ args, sessions, owner }: ToolCall): SandboxSession {
   return session
 }
 
-/** @throws SandboxError */
 async function onFiles<T>(
   session: SandboxSession,
   { abort }: ToolCall,
@@ -274,7 +264,6 @@ interface Ran extends CallResult {
   readonly ms: number
 }
 
-/** Finds or opens the session, runs the call, and measures its time. @throws SandboxError */
 async function runInSession(
   call: ToolCall,
   parameters: ReturnType<typeof runParameters>,
@@ -305,7 +294,7 @@ function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonl
   }
 }
 
-function textResult(text: string | FileText, facts: Members): ToolResult {
+function textResult(text: string, facts: Members): ToolResult {
   return { content: [{ type: 'text', text }], isError: false, facts }
 }
 
@@ -364,7 +353,6 @@ const entryOutput: Properties = {
   modified: 'string',
 }
 
-/** The result of a run tool; `own` are the members that no other tool has. */
 function runOutput(own: Properties): Schema {
   const always = { session_id: 'string', execution_time_ms: 'integer', session_created: 'boolean' }
   const artifact = { uri: 'string', path: 'string', size: 'integer', mime_type: 'string' }
@@ -378,7 +366,6 @@ function runOutput(own: Properties): Schema {
   return object({ ...always, ...more, ...own }, Object.keys({ ...always, ...own }))
 }
 
-/** The parameters that both run tools share. */
 function runParameters({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings) {
   const names = templates.map(({ name }) => name)
   const flavors = 'Resource configuration for the sandbox'
@@ -390,7 +377,6 @@ function runParameters({ templates, defaultFlavor, executionTimeoutMsMax }: Sand
   }
 }
 
-/** Facts about sessions that a model needs before it begins one. */
 function sessionHint({ network, templates, volumes }: SandboxSettings): string {
   const names = templates.map(({ name, language }) => (name === language ? name : `${name} (${language})`))
   const installed = `There are ${names.join(' and ')} with their standard libraries, and the usual programs of a shell.`
@@ -410,13 +396,11 @@ function reachOf(network: SandboxSettings['network']): string {
   }
 }
 
-/** The most bytes of an image that the result includes. */
 const IMAGE_BYTES_MAX = 128 * 1024
 
 /** The image types that clients show. */
 const SHOWN_TYPES = new Set(['image/png', 'image/jpeg', 'image/svg+xml'])
 
-/** `own` has the members that only this tool returns. */
 async function runToolResult(ran: Ran, call: ToolCall, own: Members): Promise<ToolResult> {
   const { session, isCreated, ms, stdout, stderr, isCut, isRestarted, artifacts } = ran
   const { id } = session.facts
@@ -441,7 +425,6 @@ async function runToolResult(ran: Ran, call: ToolCall, own: Members): Promise<To
   return { content, isError: ran.exitCode !== 0, facts, shown: { stdout, stderr } }
 }
 
-/** A link to each artifact, and those that are small images. */
 async function blocksOf(
   artifacts: readonly Artifact[],
   session: SandboxSession,
@@ -481,22 +464,18 @@ function readResourceUri(uri: string): { readonly sessionId: string; readonly pa
   }
 }
 
-/** Returns the result and the content in it; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
-export async function readResource(
-  uri: string,
-  call: SessionCall,
-): Promise<{ readonly result: Members; readonly file: FileText } | undefined> {
+/** Returns the result; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
+export async function readResource(uri: string, call: SessionCall): Promise<Members | undefined> {
   const { sessionId, path } = readResourceUri(uri)
   const session = call.sessions.find(sessionId, call.owner)
   if (path === undefined || session === undefined) return undefined
-  const part = await inLargeTurn(call, fileBytesMax, () =>
+  const part: FilePart | undefined = await inLargeTurn(call, fileBytesMax, () =>
     session.useMachine(call.abort, (where) => readFile(where, path, 0, fileBytesMax + 1)),
   )
   if (part === undefined) return undefined
-  const { bytes, size } = part
+  const { bytes, size, encoding } = part
   if (size > fileBytesMax)
     throw fileFailed(`${path}: it has ${size} bytes, and a resource at most ${fileBytesMax}`, { path, size })
-  const file = new FileText(bytes)
-  const content = { [file.encoding === 'utf8' ? 'text' : 'blob']: file }
-  return { file, result: { contents: [{ uri, mimeType: mimeTypeOf(path), ...content }] } }
+  const content = { [encoding === 'utf8' ? 'text' : 'blob']: bytes.toString(encoding) }
+  return { contents: [{ uri, mimeType: mimeTypeOf(path), ...content }] }
 }

@@ -32,10 +32,8 @@ const TAKEN_INSIDE = 'bin dev etc lib lib32 lib64 libx32 proc sbin sys tmp usr w
 /** `O_PATH` of open(2) on Linux opens a folder without read access. Other systems open the folder for reading. */
 const O_PATH = process.platform === 'linux' ? 0o10000000 : 0
 
-/** The time limit of the search through a volume. */
 const SEARCH_MS = 20_000
 
-/** The volumes of all machines of a service. */
 export class Volumes {
   readonly #runtime: Runtime
   readonly #folder: StateFolder
@@ -48,7 +46,6 @@ export class Volumes {
     this.#runAs = runAs
   }
 
-  /** Checks and opens the volumes before the start of a machine. @throws MachineStartError */
   async of(volumes: readonly MachineVolume[]): Promise<OpenVolume[]> {
     const opened: OpenVolume[] = []
     for (const volume of volumes) {

@@ -50,7 +50,7 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}): Scene {
     input.on('data', (chunk: Buffer) => {
       for (const line of reader.push(chunk) ?? []) orders.push(JSON.parse(line))
     })
-  const link = new AgentLink({ stdin: input, stdout: output }, pipes, runtime, (how) => broken.push(how))
+  const link = new AgentLink({ stdin: input, stdout: output }, pipes, (how) => broken.push(how))
   t.after(async () => {
     link.end({ code: undefined, signal: undefined, failure: 'over' })
     await pipes.remove()

@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
-import PQueue from 'p-queue'
 import { CallOutput } from '../../src/sandbox/call-output.js'
-import { fileBytesMax, inLargeTurn } from '../../src/sandbox/files.js'
 import type { RunEnd } from '../../src/sandbox/runs.js'
 import { Repl } from '../../src/sandbox/repl.js'
 import type { GuestProcess } from '../../src/sandbox/runtime.js'
@@ -136,21 +134,6 @@ describe('a session', () => {
     assert.deepEqual(new Set(read.map((each) => each.of('encoding'))), new Set(['base64']), 'no JSON of NULs')
     const refused = reads.filter((each) => each.code === -32600)
     assert.deepEqual([read.length, refused.length], [68, 8], 'four are read, and 64 wait')
-  })
-
-  // A client that asks for large files and does not take them would have them all in the memory of the service.
-  test('has no large file read while its client has not taken the results before', async () => {
-    const abort = new AbortController()
-    const taken = new AbortController()
-    const congested = new Promise<void>((resolve) => taken.signal.addEventListener('abort', () => resolve()))
-    const terms = { largeReads: new PQueue({ concurrency: 1 }), abort, whenWritable: () => congested }
-    const read: string[] = []
-    const large = inLargeTurn(terms, fileBytesMax, async () => read.push('large'))
-    await inLargeTurn(terms, 1000, async () => read.push('small'))
-    assert.deepEqual(read, ['small'])
-    taken.abort()
-    await large
-    assert.deepEqual(read, ['small', 'large'])
   })
 
   test('tells of its artifacts where the name of one is no UTF-8', async (t) => {

@@ -5,12 +5,10 @@ import { Buffer } from 'node:buffer'
 /** The port of a host that is named without one: HTTPS. */
 const USUAL_PORT = 443
 
-/** The most characters of the list in a refusal. */
 const SHOWN_LENGTH_MAX = 1000
 
 interface AllowedHost {
   readonly name: string
-  /** Whether the entry allows the names below `name`. */
   readonly isSuffix: boolean
   readonly port: number
 }
@@ -68,10 +66,8 @@ export function hostName(text: string): string | undefined {
 
 const REQUEST_LINE = /^([\x21-\x7e]+) ([\x21-\x7e]+) HTTP\/1\.[01]$/
 
-/** The most characters of an invalid name in the reason of a refusal. */
 const NAME_LENGTH_MAX = 100
 
-/** `head` is the part before the empty line. */
 export function proxyRequest(head: string): Destination | EgressRefusal {
   const [, method, target] = REQUEST_LINE.exec(head.split('\r\n', 1)[0] ?? '') ?? []
   if (method === undefined || target === undefined)
@@ -81,7 +77,6 @@ export function proxyRequest(head: string): Destination | EgressRefusal {
     : refusal(403, 'http:// is not carried: use https:// (this proxy knows CONNECT HOST:443 only)')
 }
 
-/** Parses `HOST:PORT`. */
 function destinationOf(authority: string): Destination | EgressRefusal {
   const [, text = '', digits] = /^([^:]*)(?::(\d{1,5}))?$/.exec(authority) ?? []
   const host = hostName(text)

@@ -27,7 +27,6 @@ const HOST_NAME = 0
 export type HelloFinding =
   { readonly kind: 'name'; readonly name: string } | { readonly kind: 'none'; readonly why: string }
 
-/** A finding, and all bytes in which it was found, which go to the server. */
 export interface FoundHello {
   readonly found: HelloFinding
   readonly rest: Buffer
@@ -36,7 +35,6 @@ export interface FoundHello {
 export class HelloReader {
   #bytes: Buffer = Buffer.alloc(0)
 
-  /** Returns undefined until the message is complete. */
   take(chunk: Buffer): FoundHello | undefined {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
     const message = messageIn(this.#bytes)
@@ -110,7 +108,6 @@ function extensionsIn(message: Buffer): (readonly [type: number, data: Buffer])[
   return found
 }
 
-/** Reads the name from a list that must have exactly one. @throws RangeError */
 function hostNameIn(data: Buffer): string {
   const entry = whole(data, 2)
   if (entry.readUInt8() !== HOST_NAME) throw new RangeError('a name of another kind')

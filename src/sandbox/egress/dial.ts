@@ -14,13 +14,10 @@ import { isPublicAddress } from '../../text/address-kind.js'
 import { type Destination, type EgressRefusal, refusal } from './allowed-hosts.js'
 import { errorText } from '../../text/error-text.js'
 
-/** The time limit of a lookup; each DNS server is asked twice within it. */
 const LOOKUP_MS = 10_000
 
-/** The time limit of a connection to one address. */
 const CONNECT_MS = 10_000
 
-/** The most addresses of one name that are tried. */
 const TRIES_MAX = 3
 
 /** The most addresses of one name that are checked: a DNS server may send thousands, and each check takes time. */
@@ -28,7 +25,6 @@ const ADDRESSES_MAX = 64
 
 export type EgressRuntime = Pick<Runtime, 'now' | 'setTimer' | 'connect' | 'resolve'>
 
-/** Returns an open connection, or a refusal; `signal` cancels the attempt. */
 export async function dial(
   to: Destination,
   runtime: EgressRuntime,
@@ -68,7 +64,6 @@ async function addressesOf(
   }
 }
 
-/** The networks to which this host belongs. */
 export function ownNetworks(
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
 ): BlockList {

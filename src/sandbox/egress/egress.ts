@@ -46,7 +46,7 @@ export function proxyVariables(): Record<string, string> {
   }
 }
 
-/** The most log lines about refusals within a minute; the proxy counts those that it leaves out. */
+/** The most log lines about refusals within a minute. */
 const LINES_MAX = 10
 
 /** The most connections of a session to hosts within a minute: each takes a DNS question and a port of the host. */
@@ -54,13 +54,8 @@ const DIALS_MAX = 600
 
 const MINUTE_MS = 60_000
 
-/** The most connections of a session at a time; others are refused. */
 const CONNECTIONS_MAX = 64
 
-/** The most connections with those whose request is read for the refusal; others are closed immediately. */
-const HELD_MAX = 1024
-
-/** The connections of one machine. */
 export class Egress {
   readonly allowed: AllowedHosts
   readonly runtime: EgressRuntime
@@ -79,12 +74,6 @@ export class Egress {
     this.#log = log
   }
 
-  /** Whether the session has too many connections. */
-  get isFull(): boolean {
-    return this.#connections.size > CONNECTIONS_MAX
-  }
-
-  /** Accepts connections at a socket of that path. */
   listen(path: string): Promise<Server> {
     const server = createServer({ allowHalfOpen: true }, (program) => this.accept(program))
     this.#server = server
@@ -96,20 +85,18 @@ export class Egress {
 
   /** `program` is the connection of a program, whose two directions end apart. */
   accept(program: Duplex): void {
-    if (this.#isOver || this.#connections.size >= HELD_MAX) return void program.destroy()
+    if (this.#isOver || this.#connections.size >= CONNECTIONS_MAX) return void program.destroy()
     const connection = new EgressConnection(program, this)
     this.#connections.add(connection)
     program.once('close', () => this.#connections.delete(connection))
     void connection.serve()
   }
 
-  /** Closes all connections when the machine is gone. */
   end(): void {
     this.#isOver = true
     this.#server?.close()
     for (const connection of this.#connections) connection.close()
     this.#connections.clear()
-    this.#warnOfMore()
   }
 
   /** Counts a connection before it is made; returns false when there were too many. */
@@ -117,29 +104,17 @@ export class Egress {
     return ++this.#thisMinute().dials <= DIALS_MAX
   }
 
-  /** Logs the refusal, a few times a minute. */
   refused(refused: EgressRefusal): void {
-    if (++this.#thisMinute().refusals <= LINES_MAX)
-      this.#warn(`a connection: ${refusalText(refused)}`, refused.detail)
+    if (++this.#thisMinute().refusals > LINES_MAX) return
+    const { detail } = refused
+    const message = `${this.#who} was refused a connection: ${refusalText(refused)}`
+    this.#log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
   }
 
   #thisMinute(): { dials: number; refusals: number } {
     const beganMs = this.runtime.now()
-    if (beganMs - this.#minute.beganMs >= MINUTE_MS) {
-      this.#warnOfMore()
-      this.#minute = { beganMs, dials: 0, refusals: 0 }
-    }
+    if (beganMs - this.#minute.beganMs >= MINUTE_MS) this.#minute = { beganMs, dials: 0, refusals: 0 }
     return this.#minute
-  }
-
-  #warnOfMore(): void {
-    const more = this.#minute.refusals - LINES_MAX
-    if (more > 0) this.#warn(`${more} more connections within a minute`)
-  }
-
-  #warn(what: string, detail?: string): void {
-    const message = `${this.#who} was refused ${what}`
-    this.#log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
   }
 }
 
@@ -152,9 +127,6 @@ const END_OF_HEAD = '\r\n\r\n'
 /** The time limit of the request, and of the first TLS message: programs send both immediately. */
 const ASK_MS = 30_000
 
-/** The same where the session has too many connections, for every request. */
-const FULL_ASK_MS = 1000
-
 /** The longest time without a byte in either direction. */
 const IDLE_MS = 300_000
 
@@ -166,7 +138,6 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 /** A TLS alert (RFC 8446, section 6): fatal, unrecognized name. */
 const ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 112])
 
-/** One connection of a program to the proxy, and the TLS tunnel that it becomes. */
 class EgressConnection {
   readonly #program: Duplex
   readonly #egress: Egress
@@ -187,11 +158,8 @@ class EgressConnection {
   /** Never rejects; resolves when the tunnel is open, or was refused. */
   async serve(): Promise<void> {
     try {
-      const { isFull, runtime } = this.#egress
-      // The port inside that writes a request to a closed socket loses the refusal, so the request is read before.
-      const request = await within(this.#request(), isFull ? FULL_ASK_MS : ASK_MS, runtime)
+      const request = await within(this.#request(), ASK_MS, this.#egress.runtime)
       if (this.#life.signal.aborted) return
-      if (isFull) return this.#refuse(refusal(503, 'there are too many connections already'))
       // Whoever only looks whether the port is there asks for nothing.
       if (request === undefined && !this.#hasAsked) return this.close()
       if (request === undefined) return this.#refuse(refusal(408, 'the request did not come, or not whole'))
@@ -205,7 +173,6 @@ class EgressConnection {
     }
   }
 
-  /** Ends both sides; idempotent. */
   close(): void {
     if (this.#life.signal.aborted) return
     this.#life.abort()
@@ -214,7 +181,6 @@ class EgressConnection {
     this.#program.destroy()
   }
 
-  /** Closes the connection when nothing moves for the idle time. */
   #touch(): void {
     this.#timer?.cancel()
     if (this.#life.signal.aborted) return
@@ -242,7 +208,6 @@ class EgressConnection {
     return dial(to, runtime, this.#life.signal)
   }
 
-  /** The program or the server may be gone already. */
   #attach(server: Duplex): void {
     this.#server = server
     if (server.destroyed) this.close()

@@ -11,7 +11,6 @@ import { closeInheritedDescriptors } from '../processes.js'
 import { GuestProgram } from './guest-program.js'
 import { openWayOut } from './way-out.js'
 
-/** Starts the programs that the service asks for, until the service is gone. */
 class Agent {
   readonly #programs = new Map<number, GuestProgram>()
   readonly #reader = new LineReader(Infinity)
@@ -25,7 +24,6 @@ class Agent {
         this.#obey(order)
       }
     })
-    // The service is gone, so the agent ends.
     process.stdin.on('end', () => process.exit(0))
     process.stdin.on('error', () => process.exit(0))
     report({ kind: 'ready' })

@@ -9,7 +9,6 @@ import { type AgentOrder, type AgentReport, PIPES_PATH, callMark, pipeName } fro
 
 type StartOrder = Extract<AgentOrder, { readonly kind: 'start' }>
 
-/** The descriptors of one program. */
 interface OpenPipes {
   /** The ends of the program: input, output, errors. */
   readonly given: readonly number[]
@@ -22,7 +21,6 @@ export class GuestProgram {
   #child: ChildProcess | undefined
   #kept: readonly number[] = []
 
-  /** Starts the program. */
   constructor(order: StartOrder, report: (what: AgentReport) => void) {
     const { id, program } = order
     this.#id = id
@@ -92,7 +90,6 @@ function started({ id, program, args, env }: StartOrder, given: readonly number[
       // Children inherit the mark, unless the program removes it.
       env: { ...env, [callMark]: String(id) },
       stdio: [...given],
-      // The program leads a new session.
       detached: true,
     })
   } finally {
@@ -122,7 +119,5 @@ function isMarked(pid: number, call: number): boolean {
 function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal)
-  } catch {
-    // The process has ended.
-  }
+  } catch {}
 }

@@ -3,7 +3,6 @@
 // The engine's console takes scripts and no modules. A statement therefore becomes an awaited call, and every `import(` a call of
 // a function of the session. The search skips strings, templates, comments and regular expressions.
 
-/** The name of the function that imports for the session. */
 export const importerName = '__import'
 
 /** A piece of text that holds no code, or an `import`. */

@@ -50,7 +50,6 @@ class Driver {
   /** The id that the console uses for the function that receives values of expressions. */
   #taker = ''
   #taken: unknown
-  /** Ends the code that runs. */
   #end: (ended: Ended) => void = () => {}
   #queue: Promise<void> = Promise.resolve()
 
@@ -137,7 +136,6 @@ class Driver {
     })
   }
 
-  /** Returns whether the code succeeded. */
   #show(code: string, { result, exceptionDetails }: Evaluated): boolean {
     if (exceptionDetails === undefined) {
       // As in other consoles, a semicolon at the end suppresses the value.
@@ -163,7 +161,6 @@ class Driver {
     return taken
   }
 
-  /** Handles an error of work that the code has left running. */
   #uncaught(error: unknown): void {
     if (error instanceof ExitAsked) return this.#end({ ok: error.exitCode === 0, interrupted: false })
     writeFully(2, `Uncaught ${shown(error)}\n`)
@@ -214,7 +211,6 @@ export function writeFully(descriptor: number, chunk: string | Uint8Array): void
   }
 }
 
-/** Blocks the thread: no other code of this process runs meanwhile. */
 function rest(delayMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs)
 }

@@ -2,7 +2,6 @@
 
 import { type Server, type Socket, connect, createServer } from 'node:net'
 
-/** Rejects when the port is taken. */
 export function openWayOut(port: number, socket: string): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, (program) => join(program, socket))
   return new Promise((resolve, reject) => {

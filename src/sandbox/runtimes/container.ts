@@ -39,7 +39,6 @@ export class ContainerDriver implements MachineDriver {
   #engine: Promise<ContainerEngine | string> | undefined
   #starts = 0
 
-  /** `programs` are folders of programs in addition to those of the system. */
   constructor(runtime: Runtime, templates: readonly TemplateImage[], programs: readonly string[]) {
     this.#runtime = runtime
     this.#templates = templates
@@ -116,7 +115,6 @@ async function hasImage(engine: ContainerEngine, image: string): Promise<boolean
   return (await engine.ask(['image', 'inspect', '--format', '{{.Id}}', image])).code === 0
 }
 
-/** Resolves when the first program prints its line; it prints no other. */
 function readiness({ stdout }: Child): Promise<boolean> {
   return new Promise((resolve) => {
     stdout.on('error', () => undefined)
@@ -140,7 +138,6 @@ function imageOf({ language, image }: TemplateImage): string {
   return image ?? usualImages[language]
 }
 
-/** The images of these templates, or of all languages. */
 function imagesOf(templates: readonly TemplateImage[]): string[] {
   return [...new Set(templates.length === 0 ? Object.values(usualImages) : templates.map(imageOf))]
 }
@@ -181,7 +178,6 @@ class ContainerEngine {
     return programOutput(this.#runtime, this.#spec(args, {}), ANSWER_MS)
   }
 
-  /** `--env NAME` passes each of `variables` on. */
   spawn(args: readonly string[], variables: Readonly<Record<string, string>>): Child {
     return this.#runtime.spawn(this.#spec(args, variables))
   }
@@ -199,7 +195,6 @@ class ContainerEngine {
   }
 }
 
-/** The first engine that answers, or why none does. */
 async function findEngine(runtime: Runtime, folders: readonly string[]): Promise<ContainerEngine | string> {
   const reasons: string[] = []
   for (const kind of engines) {
@@ -222,7 +217,6 @@ function reasonIn(text: string): string {
 /** The first program ends with its stdin; after this time the service asks the engine to remove the container. */
 const STOP_MS = 5000
 
-/** The interpreters that an image must have. */
 const interpreters = { python: 'python3', node: 'node' } as const
 
 /** A container whose first program has reported that it is ready. */
@@ -345,7 +339,6 @@ function execArguments(name: string, variables: readonly string[], command: read
   return ['exec', '--interactive', ...named, name, ...command]
 }
 
-/** A line of comma-separated values. */
 function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
   return ['type=bind', `source=${hostPath}`, `target=${guestPath}`, ...(isReadOnly ? ['readonly'] : [])]
     .map((value) => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
@@ -379,7 +372,6 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 kill -KILL $known`
 
-/** The most bytes of stderr that are held until its first line is complete. */
 const LINE_BYTES_MAX = 4096
 
 const LF = 0x0a

@@ -8,7 +8,6 @@ import { readdir, statfs } from 'node:fs/promises'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import { systemProgram } from '../host-program.js'
 
-/** The time between two rounds. */
 const LOOK_MS = 2000
 
 /** The watch measures folders of idle machines once in this many rounds. */
@@ -30,9 +29,7 @@ const RESERVE_BYTES_MAX = 2 * GiB
 /** A machine that has written less since its start does not fill the disk. */
 const WRITTEN_BYTES_MIN = 16 * MiB
 
-/** The folder of a session, and its limit. */
 export interface WatchedFiles {
-  /** A path on the host. */
   readonly folder: string
   readonly diskGiB: number
   /** Bytes in the folder before the machine started: they may stay, so that a full session can remove files. */
@@ -57,7 +54,6 @@ interface Watched {
   bytes: number | undefined
 }
 
-/** Watches all machines of a service. */
 export class DiskWatch {
   readonly #runtime: Runtime
   readonly #machines = new Set<Watched>()
@@ -77,7 +73,6 @@ export class DiskWatch {
     return kibibytes === undefined || kibibytes === Infinity ? 0 : kibibytes * 1024
   }
 
-  /** Returns the function that ends the watch. */
   add(machine: WatchedMachine, files: WatchedFiles): () => void {
     const watched: Watched = { machine, files, bytes: undefined }
     this.#machines.add(watched)
@@ -155,18 +150,15 @@ async function isNearlyFull(folder: string): Promise<boolean> {
     const { bavail, blocks, bsize } = await statfs(folder)
     return bavail * bsize < Math.min(blocks * bsize * RESERVE_SHARE, RESERVE_BYTES_MAX)
   } catch {
-    // The folder was removed meanwhile.
     return false
   }
 }
 
-/** The number of files on the file system that is mounted at this folder. */
 async function filesOn(folder: string): Promise<number> {
   try {
     const { files, ffree } = await statfs(folder)
     return files - ffree
   } catch {
-    // The machine has ended.
     return 0
   }
 }

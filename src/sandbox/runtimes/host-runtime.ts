@@ -15,14 +15,12 @@ export const WORKSPACE = '/workspace'
 
 const MiB = 1024 * 1024
 
-/** The most bytes that the folders in memory of a machine may take. */
 export function temporaryBytes(memoryMiB: number): number {
   return Math.floor(memoryMiB / 4) * MiB
 }
 
 /** The parts of the host that the next machine of a session gets. */
 export interface MachinePlace {
-  /** The folder of the session, on the host. */
   readonly folder: string
   /** Undefined means the user of the service. */
   readonly identity: HostIdentity | undefined
@@ -34,7 +32,6 @@ export interface MachinePlace {
 /** A machine on this host, whose files are watched. */
 export interface HostMachine extends Machine, WatchedMachine {}
 
-/** One way to isolate the machines of sessions. */
 export interface MachineDriver {
   readonly id: string
   readonly isolation: SandboxIsolation
@@ -56,10 +53,8 @@ export class HostRuntime implements SandboxRuntime {
   readonly #identities: Identities
   readonly #disk: DiskWatch
   readonly #volumes: Volumes
-  /** Running machines with their sessions. */
   readonly #machines = new Map<Machine, string>()
 
-  /** `runAs` is the user of all machines, when the service runs as root. */
   constructor(driver: MachineDriver, runtime: Runtime, folder: StateFolder, runAs: HostIdentity | undefined) {
     this.id = driver.id
     this.isolation = driver.isolation
@@ -111,7 +106,6 @@ export class HostRuntime implements SandboxRuntime {
     await this.#folder.close()
   }
 
-  /** @throws MachineStartError */
   async #prepare({ sessionId, volumes }: MachineSpec): Promise<MachinePlace> {
     const opened = await this.#volumes.of(volumes)
     const identity = this.#identities.of(sessionId)

@@ -18,7 +18,6 @@ const FIRST_ID = 1_879_050_000
 
 const IDS = 65_536
 
-/** The users of the current sessions. */
 export class Identities {
   readonly #isRoot: boolean
   readonly #fixed: HostIdentity | undefined
@@ -55,7 +54,6 @@ export class Identities {
   }
 }
 
-/** The users and groups of the system, and the user of this process; undefined on a system without users. */
 export interface HostUsers {
   readonly passwd: string
   readonly group: string
@@ -116,7 +114,6 @@ function textOf(path: string): string {
   }
 }
 
-/** The fields of each line of `passwd(5)` or `group(5)`. */
 function linesOf(text: string): string[][] {
   return text.split('\n').map((line) => line.split(':'))
 }

@@ -4,7 +4,7 @@
 // a run that takes too long ends with its session.
 
 import { Buffer } from 'node:buffer'
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { parse, write } from '../../jsonrpc/text.js'
 import { Deferred } from '../../runtime/deferred.js'
@@ -36,8 +36,6 @@ type End = (reason: MachineEnd) => Promise<void>
 
 const stopped: MachineEnd = { reason: 'stopped', message: 'the session was stopped' }
 
-const randomName = (): string => randomBytes(4).toString('hex')
-
 export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
   readonly isolation = 'vm'
@@ -46,12 +44,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly #serverUrl: string | undefined
   readonly #headers: Readonly<Record<string, string>>
   readonly #log: LogSink
-  /** Part of the names of this service's sandboxes, which keeps it from stopping those of other services. */
-  readonly #instance = randomName()
   readonly #running = new Set<Machine>()
-  /** Sandboxes that the service could not stop; the next sweep tries again. */
-  readonly #left = new Set<string>()
-  #requests = 0
 
   constructor(serverUrl: string | undefined, apiKey: string | undefined, log: LogSink) {
     this.#serverUrl = serverUrl?.replace(/\/+$/, '')
@@ -75,7 +68,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     const readOnly = volumes.find(({ isReadOnly }) => isReadOnly)
     if (readOnly !== undefined)
       throw new MachineStartError(`a microsandbox server has no volumes to read only: ${readOnly.hostPath}`)
-    const sandbox = `session-${randomName()}-${this.#instance}`
+    const sandbox = `session-${randomUUID()}`
     const config = {
       image: `microsandbox/${language}`,
       memory: flavor.memoryMiB,
@@ -99,13 +92,10 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
 
   async discard(): Promise<void> {}
 
-  async sweep(): Promise<void> {
-    await Promise.all([...this.#left].map((sandbox) => this.#stop(sandbox)))
-  }
+  async sweep(): Promise<void> {}
 
   async close(): Promise<void> {
     await Promise.all([...this.#running].map((machine) => machine.stop()))
-    await this.sweep()
   }
 
   #machine(sandbox: string, language: string): Machine {
@@ -155,13 +145,9 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   }
 
   async #stop(sandbox: string): Promise<void> {
-    this.#left.add(sandbox)
     try {
       await this.#call('sandbox.stop', { sandbox, namespace: 'default' }, STOP_MS)
-      this.#left.delete(sandbox)
     } catch (error) {
-      // An error of the server means that the sandbox is already gone.
-      if (!(error instanceof SandboxError)) this.#left.delete(sandbox)
       this.#log({ level: 'warn', message: `sandbox ${sandbox} could not be stopped: ${errorText(error)}` })
     }
   }
@@ -170,12 +156,12 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   async #call(method: string, params: object, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
     const unusable = (why: string): SandboxError =>
       sandboxError('CONNECTION_ERROR', `the microsandbox server: ${why}`, { method })
-    const body = write({ jsonrpc: '2.0', method, params, id: ++this.#requests })
+    const body = write({ jsonrpc: '2.0', method, params, id: 1 })
     const sent = this.#send('/api/v1/rpc', { method: 'POST', body }, timeoutMs, signal)
     const { status, text } = await sent.catch((error: unknown) => {
       throw unusable(errorText(error))
     })
-    const { result, error } = membersOf(text)
+    const { result, error } = objectOf(parsed(text))
     if (status === 401) throw unusable(`it refuses the key: ${messageOf(error)}; check MSB_API_KEY`)
     if (status === 404) throw unusable(`it does not know ${method}; it must be microsandbox 0.2`)
     if (error !== undefined) throw new Error(messageOf(error))
@@ -214,11 +200,11 @@ async function textOf({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function membersOf(text: string): JsonObject {
+function parsed(text: string): unknown {
   try {
-    return objectOf(parse(text))
+    return parse(text)
   } catch {
-    return {}
+    return undefined
   }
 }
 

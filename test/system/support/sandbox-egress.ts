@@ -274,22 +274,26 @@ except OSError:
       assert.equal(stdout, '200\n200\n200\nnobody listens\n')
     })
 
-    test('500 connections at once: as many as there may be are open, the others are told, and later all is well', async () => {
+    test('500 connections at once: as many as there may be are open, the others are closed, and later all is well', async () => {
       const { machine, internet } = await world()
       const { stdout, stderr } = await ran(
         machine,
         python(`
 import collections, socket, time
 all = []
+def heard(one):
+    try: return one.recv(12).decode()
+    except ConnectionError: return ''
 for _ in range(500):
     one = socket.create_connection(('127.0.0.1', 3128), 60)
     if len(all) % 50 == 49: time.sleep(.05)
-    one.sendall(b'CONNECT good.example:443 HTTP/1.1\\r\\n\\r\\n')
+    try: one.sendall(b'CONNECT good.example:443 HTTP/1.1\\r\\n\\r\\n')
+    except ConnectionError: pass
     all.append(one)
-print(sorted(collections.Counter(one.recv(12).decode() for one in all).items()))
+print(sorted(collections.Counter(heard(one) for one in all).items()))
 `),
       )
-      assert.equal(stdout, "[('HTTP/1.1 200', 64), ('HTTP/1.1 503', 436)]\n", stderr)
+      assert.equal(stdout, "[('', 436), ('HTTP/1.1 200', 64)]\n", stderr)
       assert.equal(internet.connected.length, 64)
       await until(() => internet.sockets.size === 0)
       const { stdout: again } = await ran(machine, python(urllib, 'https://good.example/again'))

@@ -5,13 +5,12 @@
 import type { Buffer } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import { parse, write } from '../../../jsonrpc/text.js'
-import type { Clock } from '../../../runtime/deadline.js'
 import { Deferred } from '../../../runtime/deferred.js'
 import { errorCode, errorText } from '../../../text/error-text.js'
 import { isObject } from '../../../text/json-object.js'
 import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
-import { type MachinePipes, MachineProgram, OutputRate } from './machine-program.js'
+import { type MachinePipes, MachineProgram } from './machine-program.js'
 
 /** The most programs of a machine that run at a time; the service asks for fewer. */
 const PROGRAMS_MAX = 64
@@ -19,10 +18,8 @@ const PROGRAMS_MAX = 64
 /** The most bytes of an order: the limit of Linux for arguments and variables. */
 const ORDER_BYTES_MAX = 4 * 1024 * 1024
 
-/** The most bytes of orders that wait for an agent. */
 const WAITING_BYTES_MAX = 32 * 1024 * 1024
 
-/** The most bytes of a report. */
 const REPORT_BYTES_MAX = 4096
 
 /** The most characters of the reason that the agent reports; a program may have forged it. */
@@ -30,7 +27,6 @@ const FAILURE_LENGTH_MAX = 500
 
 const notStarted = { code: undefined, signal: undefined }
 
-/** The program to start, with all its variables. */
 export interface AgentCommand {
   readonly program: string
   readonly args: readonly string[]
@@ -38,7 +34,6 @@ export interface AgentCommand {
 }
 
 export class AgentLink {
-  /** Resolves when programs can be started. */
   readonly ready: Deferred<void> = new Deferred()
   readonly #orders: Writable
   readonly #reports: Readable
@@ -46,7 +41,6 @@ export class AgentLink {
   readonly #onBroken: (how: string) => void
   readonly #reader = new LineReader(REPORT_BYTES_MAX)
   readonly #programs = new Map<number, MachineProgram>()
-  readonly #rate: OutputRate
   #last = 0
   #isReady = false
   #end: GuestExit | undefined
@@ -55,13 +49,11 @@ export class AgentLink {
   constructor(
     { stdin, stdout }: { readonly stdin: Writable; readonly stdout: Readable },
     pipes: MachinePipes,
-    clock: Clock,
     onBroken: (how: string) => void,
   ) {
     this.#orders = stdin.on('error', () => undefined)
     this.#reports = stdout.on('error', () => undefined)
     this.#pipes = pipes
-    this.#rate = new OutputRate(clock)
     this.#onBroken = onBroken
     stdout.on('data', (chunk: Buffer) => this.#read(chunk))
   }
@@ -74,7 +66,7 @@ export class AgentLink {
   /** `explained` adds to an exit that the agent reports the limit that caused it. */
   run(command: AgentCommand, explained: (exit: GuestExit) => GuestExit = (exit) => exit): GuestProcess {
     const id = ++this.#last
-    const program = new MachineProgram(this.#rate, (kind) => this.#send({ kind, id }), explained)
+    const program = new MachineProgram((kind) => this.#send({ kind, id }), explained)
     const order = write({ kind: 'start', id, ...command })
     const failure = this.#refusal(order.length)
     if (failure !== undefined) program.end(failure)
@@ -165,7 +157,6 @@ function exitOf(report: Extract<AgentReport, { readonly kind: 'exit' | 'failed' 
   return { ...notStarted, failure: why }
 }
 
-/** Undefined for a line that no honest agent sends. */
 function reportOf(line: string): AgentReport | undefined {
   try {
     const value = parse(line)

@@ -22,7 +22,6 @@ export class BubblewrapDriver implements MachineDriver {
   readonly #programs: readonly string[]
   #findings: Promise<BubblewrapFindings> | undefined
 
-  /** `agentFile` is the bundle of the agent, and `programs` are folders of programs in addition to those of the system. */
   constructor(runtime: Runtime, log: LogSink, agentFile: string, programs: readonly string[]) {
     this.#runtime = runtime
     this.#log = log
@@ -111,7 +110,6 @@ const trialArguments = [
   ['--dev', '/dev', '--', 'true'],
 ].flat()
 
-/** Explains why the kernel or its policy refused the trial; each reason has a remedy. */
 function refused(complaint: string): BubblewrapFindings {
   const why = `bwrap cannot make a machine: ${complaint.split('\n')[0] ?? ''}`
   const remedies: readonly (readonly [RegExp, string])[] = [

@@ -39,7 +39,6 @@ export function findBwrap(
   return { why: `${missing} is in no system folder`, remedy }
 }
 
-/** The path of the agent inside. */
 export const AGENT_PATH = '/.agent.mjs'
 
 /** The path of the first process inside, which waits for the others. */
@@ -75,11 +74,8 @@ const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.c
 /** Files that may hold secrets: the command line of the kernel, keys of the service's user, tables of the kernel. */
 const HIDDEN_IN_PROC = ['cmdline', 'keys', 'key-users', 'kcore', 'timer_list', 'sched_debug', 'latency_stats']
 
-/** The facts that differ from machine to machine. */
 export interface BwrapTerms {
-  /** A path on the host. */
   readonly sessionFolder: string
-  /** A path on the host. */
   readonly pipesFolder: string
   readonly memoryMiB: number
   readonly network: MachineSpec['network']
@@ -162,7 +158,6 @@ export function systemMounts(isHostNetwork: boolean): string[] {
   return ['--ro-bind', '/usr', '/usr', ...atRoot, ...files]
 }
 
-/** The files and folders outside of `/usr` that are mounted where they are there. */
 export function systemFiles(isHostNetwork: boolean): readonly string[] {
   return isHostNetwork ? [...systemPaths, ...systemResolverPaths] : systemPaths
 }

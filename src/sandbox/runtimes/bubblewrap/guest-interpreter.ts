@@ -20,7 +20,6 @@ export interface GuestInterpreter {
 
 export interface WantedInterpreter {
   readonly language: SandboxLanguage
-  /** A path on the host; undefined selects the interpreter of the system. */
   readonly interpreter: string | undefined
   readonly volumes: readonly MachineVolume[]
 }
@@ -93,7 +92,6 @@ function isInSystem(path: string): boolean {
   return covers('/usr', path)
 }
 
-/** Whether the path is a program and not a script. */
 function isBinary(path: string): boolean {
   if (!isProgram(path)) return false
   const start = Buffer.alloc(2)

@@ -8,8 +8,7 @@ import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, readSy
 import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { PassThrough, type Readable, Transform } from 'node:stream'
-import type { Clock } from '../../../runtime/deadline.js'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { Deferred } from '../../../runtime/deferred.js'
 import type { Runtime } from '../../../runtime/runtime.js'
 import { pipeName } from '../../agent-messages.js'
@@ -91,8 +90,8 @@ export class MachinePipes {
 
 export class MachineProgram implements GuestProcess {
   readonly stdin = new PassThrough()
-  readonly stdout: Transform
-  readonly stderr: Transform
+  readonly stdout = new PassThrough()
+  readonly stderr = new PassThrough()
   readonly explained: (exit: GuestExit) => GuestExit
   readonly #send: (kind: 'interrupt' | 'kill') => void
   readonly #begun = new Deferred<void>()
@@ -102,16 +101,9 @@ export class MachineProgram implements GuestProcess {
   /** A descriptor until the agent has opened its end. */
   #input: number | Socket | undefined
 
-  /** `send` sends an order about this program. */
-  constructor(
-    rate: OutputRate,
-    send: (kind: 'interrupt' | 'kill') => void,
-    explained: (exit: GuestExit) => GuestExit,
-  ) {
+  constructor(send: (kind: 'interrupt' | 'kill') => void, explained: (exit: GuestExit) => GuestExit) {
     this.#send = send
     this.explained = explained
-    this.stdout = rate.stream()
-    this.stderr = rate.stream()
     this.stdin.on('error', () => undefined)
   }
 
@@ -185,13 +177,12 @@ const LAST_BYTES_MAX = 1024 * 1024
 
 const READ_BYTES = 64 * 1024
 
-/** The reading end of one pipe. */
 class PipeReader {
   readonly #descriptor: number
   readonly #socket: Socket
-  readonly #stream: Transform
+  readonly #stream: Writable
 
-  constructor(descriptor: number, stream: Transform) {
+  constructor(descriptor: number, stream: Writable) {
     this.#descriptor = descriptor
     this.#stream = stream
     this.#socket = new Socket({ fd: descriptor, readable: true, writable: false })
@@ -224,47 +215,4 @@ function remaining(descriptor: number): Buffer[] {
     // The pipe is empty (EAGAIN).
   }
   return chunks
-}
-
-const MiB = 1024 * 1024
-
-export const BURST_BYTES: number = 16 * MiB
-export const BYTES_A_SECOND: number = 64 * MiB
-
-/** The cost of a chunk in addition to its bytes: very many small ones take as long as large ones. */
-const CHUNK_COST = 4096
-
-/**
- * How fast the service reads what the programs of one machine write.
- *
- * Output that is too long for a result is read only to be dropped. A program that writes without end would take a processor of
- * the host for itself and another one for the service. Bursts, such as a file that a client reads, pass at full speed.
- */
-export class OutputRate {
-  readonly #clock: Clock
-  #credit = BURST_BYTES
-  #at: number
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-    this.#at = clock.now()
-  }
-
-  stream(): Transform {
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        const delayMs = this.#delayOf(chunk.length)
-        if (delayMs === 0) done(null, chunk)
-        else this.#clock.setTimer(delayMs, () => done(null, chunk))
-      },
-    })
-  }
-
-  #delayOf(bytes: number): number {
-    const now = this.#clock.now()
-    const earned = ((now - this.#at) * BYTES_A_SECOND) / 1000
-    this.#at = now
-    this.#credit = Math.min(BURST_BYTES, this.#credit + earned) - bytes - CHUNK_COST
-    return this.#credit >= 0 ? 0 : Math.ceil((-this.#credit * 1000) / BYTES_A_SECOND)
-  }
 }

@@ -45,7 +45,6 @@ const KILL_WAIT_MS = 2000
 export interface BubblewrapHost extends Bwrap {
   /** Undefined where the memory of all programs of a machine cannot be limited. */
   readonly scopes: Scopes | undefined
-  /** The bundle of the agent. */
   readonly agent: Buffer
   /** A shell, which is the first process of each machine. */
   readonly shell: Buffer
@@ -96,7 +95,7 @@ class BubblewrapMachine implements HostMachine {
     this.#startedAt = readProcess(first)?.startedAt
     this.#memoryKills = new MemoryKills(host.scopes && groupOf(child.pid ?? 0))
     this.#env = variables(spec)
-    this.link = new AgentLink(child, pipes, runtime, (how) =>
+    this.link = new AgentLink(child, pipes, (how) =>
       this.#end({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
     )
     this.ended = child.exited.then(async () => {
@@ -166,9 +165,7 @@ class BubblewrapMachine implements HostMachine {
 function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
-  } catch {
-    // The process has ended.
-  }
+  } catch {}
 }
 
 /** The bytes that processes have written, by their own list of processes. */
@@ -190,7 +187,6 @@ function namesIn(path: string): string[] {
   }
 }
 
-/** The exit of a program whose machine is gone. */
 function exitWith({ reason, message }: MachineEnd): GuestExit {
   const failure = `the machine of the session has ended: ${message}`
   const isLimit = reason === 'disk' || reason === 'memory'
@@ -225,7 +221,6 @@ const SOCKET_PATH_MAX = 107
 const MiB = 1024 * 1024
 const GiB = 1024 * MiB
 
-/** @throws MachineStartError */
 export async function startMachine(terms: StartTerms): Promise<HostMachine> {
   const { runtime, place } = terms
   const pipes = new MachinePipes(`${place.folder}.pipes`, runtime, place.identity)

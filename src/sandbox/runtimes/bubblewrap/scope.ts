@@ -27,10 +27,8 @@ const probeFlavor: FlavorLimits = { cpus: 1, memoryMiB: 64, pids: 40, diskGiB: 1
 /** Prints the limits that the kernel applies to the group in which the script runs. */
 const PROBE_SCRIPT = `group=${CGROUPS}$(sed -n 's/^0:://p' /proc/self/cgroup); cat "$group/memory.max" "$group/pids.max"`
 
-/** The program that makes scopes on this host. */
 export interface Scopes {
   readonly program: string
-  /** The variables that systemd-run reads. */
   readonly env: Readonly<Record<string, string>>
 }
 
