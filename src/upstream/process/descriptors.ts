@@ -19,7 +19,6 @@ const CONNECTIONS_SHARE = 0.95
 /** A new session takes no more than this, with the server that is started for it. */
 const TAKEN_MAX = 16
 
-/** So often at most the last answer is given again. */
 const AGAIN_MAX = 64
 
 /** Whether another server may be started. */

@@ -28,7 +28,6 @@ export const SUCCESSOR = 'successor'
 
 /** A detached process that waits for the end of this one. */
 export interface Successor {
-  /** The process ends. */
   dismiss(): void
 }
 

@@ -12,6 +12,7 @@
 // A group is forgotten only when it is empty: until then the system cannot give
 // its number to another group.
 
+import { within } from '../../runtime/deadline.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
 import { spawn } from 'node:child_process'
@@ -22,11 +23,8 @@ import { pathFolders } from '../../runtime/path-folders.js'
 /** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer cannot be ended. */
 const LOOK_AGAIN_MS = [5, 20, 75, 250, 750, 2000, 5000, 10_000, 30_000]
 
-/** Waits before a shell that has ended is started again, by the number of ends in a row. */
-const START_AGAIN_MS = [0, 0, 100, 1000, 10_000, 30_000]
-
-/** The end of a shell that has lived this long begins that count anew. */
-const WELL_MS = 60_000
+/** Before a shell that has ended is started again. */
+const START_AGAIN_MS = 1000
 
 /** A shell with more unread bytes than this does not read. */
 const BACKLOG_BYTES_MAX = 64 * 1024
@@ -37,7 +35,6 @@ const END_WAIT_MS = 1000
 /** The variable by which the shell finds a process whose group it was not told. */
 const START_VARIABLE = 'MCPS_PROXY_START'
 
-/** Outlives the proxy, and ends the process groups that it leaves behind. */
 export class Guardian {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer' | 'random'>
   readonly #log: LogSink
@@ -46,9 +43,7 @@ export class Guardian {
   readonly #groups = new Set<number>()
   readonly #timers = new Set<Timer>()
   #shell: GuardianShell | undefined
-  #state: 'idle' | 'starting' | 'there' | 'absent' | 'closed' = 'idle'
-  #startedAt = 0
-  #deaths = 0
+  #state: 'idle' | 'started' | 'absent' | 'closed' = 'idle'
 
   /** `startShell` may throw. */
   constructor(
@@ -63,18 +58,10 @@ export class Guardian {
     this.#isEmpty = isEmpty
   }
 
-  /** Of the shell; undefined while there is none. */
-  get pid(): number | undefined {
-    return this.#shell?.pid
-  }
-
   /** A process is about to be forked in this turn; the result belongs into its environment. */
   announce(): Readonly<Record<string, string>> {
     const value = this.#runtime.random().toString(36).slice(2)
-    if (this.#state === 'idle') {
-      this.#state = 'starting'
-      this.#start()
-    }
+    if (this.#state === 'idle') this.#start()
     this.#tell(`? ${START_VARIABLE}=${value}`)
     return { [START_VARIABLE]: value }
   }
@@ -109,21 +96,13 @@ export class Guardian {
     for (const timer of this.#timers) timer.cancel()
     for (const group of this.#groups) if (this.#isEmpty(group)) shell?.write(`- ${group}\n`)
     shell?.end()
-    if (shell === undefined) return
-    const late = new Promise<void>((resolve) => this.#later(END_WAIT_MS, resolve))
-    await Promise.race([shell.ended, late])
-    for (const timer of this.#timers) timer.cancel()
+    if (shell !== undefined) await within(shell.ended, END_WAIT_MS, this.#runtime)
   }
 
   #forget(group: number, tries: number): void {
-    if (this.#state === 'absent' || !this.#groups.has(group)) return
     const waitMs = LOOK_AGAIN_MS[tries]
-    if (waitMs !== undefined && !this.#isEmpty(group)) {
-      this.#later(waitMs, () => this.#forget(group, tries + 1))
-      return
-    }
-    this.#groups.delete(group)
-    this.#tell(`- ${group}`)
+    if (!this.#groups.has(group) || waitMs === undefined || this.#isEmpty(group)) this.release(group)
+    else this.#later(waitMs, () => this.#forget(group, tries + 1))
   }
 
   #tell(what: string): void {
@@ -135,33 +114,21 @@ export class Guardian {
   }
 
   #start(): void {
-    if (this.#state !== 'starting') return
-    this.#state = 'there'
-    this.#startedAt = this.#runtime.now()
-    const shell = this.#started()
-    if (shell === undefined) return
-    this.#shell = shell
-    shell.write([...this.#groups].map((group) => `+ ${group}\n`).join(''))
-    void shell.ended.then((error) => this.#ended(shell, error))
-  }
-
-  #started(): GuardianShell | undefined {
+    this.#state = 'started'
     try {
-      return this.#startShell()
+      const shell = this.#startShell()
+      this.#shell = shell
+      shell.write([...this.#groups].map((group) => `+ ${group}\n`).join(''))
+      void shell.ended.then((error) => this.#ended(shell, error))
     } catch (error) {
       this.#startAgain(errorText(error))
-      return undefined
     }
   }
 
   #ended(shell: GuardianShell, error: string | undefined): void {
     if (this.#shell !== shell) return
     this.#shell = undefined
-    if (error === 'ENOENT' || error === 'EACCES') this.#absent(error)
-    else this.#startAgain(error ?? 'it has ended')
-  }
-
-  #absent(error: string): void {
+    if (error !== 'ENOENT' && error !== 'EACCES') return this.#startAgain(error ?? 'it has ended')
     this.#state = 'absent'
     this.#groups.clear()
     const message = `there is no /bin/sh (${error}): servers that ignore the end of their stdin will outlive a proxy that is killed`
@@ -169,12 +136,8 @@ export class Guardian {
   }
 
   #startAgain(why: string): void {
-    this.#deaths = this.#runtime.now() - this.#startedAt >= WELL_MS ? 0 : this.#deaths + 1
-    this.#state = 'starting'
-    const waitMs = START_AGAIN_MS[Math.min(this.#deaths, START_AGAIN_MS.length) - 1] ?? 0
-    const message = `the guardian of the servers is started again: ${why}`
-    this.#log({ level: this.#deaths < 3 ? 'debug' : 'warn', message })
-    this.#later(waitMs, () => this.#start())
+    this.#log({ level: 'debug', message: `the guardian of the servers is started again: ${why}` })
+    this.#later(START_AGAIN_MS, () => this.#start())
   }
 
   #later(waitMs: number, run: () => void): void {
@@ -224,10 +187,9 @@ started() {
 find_kin() {
   table=
   for folder in /proc/[0-9]*; do
-    { IFS= read -r line <"$folder/stat"; } 2>/dev/null || continue
-    set -f; set -- \${line##*) }; set +f
-    case $2$3\${20} in *[!0-9]* | '') continue ;; esac
-    table="$table \${folder#/proc/} $2 $3 \${20}"
+    started "\${folder#/proc/}" || continue
+    case $parent$pgrp$start in *[!0-9]* | '') continue ;; esac
+    table="$table \${folder#/proc/} $parent $pgrp $start"
   done
   grown=yes
   while [ "$grown" ]; do

@@ -28,7 +28,6 @@ interface Row extends Omit<ProcessRow, 'session'> {
   readonly residentBytes?: number
 }
 
-/** The table of processes of this machine. */
 export class ProcessTree {
   readonly #now: () => number
   readonly #platform: string
@@ -79,7 +78,8 @@ export class ProcessGroup {
 
   /** Finds those who have left. Never rejects: where the system does not tell, signals go to the group alone. */
   async survey(): Promise<void> {
-    this.#keepOutside((await this.#tree.of(this.#group).catch(() => undefined)) ?? [])
+    const rows = (await this.#tree.of(this.#group).catch(() => undefined)) ?? []
+    this.#keepOutside(rows)
   }
 
   /** Signals everybody; false where the group is empty. Windows ends a process with its children, whatever the signal. */

@@ -38,9 +38,8 @@ const WHY_LENGTH_MAX = 300
 /** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
 const SURVEY_MS_MAX = 500
 
-/** Shares of the memory limit: above the first a warning is logged, once until the memory has fallen below the second. */
+/** Above this share of the memory limit a warning is logged, once for each process. */
 const WARN_SHARE = 0.8
-const CALM_SHARE = 0.7
 
 const MiB = 1024 * 1024
 
@@ -58,7 +57,6 @@ export class ServerProcess implements Dialed {
   readonly #words = new LastWords()
   #memoryTimer: Timer | undefined
   #isMemoryWarned = false
-  /** Why the proxy has killed it. */
   #killReason: DialEnd | undefined
   #isGone = false
   #stopping: Promise<void> | undefined
@@ -167,9 +165,10 @@ export class ServerProcess implements Dialed {
         this.#child.signal('SIGKILL')
         return
       }
-      if (share >= WARN_SHARE && !this.#isMemoryWarned)
+      if (share >= WARN_SHARE && !this.#isMemoryWarned) {
+        this.#isMemoryWarned = true
         this.#say('warn', `'${name}' uses ${text}; above that it is ended`)
-      this.#isMemoryWarned = share >= (this.#isMemoryWarned ? CALM_SHARE : WARN_SHARE)
+      }
       this.#watchMemory(group, limitBytes)
     }
     this.#memoryTimer = this.#runtime.setTimer(this.#limits.memoryWatchMs, () => void look())
@@ -180,7 +179,6 @@ export class ServerProcess implements Dialed {
   }
 }
 
-/** Resolves when everything was read of a stream, or it has failed. */
 async function closed(stream: Readable): Promise<void> {
   if (stream.closed || stream.destroyed) return
   await new Promise<void>((resolve) => {
@@ -202,13 +200,9 @@ const remedies: Readonly<Record<string, (cwd: string, command: string) => string
   // The system says so too of a name that is nowhere, where one folder of PATH is closed.
   EACCES: (cwd, command) =>
     `is it a program that may be executed, and may ${cwd}${/[/\\]/.test(command) ? '' : ' and every folder of PATH'} be entered?`,
-  ENOTDIR: (cwd) => `is ${cwd} a folder?`,
   ENOEXEC: () => 'is it a program for this machine, or a script with #! in its first line?',
-  E2BIG: () => 'its arguments and variables are longer than the system takes',
   EMFILE: () => 'this process has no file descriptors left (ulimit -n)',
-  ENFILE: () => 'the system has no file descriptors left',
   EAGAIN: () => 'the system allows no further process (ulimit -u)',
-  ENOMEM: () => 'the system has no memory left for it',
   ERR_INVALID_ARG_VALUE: () => 'the command is empty, or it, an argument, a variable or cwd has a NUL in it',
 }
 

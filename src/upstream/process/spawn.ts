@@ -19,7 +19,6 @@ const hasGroups = process.platform !== 'win32'
 /** Descriptors 0, 1 and 2. */
 const STANDARD_STREAMS = 3
 
-/** Starts a child in a separate process group, which the guardian ends if the proxy cannot. */
 export function spawnChild(
   spec: SpawnSpec,
   guardian: Pick<Guardian, 'announce' | 'add' | 'withdraw' | 'remove' | 'release'>,
@@ -55,7 +54,6 @@ export function spawnChild(
   }
 }
 
-/** How a child ends: its exit, signals, and the end of its group. */
 function endings(
   child: ChildProcess,
   pid: number,
@@ -172,7 +170,6 @@ const login = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** The whole environment of a child: what it gets of the proxy's, and its own. */
 function childEnvironment(
   own: Variables,
   inherit: true | readonly string[],
@@ -199,7 +196,6 @@ function namesFor(own: Variables): string[] {
   return [...(process.platform === 'win32' ? windows : posix), ...told]
 }
 
-/** The program, arguments and variables of a configured server. */
 export function spawnSpec(
   config: StdioServerConfig,
   own: Readonly<Record<string, string | undefined>>,

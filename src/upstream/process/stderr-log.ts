@@ -14,7 +14,6 @@ export interface StderrLimits {
   readonly linesPerSecondMax: number
 }
 
-/** Logs the lines of one child's stderr. */
 export class StderrLog {
   readonly #service: string
   readonly #limits: StderrLimits
@@ -56,7 +55,6 @@ export class StderrLog {
     for (const end of ['end', 'error', 'close']) stream.on(end, () => this.#end())
   }
 
-  /** Returns how many lines end in the chunk. */
   #push(chunk: Buffer): number {
     let lines = 0
     let start = 0
@@ -134,10 +132,8 @@ export class StderrLog {
 //
 // Node writes the version and a stack behind the error, npm the place of its log, and Python the error last of all.
 
-/** Lines in which the error is looked for. */
 const KEPT_MAX = 200
 
-/** Lines that are shown. */
 const SHOWN_MAX = 3
 
 /** How errors begin: each is the start of a line, since what is indented belongs to the error above. */
@@ -158,7 +154,6 @@ const npm = /^npm (?:error|ERR!) \S/
 const plainNpm =
   /is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised/
 
-/** A program that was not installed as a whole. */
 const missingModule = /Cannot find (?:module|package) /
 const npxFolder = /(?:\/|[A-Za-z]:\\)[^\s'"]*[/\\]_npx[/\\][0-9a-f]+/
 
@@ -169,7 +164,6 @@ const panicked = /^thread '.*' \S*\s*panicked at /
 const noise =
   /^\s+at \S|^Node\.js v\d|^For example: |^Run '.+ --help' for more information$|^[^\p{L}\p{N}]*$/u
 
-/** The lines of one program on stderr. */
 export class LastWords {
   readonly #lines: string[] = []
 
