@@ -59,10 +59,8 @@ export class FrontAuth {
   /** The endpoints of the front, as clients of authorization servers see them. */
   readonly resources: Resources
   readonly #issuers: ReadonlyMap<string, Issuer>
-  /** The keys of this map, and of the next two, are hashes of tokens. */
+  /** The keys of these three maps are hashes of tokens. */
   readonly #known = new Map<string, KnownToken>()
-  /** The hashes of tokens that were found valid before the configuration was read again. */
-  readonly #formerlyKnown: ReadonlySet<string>
   /** Tokens that no issuer has accepted. */
   readonly #refused = new Map<string, RefusedToken>()
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
@@ -70,10 +68,7 @@ export class FrontAuth {
   readonly #grants: Map<string, Grants> = new Map()
   readonly #unknownTokens: UnknownTokenLimit
 
-  /**
-   * Of `before`, which this replaces, the keys of issuers that stay and the rights of principals are used further. The
-   * limit of unknown tokens does not apply to tokens that it knew.
-   */
+  /** Takes over the keys of unchanged issuers and the rights of principals from `before`, which this replaces. */
   constructor(options: FrontAuthOptions, before?: FrontAuth) {
     const { auth, publicUrl } = options
     this.#options = options
@@ -87,22 +82,13 @@ export class FrontAuth {
     )
     this.resources = new Resources(publicUrl, [...this.#issuers.keys()], this.#rules)
     if (before !== undefined) this.#grants = before.#grants
-    const known = before === undefined ? [] : [...before.#known.keys(), ...before.#formerlyKnown]
-    this.#formerlyKnown = new Set(known.slice(0, KNOWN_MAX))
-  }
-
-  /** The sender of a token that was found valid; undefined of any other. */
-  known(hash: string, path: string): SenderVerdict | undefined {
-    const known = this.#known.get(hash)
-    return known === undefined || this.#wallNow >= known.sender.untilMs || this.#now >= known.askedAgainMs
-      ? undefined
-      : this.#forPath(known, path)
   }
 
   /** The sender of a token; `hash` stands for it, and `from` is the address of its client. */
   senderOf(token: string, hash: string, path: string, from: string): SenderVerdict | Promise<SenderVerdict> {
-    const known = this.known(hash, path)
-    if (known !== undefined) return known
+    const known = this.#known.get(hash)
+    if (known !== undefined && this.#wallNow < known.sender.untilMs && this.#now < known.askedAgainMs)
+      return this.#forPath(known, path)
     if (token.length > TOKEN_LENGTH_MAX)
       return refusalOf(new TokenProblem('invalid', `it has more than ${TOKEN_LENGTH_MAX} bytes`))
     const refused = this.#refused.get(hash)
@@ -149,7 +135,7 @@ export class FrontAuth {
     const running = this.#examined.get(hash)
     if (running !== undefined) return running
     // Anyone can send any number of tokens. A token that was found valid is admitted all the same.
-    if (this.#examined.size >= EXAMINED_MAX && !this.#wasValid(hash)) return Promise.resolve(crowded)
+    if (this.#examined.size >= EXAMINED_MAX && !this.#known.has(hash)) return Promise.resolve(crowded)
     const examined = within(this.#find(token, hash, from), EXAMINATION_MS, this.#options.runtime)
       .then((found) => found ?? late)
       .catch((error: unknown) => {
@@ -161,39 +147,22 @@ export class FrontAuth {
     return examined
   }
 
-  /** Whether a token was found valid at any time, also before the configuration was read again. */
-  #wasValid(hash: string): boolean {
-    return this.#known.has(hash) || this.#formerlyKnown.has(hash)
-  }
-
   /** @throws TokenProblem */
   async #find(token: string, hash: string, from: string): Promise<KnownToken> {
     const jwt = readJwt(token)
     if (jwt === undefined) return this.#askFor(token, hash, from, [...this.#issuers.values()])
     const issuer = this.#issuers.get(String(jwt.claims['iss']))
     if (issuer === undefined) throw new TokenProblem('invalid', 'its issuer is not one of server.auth')
-    if (issuer.config.introspection !== undefined)
-      return this.#askFor(token, hash, from, [issuer], () => issuer.verify(token, jwt))
+    if (issuer.config.introspection !== undefined) return this.#askFor(token, hash, from, [issuer])
     const claims = await issuer.verify(token, jwt)
     return this.#accept(hash, issuer, claims, Infinity)
   }
 
-  /**
-   * A token that was accepted before is asked about in any case, and one that `verify` shows to be of its issuer: behind a
-   * reverse proxy all tokens, unknown ones too, are of one network.
-   *
-   * @throws TokenProblem
-   */
-  async #askFor(
-    token: string,
-    hash: string,
-    from: string,
-    issuers: readonly Issuer[],
-    verify?: () => Promise<unknown>,
-  ): Promise<KnownToken> {
-    if (this.#wasValid(hash)) return this.#askOnce(token, hash, issuers)
+  /** The limit of unknown tokens does not apply to a token that was accepted before. @throws TokenProblem */
+  async #askFor(token: string, hash: string, from: string, issuers: readonly Issuer[]): Promise<KnownToken> {
+    if (this.#known.has(hash)) return this.#askOnce(token, hash, issuers)
     const network = networkOf(from)
-    if (!this.#unknownTokens.admit(network) && (await verify?.().catch(() => undefined)) === undefined)
+    if (!this.#unknownTokens.admit(network))
       throw new TokenProblem(
         'unavailable',
         'too many tokens from its network were refused in the last minute',
@@ -203,7 +172,7 @@ export class FrontAuth {
     return known
   }
 
-  /** A refusal is remembered, also of a token that is active and of no use here. @throws TokenProblem */
+  /** Remembers refusals, also that of an active token that is of no use here. @throws TokenProblem */
   async #askOnce(token: string, hash: string, issuers: readonly Issuer[]): Promise<KnownToken> {
     try {
       return await this.#ask(token, hash, issuers)
@@ -214,7 +183,6 @@ export class FrontAuth {
     }
   }
 
-  /** Asks these issuers, one after the other, about a token. */
   async #ask(token: string, hash: string, issuers: readonly Issuer[]): Promise<KnownToken> {
     let problem = new TokenProblem('invalid', 'no issuer has an active token like it')
     for (const issuer of issuers) {
@@ -267,7 +235,6 @@ export class FrontAuth {
   }
 }
 
-/** Most characters of an audience that a log line repeats. */
 const SHOWN_LENGTH_MAX = 200
 
 const descriptions = {

@@ -10,7 +10,7 @@ import { errorText } from '../text/error-text.js'
 import type { JsonObject } from '../text/json-object.js'
 import { TokenProblem } from './claims.js'
 
-/** By how much the clocks of two machines may differ. */
+/** The clocks of two machines may differ so much. */
 export const SKEW_S = 30
 
 /** How many keys are tried for a token without `kid`. */
@@ -75,7 +75,7 @@ export class Issuer {
     else await this.introspect('mcps-proxy check')
   }
 
-  /** Refuses what needs no keys to be seen. */
+  /** Refuses a token for reasons that need no keys. */
   #refuseHead(jwt: UnverifiedJwt): void {
     const { header } = jwt
     const { alg, crit } = header

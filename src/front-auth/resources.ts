@@ -18,8 +18,7 @@ interface Resource {
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
-/** The answer to a client that has no token, a wrong one, or one with too few scopes. */
-export interface Challenge {
+interface Challenge {
   readonly error?: 'invalid_token' | 'insufficient_scope'
   readonly description?: string | undefined
   readonly scopes?: readonly string[]
@@ -30,8 +29,6 @@ export class Resources {
   readonly #publicUrl: string
   readonly #issuers: readonly string[]
   readonly #rules: AccessRules
-  /** Nearly all requests have the same path. */
-  #last: { readonly path: string; readonly found: Resource } | undefined
 
   constructor(publicUrl: string, issuers: readonly string[], rules: AccessRules) {
     this.#publicUrl = publicUrl
@@ -39,17 +36,13 @@ export class Resources {
     this.#rules = rules
   }
 
-  /** Whether these audiences name the front as a whole. */
   nameFront(audiences: readonly string[]): boolean {
     return audiences.some((each) => each === this.#publicUrl || each === `${this.#publicUrl}/`)
   }
 
   /** The resource of a request for this path; pages belong to `/mcp`. */
   at(path: string): Resource {
-    if (this.#last?.path === path) return this.#last.found
-    const found = this.#read(path) ?? { profile: undefined, id: `${this.#publicUrl}/mcp` }
-    this.#last = { path, found }
-    return found
+    return this.#read(path) ?? { profile: undefined, id: `${this.#publicUrl}/mcp` }
   }
 
   /** The metadata at this path; undefined if the path has none. */
@@ -98,7 +91,7 @@ export class Resources {
   #read(path: string): Resource | undefined {
     const found = readFrontPath(withoutSlash(path))
     if (found === undefined) return undefined
-    // A name that cannot be unescaped is left alone, and is no endpoint.
+    // A name with invalid escapes stays as it is, and is no endpoint.
     const { kind, written, name = written } = found
     const prefix = kind === undefined ? '' : frontPathOf(kind, name)
     return { profile: kind === 'p' ? name : undefined, id: `${this.#publicUrl}${prefix}/mcp` }
@@ -126,7 +119,6 @@ export class AccessRules {
     this.#written = scopes
   }
 
-  /** The parts of a token that the rules need. */
   grantsIn(claims: JsonObject): Grants {
     const names = new Set(this.#rules.flatMap(({ claim }) => claim ?? []))
     return {

@@ -7,16 +7,15 @@ import type { FrontAuth } from '../front-auth/front-auth.js'
 import { write } from '../jsonrpc/text.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
-import {
-  type BearerToken,
-  type Sender,
-  type SenderVerdict,
-  isSender,
-} from '../transports/http-server/access.js'
+import type { Sender, SenderVerdict } from '../transports/http-server/access.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** Who may use the front. */
-export interface AccessConfig extends TokenRules {
+export interface AccessConfig {
+  /** One token for everything. */
+  readonly token: string | undefined
+  /** Tokens of single clients, by their hashes. */
+  readonly tokens: readonly FrontToken[] | undefined
   /** Access tokens of authorization servers, for this address; absent accepts none. */
   readonly auth?: FrontAuthConfig | undefined
   readonly publicUrl?: string | undefined
@@ -33,52 +32,69 @@ export function accessBy(
   before: FrontAccess | undefined,
 ): FrontAccess | undefined {
   if (before === undefined && !needsToken({ token, tokens, auth })) return undefined
-  const [tokensText, authText] = [write({ token, tokens }), write({ auth, publicUrl })]
-  const keepsAuth = before?.authText === authText
-  if (keepsAuth && before.tokensText === tokensText) return before
+  const [rules, authRules] = [write({ token, tokens, auth, publicUrl }), write({ auth, publicUrl })]
+  if (before?.rules === rules) return before
+  const keepsAuth = before?.authRules === authRules
   const canLogIn = auth !== undefined && publicUrl !== undefined && Auth !== undefined
   const made = canLogIn && !keepsAuth ? new Auth({ auth, publicUrl, runtime }, before?.auth) : undefined
-  const ours = new FrontTokens({ token, tokens }, () => runtime.wallNow(), before?.tokens)
-  return new FrontAccess(ours, keepsAuth ? before.auth : made, tokensText, authText)
+  return new FrontAccess({ token, tokens }, () => runtime.wallNow(), keepsAuth ? before.auth : made, {
+    rules,
+    authRules,
+  })
 }
 
 /** Tokens of the front begin with this text. No authorization server is asked about them. */
 const OWN = /^mcps_/
 
+interface OwnToken extends Pick<FrontToken, 'expiresAtMs'> {
+  readonly sender: Sender
+  readonly hash: Buffer
+}
+
 export class FrontAccess {
-  readonly tokens: FrontTokens
+  readonly #tokens: readonly OwnToken[]
+  readonly #wallNow: () => number
   /** Undefined where clients cannot log in. */
   readonly auth: FrontAuth | undefined
-  /** The rules of both, to be compared: tokens that were found valid stay so while nothing about them changes. */
-  readonly tokensText: string
-  readonly authText: string
-  /** A client shows its token with each request, and the hash of a long one costs as much as a part of the request. */
-  readonly #digests = new WeakMap<BearerToken, Digest>()
+  /** The rules as texts, to be compared: verified tokens stay so while the rules do not change. */
+  readonly rules: string
+  readonly authRules: string
 
-  constructor(tokens: FrontTokens, auth: FrontAuth | undefined, tokensText = '', authText = '') {
-    this.tokens = tokens
+  constructor(
+    { token, tokens = [] }: Pick<AccessConfig, 'token' | 'tokens'>,
+    wallNow: () => number,
+    auth?: FrontAuth,
+    { rules, authRules } = { rules: '', authRules: '' },
+  ) {
+    this.#wallNow = wallNow
     this.auth = auth
-    this.tokensText = tokensText
-    this.authText = authText
+    this.rules = rules
+    this.authRules = authRules
+    const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
+      sender: { principal: name, profiles },
+      hash: Buffer.from(sha256, 'hex'),
+      expiresAtMs,
+    }))
+    this.#tokens = token === undefined ? named : [tokenForAll(token), ...named]
   }
 
-  readonly senderOf = (
-    token: BearerToken,
-    path: string,
-    from: string,
-  ): SenderVerdict | Promise<SenderVerdict> => {
-    const digest = this.#digestOf(token)
+  readonly senderOf = (token: string, path: string, from: string): SenderVerdict | Promise<SenderVerdict> => {
+    const hash = hashOf(token)
     const { auth } = this
-    const known = auth?.known(digest.text, path)
-    if (known !== undefined) return known
-    const own = this.tokens.senderOf(digest.bytes)
-    const isOwn = isSender(own) || OWN.test(token.text) || this.tokens.hasHad(digest.bytes)
-    return isOwn || auth === undefined ? own : auth.senderOf(token.text, digest.text, path, from)
+    const found = this.#find(hash)
+    if (found === undefined && auth !== undefined && !OWN.test(token))
+      return auth.senderOf(token, hash.toString('latin1'), path, from)
+    if (found === undefined) return { status: 401, why: 'its bearer token is not accepted' }
+    if (!this.#isExpired(found)) return found.sender
+    return { status: 401, why: `the token '${found.sender.principal}' has expired` }
   }
 
   /** The credential of a principal while it is valid; another one is another client. */
-  readonly credentialOf = (principal: string): string | undefined =>
-    this.tokens.credentialOf(principal) ?? this.auth?.credentialOf(principal)
+  readonly credentialOf = (principal: string): string | undefined => {
+    const found = this.#tokens.find((each) => each.sender.principal === principal)
+    if (found === undefined || this.#isExpired(found)) return this.auth?.credentialOf(principal)
+    return write([found.hash.toString('hex'), found.sender.profiles])
+  }
 
   /** The value of `WWW-Authenticate`; undefined where clients cannot log in. */
   get challenge(): ((path: string, description: string | undefined) => string) | undefined {
@@ -108,106 +124,20 @@ export class FrontAccess {
     }
   }
 
-  #digestOf(token: BearerToken): Digest {
-    const known = this.#digests.get(token)
-    if (known !== undefined) return known
-    const bytes = hashOf(token.text)
-    const digest = { bytes, text: bytes.toString('latin1') }
-    this.#digests.set(token, digest)
-    return digest
-  }
-}
-
-interface Digest {
-  readonly bytes: Buffer
-  readonly text: string
-}
-
-// The tokens of the front: the owner of each, its end, and the reason of a refusal.
-
-/** The tokens of the front itself that clients may present. */
-export interface TokenRules {
-  /** One for everything. */
-  readonly token: string | undefined
-  /** Tokens of single clients; the keys are their hashes. */
-  readonly tokens: readonly FrontToken[] | undefined
-}
-
-/** The most removed tokens that are remembered, so that a refusal can name them. */
-const FORMER_MAX = 1000
-
-interface Credential extends Pick<FrontToken, 'expiresAtMs'> {
-  readonly sender: Sender
-  readonly hash: Buffer
-}
-
-/** Compares hashes, since those have one length and differ anywhere; every token is compared with all of them. */
-export class FrontTokens {
-  readonly #wallNow: () => number
-  readonly #credentials: readonly Credential[]
-  /** The names of tokens that were removed while the front ran, by their hashes. */
-  readonly #former: ReadonlyMap<string, string>
-
-  /** `before` are the tokens that these replace. */
-  constructor({ token, tokens = [] }: TokenRules, wallNow: () => number, before?: FrontTokens) {
-    this.#wallNow = wallNow
-    const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
-      sender: { principal: name, profiles },
-      hash: Buffer.from(sha256, 'hex'),
-      expiresAtMs,
-    }))
-    this.#credentials = token === undefined ? named : [credentialOf(token), ...named]
-    const former = before === undefined ? [] : [...before.#former, ...before.#names()]
-    const current = new Set(this.#credentials.map(({ hash }) => hash.toString('hex')))
-    this.#former = new Map(former.filter(([hash]) => !current.has(hash)).slice(-FORMER_MAX))
-  }
-
-  /** Each token is a principal, which is the same on every instance. */
-  senderOf(digest: Buffer): SenderVerdict {
-    const found = this.#find(digest)
-    if (found === undefined) return { status: 401, why: this.#whyUnknown(digest) }
-    if (!this.#isExpired(found)) return found.sender
-    return { status: 401, why: `the token '${found.sender.principal}' has expired` }
-  }
-
-  /** Whether this is, or was, one of these tokens. */
-  hasHad(digest: Buffer): boolean {
-    return this.#find(digest) !== undefined || this.#former.has(digest.toString('hex'))
-  }
-
-  /** The token of a principal, as its hash, and its profiles, while it is valid; another one is another client. */
-  readonly credentialOf = (principal: string): string | undefined => {
-    const found = this.#of(principal)
-    if (found === undefined || this.#isExpired(found)) return undefined
-    return write([found.hash.toString('hex'), found.sender.profiles])
-  }
-
-  #of(principal: string): Credential | undefined {
-    return this.#credentials.find((each) => each.sender.principal === principal)
-  }
-
-  #whyUnknown(digest: Buffer): string {
-    const name = this.#former.get(digest.toString('hex'))
-    return name === undefined ? 'its bearer token is not accepted' : `the token '${name}' was revoked`
-  }
-
-  #find(wanted: Buffer): Credential | undefined {
-    let found: Credential | undefined
-    for (const each of this.#credentials) if (timingSafeEqual(each.hash, wanted)) found = each
+  /** Compares with all hashes, which have one length, so that the time tells nothing. */
+  #find(hash: Buffer): OwnToken | undefined {
+    let found: OwnToken | undefined
+    for (const each of this.#tokens) if (timingSafeEqual(each.hash, hash)) found = each
     return found
   }
 
-  #isExpired({ expiresAtMs = Infinity }: Credential): boolean {
+  #isExpired({ expiresAtMs = Infinity }: OwnToken): boolean {
     return this.#wallNow() >= expiresAtMs
-  }
-
-  #names(): [string, string][] {
-    return this.#credentials.map(({ hash, sender }) => [hash.toString('hex'), sender.principal])
   }
 }
 
-/** The token for everything has no name, and its principal does not show it. */
-function credentialOf(token: string): Credential {
+/** The token for everything has no name. Its principal is the same on every instance, and does not show the token. */
+function tokenForAll(token: string): OwnToken {
   const principal = `bearer ${hashOf(`principal of ${token}`).toString('base64url')}`
   return { sender: { principal }, hash: hashOf(token), expiresAtMs: undefined }
 }

@@ -67,8 +67,6 @@ export class Routes implements HttpRoutes {
   readonly #more: MorePaths
   readonly #now: () => number
   readonly #startedMs: number
-  /** Nearly all requests have the same path. */
-  #last: McpPath | undefined
 
   constructor(served: ServedGateway, now: () => number, more: MorePaths) {
     this.#more = more
@@ -140,10 +138,9 @@ export class Routes implements HttpRoutes {
   }
 
   #mcp(path: string): HttpRoute {
-    const known = this.#last?.path === path ? this.#last : readPath(path)
-    if (known === undefined) return LOGIN.test(path) ? this.#login(path) : this.#nothing(path)
-    this.#last = known
-    const { kind = 'api', name, written, prefix, last } = known
+    const found = readPath(path)
+    if (found === undefined) return LOGIN.test(path) ? this.#login(path) : this.#nothing(path)
+    const { kind = 'api', name, written, prefix, last } = found
     const endpoint = this.#endpoints.get(prefix)
     if (endpoint === undefined) return kind === 'api' ? this.#noSchema(name ?? written) : this.#nothing(path)
     if (last === 'mcp') return { kind: 'mcp', endpoint }
@@ -243,7 +240,6 @@ function pathsAt(path: string): string[] {
 
 /** A path of a schema or a view, if one of that name exists. */
 interface McpPath extends FrontPath {
-  readonly path: string
   /** The beginning of the path, where short paths have that of the default schema. */
   readonly prefix: string
 }
@@ -252,7 +248,7 @@ function readPath(path: string): McpPath | undefined {
   const found = readFrontPath(path)
   if (found === undefined) return undefined
   const name = found.kind === undefined ? DEFAULT : found.name
-  return { ...found, name, path, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
+  return { ...found, name, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
 }
 
 /** The schema whose clients come to this path; undefined where none would. */

@@ -110,7 +110,7 @@ export class InspectorPages {
 
   #hasKey(head: RequestHead): boolean {
     const key = bearerToken(head)
-    return key !== undefined && timingSafeEqual(sha256(key.text), this.#keyHash)
+    return key !== undefined && timingSafeEqual(sha256(key), this.#keyHash)
   }
 
   #feed(response: HttpResponse, query: URLSearchParams): undefined {

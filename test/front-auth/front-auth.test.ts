@@ -326,9 +326,9 @@ describe('the keys of an issuer', () => {
 
 describe('introspection', () => {
   test('asks about 300 unknown tokens of a network in a minute, and about known ones in any case', async (t) => {
-    const { issuer, auth, options, claims, pass } = await setup(t, { introspects: true })
-    const ask = async (token: string, from: string, by = auth): Promise<string> => {
-      const verdict = await by.senderOf(token, token, '/mcp', from)
+    const { issuer, auth, claims, pass } = await setup(t, { introspects: true })
+    const ask = async (token: string, from: string): Promise<string> => {
+      const verdict = await auth.senderOf(token, token, '/mcp', from)
       return 'principal' in verdict ? 'found' : `${verdict.status} ${verdict.why}`
     }
     for (const token of ['known', 'new']) issuer.active.set(token, claims())
@@ -340,31 +340,21 @@ describe('introspection', () => {
     assert.equal(issuer.asked.length, before)
     assert.equal(await ask('known', '2001:db8::1'), 'found')
     assert.equal(await ask('new', '192.0.2.1'), 'found')
-    const signed = issuer.token(claims())
-    const forged = `${signed.slice(0, -4)}AAAA`
-    for (const token of [signed, forged]) issuer.active.set(token, claims())
-    assert.equal(await ask(signed, '2001:db8::3'), 'found')
-    assert.match(await ask(forged, '2001:db8::3'), /^503/)
-    const reloaded = new FrontAuth(options, new FrontAuth(options, auth))
-    for (let at = 0; at < REFUSED_MAX; at++) await ask(`y${at}`, '2001:db8::2', reloaded)
-    assert.equal(await ask('known', '2001:db8::1', reloaded), 'found')
     pass(60_000)
     assert.match(await ask('one more', '2001:db8::3'), /^401/)
   })
 
-  test('asks again about tokens that were found active, however many others wait, also after a reload', async (t) => {
-    const { issuer, auth, options, claims, pass } = await setup(t, { introspects: true })
+  test('asks again about tokens that were found active, however many others wait', async (t) => {
+    const { issuer, auth, claims, pass } = await setup(t, { introspects: true })
     issuer.active.set('opaque', claims())
     await auth.senderOf('opaque', 'opaque', '/mcp', '')
     pass(60_000)
-    for (const by of [auth, new FrontAuth(options, auth)]) {
-      const answer = issuer.hold()
-      const others = Array.from({ length: 256 }, async (_, at) => by.senderOf(`x${at}`, `x${at}`, '/mcp', ''))
-      const again = by.senderOf('opaque', 'opaque', '/mcp', '')
-      answer()
-      assert('principal' in (await again))
-      await Promise.all(others)
-    }
+    const answer = issuer.hold()
+    const others = Array.from({ length: 256 }, async (_, at) => auth.senderOf(`x${at}`, `x${at}`, '/mcp', ''))
+    const again = auth.senderOf('opaque', 'opaque', '/mcp', '')
+    answer()
+    assert('principal' in (await again))
+    await Promise.all(others)
   })
 
   const introspection = { url: 'https://a.example/ask', clientId: 'a b', clientSecret: 'c' }

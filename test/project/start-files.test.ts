@@ -63,7 +63,7 @@ describe('a start of the command', () => {
   test('over HTTP opens nothing of logins of clients, which are loaded with their configuration', () => {
     const texts = [...loadedWith(entry(/^gateway-.*\.js$/))].map((file) => readFileSync(file, 'latin1'))
     for (const [name, isThere] of [
-      ['FrontTokens = class ', true],
+      ['FrontAccess = class ', true],
       ['FrontAuth = class ', false],
       ['"jose"', false],
     ] as const)

@@ -65,9 +65,6 @@ test('whoever may be refused is told to go on only when its body is wanted', asy
   assert.equal(statusOf(await wire.hears('"id":1')), 200)
   wire.say(asked.slice(0, at).replace('application/json', 'text/plain'))
   assert.equal(statusOf(await wire.hears('}')), 415)
-  const other = new Wire(t, port)
-  other.say(post(port, message('echo', 1), 'Expect: a miracle\r\n'))
-  assert.equal(statusOf(await other.hears('}')), 417)
 })
 
 test('a request for another protocol is answered in this one, and the connection stays', async (t) => {

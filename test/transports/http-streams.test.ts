@@ -84,7 +84,7 @@ describe('a stream that was cut', () => {
     const { port, sessions } = await front(t, {
       limits: {
         answerWaitMs: 1,
-        events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000, ageMsMax: 60_000 },
+        events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000 },
       },
     })
     const headers = await handshake(port)
@@ -168,7 +168,7 @@ describe('a client that reads nothing', () => {
   const large = `"${'x'.repeat(20_000)}"`
 
   test('is cut off with what it left unread, and its session goes on', async (t) => {
-    const events = { eventsMax: 16, bytesMax: 100_000, totalBytesMax: 100_000, ageMsMax: 60_000 }
+    const events = { eventsMax: 16, bytesMax: 100_000, totalBytesMax: 100_000 }
     const { port, sessions } = await front(t, { limits: { ...limits, events } })
     const headers = await handshake(port)
     const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
@@ -272,12 +272,11 @@ function ask(port: number): Socket {
 }
 
 describe('kept events', () => {
-  const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150, ageMsMax: 1000 }
-  test('are limited in number, bytes and age, and together', () => {
-    let now = 0
+  const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150 }
+  test('are limited in number and bytes, and together', () => {
     const budget = new EventBudget(limits.totalBytesMax)
-    const one = new EventStore(limits, budget, { now: () => now })
-    const two = new EventStore(limits, budget, { now: () => now })
+    const one = new EventStore(limits, budget)
+    const two = new EventStore(limits, budget)
     for (let at = 1; at <= 4; at++) one.add(0, at, [Buffer.alloc(10)])
     assert.equal(one.after(0, 0).length, 3)
     one.add(0, 5, [Buffer.alloc(100)])
@@ -288,10 +287,6 @@ describe('kept events', () => {
     assert.equal(two.add(0, 1, [Buffer.alloc(60)]), true)
     assert.deepEqual([one.after(0, 0).length, two.after(0, 0).length, budget.bytes], [0, 1, 60])
     assert.equal(two.add(0, 2, [Buffer.alloc(101)]), false)
-    one.add(0, 7, [Buffer.alloc(50)])
-    now = 1001
-    one.sweep()
-    assert.deepEqual([one.after(0, 0).length, budget.bytes], [0, 60])
     two.clear()
     assert.equal(budget.bytes, 0)
   })

@@ -82,7 +82,7 @@ test('HTTP/1.0 without Host is told whether the process answers, and nothing els
     [page('', '/mcp'), 400],
     [page('', '/nothing'), 400],
     [page('', '/health', 'POST'), 405],
-    [page('', 'http://localhost/mcp'), 400],
+    [page('', 'http://localhost/mcp'), 403],
     [page('Origin: http://evil.example\r\n'), 403],
     [page('Host: evil.example\r\n'), 403],
     [page('Host: \r\n'), 400],

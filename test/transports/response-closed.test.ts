@@ -37,12 +37,15 @@ test('who waits for the end of a response that is closed already is called at on
   assert.equal(calls, 1)
 })
 
-test('the memory of a body whose client has left is given back once', () => {
-  let given = 0
-  const hold = new BodyReservation(closedResponse(), () => given++)
-  hold.begin()
-  hold.end()
-  assert.equal(given, 1)
+test('the memory of a body is free once, when its response is closed and its call answered', () => {
+  let freed = 0
+  const response = new HttpResponse(wire, asked)
+  const reservation = new BodyReservation(response, () => freed++)
+  reservation.hold()
+  response.close()
+  assert.equal(freed, 0)
+  reservation.release()
+  assert.equal(freed, 1)
 })
 
 /** A response of which so many bytes are not taken. */
@@ -107,7 +110,7 @@ function opened(isShared: boolean): Opened {
     received: (_frame: unknown, _during: unknown, reply?: Reply) => reply && replies.push(reply),
   })
   connection.start(sink)
-  const accepts = { json: true, stream: true, prefersStream: false }
+  const accepts = { json: true, stream: true }
   const post = (id: number, response: HttpResponse): void => {
     const frame = requestOf(id)
     const posted = {

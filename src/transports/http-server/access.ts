@@ -33,21 +33,12 @@ export interface TokenRefusal {
 
 export type SenderVerdict = Sender | TokenRefusal
 
-/** The token of the head of a request: one object for all requests that have this head on one connection. */
-export interface BearerToken {
-  readonly text: string
-}
-
 /**
  * Finds the sender by the token of a request for this path, which comes from this address.
  *
  * Takes the same time for every wrong token that the front compares with its own.
  */
-export type SenderOf = (
-  token: BearerToken,
-  path: string,
-  from: string,
-) => SenderVerdict | Promise<SenderVerdict>
+export type SenderOf = (token: string, path: string, from: string) => SenderVerdict | Promise<SenderVerdict>
 
 export function isSender(verdict: SenderVerdict | undefined): verdict is Sender {
   return verdict !== undefined && 'principal' in verdict
@@ -79,22 +70,19 @@ export interface HttpRules {
   readonly credentialOf?: ((principal: string) => string | undefined) | undefined
 }
 
-/** Remedies for the operator, in the words of how the front was started. */
+/** Remedies for the operator, which name the keys or options by which the front was started. */
 export interface GuardRemedies {
   readonly page: (origin: string) => string
   readonly name: (host: string) => string
 }
 
-/** All that a client may ask to be told first (RFC 9110, section 10.1.1). */
-const CONTINUE = '100-continue'
-
 /** All clients where no token is required. */
 const anybody: Sender = { principal: 'anybody' }
 
-/** The same for every token, so that no client learns which ones there were. */
+/** The same text for every token, so that no client learns which tokens existed. */
 const tokenNotAccepted = 'The bearer token is not known, or has ended'
 
-/** Only a request with a token is told what is wrong with it (RFC 6750, section 3.1). */
+/** Only the answer to a request with a token says what is wrong (RFC 6750, section 3.1). */
 function plainChallenge(told: string | undefined): string {
   const realm = 'Bearer realm="mcps-proxy"'
   return told === undefined ? realm : `${realm}, error="invalid_token", error_description="${told}"`
@@ -105,13 +93,13 @@ const tokenInQuery = /(?:^|&)access_token=/
 
 /** The facts in the head of an admitted request. */
 export interface AdmittedHead {
-  /** As it was sent, without the query. */
+  /** Still escaped, without the query. */
   readonly path: string
   readonly query: string
   /** The fields that each response has, for a page of another origin. */
   readonly fields: Fields
   readonly accepts: Accepts
-  readonly token: BearerToken | undefined
+  readonly token: string | undefined
   /** The address of the client, as a reverse proxy has written it; undefined is that of the connection. */
   readonly forwardedFor: string | undefined
 }
@@ -123,7 +111,7 @@ export class Guard {
   readonly #remedies: GuardRemedies
   readonly #routes: HttpRoutes
   readonly #notices: RareWarnings
-  /** A head that comes again on its connection is the same one, and needs no second decision. */
+  /** Requests on one connection with equal heads share one object. */
   readonly #admitted = new WeakMap<RequestHead, AdmittedHead>()
 
   constructor(
@@ -139,7 +127,6 @@ export class Guard {
     this.#notices = notices
   }
 
-  /** The facts in a head, or why a request with it is refused for every sender. */
   admit(head: RequestHead): AdmittedHead | Refusal {
     const known = this.#admitted.get(head)
     if (known !== undefined) return known
@@ -148,7 +135,7 @@ export class Guard {
     const fields = corsHeaderFields(this.#rules.cors, head.get('origin'))
     const accepts = readAccept(head.list('accept'))
     const target = targetOf(head.target)
-    // Whose a token is makes no difference there, and an authorization server may have to be asked for it.
+    // The sender makes no difference at an open path, and the proxy may have to ask an authorization server for it.
     const token = this.#isOpen(target.path) ? undefined : bearerToken(head)
     const { clientAddressField: field } = this.#rules
     const forwardedFor = field === undefined ? undefined : forwardedAddress(head.list(field.toLowerCase()))
@@ -157,12 +144,7 @@ export class Guard {
     return admitted
   }
 
-  /**
-   * The sender of the request; undefined when a token is required and the request has no valid one.
-   *
-   * The token is judged anew for each request, even if the head is the same as before: a token can expire while its
-   * connection is kept.
-   */
+  /** Judges the token anew for each request, because it can expire while its connection stays open. Undefined without a token. */
   sender(
     { token, path, forwardedFor }: AdmittedHead,
     address = '',
@@ -172,7 +154,7 @@ export class Guard {
     return token === undefined ? undefined : senderOf(token, path, forwardedFor ?? address)
   }
 
-  /** Refuses a request that has no token, or this one; `address` is that of the connection. */
+  /** `address` is that of the connection. */
   unauthorized(
     { path, forwardedFor }: AdmittedHead,
     address: string,
@@ -184,7 +166,7 @@ export class Guard {
     // A login begins with a request without a token.
     const isUsual = refused === noToken && this.#rules.challenge !== undefined
     const message = `a request from ${from} is refused (HTTP ${status}): ${why}`
-    // A client without a token does not hide one whose token has expired.
+    // Requests without a token must not hide the warning about an expired one from the same address.
     const origin = refused === noToken ? from : `${from} with a token`
     if (!isUsual) this.#notices.note('token', message, origin)
     if (status === 503) return refuse(503, 'The token cannot be examined now', { 'retry-after': '5' })
@@ -193,7 +175,6 @@ export class Guard {
     return refuse(401, told ?? 'A bearer token is required', { 'www-authenticate': challenge })
   }
 
-  /** Whether what stands at this path is open to everybody. */
   #isOpen(path: string): boolean {
     return isOpen(this.#routes.find(path))
   }
@@ -205,45 +186,34 @@ export class Guard {
   }
 
   #refusesHost(head: RequestHead): Refusal | undefined {
-    const url = head.target
-    const host = head.get('host')
-    if (host === undefined && head.version === '1.0') return this.#refusesNameless(head)
-    const own = readAuthority(host ?? '')
-    if (own === undefined) return refuse(400, "'Host' is missing or malformed")
-    const named = absoluteAuthority(url)
-    if (named !== undefined && !isSame(named, own))
-      return refuse(400, "'Host' and the request line name different hosts")
-    if (this.#hosts.has(own)) return undefined
+    const host = authorityIn(head.target) ?? head.get('host')
+    // Without `Host` a rebound page looks like a client, so it gets only public pages.
+    if (host === undefined && head.version === '1.0')
+      return head.method === 'OPTIONS' || this.#isOpen(targetOf(head.target).path)
+        ? undefined
+        : refuse(400, "'Host' is missing; without it only /health is served")
     const name = (host ?? '').toLowerCase()
+    const authority = readAuthority(name)
+    if (authority === undefined) return refuse(400, "'Host' is missing or malformed")
+    if (this.#hosts.has(authority)) return undefined
     return this.#refuse('name', name, `Host '${name}' is not served here: ${this.#remedies.name(name)}`)
   }
 
-  /** Without `Host` a rebound page looks like a client, so it gets only public pages. */
-  #refusesNameless({ method, target }: RequestHead): Refusal | undefined {
-    if (method === 'OPTIONS' || this.#isOpen(targetOf(target).path)) return undefined
-    return refuse(400, "'Host' is missing; without it only /health is served")
-  }
-
-  /** `Origin` comes from browsers, and a browser runs what strangers wrote. */
   #refusesPage(head: RequestHead): Refusal | undefined {
     const origin = head.get('origin')
     if (origin !== undefined) return this.#lets(origin, head) ? undefined : this.#refusesOrigin(origin)
     const site = head.get('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return undefined
-    // A browser comes back from an authorization server; what it shows there, no page of another origin reads.
+    // An authorization server sends the browser back here. Pages of other origins cannot read the response.
     const isVisit = head.method === 'GET' && head.get('sec-fetch-mode') === 'navigate'
     if (isVisit && this.#routes.isVisited?.(targetOf(head.target).path) === true) return undefined
     return refuse(403, 'Requests from other sites are not allowed')
   }
 
-  /**
-   * Pages that are named in the configuration, and those of the front itself.
-   *
-   * If a token is required, a page needs it too: then `*` admits any page, and pages of this machine need not be named.
-   */
+  /** A page needs the token too, where one is required. So `*` and pages of this machine are admitted only then. */
   #lets(origin: string, head: RequestHead): boolean {
     const { cors, senderOf } = this.#rules
-    // No page has it for its origin, but the configuration may name it for all.
+    // The configuration names all origins by `*`, and no page has that origin.
     if (origin === '*') return false
     if (cors.enabled && names(cors.origins, origin)) return true
     const host = head.get('host')?.toLowerCase()
@@ -255,7 +225,6 @@ export class Guard {
   }
 
   #refusesOrigin(origin: string): Refusal {
-    // The value of an invalid origin is not repeated.
     if (originAuthority(origin) === undefined) return this.#refuse('page', '', 'This origin is not allowed')
     const remedy = this.#rules.cors.enabled ? this.#remedies.page(origin) : 'CORS is not enabled'
     return this.#refuse('page', origin, `Pages of '${origin}' are not allowed: ${remedy}`)
@@ -267,8 +236,6 @@ export class Guard {
   }
 
   #refusesUnread(head: RequestHead): Refusal | undefined {
-    const expected = head.expectation?.toLowerCase() ?? CONTINUE
-    if (expected !== CONTINUE) return refuse(417, `'${expected}' cannot be expected here`)
     const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
     if (coding !== 'identity') return refuse(415, `Content-Encoding '${coding}' is not read`)
     if (this.#rules.challenge !== undefined && tokenInQuery.test(targetOf(head.target).query))
@@ -279,24 +246,18 @@ export class Guard {
 
 const noToken = { status: 401, why: 'it has no bearer token', description: undefined } as const
 
-/** The token of a request (RFC 6750, section 2.1). */
-export function bearerToken(head: RequestHead): BearerToken | undefined {
-  const text = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
-  return text === undefined ? undefined : { text }
+/** RFC 6750, section 2.1. */
+export function bearerToken(head: RequestHead): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
 }
 
-/** The authority of an absolute-form request target (RFC 9112 section 3.2.2); one that cannot be read is `''`. */
-function absoluteAuthority(url: string): Authority | undefined {
-  if (url.startsWith('/') || url === '*') return undefined
-  const [, text = ''] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? []
-  return readAuthority(text) ?? { host: '', port: undefined }
+/** The authority of an absolute-form request target, which counts in place of `Host` (RFC 9112, section 3.2.2). */
+function authorityIn(target: string): string | undefined {
+  if (target.startsWith('/') || target === '*') return undefined
+  return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1] ?? ''
 }
 
-function isSame(a: Authority, b: Authority): boolean {
-  return a.host === b.host && (a.port ?? 80) === (b.port ?? 80)
-}
-
-/** The target of a request that was let in: its path, still escaped, without the query. */
+/** The path of a request target, still escaped, and its query. */
 export function targetOf(url: string): { readonly path: string; readonly query: string } {
   const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
   const mark = local.indexOf('?')
@@ -318,23 +279,18 @@ function names(origins: readonly string[], origin: string): boolean {
   return origins.some((each) => each.toLowerCase().replace(/\/$/, '') === origin)
 }
 
-/**
- * The fields for a page whose origin was let in.
- *
- * Its own origin is echoed, never `*`: with `*` a browser would refuse
- * credentials, and a shared cache could not tell pages apart.
- */
+/** Echoes the origin of an admitted page, never `*`, with which browsers refuse credentials and shared caches mix pages up. */
 function corsHeaderFields(rules: CorsRules, origin: string | undefined): Fields {
   if (!rules.enabled || origin === undefined) return []
   const isAllowed = rules.origins.includes('*') || names(rules.origins, origin)
   if (!isAllowed) return ['vary', 'Origin']
   const fields = ['vary', 'Origin', ALLOWED, origin, 'access-control-expose-headers', exposedHeaders]
-  // An origin that stands for all others is no one to trust with credentials.
+  // A page that only `*` admits gets no credentials.
   const isTrusted = rules.credentials && names(rules.origins, origin)
   return isTrusted ? [...fields, 'access-control-allow-credentials', 'true'] : fields
 }
 
-/** The header fields for a preflight of a page that is given `fields`. */
+/** `fields` are those of every response to the page. */
 export function preflightFields(rules: CorsRules, fields: Fields): Fields {
   if (!fields.includes(ALLOWED)) return fields
   const headers = new Map(
@@ -358,43 +314,21 @@ export interface Accepts {
   readonly json: boolean
   /** Only when it is named: a client that takes anything is a person with a command line. */
   readonly stream: boolean
-  /** An answer that could be either is an event stream: this type has the higher quality, or the same and stands first. */
-  readonly prefersStream: boolean
 }
 
+/** A media range counts without its quality. */
 export function readAccept(accept: string): Accepts {
-  if (accept === '') return { json: true, stream: false, prefersStream: false }
-  const types = accept
-    .split(',')
-    .map(readRange)
-    .filter(({ quality }) => quality > 0)
-    .sort((a, b) => b.quality - a.quality)
-    .map(({ type }) => type)
-  const json = types.findIndex((type) => jsonRanges.includes(type))
-  const stream = types.findIndex((type) => streamRanges.includes(type))
-  return { json: json >= 0, stream: stream >= 0, prefersStream: stream >= 0 && (json < 0 || stream < json) }
+  const types = accept.split(',').map((range) => range.replace(/;.*/, '').trim().toLowerCase())
+  const json = accept === '' || types.some((type) => jsonRanges.includes(type))
+  return { json, stream: types.includes('text/event-stream') }
 }
 
 const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*']
-const streamRanges: readonly string[] = ['text/event-stream', 'text/*']
-
-interface MediaRange {
-  readonly type: string
-  /** RFC 9110, section 12.4.2: 0 refuses, and 1 is what is not said. */
-  readonly quality: number
-}
-
-function readRange(range: string): MediaRange {
-  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-  const weights = parameters.map((parameter) => /^q=([01](?:\.\d{0,3})?)$/.exec(parameter)?.[1])
-  return { type, quality: Number(weights.find((weight) => weight !== undefined) ?? 1) }
-}
 
 // The field `Host`, and the origins of pages.
 //
-// A web page whose name resolves to this machine (DNS rebinding) can send requests here, but the browser
-// still sends the page's own host name. A name that is not the front's is refused before anything else is
-// read.
+// A web page whose name resolves to this machine (DNS rebinding) can send requests here, but the browser still sends the
+// page's own host name. The front refuses a foreign name before it reads anything else.
 
 /** A host and its port as a client wrote them; the host in lower case, IPv6 in brackets. */
 export interface Authority {
@@ -402,8 +336,8 @@ export interface Authority {
   readonly port: number | undefined
 }
 
-// Nothing else that RFC 9110 allows here is sent by a client we want: no user information, no escapes. Names of
-// containers and of upstreams of nginx have `_`, and a name with a dot at its end is one that no domain is added to.
+// No user information and no escapes. Names of containers and of upstreams of nginx have `_`. A name that ends with a dot is
+// absolute.
 const authority = /^([a-z0-9_](?:[a-z0-9._-]{0,252}[a-z0-9_.])?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/i
 
 export function readAuthority(text: string): Authority | undefined {
@@ -425,10 +359,10 @@ export function forwardedAddress(list: string): string | undefined {
 const ipv4 = /^(?:\d{1,3}\.){3}\d{1,3}$/
 
 /**
- * The hosts of a server that is bound to this address.
+ * The host names of a server that is bound to this address.
  *
- * Towards loopback they are few and known. Anywhere else the operator's names cannot be guessed: there a token keeps rebound
- * pages out, or, without one, only addresses and the names that the operator gave.
+ * A server on loopback has a few known names. The names of another server are not known: a token keeps rebound pages out
+ * there. Without a token the server accepts addresses, and the names in the configuration.
  */
 export class ServedHosts {
   /** With their port, or without where any will do. */
@@ -452,7 +386,7 @@ export class ServedHosts {
 
   has({ host, port = 80 }: Authority): boolean {
     if (this.#names.has(host) || this.#names.has(`${host}:${port}`)) return true
-    // An address cannot be made to point elsewhere.
+    // DNS rebinding needs a name, not an address.
     return !this.#isLoopback && (this.#hasToken || host.startsWith('[') || ipv4.test(host))
   }
 }

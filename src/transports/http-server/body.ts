@@ -1,8 +1,7 @@
 // Reads the body of a request as one message, within limits of size and speed that its header cannot change.
 //
-// All bodies together have a limit too. The bytes that have come
-// count, not the length in a header, so that a few bytes cannot claim much memory. Small bodies are always read, since
-// the number of connections limits them already.
+// All large bodies together have a limit too. It counts received bytes and not the length in a header, so that a few bytes
+// cannot claim much memory. The number of connections limits small bodies already.
 
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.js'
@@ -23,7 +22,7 @@ export interface PostedMessage {
   readonly line: Line
   readonly frames: readonly Frame[]
   readonly isBatch: boolean
-  /** Of a large one, what it has of the memory for all. */
+  /** Undefined for a small body. */
   readonly hold: BodyReservation | undefined
 }
 
@@ -31,11 +30,10 @@ export interface PostedMessage {
 export type ReadResult = PostedMessage | Refusal | undefined
 
 interface Body extends Pick<PostedMessage, 'line' | 'hold'> {
-  /** The long values, where they were found while it came. */
+  /** Long values that the reader found while the body arrived. */
   readonly known: KnownValues | undefined
 }
 
-/** One body that is on its way. */
 interface Reading {
   bytes: number
   /** Its size at the last check, and the time of that check. */
@@ -61,7 +59,6 @@ export class Bodies {
   read(request: HttpRequest): ReadResult | Promise<ReadResult> {
     const { head, body, response } = request
     if (!isJson(head.get('content-type'))) return refuse(415, 'Content-Type must be application/json')
-    // Its session let it wait, and its client has not.
     if (response.isClosed) return undefined
     const { framing } = head
     if (framing.kind === 'length' && framing.bytes > this.#limits.bodyBytesMax) return this.#tooLarge()
@@ -88,7 +85,7 @@ export class Bodies {
       this.#readings.add(reading)
       wire.readBody({
         data: (chunk) => {
-          // A refused body goes on to come.
+          // The rest of a refused body still arrives.
           if (reading.giveUp === undefined) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
@@ -104,7 +101,7 @@ export class Bodies {
     })
   }
 
-  /** Looks at every body that is on its way. */
+  /** Refuses bodies that arrive too slowly. */
   sweep(): void {
     const { slowBodyMs, slowBodyBytes } = this.#limits
     const nowMs = this.#environment.now()
@@ -162,7 +159,7 @@ export class Bodies {
   }
 }
 
-/** A line end behind the message is no part of it; the line feed behind a copied line may move up. */
+/** Without line ends behind the message. A line has a line feed behind its last byte. */
 function trimmed(line: Line): Line {
   let end = line.length
   while (end > 0 && (line[end - 1] === LF || line[end - 1] === CR)) end--
@@ -178,39 +175,22 @@ export function isJson(contentType: string | undefined): boolean {
   )
 }
 
-/**
- * Memory reserved for one large request body; given back exactly once.
- *
- * The reservation of a call lasts until the answer, also when its client has left meanwhile. That of any
- * other body ends with its response.
- */
+/** Memory reserved for one large body: until its response is closed, and until each holder has released it. */
 export class BodyReservation {
-  #release: (() => void) | undefined
-  #isAnswering = false
-  #isClosed = false
+  readonly #free: () => void
+  #holders = 1
 
-  constructor(response: HttpResponse, release: () => void) {
-    this.#release = release
-    response.whenClosed(() => {
-      this.#isClosed = true
-      if (!this.#isAnswering) this.#giveBack()
-    })
+  constructor(response: HttpResponse, free: () => void) {
+    this.#free = free
+    response.whenClosed(() => this.release())
   }
 
-  /** Its requests are being answered. */
-  begin(): void {
-    this.#isAnswering = true
+  hold(): void {
+    this.#holders++
   }
 
-  /** They have their answers, or will have none. */
-  end(): void {
-    if (!this.#isAnswering) return
-    this.#isAnswering = false
-    if (this.#isClosed) this.#giveBack()
-  }
-
-  #giveBack(): void {
-    this.#release?.()
-    this.#release = undefined
+  /** Each holder calls this once. */
+  release(): void {
+    if (--this.#holders === 0) this.#free()
   }
 }

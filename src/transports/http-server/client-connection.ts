@@ -42,27 +42,25 @@ export class ClientConnection implements Connection {
   readonly transport: TransportName
   /** Resolves when its client is attached; undefined from then on. */
   ready: Promise<void> | undefined
-  /** It answers what was asked, and ends. */
+  /** It ends after the pending answers. */
   isLeaving = false
   /** Whether the client leaves too much unread. */
   congested = false
-  /** The fields of every response. */
+  /** Header fields of every response. */
   fields: Fields
   readonly #environment: HttpEnvironment
   readonly #life: ConnectionLife
   readonly #onClosed: () => void
-  /** Known before the first message comes. */
   #attached: HttpAttached | undefined
   #sink: Sink | undefined
   #isClosed = false
-  /** Why it has closed. */
   #cause: TransportError | undefined
   /** Undefined for a client that can resume nothing. */
   readonly #store: EventStore | undefined
-  /** Those of POSTs that wait for their answers. */
+  /** By their numbers, until they are answered. */
   readonly #replies = new ChurnMap<number, PostReply>()
   /** Of large requests of the older transport, until they are answered: as many as a session may have calls at most. */
-  readonly #holds = new Set<BodyReservation>()
+  readonly #held = new Set<BodyReservation>()
   #posts = 0
   #hasOpened = false
   readonly #watch: StreamWatch = {
@@ -76,9 +74,9 @@ export class ClientConnection implements Connection {
   /** The standalone stream and those of POSTs, by their numbers. */
   readonly #streams = new Map<number, EventStream>()
   #lastStream = STANDALONE
-  /** Responses that hold what the client has not taken. */
+  /** Responses that may have unsent bytes. */
   readonly #sending = new Set<HttpResponse>()
-  /** Those of them whose client has not taken the latest bytes. A client may have hundreds of streams, nearly all of them idle. */
+  /** Those that had unsent bytes at the last look: a client may have hundreds of streams, nearly all of them idle. */
   readonly #behind = new Set<HttpResponse>()
 
   constructor(environment: HttpEnvironment, life: ConnectionLife, onClosed: () => void) {
@@ -168,25 +166,20 @@ export class ClientConnection implements Connection {
     return Promise.resolve()
   }
 
-  /** Nothing more will come: the connection ends as soon as what was asked is answered. */
+  /** The connection accepts no further message, and ends after its last pending answer. */
   leave(): void {
     this.isLeaving = true
     if (!this.#isClosed) this.#sink?.ended()
   }
 
-  /** Drops events that are too old. */
-  sweep(): void {
-    this.#store?.sweep()
-  }
-
-  /** Takes what a POST brought, and answers its requests on its response; `isOpening` where it opens the session. */
+  /** Delivers the messages of a POST, whose response gets the answers; `isOpening` where it opens the session. */
   post(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening = false): undefined {
     // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
     if (this.kind === 'shared' && response.isClosed) return
     const asks = posted.frames.some(({ kind }) => kind === 'request')
     if (!asks) {
       for (const frame of posted.frames) this.#deliver(frame, undefined)
-      // A client without a session has said everything.
+      // A client without a session sends nothing more.
       if (this.kind === 'single') this.#end(undefined)
       response.send(202, [])
       return
@@ -196,7 +189,7 @@ export class ClientConnection implements Connection {
     for (const frame of posted.frames) this.#deliver(frame, reply)
   }
 
-  /** Takes a message of the older transport; answers are events. */
+  /** Delivers a message of the older transport; answers are events. */
   postEvent({ line, frames, isBatch, hold }: PostedMessage): void {
     const [frame] = frames
     const asks = frames.some(({ kind }) => kind === 'request')
@@ -206,12 +199,10 @@ export class ClientConnection implements Connection {
     else if (this.#passes('in', line)) this.#sink?.message(line, undefined, reply)
   }
 
-  /** Opens the stream of the older transport. */
   openEvents(response: HttpResponse): void {
     this.#write(response, this.#standalone)
   }
 
-  /** Sends the event that names the path for messages. */
   invite(path: string): void {
     this.#standalone.write([textEvent('endpoint', path)])
   }
@@ -230,12 +221,12 @@ export class ClientConnection implements Connection {
 
   // For its replies to call.
 
-  /** Calls back once nothing has been said for as long as a client gets no header. */
+  /** Calls back when the response must begin although no answer has come. */
   afterSilence(open: () => void): Timer {
     return setDeadline(this.#environment, this.#environment.limits.answerWaitMs, open)
   }
 
-  /** Whether a message may leave. It is put together for a tap alone. */
+  /** Only a tap needs the parts of a message joined. */
   passes(message: Message): boolean {
     return this.#sink?.wire === undefined ? !this.#isClosed : this.#passes('out', message.joined)
   }
@@ -250,7 +241,7 @@ export class ClientConnection implements Connection {
     this.measure()
   }
 
-  /** Sees whether the client has left too much unread. */
+  /** Updates `congested`. */
   measure(): void {
     const was = this.congested
     this.congested = this.backlogBytes > this.#environment.limits.backlogBytesHigh
@@ -271,7 +262,6 @@ export class ClientConnection implements Connection {
     this.#hasOpened ||= !isRefused
   }
 
-  /** Begins the event stream of a POST. */
   stream(response: HttpResponse): EventStream {
     const stream = new EventStream(++this.#lastStream, this.#environment, this.#store, this.#watch)
     this.#streams.set(stream.number, stream)
@@ -280,7 +270,7 @@ export class ClientConnection implements Connection {
     return stream
   }
 
-  /** Counts what the client has not taken of this response until it has taken everything. */
+  /** Counts the unsent bytes of this response until it is closed. */
   sending(response: HttpResponse): void {
     this.#sending.add(response)
     this.#behind.add(response)
@@ -291,12 +281,10 @@ export class ClientConnection implements Connection {
     })
   }
 
-  /** The client has cancelled a request by closing its response. */
   gaveUp(reply: Reply): void {
     if (!this.#isClosed) this.#sink?.gaveUp?.(reply)
   }
 
-  /** Every request of the POST has its answer, or will have none. */
   answered({ number }: PostReply): void {
     this.#replies.take(number)
     // On the next turn: the caller is still inside its answer.
@@ -309,12 +297,11 @@ export class ClientConnection implements Connection {
     else this.#sink.received(frame, undefined, reply)
   }
 
-  /** Shows a message to the tap; false when it must not pass. */
   #passes(direction: 'in' | 'out', line: Line): boolean {
     return !this.#isClosed && messagePassesTap(this.#sink, direction, line, (cause) => this.#end(cause))
   }
 
-  /** A message cannot be delivered. The failure is reported in a later turn, after its sender has returned. */
+  /** Reports in a later turn, after the sender has returned. */
   #failed(id: RequestId | undefined): void {
     const error = new TransportError('TRANSPORT_IO', 'the client has left')
     setImmediate(() => {
@@ -322,13 +309,11 @@ export class ClientConnection implements Connection {
     })
   }
 
-  /** The way back of a large request of the older transport, whose memory is reserved until the answer. */
-  #holdingReply(hold: BodyReservation): Reply {
-    hold.begin()
-    this.#holds.add(hold)
+  #holdingReply(reservation: BodyReservation): Reply {
+    reservation.hold()
+    this.#held.add(reservation)
     const drop = (): void => {
-      hold.end()
-      this.#holds.delete(hold)
+      if (this.#held.delete(reservation)) reservation.release()
     }
     const answer: Reply['answer'] = (message, kind) => {
       drop()
@@ -373,7 +358,8 @@ export class ClientConnection implements Connection {
     this.#cause = cause
     for (const reply of this.#replies.drain()) reply.end()
     for (const stream of this.#streams.values()) stream.end()
-    for (const hold of this.#holds) hold.end()
+    for (const reservation of this.#held) reservation.release()
+    this.#held.clear()
     this.#streams.clear()
     this.#store?.clear()
     this.#onClosed()

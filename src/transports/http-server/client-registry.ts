@@ -19,7 +19,6 @@ type Entries = ChurnMap<string, Entry>
 export class ClientRegistry {
   readonly #environment: HttpEnvironment
   readonly #budget: EventBudget
-  /** By their ids. */
   readonly #sessions: Entries = new ChurnMap()
   /** The connections of clients without sessions: by endpoint and principal if they are shared, else by a number. */
   readonly #sessionless: Entries = new ChurnMap()
@@ -42,14 +41,14 @@ export class ClientRegistry {
     const { newId, room, limits } = this.#environment
     if (room() !== 'enough' || !this.#makesRoom(owner)) return undefined
     const id = newId(owner)
-    const store = new EventStore(limits.events, this.#budget, this.#environment)
+    const store = new EventStore(limits.events, this.#budget)
     const life: ConnectionLife = kind === 'session' ? { kind, id, store } : { kind }
     return { id, connection: this.#add(this.#sessions, id, owner, life) }
   }
 
   /**
-   * The connection for all requests without a session of this owner, since a request needs nothing of earlier ones and a
-   * connection for each would cost more than the request; undefined when there are too many.
+   * The one connection for all requests without a session of this owner, because a connection for each request would cost
+   * more than the request; undefined when there are too many.
    */
   shared(owner: Owner): ClientConnection | undefined {
     const key = `${owner.endpoint.name} ${owner.principal}`
@@ -71,20 +70,18 @@ export class ClientRegistry {
     return found?.kind === kind ? found : undefined
   }
 
-  /** Ends those that have been idle for too long. */
   sweep(): void {
     const { sessionIdleMs, statelessIdleMs } = this.#environment.limits
     const nowMs = this.#environment.now()
     for (const entry of this.#all()) {
       const { connection } = entry
-      connection.sweep()
       const idleMs = connection.kind === 'session' ? sessionIdleMs : statelessIdleMs
       if (connection.busy) entry.usedMs = nowMs
       else if (nowMs - entry.usedMs > idleMs) void connection.close()
     }
   }
 
-  /** Ends the sessions of these principals, once what was asked in them is answered. */
+  /** Ends the connections of these principals after their pending answers. */
   leave(isGone: (principal: string) => boolean): void {
     for (const { connection, principal } of this.#all()) if (isGone(principal)) connection.leave()
   }
@@ -110,7 +107,7 @@ export class ClientRegistry {
     return isFull ? undefined : this.#add(this.#sessionless, key, owner, { kind })
   }
 
-  /** In the table at once, so that those that come meanwhile count it. */
+  /** Adds synchronously, so that the limits count a connection whose client is still being attached. */
   #add(entries: Entries, key: string, owner: Owner, life: ConnectionLife): ClientConnection {
     const environment = this.#environment
     const { endpoint, principal } = owner
@@ -119,7 +116,6 @@ export class ClientRegistry {
     const isSession = entries === this.#sessions
     const number = isSession ? environment.watch.opened(endpoint.name, transport) : 0
     const connection = new ClientConnection(environment, life, () => {
-      // Another may have taken its place.
       if (entries.get(key)?.connection === connection) entries.take(key)
       if (isSession) environment.watch.ended(endpoint.name, transport, number, environment.now() - openedMs)
     })

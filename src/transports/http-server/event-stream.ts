@@ -1,13 +1,11 @@
 // One stream of events, which may outlive the response that carries it.
 //
-// MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique
-// in its session and names its stream, so that a client that lost a response
-// gets the later events of that stream, and of no other, on another response.
+// MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique in its session and names its stream. A client
+// that has lost a response gets the later events of that stream, and of no other, on another response.
 
 import { Buffer } from 'node:buffer'
 import type { Message } from '../../jsonrpc/splice.js'
 import { lengthOf } from '../../jsonrpc/line.js'
-import type { Clock } from '../../runtime/deadline.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { repeat } from './repeat.js'
@@ -27,13 +25,11 @@ export function readEventId(id: string): EventPlace | undefined {
   return { stream: Number.parseInt(stream, 36), number: Number.parseInt(number, 36) }
 }
 
-/** What a stream tells the connection that it belongs to. */
+/** Callbacks of a stream to its connection. */
 export interface StreamWatch {
-  /** The client has not taken all bytes of this response. */
   behind(response: HttpResponse): void
-  /** The client has taken everything. */
   drained(): void
-  /** The client is gone, or the response was cut. */
+  /** The client has left, or the response was cut. */
   gone(): void
 }
 
@@ -45,13 +41,12 @@ export class EventStream {
   readonly #store: EventStore | undefined
   readonly #watch: StreamWatch
   #response: HttpResponse | undefined
-  /** Sends comments while nothing else is sent. */
+  /** Sends comments during a silence. */
   #beat: { cancel(): void } | undefined
-  /** The last event, and the last one that was handed to a response. */
+  /** The numbers of the last event, and of the last one that a response got. */
   #last = 0
   #written = 0
   #ended = false
-  /** It has ended without an answer, since its request was cancelled. */
   #isCancelled = false
 
   constructor(
@@ -74,7 +69,7 @@ export class EventStream {
     return this.#ended
   }
 
-  /** Says whether the client reads the event, or can ask for it later. */
+  /** Whether the client reads the event, or can request it later. */
   send(message: Message): boolean {
     const number = ++this.#last
     const event = messageEvent(message, this.#store && this.#id(number))
@@ -99,16 +94,16 @@ export class EventStream {
     return this.#isCancelled && number === this.#last
   }
 
-  /** Whether everything after event `number` can still be told. */
+  /** Whether all events after `number` are stored. */
   reaches(number: number): boolean {
     return number <= this.#last && this.#kept(number).length === this.#last - number
   }
 
   /**
-   * Goes on through this response, after event `after`, or where the last response stopped. The head has `fields` too.
+   * Continues on this response, after event `after`, or where the last response stopped. The head has `fields` too.
    *
-   * A response that still seems to be there is cut: a client that resumes has lost it, and a connection may end on one side
-   * only. Events that are gone are skipped; ask `reaches` first where that matters.
+   * Cuts an earlier response that still seems open, because a client that resumes has lost it. Skips events that are not
+   * stored; call `reaches` first where that matters.
    */
   attach(response: HttpResponse, fields: Fields, after: number = this.#written): void {
     const before = this.#response
@@ -117,7 +112,7 @@ export class EventStream {
     response.stream(200, [...sseHead, ...fields])
     this.#response = response
     this.#beat = repeat(this.#environment, this.#environment.limits.keepAliveMs, () => {
-      // Behind a backlog a comment would prove nothing.
+      // A comment behind a backlog would not show whether the client reads.
       if (response.unsentBytes === 0) response.write([KEEP_ALIVE])
     })
     response.onDrain = () => this.#watch.drained()
@@ -131,24 +126,20 @@ export class EventStream {
     if (this.#ended) this.end()
   }
 
-  /** Gives the client an id to resume after. */
   prime(retryMs: number): void {
     this.write([primingEvent(this.#id(this.#last), retryMs)])
   }
 
-  /** Ends it without an answer. */
   cancel(): void {
     this.#isCancelled = true
     this.end()
   }
 
-  /** Nothing more will be said. */
   end(): void {
     this.#ended = true
     this.#leaveResponse()
   }
 
-  /** What follows is kept for the next response. */
   #leaveResponse(): void {
     const response = this.#response
     this.#response = undefined
@@ -165,7 +156,7 @@ export class EventStream {
   }
 }
 
-/** The size of all stores of a front together. When it is reached, the store that has most gives up events. */
+/** The limit of all stores of a front together. Beyond it, the largest store drops events. */
 export class EventBudget {
   readonly #bytesMax: number
   readonly #stores = new Set<EventStore>()
@@ -187,7 +178,6 @@ export class EventBudget {
     }
   }
 
-  /** Counts bytes that a store has more, or less. */
   count(store: EventStore, bytes: number): void {
     this.#bytes += bytes
     if (store.bytes > 0) this.#stores.add(store)
@@ -200,34 +190,31 @@ interface StoredEvent {
   readonly number: number
   /** A copy of the bytes on the stream. */
   readonly bytes: Buffer
-  readonly atMs: number
 }
 
 /**
- * The latest events of one session, oldest first, which a client may ask for again with `Last-Event-ID`.
+ * The latest events of one session, oldest first, which a client may request again with `Last-Event-ID`.
  *
- * Each session has a separate store, so that no id of one session finds an event of another. A store is bounded in events,
- * bytes and age, and all stores together in bytes; a client that asks for an event that was dropped gets an error.
+ * Each session has a separate store, so that no id of one session finds an event of another. A client that requests a
+ * dropped event gets an error.
  */
 export class EventStore {
   readonly #limits: HttpServerLimits['events']
   readonly #budget: EventBudget
-  readonly #clock: Pick<Clock, 'now'>
-  /** Made for the first event: immediate answers need none. */
+  /** Undefined before the first event, because a session with immediate answers needs none. */
   #events: Set<StoredEvent> | undefined
   #bytes = 0
 
-  constructor(limits: HttpServerLimits['events'], budget: EventBudget, clock: Pick<Clock, 'now'>) {
+  constructor(limits: HttpServerLimits['events'], budget: EventBudget) {
     this.#limits = limits
     this.#budget = budget
-    this.#clock = clock
   }
 
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Keeps event `number` of a stream; false when it is larger than everything that may be kept. */
+  /** False for an event that is larger than the store may be. */
   add(stream: number, number: number, event: SseEvent): boolean {
     const length = lengthOf(event)
     const { eventsMax, bytesMax, totalBytesMax } = this.#limits
@@ -235,7 +222,7 @@ export class EventStore {
     while (this.#bytes + length > bytesMax || (this.#events?.size ?? 0) >= eventsMax) this.dropOldest()
     this.#budget.makeRoom(length)
     this.#events ??= new Set()
-    this.#events.add({ stream, number, bytes: Buffer.concat(event, length), atMs: this.#clock.now() })
+    this.#events.add({ stream, number, bytes: Buffer.concat(event, length) })
     this.#count(length)
     return true
   }
@@ -251,15 +238,6 @@ export class EventStore {
     for (const event of this.#events ?? [])
       if (event.stream === stream && event.number > after) found.push(event.bytes)
     return found
-  }
-
-  /** Drops what is too old to be asked for. */
-  sweep(): void {
-    const oldestMs = this.#clock.now() - this.#limits.ageMsMax
-    for (const event of this.#events ?? []) {
-      if (event.atMs >= oldestMs) return
-      this.#drop(event)
-    }
   }
 
   clear(): void {
@@ -283,17 +261,16 @@ const END_OF_EVENT = Buffer.from('\n\n')
 /** Up to here, one copied event beats three writes. */
 const COPY_BYTES_MAX = 64 * 1024
 
-/** One event, ready to be written: in one piece, or as the parts of a large message between its head and its end. */
+/** The bytes of one event: in one piece, or as the parts of a large message between its head and its end. */
 export type SseEvent = readonly Uint8Array[]
 
-/** The event that carries a message; `id` is what a client resumes after. */
 function messageEvent(message: Message, id: string | undefined): SseEvent {
   const head = `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: `
   const parts = [Buffer.from(head), ...message.parts, END_OF_EVENT]
   return message.length > COPY_BYTES_MAX ? parts : [Buffer.concat(parts)]
 }
 
-/** An event without data, which gives a client the id to resume after before there is anything to say. */
+/** An event without data: it gives the client an id to resume after, before the first message. */
 function primingEvent(id: string, retryMs: number): Buffer {
   return Buffer.from(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`)
 }

@@ -20,10 +20,6 @@ const limits = {
    */
   lateCheckMs: 500,
   connectionsMax: 1024,
-  /** The most connections of one address that have not shown the token. */
-  unauthenticatedPerNetworkMax: 64,
-  /** A new connection counts after this time: a proxy in front opens hundreds together, and their requests are in flight. */
-  strangerMs: 1000,
   /**
    * How long a connection may lie idle between two requests, while there is room. Balancers keep theirs for 60 to 600
    * seconds, and the server must not be the one that closes first.
@@ -49,7 +45,7 @@ const limits = {
   sessionsMax: 1000,
   /** Most clients go away without DELETE. */
   sessionIdleMs: 1_800_000, // 30 minutes
-  /** How often the front looks for idle sessions and old events. */
+  /** How often the front looks for idle sessions. */
   sweepMs: 30_000,
   /** Requests without a session that are being served. */
   sessionlessMax: 1024,
@@ -71,7 +67,6 @@ const limits = {
     eventsMax: 1024,
     bytesMax: 4_194_304, // 4 MiB
     totalBytesMax: 67_108_864, // 64 MiB
-    ageMsMax: 300_000, // 5 minutes
   },
   /** Above this many bytes that a client has not taken, its session is congested. */
   backlogBytesHigh: 1_048_576, // 1 MiB

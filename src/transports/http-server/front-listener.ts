@@ -1,10 +1,8 @@
 // The listening socket of the front, and its connections.
 //
-// When all connections that there may be are in use, one is closed for a new one: first the oldest of those that have
-// not authenticated, then the one that has been idle longest between two requests. A connection with a request in
-// progress is never closed, so the new one may be refused.
-//
-// When the listener stops, no connection is closed before what was written on it has left.
+// When all connections are in use, the listener closes one for a new one: first the oldest unauthenticated connection of the
+// network that has most of them, then the connection that has been idle longest between two requests. It never closes a
+// connection with a request in progress, so it may refuse the new one.
 
 import { type Server, createServer } from 'node:net'
 import {
@@ -27,33 +25,27 @@ const SHORT_SHARE = 0.75
 /** The idle time while descriptors are short: long enough for a client that sends its next request immediately. */
 const SCARCE_IDLE_MS = 1000
 
-/** A connection that has not shown what is asked for: the token, or else a request. */
-interface Stranger {
-  readonly network: string
-  readonly sinceMs: number
-}
-
 /** Serves what comes; it listens once and closes once. */
 export class FrontListener implements FrontServer {
   readonly environment: HttpEnvironment
   readonly serve: (request: HttpRequest) => void
   readonly #hasToken: () => boolean
   readonly #server: Server
-  /** The oldest first; undefined for one that is no stranger any more. */
-  readonly #connections = new Map<FrontConnection, Stranger | undefined>()
-  #strangers = 0
+  /** All connections, the oldest first. */
+  readonly #connections = new Set<FrontConnection>()
+  /** The networks of those that have not shown the token, or have sent no request where the front has none; the oldest first. */
+  readonly #strangers = new Map<FrontConnection, string>()
   readonly #notices: RareWarnings
   readonly #closed: Promise<void>
   #sweeper: { cancel(): void } | undefined
   /** Whether every connection ends with what is being answered on it. */
   isStopping = false
   #hasListened = false
-  /** When a response is made, and the second for which that holds. */
+  /** The field `Date`, and its second. */
   #date = ''
   #second = -1
   #complainedMs = -Infinity
 
-  /** `hasToken` says whether a token is asked for. */
   constructor(environment: HttpEnvironment, hasToken: () => boolean, serve: (request: HttpRequest) => void) {
     this.environment = environment
     this.#hasToken = hasToken
@@ -69,9 +61,7 @@ export class FrontListener implements FrontServer {
 
   /** The client of this connection has authenticated. */
   know(connection: FrontConnection): void {
-    if (this.#connections.get(connection) === undefined) return
-    this.#connections.set(connection, undefined)
-    this.#strangers--
+    this.#strangers.delete(connection)
   }
 
   /** Gives the port. @throws the system's error */
@@ -91,7 +81,7 @@ export class FrontListener implements FrontServer {
     this.isStopping = true
     if (!this.#hasListened) return
     this.#server.close()
-    for (const connection of this.#connections.keys()) connection.stop()
+    for (const connection of this.#connections) connection.stop()
   }
 
   /** Waits up to `waitMs` for responses in progress, and cuts the connections that are left. */
@@ -99,7 +89,7 @@ export class FrontListener implements FrontServer {
     this.stop()
     if (!this.#hasListened) return
     const last = this.environment.setTimer(waitMs, () => {
-      for (const connection of this.#connections.keys()) connection.cut()
+      for (const connection of this.#connections) connection.cut()
     })
     await this.#closed
     this.#sweeper?.cancel()
@@ -108,9 +98,11 @@ export class FrontListener implements FrontServer {
 
   // For its connections to call.
 
-  /** Strangers do not count: they are closed for new ones first. */
+  /** Strangers do not count, because they make room first. */
   get isShort(): boolean {
-    return this.#connections.size - this.#strangers > this.environment.limits.connectionsMax * SHORT_SHARE
+    return (
+      this.#connections.size - this.#strangers.size > this.environment.limits.connectionsMax * SHORT_SHARE
+    )
   }
 
   date(): string {
@@ -141,60 +133,42 @@ export class FrontListener implements FrontServer {
     const { limits, room } = this.environment
     const isFull = this.#connections.size >= limits.connectionsMax || room() === 'none'
     if (isFull && !this.#makesRoom()) return void socket.destroy()
-    const network = networkOf(socket.remoteAddress ?? '')
-    if (this.#hasToken()) this.#makesRoomIn(network)
-    this.#connections.set(new FrontConnection(socket, this), { network, sinceMs: this.environment.now() })
-    this.#strangers++
+    const connection = new FrontConnection(socket, this)
+    this.#connections.add(connection)
+    this.#strangers.set(connection, networkOf(socket.remoteAddress ?? ''))
   }
 
-  /** Closes the oldest stranger, first of a network that has too many, or the connection that has rested longest. */
   #makesRoom(): boolean {
-    const all = `all ${this.#connections.size} connections that there may be are in use`
-    const counts = new Map<string, number>()
-    const strangers = this.#listStrangers()
-    for (const [, { network }] of strangers) counts.set(network, (counts.get(network) ?? 0) + 1)
-    const { unauthenticatedPerNetworkMax } = this.environment.limits
-    const isOfMany = (network: string): boolean => (counts.get(network) ?? 0) > unauthenticatedPerNetworkMax
-    const [stranger, origin] = strangers.find(([, { network }]) => isOfMany(network)) ?? strangers[0] ?? []
+    const [stranger, network] = this.#oldestOfMost() ?? []
     const closed = stranger ?? this.#longestResting()
     let goes = 'a new one is refused'
     if (closed !== undefined) goes = 'the one that has rested longest is closed for a new one'
-    if (origin !== undefined) {
+    if (network !== undefined) {
       const what = this.#hasToken() ? 'has not shown the token' : 'has sent no request'
-      goes = `the oldest that ${what} is closed for a new one, here one of ${origin.network}`
+      goes = `the oldest that ${what} is closed for a new one, here one of ${network}`
     }
-    if (closed !== undefined) this.#cut(closed)
-    this.#notices.note('full', `${all}: ${goes}`)
-    return closed !== undefined
-  }
-
-  /** A stranger counts after a moment: a proxy in front opens hundreds together, and their requests are in flight. */
-  #makesRoomIn(network: string): void {
-    const { unauthenticatedPerNetworkMax, strangerMs } = this.environment.limits
-    const untilMs = this.environment.now() - strangerMs
-    const own = this.#listStrangers().filter(([, stranger]) => stranger.network === network)
-    const surplus = own.slice(0, Math.max(0, own.length - unauthenticatedPerNetworkMax + 1))
-    const late = surplus.filter(([, { sinceMs }]) => sinceMs <= untilMs)
-    for (const [connection] of late) this.#cut(connection)
-    if (late.length === 0) return
-    const many = `${network} has ${unauthenticatedPerNetworkMax} connections that have not shown the token`
-    this.#notices.note('network', `${many}: the oldest of them are closed for new ones`)
-  }
-
-  #listStrangers(): (readonly [FrontConnection, Stranger])[] {
-    return [...this.#connections].flatMap(([connection, stranger]) =>
-      stranger === undefined ? [] : [[connection, stranger] as const],
+    this.#notices.note(
+      'full',
+      `all ${this.#connections.size} connections that there may be are in use: ${goes}`,
     )
+    if (closed === undefined) return false
+    this.know(closed)
+    closed.cut()
+    return true
   }
 
-  #cut(connection: FrontConnection): void {
-    this.know(connection)
-    connection.cut()
+  /** The oldest stranger of the network that has most of them: one client cannot drive out the others. */
+  #oldestOfMost(): readonly [FrontConnection, string] | undefined {
+    const counts = new Map<string, number>()
+    for (const network of this.#strangers.values()) counts.set(network, (counts.get(network) ?? 0) + 1)
+    const most = Math.max(...counts.values())
+    for (const stranger of this.#strangers) if (counts.get(stranger[1]) === most) return stranger
+    return undefined
   }
 
   #longestResting(): FrontConnection | undefined {
     let longest: FrontConnection | undefined
-    for (const connection of this.#connections.keys())
+    for (const connection of this.#connections)
       if (connection.restsSinceMs < (longest?.restsSinceMs ?? Infinity)) longest = connection
     return longest
   }
@@ -203,11 +177,10 @@ export class FrontListener implements FrontServer {
     const { limits, room } = this.environment
     const scarceMs = Math.min(limits.idleConnectionMs, SCARCE_IDLE_MS)
     const idleMs = room() === 'enough' ? limits.idleConnectionMs : scarceMs
-    for (const connection of this.#connections.keys()) connection.sweep(idleMs)
+    for (const connection of this.#connections) connection.sweep(idleMs)
   }
 }
 
-/** Begins to listen and gives the port. @throws the system's error */
 function listening(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -219,7 +192,7 @@ function listening(server: Server, host: string, port: number): Promise<number> 
   })
 }
 
-/** The network of an address: for IPv6 its first half, since a client with one address has all of that network. */
+/** The network of an address: for IPv6 its first half, because one client usually has all addresses of that. */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (mapped !== undefined || !address.includes(':')) return mapped ?? address

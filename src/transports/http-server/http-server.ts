@@ -1,7 +1,6 @@
 // The HTTP front: one listening socket for every endpoint.
 //
-// Every request passes the guard first, then finds its route, then its handler;
-// what a handler refuses is said in one place.
+// Every request passes the guard first, then finds its route, then its handler. `#refuse` writes all refusals.
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
@@ -78,7 +77,7 @@ export class HttpServer {
     )
   }
 
-  /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
+  /** @throws the system's error (`EADDRINUSE`, …) */
   async listen(): Promise<HttpAddress> {
     const { host, environment } = this.#options
     this.#port = await this.#listening.listen(host, this.#port)
@@ -93,7 +92,7 @@ export class HttpServer {
     return { host, port: this.#port, origin: `http://${reachable(host)}:${this.#port}` }
   }
 
-  /** From now on other rules hold; principals whose token was removed or replaced may only finish. */
+  /** Replaces the rules; principals whose token was removed or replaced may only finish. */
   change(rules: HttpRules): void {
     const before = this.#rules
     this.#rules = rules
@@ -106,12 +105,12 @@ export class HttpServer {
     })
   }
 
-  /** Takes no new connection and no new request; what is being answered goes on. */
+  /** Accepts no further connection and request; requests in progress continue. */
   stop(): void {
     this.#listening.stop()
   }
 
-  /** Ends every session; clients have a moment to take what was said to them. */
+  /** Ends every session; clients have a moment to read the last answers. */
   async close(): Promise<void> {
     this.stop()
     for (const sweeper of this.#sweepers) sweeper.cancel()
@@ -162,13 +161,13 @@ export class HttpServer {
     return this.#identify(request, admitted)
   }
 
-  /** Other rules may have come while a token was examined, and then it is examined by those. */
   #identify(request: HttpRequest, admitted: AdmittedHead): ServeResult {
     const guard = this.#guard
     const verdict = guard.sender(admitted, request.wire.socket.remoteAddress)
     if (!(verdict instanceof Promise)) return this.#dispatch(request, admitted, verdict)
     return verdict.then((found) => {
       if (guard === this.#guard) return this.#dispatch(request, admitted, found)
+      // The rules have changed during the examination.
       const again = this.#guard.admit(request.head)
       return isRefusal(again) ? again : this.#identify(request, again)
     })
@@ -203,7 +202,7 @@ export class HttpServer {
     }
   }
 
-  /** Makes the stream of a request end with its token; undefined for a token without an end. */
+  /** Ends the stream of a request with its token; undefined for a token without an end. */
   #streamEnd(
     { head, response, wire }: HttpRequest,
     path: string,
@@ -211,12 +210,10 @@ export class HttpServer {
     sender: Sender | undefined,
   ): (() => void) | undefined {
     if (sender?.untilMs === undefined) return undefined
-    const examine = async (): Promise<Sender | 'unknown' | undefined> => {
+    const examine = async (): Promise<Sender | undefined> => {
       const admitted = this.#guard.admit(head)
-      const now = isRefusal(admitted)
-        ? undefined
-        : await this.#guard.sender(admitted, wire.socket.remoteAddress)
-      if (now !== undefined && !isSender(now) && now.status === 503) return 'unknown'
+      if (isRefusal(admitted)) return undefined
+      const now = await this.#guard.sender(admitted, wire.socket.remoteAddress)
       if (!isSender(now) || now.principal !== sender.principal) return undefined
       const route = this.#routes.find(path, now)
       return 'endpoint' in route && route.endpoint === endpoint ? now : undefined
@@ -232,7 +229,7 @@ export class HttpServer {
     return undefined
   }
 
-  /** Why a client was not taken, though its endpoint was there when its request began. */
+  /** The refusal of a client whose endpoint was removed during its request. */
   #gone(head: RequestHead): Refusal {
     const found = this.#routes.find(targetOf(head.target).path)
     return !this.#listening.isStopping && found.kind === 'nothing' ? found.refusal : this.#shuttingDown()
@@ -242,7 +239,6 @@ export class HttpServer {
     return refuse(503, 'Shutting down', { ...closing, 'retry-after': '5' })
   }
 
-  /** Says why a request is not served. */
   #refuse({ head, response }: HttpRequest, refusal: Refusal): void {
     if (response.hasBegun || response.isClosed) return response.cut()
     const version = head.get('mcp-protocol-version')

@@ -1,10 +1,9 @@
 // One POST that holds requests, and its one response.
 //
-// When the answers are the first thing to say and come soon, they are the body,
-// unless the client prefers events. Anything else, or a wait, turns the response into an event stream; until then
-// no header is sent, so that an early refusal keeps its status code. A client
-// that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): events that it can resume are kept,
-// and all others are dropped.
+// When the answers are the first messages and come soon, they are the body, unless the client takes events alone. Any other
+// message, or a wait, turns the response into an event stream; until then the front sends no header, so that an early refusal
+// keeps its status code. A client that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): the
+// connection stores the events that the client can resume, and drops all others.
 
 import type { Message } from '../../jsonrpc/splice.js'
 import { buildBatch } from '../../jsonrpc/build.js'
@@ -19,7 +18,7 @@ import type { ClientConnection } from './client-connection.js'
 /** From this size on, unsent bytes of a body count for its client. */
 const LARGE_BYTES = 64 * 1024
 
-/** The status of a response that is one answer, and the fields that it has for that. */
+/** The status of a response that is one answer, and its further fields. */
 export interface AnswerStatus {
   readonly status: number
   readonly fields: Fields
@@ -31,7 +30,6 @@ const okStatus: AnswerStatus = { status: 200, fields: [] }
 export class PostReply implements Reply {
   readonly isCancelledByClosing: boolean
   readonly field: (name: string) => string | undefined
-  /** Its number among those of its connection. */
   readonly number: number
   /** Whether it answers the `initialize` that opens the session. */
   readonly isOpening: boolean
@@ -40,7 +38,7 @@ export class PostReply implements Reply {
   readonly #hold: PostedMessage['hold']
   readonly #response: HttpResponse
   readonly #accepts: Accepts
-  /** Requests that have no answer yet. */
+  /** The number of requests without an answer. */
   #pending: number
   readonly #answers: Message[] = []
   readonly #wait: Timer | undefined
@@ -50,7 +48,7 @@ export class PostReply implements Reply {
   /** The status where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
 
-  /** Keeps no bytes of the message. */
+  /** Must not keep the bytes of the message. */
   constructor(
     connection: ClientConnection,
     number: number,
@@ -69,7 +67,7 @@ export class PostReply implements Reply {
     this.#response = response
     this.#accepts = accepts
     this.#pending = frames.filter(({ kind }) => kind === 'request').length
-    hold?.begin()
+    hold?.hold()
     if (accepts.stream) this.#wait = connection.afterSilence(() => this.#open())
     if (this.isCancelledByClosing) response.whenClosed(() => this.#left())
   }
@@ -100,16 +98,15 @@ export class PostReply implements Reply {
     this.#connection.tell(message, head, this)
   }
 
-  /** Says something before the answers; false when that reaches no client. */
+  /** Sends a message before the answers; false when no client can get it. */
   during(message: Message): boolean {
-    // Without a session a client that has left cannot resume the stream of its response.
+    // Only a client with a session can resume the stream of a lost response.
     const isReached = this.isHeard || (this.#connection.kind === 'session' && this.#pending > 0)
     if (!isReached || !this.#accepts.stream) return false
     this.#open().send(message)
     return true
   }
 
-  /** The session ends: nothing more is said here. */
   end(): void {
     this.#pending = 0
     this.#statusOfNothing = 503
@@ -136,7 +133,7 @@ export class PostReply implements Reply {
     if (this.#stream === undefined) this.#sendBody()
     else if (this.#hasAnswer) this.#stream.end()
     else this.#stream.cancel()
-    this.#hold?.end()
+    this.#hold?.release()
     this.#connection.answered(this)
   }
 
@@ -147,7 +144,7 @@ export class PostReply implements Reply {
     const [first] = this.#answers
     if (first === undefined) return response.send(this.#statusOfNothing, connection.fields)
     // A stream has no status but 200.
-    if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
+    if (!this.#accepts.json && this.#status === okStatus) return this.#open().end()
     const body = this.#isBatch ? buildBatch(this.#answers) : first
     const { status, fields } = this.#status
     response.sendJson(status, body, [...connection.fields, ...fields])
@@ -155,7 +152,7 @@ export class PostReply implements Reply {
   }
 }
 
-/** Outside of the class, so that it keeps nothing of the request but its head. */
+/** A function outside of the class, because a closure inside would keep the bytes of the request. */
 function fieldReader(head: PostedMessage['head']): (name: string) => string | undefined {
   return (name) => head.get(name)
 }

@@ -8,7 +8,7 @@ const INTERVAL_MS = 60_000
 const ORIGINS_MAX = 100
 
 /** Refused pages, names and tokens; connections that are closed for new ones. */
-type WarningKind = 'page' | 'name' | 'token' | 'full' | 'network'
+type WarningKind = 'page' | 'name' | 'token' | 'full'
 
 interface Warned {
   readonly atMs: number

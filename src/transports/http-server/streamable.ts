@@ -1,8 +1,7 @@
 // Streamable HTTP: POST, GET and DELETE on one endpoint.
 //
-// MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports. A client that keeps no
-// session is served too, one request at a time, so that a person with a command
-// line needs no handshake.
+// MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports. A client without a session is served too, one request at a time, so
+// that a person with a command line needs no handshake.
 
 import type { RequestHead } from '../http1/server.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
@@ -26,7 +25,7 @@ export class Streamable {
   readonly #bodies: Bodies
   readonly #gone: (head: RequestHead) => Refusal
 
-  /** `gone` says why a client was not taken, though its endpoint was there when its request began. */
+  /** `gone` refuses a client whose endpoint was removed during its request. */
   constructor(clients: ClientRegistry, bodies: Bodies, gone: (head: RequestHead) => Refusal) {
     this.#clients = clients
     this.#bodies = bodies
@@ -57,12 +56,12 @@ export class Streamable {
       if (!isRefusal(came)) return this.#posted(came, asked, named, isLost)
       return isLost ? noSession : { ...came, revision: named?.revision }
     }
-    // Nearly always the body has come with its head: then the message is taken in the same turn.
+    // A body that has come with its head is served in the same turn.
     const read = this.#bodies.read(asked)
     return read instanceof Promise ? read.then(take) : take(read)
   }
 
-  /** `named` is the client of the session that the head names; it may name one that is lost. */
+  /** `named` is the client of the session in the head; `isLost` where that session has ended. */
   #posted(
     posted: PostedMessage,
     asked: EndpointRequest,
@@ -86,7 +85,7 @@ export class Streamable {
     return client.ready === undefined ? serve() : client.ready.then(serve)
   }
 
-  /** A client that is attached for this request; undefined when there are too many. */
+  /** Undefined when there are too many clients. */
   #opened(judgement: 'opening' | 'session' | 'alone', asked: EndpointRequest): ClientConnection | undefined {
     const isAlone = judgement === 'alone'
     const client = isAlone

@@ -218,8 +218,8 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
 }
 
 function senderBy(principalOf: NonNullable<FrontOptions['principalOf']>): SenderOf {
-  return ({ text }) => {
-    const found = principalOf(text)
+  return (token) => {
+    const found = principalOf(token)
     return found instanceof Promise ? found.then(verdictOf) : verdictOf(found)
   }
 }
