@@ -1,7 +1,7 @@
 // The answers of servers, as text for a person.
 
 import { Buffer } from 'node:buffer'
-import type { RawValue } from './local-client.js'
+import type { JsonValue } from './json-value.js'
 
 /** Keeps the bytes of an image, a sound or a file; gives where. */
 export type Keep = (bytes: Buffer, mimeType: string) => string
@@ -10,17 +10,17 @@ export type Keep = (bytes: Buffer, mimeType: string) => string
  * The result of a tool: its content. Structured content, as the server wrote it, stands for a text that is missing:
  * a server repeats it as text (MCP, Tools: structured content), or makes it of the text.
  */
-export function toolResult(result: RawValue, keep: Keep): string {
+export function toolResult(result: JsonValue, keep: Keep): string {
   const structured = result.member('structuredContent')
   const items = result.member('content')?.items ?? []
   const hasText = items.some((item) => item.string('type') === 'text')
   const texts = items.map((item) => contentText(item, keep))
-  if (structured !== undefined && !hasText) texts.push(structured.text)
+  if (structured !== undefined && !hasText) texts.push(structured.raw)
   return texts.map(withLineEnd).join('')
 }
 
 /** A prompt: each message behind its role. */
-export function promptText(result: RawValue, keep: Keep): string {
+export function promptText(result: JsonValue, keep: Keep): string {
   const texts = (result.member('messages')?.items ?? []).map((message) => {
     const content = message.member('content')
     return `${message.string('role') ?? '?'}: ${content === undefined ? '' : contentText(content, keep)}`
@@ -29,12 +29,12 @@ export function promptText(result: RawValue, keep: Keep): string {
 }
 
 /** The content of a resource. */
-export function resourceText(result: RawValue, keep: Keep): string {
+export function resourceText(result: JsonValue, keep: Keep): string {
   const contents = result.member('contents')?.items ?? []
   return contents.map((each) => withLineEnd(heldText(each, keep))).join('')
 }
 
-function contentText(item: RawValue, keep: Keep): string {
+function contentText(item: JsonValue, keep: Keep): string {
   const type = item.string('type') ?? ''
   if (type === 'text') return item.string('text') ?? ''
   if (type === 'image' || type === 'audio') return keptText(type, item.string('data') ?? '', item, keep)
@@ -44,15 +44,15 @@ function contentText(item: RawValue, keep: Keep): string {
     const words = [item.string('name'), item.string('uri'), item.string('description')]
     return words.filter((word) => word !== undefined).join('  ')
   }
-  return item.text
+  return item.raw
 }
 
-function heldText(resource: RawValue, keep: Keep): string {
+function heldText(resource: JsonValue, keep: Keep): string {
   const text = resource.string('text')
   return text ?? keptText(resource.string('uri') ?? 'file', resource.string('blob') ?? '', resource, keep)
 }
 
-function keptText(what: string, base64: string, of: RawValue, keep: Keep): string {
+function keptText(what: string, base64: string, of: JsonValue, keep: Keep): string {
   const bytes = Buffer.from(base64, 'base64')
   const mimeType = of.string('mimeType') ?? 'application/octet-stream'
   return `${what} (${mimeType}, ${bytes.length} bytes): ${keep(bytes, mimeType)}`

@@ -6,14 +6,13 @@ import { Buffer } from 'node:buffer'
 import type { McpProxy } from '../index.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
-import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
-import type { Span } from '../jsonrpc/scan.js'
-import { rawAt, write } from '../jsonrpc/text.js'
+import { write } from '../jsonrpc/text.js'
 import { isMissing, methodNotFound } from '../mcp/error-codes.js'
 import { latestSession } from '../mcp/revisions.js'
 import { memoryPair } from '../transports/memory.js'
 import { version } from '../version.js'
+import { JsonValue, readTree } from './json-value.js'
 
 /** An error that a call was answered with (JSON-RPC 2.0, 5.1). */
 export class AnswerError extends Error {
@@ -30,52 +29,14 @@ export class AnswerError extends Error {
   }
 }
 
-/** A value as its server wrote it: the bytes of a message, and where the value stands. */
-export class RawValue {
-  readonly #line: Buffer
-  readonly #span: Span
-
-  constructor(line: Buffer, span: Span) {
-    this.#line = line
-    this.#span = span
-  }
-
-  get text(): string {
-    return rawAt(this.#line, this.#span)
-  }
-
-  /** A member of an object; undefined where there is none. */
-  member(name: string): RawValue | undefined {
-    const span = membersAt(this.#line, this.#span)?.span(name)
-    return span && new RawValue(this.#line, span)
-  }
-
-  /** The names of the members of an object, in the order in which they are written. */
-  get keys(): string[] {
-    const value: unknown = JSON.parse(this.text)
-    return typeof value === 'object' && value !== null ? Object.keys(value) : []
-  }
-
-  string(name: string): string | undefined {
-    return membersAt(this.#line, this.#span)?.string(name)
-  }
-
-  /** The items of an array; none of anything else. */
-  get items(): RawValue[] {
-    return itemsAt(this.#line, this.#span, Number.MAX_SAFE_INTEGER).map(
-      (span) => new RawValue(this.#line, span),
-    )
-  }
-}
-
-const noParams = new RawValue(Buffer.from('{}'), { start: 0, end: 2 })
+const noParams = readTree(Buffer.from('{}'))
 
 /** Answers the questions of a server; undefined where no person can. */
 export interface Person {
   /** Client capabilities, as raw JSON. */
   readonly capabilities: string
   /** Gives a result as raw JSON; undefined for a question that is not known. */
-  answer(method: string, params: RawValue): Promise<string> | undefined
+  answer(method: string, params: JsonValue): Promise<string> | undefined
 }
 
 /** Progress of a call (MCP, Utilities: progress). */
@@ -123,22 +84,22 @@ export class LocalClient {
     method: string,
     params: string,
     progressed?: (progress: Progress) => void,
-  ): Promise<RawValue> {
+  ): Promise<JsonValue> {
     const token = String(++this.#lastToken)
     if (progressed !== undefined) this.#progressed.set(token, progressed)
     const asked = this.#peer.ask(method, params)
     if (asked === undefined) throw new Error(CLOSED)
     const frame = await asked.answer.finally(() => this.#progressed.delete(token))
-    if (frame.kind === 'result') return new RawValue(frame.line, frame.result)
-    const error = new RawValue(frame.line, frame.error)
-    throw new AnswerError(Number(error.member('code')?.text), error.string('message') ?? error.text)
+    if (frame.kind === 'result') return new JsonValue(frame.line, frame.result)
+    const error = new JsonValue(frame.line, frame.error)
+    throw new AnswerError(Number(error.member('code')?.text), error.string('message') ?? error.raw)
   }
 
   /** Everything of a list, page by page. */
-  async list(method: string, member: string): Promise<RawValue[]> {
-    const all: RawValue[] = []
+  async list(method: string, member: string): Promise<JsonValue[]> {
+    const all: JsonValue[] = []
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
-      const page: RawValue = await this.request(method, cursor === '' ? '{}' : write({ cursor }))
+      const page: JsonValue = await this.request(method, cursor === '' ? '{}' : write({ cursor }))
       all.push(...(page.member(member)?.items ?? []))
       cursor = page.string('nextCursor')
     }
@@ -174,7 +135,7 @@ export class LocalClient {
   #onNotification({ method, line, params }: NotificationFrame): void {
     if (method === 'notifications/tools/list_changed') this.#toolsChanged()
     if (method !== 'notifications/progress' || params.span === undefined) return
-    const values = new RawValue(line, params.span)
+    const values = new JsonValue(line, params.span)
     const progress = values.member('progress')?.text
     if (progress === undefined) return
     const report = { progress, total: values.member('total')?.text, message: values.string('message') }
@@ -183,7 +144,7 @@ export class LocalClient {
 
   async #answer({ id, method, line, params }: RequestFrame): Promise<void> {
     if (method === 'ping') return this.#peer.reply(id, '{}')
-    const asked = params.span === undefined ? noParams : new RawValue(line, params.span)
+    const asked = params.span === undefined ? noParams : new JsonValue(line, params.span)
     const answer = this.#person?.answer(method, asked)
     if (answer === undefined) this.#peer.refuse(id, methodNotFound(method))
     else this.#peer.reply(id, await answer)

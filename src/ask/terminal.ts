@@ -4,7 +4,8 @@ import process from 'node:process'
 import { quote } from '../jsonrpc/text.js'
 import { escapeText } from '../text/escape.js'
 import { askLine, isAtTerminal } from './prompt-line.js'
-import type { Person, RawValue } from './local-client.js'
+import type { JsonValue } from './json-value.js'
+import type { Person } from './local-client.js'
 
 /** Shows a text, and asks for a line. */
 export interface Dialog {
@@ -28,7 +29,7 @@ export function personOf(dialog: Dialog): Person {
 const declined = '{"action":"decline"}'
 
 /** An empty answer takes the default; without one the field is left out, and a required one declines. */
-async function elicited(question: RawValue, { tell, ask }: Dialog): Promise<string> {
+async function elicited(question: JsonValue, { tell, ask }: Dialog): Promise<string> {
   tell(question.string('message') ?? 'A server asks:')
   if (question.string('mode') === 'url') {
     tell(`Open ${question.string('url') ?? 'the address that the server did not give'}`)
@@ -37,7 +38,7 @@ async function elicited(question: RawValue, { tell, ask }: Dialog): Promise<stri
   const schema = question.member('requestedSchema')
   const properties = schema?.member('properties')
   const required = schema?.member('required')?.items.map(({ text }) => text) ?? []
-  const names = properties?.keys ?? []
+  const names = properties?.parts.map((part) => part.name) ?? []
   // A form without fields asks for consent alone, as that of a confirmation does.
   if (names.length === 0)
     return isYes(await ask('Do you agree? [y/N] ')) ? '{"action":"accept","content":{}}' : declined
@@ -46,21 +47,21 @@ async function elicited(question: RawValue, { tell, ask }: Dialog): Promise<stri
     const field = properties?.member(name)
     if (field === undefined) continue
     const said = await ask(promptOf(name, field))
-    const value = said === '' ? field.member('default')?.text : typed(said, field.string('type'))
+    const value = said === '' ? field.member('default')?.raw : typed(said, field.string('type'))
     if (value !== undefined) content.push(`${quote(name)}:${value}`)
-    else if (required.includes(quote(name))) return declined
+    else if (required.includes(name)) return declined
   }
   return `{"action":"accept","content":{${content.join(',')}}}`
 }
 
-function promptOf(name: string, field: RawValue): string {
+function promptOf(name: string, field: JsonValue): string {
   const about = [field.string('title') ?? name, field.string('description')].filter(
     (text) => text !== undefined,
   )
-  const choices = field.member('enum')?.items.map(({ text }) => text)
+  const choices = field.member('enum')?.items.map(({ raw }) => raw)
   const choice = choices === undefined ? '' : ` (${choices.join(', ')})`
   const usual = field.member('default')
-  return `${about.join(', ')}${choice}${usual === undefined ? '' : ` [${usual.text}]`}: `
+  return `${about.join(', ')}${choice}${usual === undefined ? '' : ` [${usual.raw}]`}: `
 }
 
 /** The typed text, as raw JSON of this type. */

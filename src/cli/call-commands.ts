@@ -21,7 +21,8 @@ import { Failure, note, pass, say, tableStyle } from './console.js'
 import { lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
-import { AnswerError, LocalClient, type Progress, RawValue } from '../ask/local-client.js'
+import type { JsonValue } from '../ask/json-value.js'
+import { AnswerError, LocalClient, type Progress } from '../ask/local-client.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
@@ -206,11 +207,11 @@ async function getPrompt(client: LocalClient, question: AskTask): Promise<number
 
 /** Prints a result as its server wrote it, or in words. */
 async function print(
-  result: RawValue,
+  result: JsonValue,
   { json }: AskTask,
-  inWords: (result: RawValue, keep: Keep) => string,
+  inWords: (result: JsonValue, keep: Keep) => string,
 ): Promise<number> {
-  await (json ? say('stdout', `${result.text}\n`) : pass(inWords(result, newKeep())))
+  await (json ? say('stdout', `${result.raw}\n`) : pass(inWords(result, newKeep())))
   return 0
 }
 
@@ -251,33 +252,33 @@ function nothing({ profile }: AskTask, item: string): Promise<void> {
   )
 }
 
-function nameOf(item: RawValue): string {
+function nameOf(item: JsonValue): string {
   return item.string('name') ?? ''
 }
 
-function toolRow(tool: RawValue): Row {
+function toolRow(tool: JsonValue): Row {
   // `call` sends no `task` (MCP 2025-11-25, Tasks: tool-level negotiation).
   const needsTask = tool.member('execution')?.string('taskSupport') === 'required'
   return { name: nameOf(tool), about: `${needsTask ? '(only as a task) ' : ''}${aboutOf(tool)}` }
 }
 
-function resourceRow(resource: RawValue): Row {
+function resourceRow(resource: JsonValue): Row {
   const name = resource.string('uri') ?? resource.string('uriTemplate') ?? ''
   return { name, about: aboutOf(resource) || nameOf(resource) }
 }
 
-function aboutOf(item: RawValue): string {
+function aboutOf(item: JsonValue): string {
   return (item.string('description') ?? item.string('title') ?? '').trim().split('\n')[0] ?? ''
 }
 
 async function printList(
-  items: readonly RawValue[],
-  rowOf: (item: RawValue) => Row,
+  items: readonly JsonValue[],
+  rowOf: (item: JsonValue) => Row,
   { json }: AskTask,
 ): Promise<void> {
   await say(
     'stdout',
-    json ? `[${items.map(({ text }) => text).join(',\n')}]\n` : await linesOf(items.map(rowOf)),
+    json ? `[${items.map(({ raw }) => raw).join(',\n')}]\n` : await linesOf(items.map(rowOf)),
   )
 }
 
@@ -295,7 +296,7 @@ async function linesOf(rows: readonly Row[]): Promise<string> {
 
 async function callTool(client: LocalClient, question: AskTask): Promise<number> {
   const [name = '', ...words] = question.words
-  const isNamed = (each: RawValue): boolean => nameOf(each) === name
+  const isNamed = (each: JsonValue): boolean => nameOf(each) === name
   let tools = await client.list('tools/list', 'tools')
   if (!tools.some(isNamed)) {
     await Promise.race([client.toolsChanged(), new Promise((resolve) => setTimeout(resolve, LATE_TOOLS_MS))])

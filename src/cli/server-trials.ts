@@ -1,6 +1,5 @@
 // Starts configured servers for the commands that ask them something or only read their lists, and stops them.
 
-import { Buffer } from 'node:buffer'
 import { LocalClient, type Person } from '../ask/local-client.js'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
@@ -238,7 +237,7 @@ async function listed(proxy: McpProxy, view?: string, person?: Person): Promise<
     const page = await client.request('tools/list', '{}')
     const isWhole = page.string('nextCursor') === undefined
     const count = isWhole ? (page.member('tools')?.items.length ?? 0) : undefined
-    return { bytes: Buffer.byteLength(page.text), count }
+    return { bytes: page.end - page.start, count }
   } catch {
     return NO_TOOLS
   }

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
-import { RawValue } from '../ask/local-client.js'
+import { type JsonValue, jsonTreeOf } from '../ask/json-value.js'
 import { escapeText } from '../text/escape.js'
 import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
@@ -59,7 +59,7 @@ async function runStatus(task: StatusTask): Promise<number> {
   const place = await placeOf(task)
   const status = await statusAt(place, task.timeout ?? timeoutMsDefault)
   const { paint } = await tableStyle()
-  await say('stdout', task.json ? `${status.text}\n` : statusText(place.origin, status, paint))
+  await say('stdout', task.json ? `${status.raw}\n` : statusText(place.origin, status, paint))
   return numberAt(status.member('summary'), 'failedServers') > 0 ? 1 : 0
 }
 
@@ -91,7 +91,7 @@ async function placeOf({ words: [url], header: headers, config: path }: StatusTa
   return { origin, headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...headers } }
 }
 
-async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<RawValue> {
+async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<JsonValue> {
   const response = await fetch(`${origin}/api/status`, {
     headers,
     redirect: 'manual',
@@ -107,22 +107,12 @@ async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<
         : `the gateway at ${origin} wants a token; pass -H 'Authorization: Bearer …'`,
     )
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
-  const status = response.status === 200 ? statusIn(body) : undefined
-  if (status === undefined)
+  const status = response.status === 200 ? jsonTreeOf(body) : undefined
+  if (status?.member('schemas') === undefined)
     throw new Failure(
       `what answers at ${origin} is no mcps-proxy gateway (status ${response.status} for /api/status)`,
     )
   return status
-}
-
-function statusIn(body: Buffer): RawValue | undefined {
-  try {
-    JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
-  const status = new RawValue(body, { start: 0, end: body.length })
-  return status.member('schemas') === undefined ? undefined : status
 }
 
 /** `fetch` keeps the reason of the system below its own error. */
@@ -134,19 +124,16 @@ function reasonOf(error: unknown): string {
   return error.message
 }
 
-function statusText(origin: string, status: RawValue, paint: Paint): string {
+function statusText(origin: string, status: JsonValue, paint: Paint): string {
   const up = status.member('server')?.string('uptime')
-  const schemas = status.member('schemas')
-  const lines = (schemas?.keys ?? []).flatMap((name) => {
-    const schema = schemas?.member(name)
-    return schema === undefined ? [] : schemaLines(name, schema, paint)
-  })
+  const schemas = status.member('schemas')?.parts ?? []
+  const lines = schemas.flatMap(({ name, value }) => schemaLines(name, value, paint))
   return [`${origin}${up === undefined ? '' : `, up for ${up}`}`, ...lines]
     .map((line) => `${line}\n`)
     .join('')
 }
 
-function schemaLines(name: string, schema: RawValue, paint: Paint): string[] {
+function schemaLines(name: string, schema: JsonValue, paint: Paint): string[] {
   const servers = schema.member('mcpServers')?.items ?? []
   const sessions = schema.member('sessions')?.items ?? []
   const ready = numberAt(schema, 'connectedServers')
@@ -163,11 +150,11 @@ function schemaLines(name: string, schema: RawValue, paint: Paint): string[] {
   ]
 }
 
-function numberAt(value: RawValue | undefined, name: string): number {
+function numberAt(value: JsonValue | undefined, name: string): number {
   return Number(value?.member(name)?.text ?? 0)
 }
 
-function serverLine(server: RawValue, width: number, paint: Paint): string {
+function serverLine(server: JsonValue, width: number, paint: Paint): string {
   const name = escapeText(server.string('name') ?? '')
   const pid = server.member('pid')?.text
   const changes = server.member('changes')?.items.length ?? 0
@@ -183,13 +170,13 @@ function serverLine(server: RawValue, width: number, paint: Paint): string {
   return `  ${paint('service', name)}${' '.repeat(width - name.length)}  ${state}  ${escapeText(facts.join(', '))}`
 }
 
-function usersIn(users: RawValue | undefined): string | undefined {
+function usersIn(users: JsonValue | undefined): string | undefined {
   const without = numberAt(users, 'withoutLogin')
   const all = users && counted(numberAt(users, 'count'), 'user')
   return without === 0 ? all : `${all}, ${without} without a login`
 }
 
-function sessionLine(session: RawValue): string {
+function sessionLine(session: JsonValue): string {
   const client = session.member('client')
   const who = [client?.string('name') ?? 'a client', client?.string('version')].filter(Boolean).join(' ')
   return escapeText(

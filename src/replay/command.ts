@@ -17,11 +17,9 @@ import { Replayer } from './replayer.js'
 import { type ReplayedFile, hasFailed, report, summary, updateFiles } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
 
-/** The destination of the report. */
 export interface Output {
   print(text: string): Promise<void>
   complain(text: string): Promise<void>
-  /** Shows the progress; undefined shows nothing. */
   readonly progress: ((text: string) => void) | undefined
   /** Asks the person at the terminal; undefined without one. */
   readonly ask: ((question: string) => Promise<string>) | undefined
@@ -78,11 +76,7 @@ the transcripts of the package, which every correct MCP server passes.`,
 const failed = 1
 const usageMistake = 2
 
-/**
- * Replays transcripts and reports on stdout.
- *
- * @returns 0 when everything came as expected, also once transcripts were updated, 1 when not, 2 for what cannot be replayed
- */
+/** @returns 0 when everything came as expected, also once transcripts were updated, 1 when not, 2 for what cannot be replayed */
 async function runReplay(request: ReplayRequest): Promise<number> {
   const own = realRuntime()
   // Each server has its own process group, which no Ctrl-C reaches.
@@ -129,7 +123,6 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
   return results.some(({ result }) => hasFailed(result)) ? failed : 0
 }
 
-/** Whether the user lets the replay start these command lines. */
 async function isAllowed(starts: readonly string[], output: Output): Promise<boolean> {
   if (starts.length === 0) return true
   const list = starts.map((line) => `  ${line}\n`).join('')

@@ -4,14 +4,13 @@
 // written, so `1.0` is not `1`. `bytes` is that and then every byte, but for the places that may vary.
 
 import type { Span } from '../jsonrpc/scan.js'
-import { type JsonNode, idOf, kindOf, pathAt } from './json-tree.js'
-import { type Pattern, REST } from './pattern.js'
+import type { JsonValue } from '../ask/json-value.js'
+import { idOf } from './address.js'
+import { type Pattern, REST, kindOf } from './pattern.js'
 
 export type Mode = 'bytes' | 'json'
 
-/** The first difference. */
 export interface Difference {
-  /** The JSON path of the member. */
   readonly path: string
   readonly problem: string
   /** The first byte that differs, counted from the start of the frame that came. */
@@ -22,7 +21,7 @@ export interface Difference {
 
 export interface ReceivedFrame {
   readonly bytes: Buffer
-  readonly tree: JsonNode
+  readonly tree: JsonValue
 }
 
 export type MessageVerdict =
@@ -45,7 +44,6 @@ export function compareFrames(
   return new Comparison(pattern, received, mode, values).verdict()
 }
 
-/** Compares bytes that are no JSON. */
 export function compareBytes(expected: Buffer, received: Buffer): MessageVerdict {
   if (expected.equals(received)) return { kind: 'equal', bound: new Map(), times: 0 }
   const offset = commonLength(expected, received)
@@ -53,7 +51,6 @@ export function compareBytes(expected: Buffer, received: Buffer): MessageVerdict
   return { kind: 'different', difference }
 }
 
-/** Compares one frame; lives for one call. */
 class Comparison {
   readonly #pattern: Pattern
   readonly #received: ReceivedFrame
@@ -84,7 +81,7 @@ class Comparison {
   }
 
   /** The answers of a batch come in any order (JSON-RPC 2.0, section 6). */
-  #batch(expected: JsonNode, came: JsonNode): Difference | undefined {
+  #batch(expected: JsonValue, came: JsonValue): Difference | undefined {
     const left = [...came.parts]
     const pairs = expected.parts.map(({ value }) => {
       const at = left.findIndex((candidate) => idOf(candidate.value) === idOf(value))
@@ -99,7 +96,7 @@ class Comparison {
     return undefined
   }
 
-  #node(expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
+  #node(expected: JsonValue, came: JsonValue, path: string): Difference | undefined {
     const { holes, timesVary } = this.#pattern
     if (holes.has(expected.start)) return this.#hole(expected, came, path)
     const isPlain = expected.kind !== 'object' && expected.kind !== 'array'
@@ -114,7 +111,7 @@ class Comparison {
   }
 
   /** The members of an object, in any order, or the items of an array. */
-  #parts(expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
+  #parts(expected: JsonValue, came: JsonValue, path: string): Difference | undefined {
     const left = [...came.parts]
     const isOpen = this.#pattern.open.has(expected.start)
     for (const part of expected.parts) {
@@ -133,7 +130,7 @@ class Comparison {
     return { path: `${path}${extra.path}`, problem: 'is not expected', ...where }
   }
 
-  #hole(expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
+  #hole(expected: JsonValue, came: JsonValue, path: string): Difference | undefined {
     const { misfit, name, isNew } = this.#pattern.holes.get(expected.start) ?? {}
     const raw = this.#received.bytes.toString('utf8', came.start, came.end)
     const known =
@@ -146,7 +143,7 @@ class Comparison {
     return undefined
   }
 
-  #differs(expected: JsonNode, came: JsonNode, path: string): Difference {
+  #differs(expected: JsonValue, came: JsonValue, path: string): Difference {
     const same = commonLength(
       this.#pattern.bytes.subarray(expected.start, expected.end),
       this.#received.bytes.subarray(came.start, came.end),
@@ -175,6 +172,12 @@ class Comparison {
     }
     return undefined
   }
+}
+
+/** The path of the innermost value that holds the byte at `offset`. */
+function pathAt(node: JsonValue, offset: number, path = '$'): string {
+  const part = node.parts.find(({ start, value }) => start <= offset && offset < value.end)
+  return part === undefined ? path : pathAt(part.value, offset, `${path}${part.path}`)
 }
 
 function commonLength(left: Uint8Array, right: Uint8Array): number {

@@ -4,23 +4,19 @@
 // server are expected in their order. In a recording only messages of one method keep their order, because several servers
 // behind a proxy answer in any order.
 
+import { jsonTreeOf, readTree } from '../ask/json-value.js'
+import { type Address, addressOf, idOf } from './address.js'
 import { compareBytes, compareFrames } from './compare.js'
-import { type Address, addressOf, idOf, jsonTreeOf, readTree } from './json-tree.js'
 import type { Event } from './report.js'
 import type { Expected } from './transcript.js'
 
-/** The event of a frame that came. */
 export type ReceivedEvent = Extract<Event, { readonly kind: 'equal' | 'different' | 'unexpected' }>
 
 interface Pending {
   readonly step: Expected
-  /** Its place in the transcript. */
   readonly at: number
   readonly address: Address
 }
-
-/** The values of names, as raw JSON. */
-type Values = ReadonlyMap<string, string>
 
 /** The expected frames of one transcript that have not come yet. */
 export class Expectations {
@@ -38,11 +34,11 @@ export class Expectations {
   }
 
   /** Matches a frame with an expected frame, and removes that one. */
-  take(bytes: Buffer, values: Values): ReceivedEvent {
+  take(bytes: Buffer, values: ReadonlyMap<string, string>): ReceivedEvent {
     const address = addressOf(jsonTreeOf(bytes))
     if (address.kind === 'message') return this.#takeMessage(bytes, address.key, values)
     const pending = this.#remove(this.#first(address))
-    return eventOf(pending, bytes, values, false)
+    return eventOf(pending, bytes, values)
   }
 
   /** Removes the expected answer to this id, as it was sent, which will not come. */
@@ -60,21 +56,21 @@ export class Expectations {
     return pending
   }
 
-  #takeMessage(bytes: Buffer, method: string, values: Values): ReceivedEvent {
+  #takeMessage(bytes: Buffer, method: string, values: ReadonlyMap<string, string>): ReceivedEvent {
     const waiting = this.#pending.filter(({ address }) => address.kind === 'message')
     const inTurn = this.#recorded ? waiting.filter(({ address }) => address.key === method) : waiting
     // The first message that must come, and has its place, is the last one that this message can be.
     const last = inTurn.findIndex(({ step }) => !step.optional && !step.unordered)
     const possible = last === -1 ? inTurn : inTurn.slice(0, last + 1)
     for (const pending of possible) {
-      const event = eventOf(pending, bytes, values, this.#recorded && pending !== waiting[0])
+      const event = eventOf(pending, bytes, values)
       if (event.kind !== 'equal') continue
       this.#remove(pending)
       if (!this.#recorded && !pending.step.unordered) this.#passOver(pending.at)
       return event
     }
     const meant = possible.find(({ address }) => address.key === method) ?? inTurn[last]
-    return eventOf(this.#remove(meant), bytes, values, false)
+    return eventOf(this.#remove(meant), bytes, values)
   }
 
   /** Optional messages that have a place before `at` did not come. */
@@ -86,7 +82,11 @@ export class Expectations {
   }
 }
 
-function eventOf(pending: Pending | undefined, bytes: Buffer, values: Values, early: boolean): ReceivedEvent {
+function eventOf(
+  pending: Pending | undefined,
+  bytes: Buffer,
+  values: ReadonlyMap<string, string>,
+): ReceivedEvent {
   if (pending === undefined) return { kind: 'unexpected', bytes }
   const { step } = pending
   const tree = jsonTreeOf(bytes)
@@ -94,5 +94,5 @@ function eventOf(pending: Pending | undefined, bytes: Buffer, values: Values, ea
     step.pattern !== undefined && tree !== undefined
       ? compareFrames(step.pattern, { bytes, tree }, step.mode, values)
       : compareBytes(step.bytes, bytes)
-  return { ...verdict, step, bytes, early }
+  return { ...verdict, step, bytes }
 }

@@ -17,7 +17,6 @@ export interface OwnProgram {
   readonly cwd: string
 }
 
-/** The choices of the command line, and the program itself. */
 interface LaunchOptions extends OwnProgram {
   /** If it is empty, the transcript names the command. */
   readonly command: readonly string[]
@@ -26,7 +25,6 @@ interface LaunchOptions extends OwnProgram {
 
 export interface Launch {
   readonly spec: SpawnSpec
-  /** The address of a server over HTTP. */
   readonly url: URL | undefined
 }
 
@@ -48,11 +46,7 @@ export class Launcher {
     this.#options = options
   }
 
-  /**
-   * The launch of a server on stdin and stdout, or on a port that is free now.
-   *
-   * `servicePort` is the port of the service that was started for the transcript.
-   */
+  /** `servicePort` is the port of the service that was started for the transcript. */
   async server(
     { header, file }: Pick<Transcript, 'header' | 'file'>,
     carrier: Carrier,
@@ -74,14 +68,12 @@ export class Launcher {
     return { spec: this.#spec(command, env), url }
   }
 
-  /** The launch of the service that a transcript needs, on a port that is free now. */
   async service({ file }: Transcript, command: readonly string[]): Promise<Launch> {
     const servicePort = await freePort()
     const spec = this.#spec(command.map(expander(file, { servicePort })))
     return { spec, url: new URL(`http://127.0.0.1:${servicePort}/`) }
   }
 
-  /** Removes the configurations. */
   close(): void {
     process.off('exit', this.#remove)
     this.#remove()
@@ -152,7 +144,6 @@ function pathOf(args: readonly string[]): string {
   return schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`
 }
 
-/** A port that is free now. */
 function freePort(): Promise<string> {
   const server = createServer()
   return new Promise((resolve, reject) => {

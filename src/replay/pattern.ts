@@ -8,12 +8,11 @@ import type { Span } from '../jsonrpc/scan.js'
 import { splice } from '../jsonrpc/splice.js'
 import { RELATED_TASK } from '../mcp/meta-keys.js'
 import { errorText } from '../text/error-text.js'
-import { type JsonNode, child, kindOf, readTree, textOf } from './json-tree.js'
+import { type JsonValue, readTree } from '../ask/json-value.js'
 
-/** A place that several values fit. */
 export interface Hole {
   /** Why a value does not fit. Absent: any value fits. */
-  readonly misfit?: (came: JsonNode) => string | undefined
+  readonly misfit?: (came: JsonValue) => string | undefined
   /** The name of the value: the values of one name are the same, unless each one is new. */
   readonly name?: string
   readonly isNew?: boolean
@@ -21,7 +20,7 @@ export interface Hole {
 
 export interface Pattern {
   readonly bytes: Buffer
-  readonly tree: JsonNode
+  readonly tree: JsonValue
   /** The keys are the offsets at which the values begin. */
   readonly holes: ReadonlyMap<number, Hole>
   /** The offsets of the objects that may have further members. */
@@ -30,27 +29,23 @@ export interface Pattern {
   readonly timesVary: boolean
 }
 
-/** A place in a frame that is sent, and the name of the value that goes there. */
+/** The place of a named value in a frame that is sent. */
 export interface Fill extends Span {
   readonly name: string
-}
-
-/** A frame that is sent. */
-interface Fillable {
-  readonly bytes: Buffer
-  readonly fills: readonly Fill[]
 }
 
 /** A member of this name, with the value "any", says that its object may have further members. */
 export const REST = '$rest'
 
-/** A mistake in a placeholder. */
 export class PatternError extends Error {
   override readonly name = 'PatternError'
 }
 
 /** A frame that is sent, with the values of the names in its places. */
-export function filled({ bytes, fills }: Fillable, values: ReadonlyMap<string, string>): Buffer {
+export function filled(
+  { bytes, fills }: { readonly bytes: Buffer; readonly fills: readonly Fill[] },
+  values: ReadonlyMap<string, string>,
+): Buffer {
   const edits = fills.flatMap(({ start, end, name }) => {
     const value = values.get(name)
     return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
@@ -68,7 +63,7 @@ export function written(
   refusedAt: number | undefined,
   isFixture: boolean,
 ): Buffer {
-  const write = (came: JsonNode, expected: JsonNode | undefined): string => {
+  const write = (came: JsonValue, expected: JsonValue | undefined): string => {
     const start = expected?.start ?? -1
     const hole = pattern?.holes.get(start)
     if (hole !== undefined && start !== refusedAt && hole.misfit?.(came) === undefined)
@@ -103,7 +98,7 @@ export class FrameReader {
     this.#names = names
   }
 
-  /** A frame that is expected. @throws PatternError for a string with `$` in front that is no placeholder */
+  /** @throws PatternError for a string with `$` in front that is no placeholder */
   pattern(bytes: Buffer): Pattern {
     const tree = readTree(bytes)
     const holes = new Map<number, Hole>()
@@ -112,7 +107,7 @@ export class FrameReader {
     if (!this.#isRecorded)
       for (const node of nodes(tree)) {
         if (node.kind === 'string' && node.text.startsWith('$')) holes.set(node.start, this.#hole(node.text))
-        if (child(node, REST) !== undefined) open.add(node.start)
+        if (node.member(REST) !== undefined) open.add(node.start)
       }
     else
       for (const { name, start, isNew } of chosenIn(bytes, tree, ofServer)) {
@@ -123,7 +118,7 @@ export class FrameReader {
   }
 
   /**
-   * The places of a frame that is sent which get a value that the other end chose.
+   * The places that get a value which the other end chose.
    *
    * @throws PatternError for a name that no expected frame before it gives a value
    */
@@ -147,7 +142,10 @@ export class FrameReader {
       return { misfit: (came) => (came.kind === type ? undefined : `is ${kindOf(came)}, not a ${type}`) }
     if (source !== undefined) return matching(source)
     if (text.startsWith('$$'))
-      return { misfit: (came) => (textOf(came) === text.slice(1) ? undefined : `is not "${text.slice(1)}"`) }
+      return {
+        misfit: (came) =>
+          came.kind === 'string' && came.text === text.slice(1) ? undefined : `is not "${text.slice(1)}"`,
+      }
     if (name === undefined)
       throw new PatternError(`"${text}" is no placeholder; text that begins with $ is written $$`)
     this.#names.add(name)
@@ -156,16 +154,20 @@ export class FrameReader {
 }
 
 /** A value and the values in it, without those of `$rest`. */
-function* nodes(node: JsonNode): IterableIterator<JsonNode> {
+function* nodes(node: JsonValue): IterableIterator<JsonValue> {
   yield node
   for (const { name, value } of node.parts) if (name !== REST) yield* nodes(value)
+}
+
+/** The kind of a value, in words. */
+export function kindOf({ kind }: JsonValue): string {
+  return kind === 'null' ? 'null' : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 }
 
 function nameIn(text: string): string | undefined {
   return /^\$id:([\w-]+)$/.exec(text)?.[1]
 }
 
-/** A string that the whole expression matches. */
 function matching(source: string): Hole {
   try {
     const expression = new RegExp(`^(?:${source})$`, 'su')
@@ -184,7 +186,7 @@ function matching(source: string): Hole {
 // lists, the states of its questions (`requestState`) and the ids of its tasks. These places, and no others, become holes of
 // a recorded frame. Frames that are sent to the other end later name the same values.
 
-/** A kind of value that the other end chose, its place in a message, and whether the value is chosen there. */
+/** `isNew`: the other end chooses the value there. */
 type Chosen = readonly [what: string, path: readonly string[], isNew?: true]
 
 interface ChosenPlaces {
@@ -226,13 +228,13 @@ const ofClient: ChosenPlaces = {
 /** The chosen values of a message or a batch. The name of a value is its kind and its recorded text. */
 function chosenIn(
   bytes: Buffer,
-  tree: JsonNode,
+  tree: JsonValue,
   { asked, answered }: ChosenPlaces,
 ): (Fill & { readonly isNew: boolean })[] {
   const messages = tree.kind === 'array' ? tree.parts.map(({ value }) => value) : [tree]
   return messages.flatMap((message) =>
-    (child(message, 'method') === undefined ? answered : asked).flatMap(([what, path, isNew = false]) => {
-      const node = child(message, ...path)
+    (message.member('method') === undefined ? answered : asked).flatMap(([what, path, isNew = false]) => {
+      const node = message.member(...path)
       if (node === undefined) return []
       const { start, end } = node
       return [{ name: `${what} ${bytes.toString('utf8', start, end)}`, start, end, isNew }]

@@ -14,10 +14,8 @@ import type { Carrier, Exit, Expected, Header, Sent, Transcript } from './transc
 
 const timeoutMsDefault = 30_000
 
-/** Replays transcripts, one after the other. */
 export class Replayer {
   readonly #request: ReplayRequest
-  /** How long one frame may take to come. */
   readonly #timeoutMs: number
   readonly #launcher: Launcher
   readonly #runtime: Runtime
@@ -54,13 +52,11 @@ export class Replayer {
     }
   }
 
-  /** Ends what is still running. */
   async close(): Promise<void> {
     await this.#stopShared()
     this.#launcher.close()
   }
 
-  /** The service that the configuration of the transcript needs, when the proxy is started with it. */
   async #service(transcript: Transcript): Promise<HttpHost | undefined> {
     const { rest: command = [], url } = this.#request
     const { service } = transcript.header
@@ -116,7 +112,6 @@ export class Replayer {
   }
 }
 
-/** Each schema of a recording has its own path. */
 function urlFor({ schema }: Transcript, url: URL): URL {
   return schema === undefined ? url : new URL(`/api/${encodeURIComponent(schema)}/mcp`, url)
 }
@@ -141,15 +136,12 @@ const EXIT_WAIT_MS = 2000
 /** How long a server may still write after the end of its input. */
 const END_WAIT_MS = 5000
 
-/** The reason why no frame comes, and the expected frame that is missing for that reason. */
 interface End {
   readonly why: string
   readonly step?: Expected
 }
 
 /**
- * Replays one transcript against one server; lives for one run.
- *
  * Frames are sent in the transcript's order, each as soon as everything that is expected before it has come. A difference
  * does not stop the replay, a frame that does not come does: what follows would only repeat that.
  */
@@ -157,10 +149,8 @@ class Replay {
   readonly #transcript: Transcript
   readonly #server: ReplayedServer
   readonly #runtime: Runtime
-  /** How long one frame may take to come. */
   readonly #timeoutMs: number
   readonly #expectations: Expectations
-  /** The values of names, as raw JSON. */
   readonly #values = new Map<string, string>()
   readonly #events: Event[] = []
 

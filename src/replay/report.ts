@@ -1,16 +1,14 @@
-// The events and the results of replays, and their reports: in words, and as updated transcripts.
+// The results of replays, and their reports: in words, and as updated transcripts.
 
-import { Buffer } from 'node:buffer'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { LF } from '../jsonrpc/ascii.js'
+import { jsonTreeOf, readTree } from '../ask/json-value.js'
 import { escapeText } from '../text/escape.js'
 import { counted } from '../text/counted.js'
-import type { Difference, MessageVerdict } from './compare.js'
-import { child, describe, jsonTreeOf, readTree } from './json-tree.js'
+import { describe } from './address.js'
+import type { MessageVerdict } from './compare.js'
 import { written } from './pattern.js'
 import { type Exit, type Expected, type Sent, type Transcript, linesOf } from './transcript.js'
 
-/** A line of a transcript, and its frame. */
 type TranscriptLine = Sent | Expected
 
 /** The events of a replay, in their order. */
@@ -29,25 +27,20 @@ export type Event =
 interface Answer {
   readonly step: Expected
   readonly bytes: Buffer
-  /** Whether it was accepted although it came before others. */
-  readonly early: boolean
 }
 
-/** How a replay went. */
 export interface ReplayOutcome {
   readonly kind: 'replayed'
   readonly events: readonly Event[]
   readonly stderr: string
 }
 
-/** How a replay went, or why there was none. */
 export type Result = ReplayOutcome | { readonly kind: 'skipped'; readonly why: string }
 
 function isFailure(event: Event): boolean {
   return event.kind === 'exit' ? event.problem !== undefined : event.kind !== 'sent' && event.kind !== 'equal'
 }
 
-/** A transcript, and how its replay went. */
 export interface ReplayedFile {
   readonly transcript: Transcript
   readonly result: Result
@@ -78,7 +71,6 @@ export function report({ file, name }: Transcript, result: Result, verbose: bool
   return [`${verdict} ${escapeText(name)}`, ...lines, ...stderr, ''].join('\n')
 }
 
-/** The results of several transcripts in one line. */
 export function summary(replayed: readonly ReplayedFile[]): string {
   const results = replayed.map(({ result }) => result)
   const failed = results.filter(hasFailed).length
@@ -87,14 +79,9 @@ export function summary(replayed: readonly ReplayedFile[]): string {
   const equal = events.filter((event) => event.kind === 'equal')
   const frames = equal.length + events.filter(({ kind }) => kind === 'different').length
   const times = equal.reduce((sum, event) => sum + event.times, 0)
-  const early = equal.filter((event) => event.early).length
   const left = skipped > 0 ? `, ${skipped} skipped` : ''
-  const more = `${frames} frames compared${accepted(times, 'as time')}${accepted(early, 'in another order')}`
+  const more = `${frames} frames compared${times > 0 ? `, ${times} accepted as time` : ''}`
   return `${results.length - failed - skipped} passed, ${failed} failed${left} (${more})\n`
-}
-
-function accepted(count: number, as: string): string {
-  return count > 0 ? `, ${count} accepted ${as}` : ''
 }
 
 function eventLines(file: string, event: Event): string[] {
@@ -121,7 +108,7 @@ function eventLines(file: string, event: Event): string[] {
 }
 
 function differenceLines({ difference, step, bytes }: Event & { readonly kind: 'different' }): string[] {
-  const { path, problem, offset, expectedOffset }: Difference = difference
+  const { path, problem, offset, expectedOffset } = difference
   return [
     `    at byte ${offset}: ${escapeText(`${path} ${problem}`)}`,
     ...marked('expected  ', step.bytes, expectedOffset),
@@ -157,64 +144,39 @@ function stderrLines(stderr: string): string[] {
 const STDERR_LINES = 10
 
 /**
- * Writes what came over what differs, and what was not expected behind the line before it, as optional.
+ * Writes what came over what differs.
  *
  * @returns a line for each file that was written
  */
 export function updateFiles(replayed: readonly ReplayedFile[]): string {
-  const byFile = new Map<string, Map<number, Update>>()
-  for (const { transcript, result } of replayed) {
-    const updates = byFile.get(transcript.file) ?? new Map<number, Update>()
-    if (result.kind === 'replayed') addUpdates(updates, transcript, result.events)
-    byFile.set(transcript.file, updates)
-  }
-  return [...byFile].map(([file, updates]) => updateFile(file, updates)).join('')
+  const files = new Set(replayed.map(({ transcript }) => transcript.file))
+  return Array.from(files, (file) => {
+    const all = replayed.filter(({ transcript }) => transcript.file === file)
+    return updateFile(file, new Map(all.flatMap(framesThatDiffer)))
+  }).join('')
 }
 
-/** The frame that takes the place of that of a line, and the frames that come behind the line. */
-interface Update {
-  frame?: Buffer
-  readonly more: Buffer[]
+/** By the line whose frame they replace. */
+function framesThatDiffer({ transcript, result }: ReplayedFile): (readonly [line: number, frame: Buffer])[] {
+  const events = result.kind === 'replayed' ? result.events : []
+  return events.flatMap((event) => {
+    if (event.kind !== 'different' || jsonTreeOf(event.bytes) === undefined) return []
+    const { bytes, step, difference } = event
+    const isFixture = !transcript.header.recorded
+    return [[step.line, written(bytes, step.pattern, difference.expectedOffset, isFixture)] as const]
+  })
 }
 
-function addUpdates(
-  updates: Map<number, Update>,
-  { header, steps }: Transcript,
-  events: readonly Event[],
-): void {
-  let line = (steps[0]?.line ?? 1) - 1
-  for (const event of events) {
-    if ('step' in event) line = event.step.line
-    if (event.kind !== 'different' && event.kind !== 'unexpected') continue
-    if (jsonTreeOf(event.bytes) === undefined) continue
-    const update = updates.get(line) ?? { more: [] }
-    updates.set(line, update)
-    const isFixture = !header.recorded
-    if (event.kind === 'unexpected') update.more.push(written(event.bytes, undefined, undefined, isFixture))
-    else update.frame = written(event.bytes, event.step.pattern, event.difference.expectedOffset, isFixture)
-  }
-}
-
-function updateFile(file: string, updates: ReadonlyMap<number, Update>): string {
-  const parts: Buffer[] = []
+function updateFile(file: string, frames: ReadonlyMap<number, Buffer>): string {
   let count = 0
-  for (const [index, line] of linesOf(readFileSync(file)).entries()) {
-    const { frame, more } = updates.get(index + 1) ?? { more: [] }
-    const place = frame && child(readTree(line), 'frame')
-    if (frame === undefined || place === undefined) parts.push(line)
-    else parts.push(line.subarray(0, place.start), frame, line.subarray(place.end))
-    if (more.length > 0 && line.at(-1) !== LF) parts.push(Buffer.from('\n'))
-    for (const each of more) parts.push(optionalLine(each, line))
-    count += more.length + (place === undefined ? 0 : 1)
-  }
+  const lines = linesOf(readFileSync(file)).map((line, index) => {
+    const frame = frames.get(index + 1)
+    const place = frame && readTree(line).member('frame')
+    if (frame === undefined || place === undefined) return line
+    count++
+    return Buffer.concat([line.subarray(0, place.start), frame, line.subarray(place.end)])
+  })
   if (count === 0) return ''
-  writeFileSync(file, Buffer.concat(parts))
+  writeFileSync(file, Buffer.concat(lines))
   return `updated ${file}: ${counted(count, 'message')}\n`
-}
-
-/** A line of the same client as another one. */
-function optionalLine(frame: Buffer, other: Buffer): Buffer {
-  const conn = child(readTree(other), 'conn')
-  const client = conn === undefined ? '' : `"conn":${conn.text},`
-  return Buffer.from(`{${client}"dir":"out","optional":true,"unordered":true,"frame":${frame.toString()}}\n`)
 }

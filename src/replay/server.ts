@@ -11,7 +11,6 @@ import { LineSplitter } from '../transports/stdio/line-splitter.js'
 import type { Launch } from './launch.js'
 import type { Sent } from './transcript.js'
 
-/** The output of a server. */
 export type ServerOutput =
   | { readonly kind: 'message'; readonly bytes: Buffer }
   /** The server did not get a message; `id` is that of a request, as it was written. */
@@ -20,7 +19,6 @@ export type ServerOutput =
 export interface ReplayedServer {
   readonly output: Mailbox<ServerOutput>
   send(message: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void
-  /** Ends the input of the server. */
   closeInput(): void
   /** How its process ended by itself; undefined when it has none, or not within `ms`. */
   exit(ms: number): Promise<ChildExit | undefined>
@@ -32,10 +30,8 @@ export interface ReplayedServer {
 /** A transcript is far shorter; a server that sends more than that before it is read is not read any further. */
 const ITEMS_MAX = 100_000
 
-/** An item, or the reason why none comes. */
 export type Mail<T> = T | { readonly kind: 'ended' } | { readonly kind: 'too-late' }
 
-/** Holds the items that were not taken yet. */
 export class Mailbox<T> {
   readonly #runtime: Runtime
   readonly #items: T[] = []
@@ -59,7 +55,6 @@ export class Mailbox<T> {
     this.#arrival.resolve()
   }
 
-  /** The next item, waited for until `deadline`. */
   async next(deadline: number): Promise<Mail<T>> {
     if (this.#items.length === 0 && !this.#hasEnded) {
       this.#arrival = new Deferred()
@@ -82,7 +77,6 @@ const SIGNAL_WAIT_MS = 2000
 /** How long the end of the output waits for the exit that explains it. */
 const EXIT_WAIT_MS = 2000
 
-/** A child process on stdin and stdout. */
 export class ReplayProcess implements ReplayedServer {
   readonly output: Mailbox<ServerOutput>
   readonly #child: Child
@@ -134,7 +128,6 @@ export class ReplayProcess implements ReplayedServer {
     if ((await this.exit(STOP_WAIT_MS)) === undefined) await this.terminate(SIGNAL_WAIT_MS)
   }
 
-  /** Ends a server that ignores the end of its input. */
   async terminate(waitMs: number = STOP_WAIT_MS): Promise<void> {
     this.#child.signal('SIGTERM')
     if ((await this.exit(waitMs)) !== undefined) return
@@ -166,13 +159,8 @@ export class ReplayProcess implements ReplayedServer {
   }
 }
 
-/** Another process may take a port that was free before the server listens on it. */
-const ATTEMPTS_MAX = 3
-
-/** How often its port is tried. */
 const TRY_MS = 25
 
-/** A server that did not begin to listen. */
 export class HostError extends Error {
   override readonly name = 'HostError'
   readonly stderr: string
@@ -199,15 +187,12 @@ export async function startHost(
   runtime: Runtime,
   timeoutMs: number,
 ): Promise<HttpHost> {
-  for (let attempt = 1; ; attempt++) {
-    const { spec, url = new URL('http://127.0.0.1') } = await prepare()
-    const host = { url, process: new ReplayProcess(spec, runtime) }
-    const problem = await whyUnreachable(host, runtime, timeoutMs)
-    if (problem === undefined) return host
-    await host.process.terminate()
-    const { stderr } = host.process
-    if (!stderr.includes('EADDRINUSE') || attempt === ATTEMPTS_MAX) throw new HostError(problem, stderr)
-  }
+  const { spec, url = new URL('http://127.0.0.1') } = await prepare()
+  const host = { url, process: new ReplayProcess(spec, runtime) }
+  const problem = await whyUnreachable(host, runtime, timeoutMs)
+  if (problem === undefined) return host
+  await host.process.terminate()
+  throw new HostError(problem, host.process.stderr)
 }
 
 async function whyUnreachable(
@@ -223,7 +208,6 @@ async function whyUnreachable(
   return `the server did not listen on ${url.host} within ${timeoutMs} ms`
 }
 
-/** Whether a server listens at an address. */
 function isListening(url: URL): Promise<boolean> {
   const socket = connect(hostAndPort(url))
   const isOpen = new Promise<boolean>((resolve) => {

@@ -10,8 +10,8 @@ import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
+import { type JsonValue, jsonTreeOf, readTree } from '../ask/json-value.js'
 import type { Mode } from './compare.js'
-import { type JsonNode, child, jsonTreeOf, readTree, textOf } from './json-tree.js'
 import { type Fill, FrameReader, type Pattern, PatternError } from './pattern.js'
 
 /** The messages of one client, and their answers. */
@@ -27,10 +27,8 @@ export interface Transcript {
   readonly schema: string | undefined
 }
 
-/** The transport of the messages. */
 export type Carrier = 'stdio' | 'http'
 
-/** The transport that a transcript needs, and the reason in words. */
 interface Need {
   readonly carrier: Carrier
   readonly why: string
@@ -39,23 +37,18 @@ interface Need {
 export interface Header {
   /** Made by `--record`: values that the other end chooses anew are found by their places. */
   readonly recorded: boolean
-  /** The transport that it needs; undefined when it replays over both. */
   readonly transport: Carrier | undefined
-  /** The address of a server that is started for it. */
   readonly url: string | undefined
   /** The command of a server; undefined replays against the proxy. */
   readonly command: readonly string[] | undefined
-  /** The arguments of the proxy. */
   readonly args: readonly string[] | undefined
   /** The proxy's configuration, as JSON. */
   readonly config: string | undefined
   /** A service on the network that the configuration needs: the command that starts it on `$servicePort`. */
   readonly service: readonly string[] | undefined
-  /** Environment variables on top of our own. */
   readonly env: ReadonlyMap<string, string>
 }
 
-/** A transcript that cannot be replayed. */
 export class TranscriptError extends Error {
   override readonly name = 'TranscriptError'
 
@@ -82,7 +75,6 @@ export interface Expected {
   /** Undefined if the line is no JSON; such a line is compared as bytes. */
   readonly pattern: Pattern | undefined
   readonly mode: Mode
-  /** Whether the message may be missing. */
   readonly optional: boolean
   /** Whether it may be anywhere among the messages of the server. */
   readonly unordered: boolean
@@ -96,11 +88,7 @@ export interface Exit {
 
 export type Step = Sent | Expected | Exit
 
-/**
- * Reads a file of transcripts.
- *
- * @throws TranscriptError that names the line
- */
+/** @throws TranscriptError that names the line */
 export async function readTranscripts(file: string): Promise<Transcript[]> {
   const content = await readFile(file).catch((error: unknown) => {
     throw new TranscriptError(file, undefined, errorText(error))
@@ -130,7 +118,6 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
   })
 }
 
-/** The lines with their line ends. */
 export function linesOf(content: Buffer): Buffer[] {
   const lines: Buffer[] = []
   for (let start = 0; start < content.length;) {
@@ -142,13 +129,11 @@ export function linesOf(content: Buffer): Buffer[] {
   return lines
 }
 
-/** One header, and the clients whose lines follow it. */
 interface Part {
   readonly header: Header
   readonly clients: Map<number, Client>
 }
 
-/** One client of a transcript. */
 interface Client {
   readonly steps: Step[]
   readonly reader: FrameReader
@@ -157,8 +142,8 @@ interface Client {
 
 function addLine(parts: Part[], bytes: Buffer, line: number): void {
   const tree = readTree(bytes)
-  if (child(tree, 'mcps') !== undefined) {
-    parts.push({ header: readHeader(tree, bytes), clients: new Map() })
+  if (tree.member('mcps') !== undefined) {
+    parts.push({ header: readHeader(tree), clients: new Map() })
     return
   }
   const part = parts.at(-1)
@@ -166,14 +151,14 @@ function addLine(parts: Part[], bytes: Buffer, line: number): void {
   assertMembers(tree, lineForms)
   // A comment, or a message between the proxy and its servers.
   const isIgnored = tree.parts.every(({ name }) => name === 'comment')
-  if (isIgnored || textOf(child(tree, 'hop')) === 'upstream') return
-  const connection = Number(child(tree, 'conn')?.text ?? 1)
+  if (isIgnored || tree.string('hop') === 'upstream') return
+  const connection = Number(tree.member('conn')?.text ?? 1)
   const { header, clients } = part
   const reader = new FrameReader(header.recorded)
   const client = clients.get(connection) ?? { steps: [], reader, schema: undefined }
   clients.set(connection, client)
-  client.steps.push(readStep(tree, bytes, line, client.reader))
-  client.schema ??= textOf(child(tree, 'schema'))
+  client.steps.push(readStep(tree, line, client.reader))
+  client.schema ??= tree.string('schema')
 }
 
 function needOf({ transport }: Header, steps: readonly Step[]): Need | undefined {
@@ -186,10 +171,9 @@ function needOf({ transport }: Header, steps: readonly Step[]): Need | undefined
   return odd && { carrier: 'stdio', why: `line ${odd.line} sends what is not one message` }
 }
 
-/** The form that a member must have. */
 interface Form {
   readonly must: string
-  readonly fits: (node: JsonNode) => boolean
+  readonly fits: (node: JsonValue) => boolean
 }
 
 const any: Form = { must: '', fits: () => true }
@@ -206,7 +190,7 @@ const texts: Form = {
 
 function oneOf(...words: readonly string[]): Form {
   const must = words.map((each) => `"${each}"`).join(' or ')
-  return { must, fits: (node) => words.includes(textOf(node) ?? '') }
+  return { must, fits: (node) => node.kind === 'string' && words.includes(node.text) }
 }
 
 type Forms = Readonly<Record<string, Form>>
@@ -236,8 +220,7 @@ const lineForms: Forms = {
   ...each(wholeNumber, 'conn', 'exit'),
 }
 
-/** @throws PatternError for a member that is not known, or has another form */
-function assertMembers(tree: JsonNode, forms: Forms): void {
+function assertMembers(tree: JsonValue, forms: Forms): void {
   if (tree.kind !== 'object') throw new PatternError('a line must be an object')
   for (const { name, value } of tree.parts) {
     const form = Object.hasOwn(forms, name) ? forms[name] : undefined
@@ -247,51 +230,49 @@ function assertMembers(tree: JsonNode, forms: Forms): void {
   }
 }
 
-/** With a port in place of `$port`. */
-function isOwnAddress(node: JsonNode): boolean {
+function isOwnAddress(node: JsonValue): boolean {
   const example = node.text.replaceAll('$port', '1')
   return /^https?:/.test(example) && URL.canParse(example) && isLoopback(new URL(example).hostname)
 }
 
 /** @throws PatternError when it is not written as it must be */
-export function readHeader(tree: JsonNode, bytes: Buffer): Header {
+export function readHeader(tree: JsonValue): Header {
   assertMembers(tree, headerForms)
-  const config = child(tree, 'config')
-  const command = child(tree, 'command')
-  const transport = textOf(child(tree, 'transport'))
+  const command = tree.member('command')
+  const transport = tree.string('transport')
   return {
     recorded: isTrue(tree, 'recorded'),
     transport: transport === 'http' || transport === 'stdio' ? transport : undefined,
-    url: textOf(child(tree, 'url')),
+    url: tree.string('url'),
     command: command?.kind === 'string' ? undefined : textsOf(command),
-    args: textsOf(child(tree, 'args')),
-    config: config && bytes.toString('utf8', config.start, config.end),
-    service: textsOf(child(tree, 'service')),
-    env: new Map(child(tree, 'env')?.parts.map(({ name, value }) => [name, value.text])),
+    args: textsOf(tree.member('args')),
+    config: tree.member('config')?.raw,
+    service: textsOf(tree.member('service')),
+    env: new Map(tree.member('env')?.parts.map(({ name, value }) => [name, value.text])),
   }
 }
 
-function textsOf(node: JsonNode | undefined): readonly string[] | undefined {
+function textsOf(node: JsonValue | undefined): readonly string[] | undefined {
   return node?.parts.map(({ value }) => value.text)
 }
 
-function isTrue(tree: JsonNode, name: string): boolean {
-  return child(tree, name)?.text === 'true'
+function isTrue(tree: JsonValue, name: string): boolean {
+  return tree.member(name)?.text === 'true'
 }
 
-function readStep(tree: JsonNode, text: Buffer, line: number, reader: FrameReader): Step {
-  const exit = child(tree, 'exit')
+function readStep(tree: JsonValue, line: number, reader: FrameReader): Step {
+  const exit = tree.member('exit')
   if (exit !== undefined) return { kind: 'exit', line, code: Number(exit.text) }
-  const content = contentOf(tree, text)
+  const content = contentOf(tree)
   if (content === undefined) throw new PatternError('a line needs a "frame", a "text" or a "junk64"')
   const { kind, bytes } = content
   const whole = isTrue(tree, 'whole')
   const isJson = kind === 'frame' || (whole && jsonTreeOf(bytes) !== undefined)
-  const direction = textOf(child(tree, 'dir'))
+  const direction = tree.string('dir')
   if (direction === undefined)
     throw new PatternError('"dir" must be "in" (sent by the client) or "out" (expected by it)')
   if (direction === 'in') {
-    const lineEnd = kind === 'junk' && !whole ? '' : (textOf(child(tree, 'eol')) ?? '\n')
+    const lineEnd = kind === 'junk' && !whole ? '' : (tree.string('eol') ?? '\n')
     return { kind: 'send', line, bytes, lineEnd, whole, fills: isJson ? reader.fills(bytes) : [] }
   }
   return {
@@ -299,21 +280,19 @@ function readStep(tree: JsonNode, text: Buffer, line: number, reader: FrameReade
     line,
     bytes,
     pattern: isJson ? reader.pattern(bytes) : undefined,
-    mode: textOf(child(tree, 'expect')) === 'json' ? 'json' : 'bytes',
+    mode: tree.string('expect') === 'json' ? 'json' : 'bytes',
     optional: isTrue(tree, 'optional'),
     unordered: isTrue(tree, 'unordered'),
   }
 }
 
-/** The content of a line: a frame, a text, or any bytes. */
 export function contentOf(
-  tree: JsonNode,
-  line: Buffer,
+  tree: JsonValue,
 ): { readonly kind: 'frame' | 'text' | 'junk'; readonly bytes: Buffer } | undefined {
-  const frame = child(tree, 'frame')
-  if (frame !== undefined) return { kind: 'frame', bytes: line.subarray(frame.start, frame.end) }
-  const text = textOf(child(tree, 'text'))
+  const frame = tree.member('frame')
+  if (frame !== undefined) return { kind: 'frame', bytes: frame.bytes }
+  const text = tree.string('text')
   if (text !== undefined) return { kind: 'text', bytes: Buffer.from(text) }
-  const junk = textOf(child(tree, 'junk64'))
+  const junk = tree.string('junk64')
   return junk === undefined ? undefined : { kind: 'junk', bytes: Buffer.from(junk, 'base64') }
 }

@@ -10,7 +10,7 @@ import { text as whole } from 'node:stream/consumers'
 import { type TestContext, describe, test } from 'node:test'
 import { ArgumentMistake, argumentsOf } from '../../src/ask/arguments.js'
 import { toolResult } from '../../src/ask/content.js'
-import { RawValue } from '../../src/ask/local-client.js'
+import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { personOf } from '../../src/ask/terminal.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli, nodeProgram, root } from '../integration/support/programs.js'
@@ -72,9 +72,9 @@ describe('arguments', () => {
     })
 })
 
-function raw(value: unknown): RawValue {
+function raw(value: unknown): JsonValue {
   const line = Buffer.from(JSON.stringify(value))
-  return new RawValue(line, { start: 0, end: line.length })
+  return readTree(line)
 }
 
 const text = (said: string): object => ({ type: 'text', text: said })
@@ -131,7 +131,7 @@ describe('what a server answers', () => {
 
   test('numbers of structured content stay as they were written', () => {
     const line = Buffer.from('{"content":[],"structuredContent":{"n":1.50,"big":12345678901234567890}}')
-    const result = toolResult(new RawValue(line, { start: 0, end: line.length }), () => '')
+    const result = toolResult(readTree(line), () => '')
     assert.equal(result, '{"n":1.50,"big":12345678901234567890}\n')
   })
 })

@@ -16,11 +16,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
+import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
 import { type Header, readHeader, contentOf } from '../../src/replay/transcript.js'
-import { type JsonNode, child, readTree, textOf } from '../../src/replay/json-tree.js'
 import { type Launch, Launcher } from '../../src/replay/launch.js'
 import { FrameReader, filled } from '../../src/replay/pattern.js'
 import { startHost } from '../../src/replay/server.js'
@@ -78,24 +78,24 @@ function linesOf(content: Buffer): Buffer[] {
   return lines.filter((line) => line !== '').map((line) => Buffer.from(line))
 }
 
-function readHead(line: Buffer = Buffer.from('')): { header: Header; fields: JsonNode | undefined } {
+function readHead(line: Buffer = Buffer.from('')): { header: Header; fields: JsonValue | undefined } {
   const tree = readTree(line)
   assert(tree.kind === 'object')
-  const parts = tree.parts.filter(({ name }) => name !== 'headers')
-  return { header: readHeader({ ...tree, parts }, line), fields: child(tree, 'headers') }
+  const { headers: _, ...header } = Object(JSON.parse(line.toString()))
+  return { header: readHeader(readTree(Buffer.from(JSON.stringify(header)))), fields: tree.member('headers') }
 }
 
 class HttpReplay {
   readonly #url: URL
   /** Fields of every request. */
-  readonly #fields: JsonNode | undefined
+  readonly #fields: JsonValue | undefined
   readonly #runtime = realRuntime()
   readonly #exchanges = new Map<string, Exchange>()
   /** The exchanges that were not cut, with their lines, also those whose name another one has now. */
   readonly #open = new Map<Exchange, number>()
   readonly #values = new Map<string, string>()
 
-  constructor(url: URL, fields: JsonNode | undefined) {
+  constructor(url: URL, fields: JsonValue | undefined) {
     this.#url = url
     this.#fields = fields
   }
@@ -104,14 +104,14 @@ class HttpReplay {
     const tree = readTree(bytes)
     assert(tree.kind === 'object')
     for (const { name } of tree.parts) assert(keys.includes(name), `"${name}" is not known`)
-    const on = textOf(child(tree, 'on')) ?? ''
-    if (child(tree, 'request') !== undefined) return this.#ask(tree, bytes, on, number)
+    const on = tree.string('on') ?? ''
+    if (tree.member('request') !== undefined) return this.#ask(tree, on, number)
     if (tree.parts.every(({ name }) => name === 'comment')) return
     const exchange = this.#exchanges.get(on) ?? assert.fail('there is no such request')
-    if (child(tree, 'cut') !== undefined) return this.#cut(exchange)
-    if (child(tree, 'end') !== undefined) return void (await this.#next(exchange, 'end'))
-    if (child(tree, 'event') !== undefined) return this.#event(tree, bytes, exchange)
-    return this.#response(tree, bytes, exchange)
+    if (tree.member('cut') !== undefined) return this.#cut(exchange)
+    if (tree.member('end') !== undefined) return void (await this.#next(exchange, 'end'))
+    if (tree.member('event') !== undefined) return this.#event(tree, exchange)
+    return this.#response(tree, exchange)
   }
 
   /** Nothing more is expected; a stream that a GET opened may go on. */
@@ -134,13 +134,13 @@ class HttpReplay {
     this.#open.delete(exchange)
   }
 
-  #ask(tree: JsonNode, line: Buffer, on: string, number: number): void {
-    const [, method = '', target = ''] = /^([A-Z]+) (\S+)$/.exec(textOf(child(tree, 'request')) ?? '') ?? []
-    const content = contentOf(tree, line)
+  #ask(tree: JsonValue, on: string, number: number): void {
+    const [, method = '', target = ''] = /^([A-Z]+) (\S+)$/.exec(tree.string('request') ?? '') ?? []
+    const content = contentOf(tree)
     const body = content?.kind === 'frame' ? this.#filled(content.bytes) : content?.bytes
     const path = this.#text(target) ?? assert.fail(`${target} has no value`)
     const url = path === '/mcp' ? this.#url : new URL(path, this.#url)
-    const headers = this.#written(child(tree, 'headers'), body)
+    const headers = this.#written(tree.member('headers'), body)
     const exchange = new Exchange({ method, url, headers, body }, this.#runtime)
     this.#exchanges.set(on, exchange)
     this.#open.set(exchange, number)
@@ -151,7 +151,7 @@ class HttpReplay {
   }
 
   /** Names and values in turn: the fields of the line, then those of the header and what each request needs. */
-  #written(fields: JsonNode | undefined, body: Buffer | undefined): string[] {
+  #written(fields: JsonValue | undefined, body: Buffer | undefined): string[] {
     const given = membersOf(fields)
     const isGiven = (name: string): boolean =>
       given.some((field) => field.name.toLowerCase() === name.toLowerCase())
@@ -164,7 +164,7 @@ class HttpReplay {
     ]
     const written = [...common, ...given].flatMap(({ name, value }) =>
       (value.kind === 'array' ? value.parts.map((part) => part.value) : [value]).flatMap((item) => {
-        const text = item.kind === 'null' ? undefined : this.#text(textOf(item) ?? '')
+        const text = item.kind === 'null' ? undefined : this.#text(item.text)
         return text === undefined ? [] : [name, text]
       }),
     )
@@ -176,36 +176,36 @@ class HttpReplay {
     const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
     if (name === undefined) return text
     const value = this.#values.get(name)
-    return value === undefined ? undefined : textOf(readTree(Buffer.from(value)))
+    return value === undefined ? undefined : readTree(Buffer.from(value)).text
   }
 
-  async #response(tree: JsonNode, line: Buffer, exchange: Exchange): Promise<void> {
+  async #response(tree: JsonValue, exchange: Exchange): Promise<void> {
     const head = await this.#next(exchange, 'response')
-    const status = child(tree, 'status')
+    const status = tree.member('status')
     assert(status?.kind === 'number', 'a line is one of request, status, event, end, cut')
     assert.equal(head.status, Number(status.text), `the status is ${head.status}, not ${status.text}`)
-    const fields = membersOf(child(tree, 'headers'))
+    const fields = membersOf(tree.member('headers'))
     for (const { name, value } of fields) {
       const key = name.toLowerCase()
-      this.#compareText(value, line, head.headers.get(key), key)
+      this.#compareText(value, head.headers.get(key), key)
     }
-    if (head.body !== undefined) return this.#payload(tree, line, head.body)
+    if (head.body !== undefined) return this.#payload(tree, head.body)
     // A server may give its answer as an event where the transcript does not say how it comes.
-    if (contentOf(tree, line) === undefined && child(tree, 'body') === undefined) return
+    if (contentOf(tree) === undefined && tree.member('body') === undefined) return
     assert(!fields.some(({ name }) => name.toLowerCase() === 'content-type'), 'events come instead of a body')
     let event = await this.#next(exchange, 'event')
     while (event.data.length === 0) event = await this.#next(exchange, 'event')
-    this.#payload(tree, line, event.data)
+    this.#payload(tree, event.data)
   }
 
-  async #event(tree: JsonNode, line: Buffer, exchange: Exchange): Promise<void> {
+  async #event(tree: JsonValue, exchange: Exchange): Promise<void> {
     const event = await this.#next(exchange, 'event')
-    assert.equal(event.type, textOf(child(tree, 'event')))
+    assert.equal(event.type, tree.string('event'))
     for (const name of ['id', 'retry'] as const) {
-      const node = child(tree, name)
-      if (node !== undefined) this.#compareText(node, line, event[name], name)
+      const node = tree.member(name)
+      if (node !== undefined) this.#compareText(node, event[name], name)
     }
-    this.#payload(tree, line, event.data)
+    this.#payload(tree, event.data)
   }
 
   /** The next part, which is one of this kind. */
@@ -215,20 +215,20 @@ class HttpReplay {
     return assert.fail(`a ${described(part)} came in place of: ${kind}`)
   }
 
-  #payload(tree: JsonNode, line: Buffer, came: Buffer): void {
-    const content = contentOf(tree, line)
-    const text = child(tree, 'text')
+  #payload(tree: JsonValue, came: Buffer): void {
+    const content = contentOf(tree)
+    const text = tree.member('text')
     if (content?.kind === 'frame')
-      this.#compare(content.bytes, came, textOf(child(tree, 'expect')) === 'json' ? 'json' : 'bytes', 'body')
-    else if (text !== undefined) this.#compareText(text, line, came.toString(), 'body')
-    else if (child(tree, 'body') === undefined) assert.equal(came.toString(), '', 'no body is expected')
+      this.#compare(content.bytes, came, tree.string('expect') === 'json' ? 'json' : 'bytes', 'body')
+    else if (text !== undefined) this.#compareText(text, came.toString(), 'body')
+    else if (tree.member('body') === undefined) assert.equal(came.toString(), '', 'no body is expected')
   }
 
   /** Compares one text with the value of a line: a pattern, or null where there must be none. */
-  #compareText(node: JsonNode, line: Buffer, came: string | undefined, what: string): void {
+  #compareText(node: JsonValue, came: string | undefined, what: string): void {
     if (node.kind === 'null') return assert.equal(came, undefined, `${what} is there: ${came}`)
     assert(came !== undefined, `${what} is missing`)
-    this.#compare(line.subarray(node.start, node.end), Buffer.from(quote(came)), 'json', what)
+    this.#compare(node.bytes, Buffer.from(quote(came)), 'json', what)
   }
 
   #compare(expected: Buffer, came: Buffer, mode: 'bytes' | 'json', what: string): void {
@@ -254,7 +254,7 @@ function isOfKind<K extends Kind>(part: { kind: string }, kind: K): part is Extr
   return part.kind === kind
 }
 
-function membersOf(node: JsonNode | undefined): JsonNode['parts'] {
+function membersOf(node: JsonValue | undefined): JsonValue['parts'] {
   return node?.kind === 'object' ? node.parts : []
 }
 

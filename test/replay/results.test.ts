@@ -21,14 +21,11 @@ const ask = (id: number, params: object = {}): string =>
 const expect = (id: number, result: object): string =>
   JSON.stringify({ dir: 'out', frame: { jsonrpc: '2.0', id, result } })
 
-const frame = (message: object, more: object = {}): string =>
-  JSON.stringify({ dir: 'out', ...more, frame: { jsonrpc: '2.0', ...message } })
-
 test('--update writes what came, keeps placeholders that fit, and the transcript passes', async () => {
   const file = fileOf(
     '{"mcps":1}',
     ask(1),
-    frame({ id: 1, result: { n: 1, at: '$number', gone: '$string', list: [{ a: 1, $rest: 'any' }] } }),
+    expect(1, { n: 1, at: '$number', gone: '$string', list: [{ a: 1, $rest: 'any' }] }),
     ask(2),
     expect(2, { $rest: 'any' }),
   )
@@ -40,17 +37,6 @@ test('--update writes what came, keeps placeholders that fit, and the transcript
   const list = [{ a: 2, $rest: 'any' }]
   assert.equal(lines[2], expect(1, { at: '$number', n: 2, text: '$$5', list }))
   assert.equal(lines[4], expect(2, { $rest: 'any' }))
-})
-
-test('--update takes over a message that was not expected, as one that may come', async () => {
-  const file = fileOf('{"mcps":1}', ask(1), expect(1, {}))
-  const note = { method: 'notifications/tools/list_changed' }
-  const noted = `(console.log('${JSON.stringify({ jsonrpc: '2.0', ...note })}'), {})`
-  const command = server(noted)
-  const { code, out } = await run(file, { rest: command, update: true })
-  assert.equal(code, 0, out)
-  assert.equal(readFileSync(file, 'utf8').split('\n')[2], frame(note, { optional: true, unordered: true }))
-  assert.equal((await run(file, { rest: server('{}') })).code, 0)
 })
 
 test('--update of what still fails has the exit code 1', async () => {

@@ -1,0 +1,109 @@
+// A JSON text as a tree that loses nothing: numbers keep their spelling, members keep their order, and may be there twice.
+
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import { type Span, scanText } from '../jsonrpc/scan.js'
+import { rawAt, stringAt } from '../jsonrpc/text.js'
+import { memberPath } from '../text/member-path.js'
+
+/** Deeper than the proxy itself allows, and far from the end of the stack. */
+const DEPTH_MAX = 1000
+
+/** A member or an item; the first byte of a member is that of its key. */
+export interface Part {
+  /** Empty for an item. */
+  readonly name: string
+  /** The path from the object or the array. */
+  readonly path: string
+  readonly start: number
+  readonly value: JsonValue
+}
+
+/** One value and its place in the bytes of a text, which is read no further than it is asked for. */
+export class JsonValue implements Span {
+  readonly start: number
+  readonly end: number
+  readonly #bytes: Buffer
+  #parts: readonly Part[] | undefined
+
+  constructor(bytes: Buffer, { start, end }: Span) {
+    this.#bytes = bytes
+    this.start = start
+    this.end = end
+  }
+
+  get kind(): 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null' {
+    const first = this.#bytes[this.start]
+    if (first === OPEN_OBJECT) return 'object'
+    if (first === OPEN_ARRAY) return 'array'
+    if (first === QUOTE) return 'string'
+    const { raw } = this
+    return raw === 'null' ? 'null' : raw === 'true' || raw === 'false' ? 'boolean' : 'number'
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(this.start, this.end)
+  }
+
+  /** As it is written. */
+  get raw(): string {
+    return rawAt(this.#bytes, this)
+  }
+
+  /** A string without its escapes; any other value as it is written. */
+  get text(): string {
+    return stringAt(this.#bytes, this) ?? this.raw
+  }
+
+  /** The members of an object or the items of an array. */
+  get parts(): readonly Part[] {
+    this.#parts ??= this.kind === 'object' ? this.#members() : this.#items()
+    return this.#parts
+  }
+
+  get items(): readonly JsonValue[] {
+    return this.kind === 'array' ? this.parts.map(({ value }) => value) : []
+  }
+
+  /** The value behind these names of members, each the first of its name. */
+  member(...names: readonly string[]): JsonValue | undefined {
+    return names.reduce<JsonValue | undefined>(
+      (at, name) => at?.parts.find((part) => part.name === name)?.value,
+      this,
+    )
+  }
+
+  /** The text of a member that is a string. */
+  string(name: string): string | undefined {
+    const value = this.member(name)
+    return value?.kind === 'string' ? value.text : undefined
+  }
+
+  #members(): Part[] {
+    return [...(membersAt(this.#bytes, this) ?? [])].map(({ key, value }) => {
+      const name = stringAt(this.#bytes, key) ?? ''
+      const path = memberPath('$', name).slice(1)
+      return { name, path, start: key.start, value: new JsonValue(this.#bytes, value) }
+    })
+  }
+
+  #items(): Part[] {
+    return itemsAt(this.#bytes, this, Number.POSITIVE_INFINITY).map((item, at) => {
+      return { name: '', path: `[${at}]`, start: item.start, value: new JsonValue(this.#bytes, item) }
+    })
+  }
+}
+
+/** Reads one JSON text. @throws FrameError when the bytes are not one */
+export function readTree(bytes: Buffer): JsonValue {
+  return new JsonValue(bytes, scanText(bytes, DEPTH_MAX))
+}
+
+/** The tree of a text; undefined for what is no JSON. */
+export function jsonTreeOf(bytes: Buffer): JsonValue | undefined {
+  try {
+    return readTree(bytes)
+  } catch {
+    return undefined
+  }
+}
