@@ -19,7 +19,6 @@ export function toolResult(result: JsonValue, keep: Keep): string {
   return texts.map(withLineEnd).join('')
 }
 
-/** A prompt: each message behind its role. */
 export function promptText(result: JsonValue, keep: Keep): string {
   const texts = (result.member('messages')?.items ?? []).map((message) => {
     const content = message.member('content')
@@ -28,7 +27,6 @@ export function promptText(result: JsonValue, keep: Keep): string {
   return [result.string('description') ?? [], ...texts].flat().map(withLineEnd).join('')
 }
 
-/** The content of a resource. */
 export function resourceText(result: JsonValue, keep: Keep): string {
   const contents = result.member('contents')?.items ?? []
   return contents.map((each) => withLineEnd(heldText(each, keep))).join('')

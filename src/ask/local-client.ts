@@ -1,6 +1,4 @@
-// An MCP client inside this process: what `tools`, `call`, `read` and `prompt` talk to the servers with.
-//
-// It uses a separate proxy, so that a person sees what a client would see.
+// The MCP client of `tools`, `call`, `read` and `prompt`. It uses a separate proxy, so that a person sees what a client would see.
 
 import { Buffer } from 'node:buffer'
 import type { McpProxy } from '../index.js'
@@ -23,7 +21,6 @@ export class AnswerError extends Error {
     this.code = code
   }
 
-  /** Whether there is no such tool or method. */
   get isMissing(): boolean {
     return isMissing(this.code)
   }
@@ -39,30 +36,25 @@ export interface Person {
   answer(method: string, params: JsonValue): Promise<string> | undefined
 }
 
-/** Progress of a call (MCP, Utilities: progress). */
-export interface Progress {
-  readonly progress: string
-  readonly total: string | undefined
-  readonly message: string | undefined
-}
-
 const CLOSED = 'the proxy has closed the connection'
 
-/** The most requests that wait for an answer. */
 const INFLIGHT_MAX = 1000
 
-/** A client of one proxy. */
 export class LocalClient {
   readonly #peer: Peer<never>
   readonly #person: Person | undefined
-  /** Of requests that wait for an answer, by their progress tokens. */
-  readonly #progressed = new Map<string, (progress: Progress) => void>()
-  #lastToken = 0
+  readonly #onProgress: (params: JsonValue) => void
   #toolsChanged: () => void = () => {}
 
   /** `view` is one of the proxy's; undefined is everything. */
-  constructor(proxy: Pick<McpProxy, 'attach'>, person?: Person, view?: string) {
+  constructor(
+    proxy: Pick<McpProxy, 'attach'>,
+    person?: Person,
+    view?: string,
+    onProgress: (params: JsonValue) => void = ignore,
+  ) {
     const [ours, theirs] = memoryPair()
+    this.#onProgress = onProgress
     this.#person = person
     this.#peer = new Peer<never>(ours, this.#owner, { inflightMax: INFLIGHT_MAX })
     this.#peer.start()
@@ -80,22 +72,15 @@ export class LocalClient {
   }
 
   /** Sends a request; `params` is raw JSON. @throws AnswerError when it is answered with an error */
-  async request(
-    method: string,
-    params: string,
-    progressed?: (progress: Progress) => void,
-  ): Promise<JsonValue> {
-    const token = String(++this.#lastToken)
-    if (progressed !== undefined) this.#progressed.set(token, progressed)
+  async request(method: string, params: string): Promise<JsonValue> {
     const asked = this.#peer.ask(method, params)
     if (asked === undefined) throw new Error(CLOSED)
-    const frame = await asked.answer.finally(() => this.#progressed.delete(token))
+    const frame = await asked.answer
     if (frame.kind === 'result') return new JsonValue(frame.line, frame.result)
     const error = new JsonValue(frame.line, frame.error)
     throw new AnswerError(Number(error.member('code')?.text), error.string('message') ?? error.raw)
   }
 
-  /** Everything of a list, page by page. */
   async list(method: string, member: string): Promise<JsonValue[]> {
     const all: JsonValue[] = []
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
@@ -111,11 +96,6 @@ export class LocalClient {
     return new Promise((resolve) => {
       this.#toolsChanged = resolve
     })
-  }
-
-  /** The token with which the progress of the next request is reported. */
-  get nextToken(): number {
-    return this.#lastToken + 1
   }
 
   get #owner(): PeerOwner<never> {
@@ -134,12 +114,8 @@ export class LocalClient {
 
   #onNotification({ method, line, params }: NotificationFrame): void {
     if (method === 'notifications/tools/list_changed') this.#toolsChanged()
-    if (method !== 'notifications/progress' || params.span === undefined) return
-    const values = new JsonValue(line, params.span)
-    const progress = values.member('progress')?.text
-    if (progress === undefined) return
-    const report = { progress, total: values.member('total')?.text, message: values.string('message') }
-    this.#progressed.get(values.member('progressToken')?.text ?? '')?.(report)
+    if (method === 'notifications/progress' && params.span !== undefined)
+      this.#onProgress(new JsonValue(line, params.span))
   }
 
   async #answer({ id, method, line, params }: RequestFrame): Promise<void> {

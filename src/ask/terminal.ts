@@ -1,13 +1,29 @@
-// Answers the questions of servers on the terminal (MCP, Elicitation).
+// Questions to the person at the terminal, also those of servers (MCP, Elicitation).
 
 import process from 'node:process'
+import { createInterface } from 'node:readline/promises'
 import { quote } from '../jsonrpc/text.js'
 import { escapeText } from '../text/escape.js'
-import { askLine, isAtTerminal } from './prompt-line.js'
 import type { JsonValue } from './json-value.js'
 import type { Person } from './local-client.js'
 
-/** Shows a text, and asks for a line. */
+export function isAtTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY
+}
+
+/** The line that the person types, or nothing at the end of the input; stdout is left to results. */
+export async function askLine(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  // While a person edits a line, Ctrl-C is a key and sends no signal.
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
+  try {
+    return (await Promise.race([lines.question(escapeText(question)), ended])).trim()
+  } finally {
+    lines.close()
+  }
+}
+
 export interface Dialog {
   readonly tell: (text: string) => void
   readonly ask: (question: string) => Promise<string>
@@ -18,7 +34,6 @@ export function personAtTerminal(): Person | undefined {
   return isAtTerminal() ? personOf(terminal) : undefined
 }
 
-/** A person that is asked in a dialog. */
 export function personOf(dialog: Dialog): Person {
   return {
     capabilities: '{"elicitation":{"form":{},"url":{}}}',
@@ -64,7 +79,6 @@ function promptOf(name: string, field: JsonValue): string {
   return `${about.join(', ')}${choice}${usual === undefined ? '' : ` [${usual.raw}]`}: `
 }
 
-/** The typed text, as raw JSON of this type. */
 function typed(said: string, type: string | undefined): string {
   if (type === 'boolean') return String(isYes(said))
   const isNumber = (type === 'number' || type === 'integer') && /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(said)

@@ -19,17 +19,16 @@ import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
 import { Failure, note, pass, say, tableStyle } from './console.js'
 import { lateWords, withChildren } from './server-trials.js'
-import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
+import { ArgumentMistake, argumentsOf } from './arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
 import type { JsonValue } from '../ask/json-value.js'
-import { AnswerError, LocalClient, type Progress } from '../ask/local-client.js'
+import { AnswerError, LocalClient } from '../ask/local-client.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
 const options = { ...viewOptions, timeout, json }
 
-/** A request to the servers of one schema: the words are a pattern, or a name and arguments; none lists what there is. */
 type AskTask = Given<typeof options>
 
 /** @returns the exit code */
@@ -104,7 +103,6 @@ prints them as servers list them.`,
   }),
 }
 
-/** One line of a list. */
 interface Row {
   readonly name: string
   readonly about: string
@@ -135,7 +133,8 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
     const awaited = { ...config, startupGraceMs: WAIT_MS, schemas }
     const proxy = await createProxy(awaited, { ...own, log: logger.sink, on, runtime })
     const asked = async (): Promise<number> => {
-      const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
+      const view = profile && viewKey('profile', profile)
+      const client = new LocalClient(proxy, personAtTerminal(), view, showProgress)
       const exitCode = await client
         .open()
         .then(() => ask(client, task))
@@ -154,7 +153,6 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
   })
 }
 
-/** Says why there is no answer. @throws every other error */
 async function refused(error: unknown, clean: (text: string) => string): Promise<number> {
   if (error instanceof AnswerError) await note(withCode(clean(error.message), error.code))
   else if (error instanceof Failure || error instanceof ArgumentMistake) await note(error.message)
@@ -205,7 +203,6 @@ async function getPrompt(client: LocalClient, question: AskTask): Promise<number
   return print(await client.request('prompts/get', params), question, promptText)
 }
 
-/** Prints a result as its server wrote it, or in words. */
 async function print(
   result: JsonValue,
   { json }: AskTask,
@@ -234,7 +231,6 @@ async function showPrompts(client: LocalClient, question: AskTask): Promise<numb
   return 0
 }
 
-/** Resources first, then templates. */
 async function showResources(client: LocalClient, question: AskTask): Promise<number> {
   const all = [
     ...(await client.list('resources/list', 'resources')),
@@ -305,11 +301,10 @@ async function callTool(client: LocalClient, question: AskTask): Promise<number>
   const tool = tools.find(isNamed)
   const properties = tool?.member('inputSchema')?.member('properties')
   const args = argumentsOf(words, (key) => properties?.member(key)?.string('type'))
-  const meta = `"_meta":{"progressToken":${client.nextToken}}`
-  const params = `{"name":${JSON.stringify(name)},"arguments":${args},${meta}}`
+  const params = `{"name":${JSON.stringify(name)},"arguments":${args},"_meta":{"progressToken":1}}`
   // A tool that is not listed is called too: the answer says whether its server lacks a login, or the lock hides it.
   const result = await client
-    .request('tools/call', params, showProgress)
+    .request('tools/call', params)
     .catch((error: unknown) => {
       if (tool === undefined && error instanceof AnswerError && error.isMissing) return undefined
       throw error
@@ -327,11 +322,12 @@ async function callTool(client: LocalClient, question: AskTask): Promise<number>
 
 const CLEAR = '\r\u001b[2K'
 
-/** Shows one line on stderr, on a terminal alone. */
-function showProgress({ progress, total, message = '' }: Progress): void {
-  const words = `${progress}${total === undefined ? '' : ` of ${total}`} ${message}`.trimEnd()
-  const shown = escapeText(words).slice(0, (process.stderr.columns || 80) - 1)
-  if (process.stderr.isTTY) process.stderr.write(CLEAR + shown)
+function showProgress(params: JsonValue): void {
+  if (!process.stderr.isTTY) return
+  const total = params.member('total')?.text
+  const of = total === undefined ? '' : ` of ${total}`
+  const words = `${params.member('progress')?.text ?? ''}${of} ${params.string('message') ?? ''}`
+  process.stderr.write(CLEAR + escapeText(words).slice(0, (process.stderr.columns || 80) - 1))
 }
 
 /** Puts images and other bytes into files of a new folder, which is made when the first one comes. */

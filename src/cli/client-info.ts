@@ -5,7 +5,6 @@ import { readTextFile } from '../runtime/read-file.js'
 import { isObject } from '../text/json-object.js'
 import { type Given, UsageError, formed, text } from './command-line.js'
 
-/** The client at the authorization server. */
 export interface LoginClientInfo {
   readonly clientId?: string
   readonly clientSecret?: string

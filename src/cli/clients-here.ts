@@ -3,7 +3,7 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { homeOf, usualConfigFile } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { pathFolders } from '../runtime/path-folders.js'
 import { errorCode } from '../text/error-text.js'
 import type { Launch } from './clients/launch.js'
@@ -20,7 +20,6 @@ export interface FoundFiles {
   readonly missing: readonly { readonly client: Client; readonly path: string }[]
 }
 
-/** The files of the client that is named, or of all of them. */
 export function findFiles(name: string | undefined, machine: UserMachine): FoundFiles {
   const wanted = clients
     .filter((client) => name === undefined || client.name === name)
@@ -53,7 +52,7 @@ export function launchOf(config: string): Launch {
   return {
     short: isNpx ? npx : isOnPath(real) ? ['mcps-proxy'] : undefined,
     whole: isNpx ? (process.platform === 'win32' ? ['cmd', '/c', ...npx] : npx) : [process.execPath, real],
-    config: config === usualConfigFile(process.env) ? undefined : config,
+    config: config === ownPath(homeOf(process.env), 'config.json') ? undefined : config,
   }
 }
 

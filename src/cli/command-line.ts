@@ -14,7 +14,6 @@ export const olderSpellings: readonly (readonly [option: string, command: string
   ['--http', 'http'],
 ]
 
-/** An option of a command. */
 export interface Option<T> {
   /** A switch takes nothing; an optional value may be left out; a list may be given more than once. */
   readonly kind: 'switch' | 'value' | 'optional-value' | 'list'
@@ -29,7 +28,6 @@ export interface Option<T> {
 
 export type Options = Readonly<Record<string, Option<unknown>>>
 
-/** A mistake of the person at the keyboard. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly problem: string
@@ -50,43 +48,36 @@ export type Given<O extends Options> = {
 } & Words
 
 interface Words {
-  /** The words behind the command that are no options. */
   readonly words: readonly string[]
   /** The words after `--`; undefined without one. */
   readonly rest: readonly string[] | undefined
 }
 
-/** The name and the arguments of the process. */
 export interface Invocation {
   /** The name it was called by. */
   readonly program: string
   readonly argv: readonly string[]
-  /** Whether the command line names the command. */
   readonly isNamed: boolean
 }
 
 /** Two options that cannot be used together, and what to do in place of that. */
 type Conflict<O extends Options> = readonly [first: keyof O & string, second: keyof O & string, hint?: string]
 
-/** Everything that a person can know of a command. */
 interface CommandTable<O extends Options> {
   readonly name: string
   /** The words behind the name, as the help shows them; absent without words. */
   readonly takes?: string
   readonly about: string
   readonly group: 'SERVE' | 'SET UP' | 'LOOK' | 'TEST'
-  /** Help beyond the one line. */
   readonly details: string
   readonly examples: readonly string[]
   readonly options: O
   readonly conflicts?: readonly Conflict<O>[]
   /** How many words it takes at most. Absent: none. */
   readonly wordsMax?: number
-  /** Whether it takes words after `--`. */
   readonly takesRest?: true
 }
 
-/** A command, and what it does. */
 export interface Command<G = unknown> extends Omit<CommandTable<Options>, 'conflicts'> {
   readonly takes: string
   /** What the arguments behind the name of the command give. @throws UsageError */
@@ -147,7 +138,6 @@ export function formed<T>(
   return { kind: 'value', value, about, aliases: [], ...more, read }
 }
 
-/** One of these words. */
 export function oneOf<const T extends string>(
   value: string,
   about: string,
@@ -158,12 +148,10 @@ export function oneOf<const T extends string>(
   return formed(value, about, (given) => words.find((word) => word === given), must, more)
 }
 
-/** How a person types it. */
 export function spelled(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`
 }
 
-/** Every spelling of an option, with its dashes. */
 export function spellingsOf(name: string, { aliases }: Option<unknown>): string[] {
   return [name, ...aliases].map(spelled)
 }

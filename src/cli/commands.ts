@@ -55,7 +55,6 @@ export async function loadCommand(name: string): Promise<Command> {
   )
 }
 
-/** The request of a command line. */
 export type Asked =
   | { readonly kind: 'help'; readonly about: string | undefined }
   | { readonly kind: 'version' }
@@ -76,7 +75,6 @@ export async function readArguments(argv: readonly string[]): Promise<Asked> {
   return { kind: 'task', command, given: command.read(own), isNamed }
 }
 
-/** The command that is named or meant, and its own arguments. */
 function commandIn(argv: readonly string[]): {
   readonly name: string
   readonly own: readonly string[]

@@ -3,12 +3,10 @@
 import type { LogLevel } from '../runtime/runtime.js'
 import { type Given, type Option, UsageError, flag, formed, oneOf, text } from './command-line.js'
 
-/** The longest delay of a timer. */
 const timeoutMsMax = 2_147_483_647
 
 const PORT_MAX = 65_535
 
-/** A whole number from `min` to `max`. */
 function wholeNumber(min: number, max: number): (given: string) => number | undefined {
   return (given) => {
     const number = /^\d{1,10}$/.test(given) ? Number(given) : Number.NaN
@@ -102,7 +100,6 @@ export const serving = {
   'no-metrics': flag('Serve and send no metrics and traces, whatever the configuration says'),
 } as const
 
-/** Of the options of serving. */
 export const servingConflicts = [
   ['silent', 'verbose'],
   ['verbose', 'log-level'],

@@ -8,7 +8,7 @@ import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { secretsIn } from '../config/config.js'
-import { usualConfigFile, secretsFile } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
@@ -20,7 +20,6 @@ import { memberPath } from '../text/member-path.js'
 /** The first look comes this long after the start, which has more urgent work. */
 const FIRST_LOOK_MS = 500
 
-/** How often the file is looked at. */
 const LOOK_MS = 1000
 
 /** A file that is being written is read when it has not changed for this long. */
@@ -47,7 +46,6 @@ export class ConfigFollower {
   readonly #reload: (config: Configuration) => Promise<unknown>
   /** The file in use, or the one that would be used if it were there. */
   readonly #path: string
-  /** The configuration in use. */
   #config: Configuration
   /** The version of the files that was read or seen last; undefined before the first look. */
   #seen: string | undefined
@@ -61,7 +59,7 @@ export class ConfigFollower {
     this.#run = run
     this.#reload = reload
     this.#config = config
-    this.#path = isAbsolute(config.source) ? config.source : usualConfigFile(process.env)
+    this.#path = isAbsolute(config.source) ? config.source : ownPath(homeOf(process.env), 'config.json')
     if (read !== undefined) void this.#follow()
     shutdown.onHangup(() => {
       const what =
@@ -91,7 +89,6 @@ export class ConfigFollower {
     }
   }
 
-  /** Resolves when the files do not change any more. */
   async #settle(): Promise<void> {
     for (let last: string | undefined; last !== this.#seen;) {
       last = this.#seen
@@ -102,7 +99,7 @@ export class ConfigFollower {
 
   /** The file of the secrets changes with each that is set, also where a keyring has the value. */
   async #filesNow(): Promise<FileVersion> {
-    const files = [this.#path, secretsFile(process.env), this.#config.lock.path]
+    const files = [this.#path, ownPath(homeOf(process.env), 'secrets.json'), this.#config.lock.path]
     const found = await Promise.all(files.map(versionOf))
     return {
       version: found.map(({ version }) => version).join('\n'),
@@ -110,7 +107,6 @@ export class ConfigFollower {
     }
   }
 
-  /** Reads the file, or finds one where none was used, and uses it. */
   async #read(): Promise<void> {
     const { read } = this.#run
     if (read === undefined || this.#isStopped) return

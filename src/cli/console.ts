@@ -41,7 +41,6 @@ async function write(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   if (!failed) target.off('error', ignore)
 }
 
-/** Says something beside the result. */
 export function note(text: string): Promise<void> {
   return say('stderr', `mcps-proxy: ${escapeText(text)}\n`)
 }
@@ -57,7 +56,6 @@ export class Failure extends Error {
 }
 
 export interface Banner {
-  /** Name and version of the program. */
   readonly program: string
   readonly ready: string
   readonly facts: readonly (readonly [name: string, text: string])[]
@@ -100,7 +98,6 @@ export function httpBanner(
   }
 }
 
-/** The banner as lines of a terminal. */
 export function bannerText({ program, ready, howToEnd, facts }: Banner, paint: Paint): string {
   return [
     paint('title', escapeText(program)),
@@ -110,7 +107,6 @@ export function bannerText({ program, ready, howToEnd, facts }: Banner, paint: P
   ].join('\n')
 }
 
-/** The banner as one record of the log. */
 export function bannerRecord({ program, ready, facts }: Banner): LogRecord {
   const details = Object.fromEntries(
     facts.filter(([name]) => name !== 'try' && name !== 'group').map(([name, text]) => [name, text]),

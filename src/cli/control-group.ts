@@ -6,11 +6,9 @@ import { readTextFile } from '../runtime/read-file.js'
 /** The cost of one process of a server, measured with servers on Node.js: its threads, and its own memory. */
 const tasksPerProcess = 11
 const bytesPerProcess = 23_000_000
-/** The cost of the proxy itself. */
 const ownTasks = 40
 const ownBytes = 200_000_000
 
-/** The files of the kernel are shorter. */
 const FILE_BYTES_MAX = 65_536
 
 /** The files of cgroup v2, with what each process takes of what they limit. */

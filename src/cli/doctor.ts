@@ -74,7 +74,6 @@ for each. The exit code is 1 when a server failed; doctor says what mends that.`
   }),
 }
 
-/** A configuration without mistakes, and the schemas of it that were asked for. */
 export interface CheckedConfig {
   readonly config: Configuration
   readonly schemas: readonly SchemaConfig[]
@@ -88,11 +87,7 @@ async function tryLock({ lock }: Configuration, json: boolean): Promise<number> 
   return 1
 }
 
-/**
- * Starts each server of a schema, or the one that is named, all at the same time, and says what is wrong and what mends it.
- *
- * @returns the exit code: 1 when a server failed
- */
+/** @returns the exit code: 1 when a server failed */
 export async function runDoctor(task: DoctorTask): Promise<number> {
   const { name, isBrief, json, profile } = task
   const { config, schema } = await loadView(task)
@@ -114,17 +109,15 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
   const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
   if (!isWhole || isBrief) return exitCode
   // The clients start the usual configuration; another one has nothing to do with their files.
-  if (task.config === undefined) await lookAtClients(servers, json)
+  if (task.config === undefined) await lookAtClients(json)
   return exitCode
 }
 
-/** The state of a server that was disabled on purpose, and the command that changes it. */
 function disabledWords(server: string, schema: string): string {
   const where = schema === 'default' ? '' : ` --schema ${inShell(schema)}`
   return `disabled; mcps-proxy enable ${inShell(server)}${where} lets it start again`
 }
 
-/** A finding, as one JSON object or as lines of which the first stands out. */
 function tell(isJson: boolean, facts: object, first: string, ...more: readonly string[]): Promise<void> {
   const lines = [`  ${escapeText(first)}`, ...more.map((line) => `    ${escapeText(line)}`)]
   return say('stdout', `${isJson ? JSON.stringify(facts) : lines.join('\n')}\n`)
@@ -135,8 +128,7 @@ async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {
   if (names.length > 0) await say('stdout', `  disabled: ${names.map(escapeText).join(', ')}\n`)
 }
 
-/** The faults in the files of clients, each with its remedy. */
-async function lookAtClients(servers: readonly ServerConfig[], json: boolean): Promise<void> {
+async function lookAtClients(json: boolean): Promise<void> {
   const { findFiles, launchOf, thisMachine } = await import('./clients-here.js')
   const { clientFindings } = await import('./clients/findings.js')
   const machine = thisMachine()
@@ -146,7 +138,6 @@ async function lookAtClients(servers: readonly ServerConfig[], json: boolean): P
     machine,
     launchOf(configFileInForce(undefined, env)),
     (program) => isInPath(program, env['PATH'] ?? '', env),
-    servers.map((server) => server.name),
   )
   for (const { client, path: file, problem, mend } of findings)
     await tell(json, { client, path: file, problem, mend }, `${client}  ${file} ${problem}`, mend)
@@ -155,7 +146,6 @@ async function lookAtClients(servers: readonly ServerConfig[], json: boolean): P
 /** How the servers that were tried are reported: in all that is known, in one line each, or as JSON lines. */
 type Form = 'detail' | 'line' | 'json'
 
-/** Gives the lines for one server that was tried. */
 type Lines = (server: ServerConfig, trial: Trial, env: Environment) => string[]
 
 const inOneLine: Lines = (server, trial) => {
@@ -164,7 +154,6 @@ const inOneLine: Lines = (server, trial) => {
   return [failure === undefined ? `ready   ${toolCount(trial)}, ${revision}` : `failed  ${failure}`]
 }
 
-/** The configuration may hide tools from clients. */
 function toolCount({ tools, shown = tools }: Trial): string {
   return `${counted(tools, 'tool')}${shown < tools ? `, ${shown} shown` : ''}`
 }
@@ -183,7 +172,6 @@ const inDetail: Lines = (server, trial, env) => {
   ]
 }
 
-/** Names of one line. */
 const CHANGES_MAX = 5
 
 function lockLines({ changes }: Trial): string[] {
@@ -193,7 +181,6 @@ function lockLines({ changes }: Trial): string[] {
   return [`not as in mcps.lock: ${names.join(', ')}; mcps-proxy lock shows what differs`]
 }
 
-/** One JSON object a line. */
 const inJson: Lines = (server, trial, env) => {
   const { failure, evidence: _, addresses: __, changes, ...facts } = trial
   const mends = remediesOf(server, trial, env)
@@ -306,7 +293,6 @@ function inWords(server: ServerConfig, trial: Trial): string[] {
   return [`ready in ${ms} ms: ${toolCount(trial)}, revision ${revision ?? 'unknown'}${found}`]
 }
 
-/** The changes that the user can make, one sentence each. */
 function remediesOf(server: ServerConfig, { failure }: Pick<Trial, 'failure'>, env: Environment): string[] {
   const [, variable] = /^variable (\S+) is not set$/.exec(server.unavailable ?? '') ?? []
   if (variable !== undefined)

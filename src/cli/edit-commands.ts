@@ -2,7 +2,7 @@
 
 import process from 'node:process'
 import { type ServerEdit, editServer } from '../config/edit.js'
-import { secretsFile } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
 import { escapeText } from '../text/escape.js'
@@ -127,13 +127,12 @@ async function change(path: string, group: string, edit: ServerEdit): Promise<st
   return changeFile(path, (text) => editServer(text, group, edit))
 }
 
-/** The file gets references in the place of the secrets. */
 async function addWithSecrets(
   path: string,
   group: string,
   edit: ServerEdit & { readonly kind: 'add' },
 ): Promise<string | undefined> {
-  const store = new SecretStore(secretsFile(process.env), realRuntime())
+  const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
   const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
   return withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))
 }

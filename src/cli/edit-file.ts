@@ -5,10 +5,9 @@ import process from 'node:process'
 import { resolveConfig, secretsIn } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import { EditMistake } from '../config/edit.js'
-import { configFileInForce, configTextAt } from '../config/file.js'
+import { configFileInForce, configTextAt, rewriteFile } from '../config/file.js'
 import { type Repeated, readJson } from '../config/json-syntax.js'
 import { ConfigError } from '../config/problems.js'
-import { rewriteFile } from '../config/rewrite-file.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { realPlace } from '../runtime/places.js'
@@ -48,7 +47,6 @@ class WriteFailure extends Error {
   }
 }
 
-/** Other commands change the file in less time. */
 const LOCK_WAIT_MS_MAX = 30_000
 
 /**

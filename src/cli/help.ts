@@ -14,7 +14,6 @@ export async function helpText(program: string, about?: string): Promise<string>
 
 const groups = ['SERVE', 'SET UP', 'LOOK', 'TEST'] as const
 
-/** The name of a command and what it takes, where a line begins. */
 const nameWidth = 34
 
 function generalHelp(commands: readonly Command[]): string {
@@ -59,7 +58,6 @@ ${examples.map((example) => `  ${example}`).join('\n')}
 `
 }
 
-/** A longer option stands on a separate line. */
 const optionWidth = 26
 
 function optionLine(name: string, { aliases, value, about }: Option<unknown>): string {

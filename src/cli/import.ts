@@ -1,8 +1,8 @@
 // `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
 
 import process from 'node:process'
-import { askLine, isAtTerminal } from '../ask/prompt-line.js'
-import { importsFolder, secretsFile } from '../config/file.js'
+import { askLine, isAtTerminal } from '../ask/terminal.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { changedLines } from '../text/changed-lines.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
@@ -82,9 +82,8 @@ nothing is changed, and the exit code is 2.`,
   run: runImport,
 })
 
-/** @returns the exit code */
 async function runImport(command: ImportTask): Promise<number> {
-  const folder = importsFolder(process.env)
+  const folder = ownPath(homeOf(process.env), 'imports')
   return editing(command.config, async (path) => {
     if (command.undo) return alone(path, () => undo(folder, command['dry-run']))
     // Without a question the lock covers the plan too, so that two imports follow each other.
@@ -97,7 +96,7 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
   const machine = thisMachine()
   const { files, missing } = findFiles(command.words[0], machine)
   const launch = launchOf(path)
-  const store = new SecretStore(secretsFile(process.env), realRuntime())
+  const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
   const stored = command.secrets ? await storedSecrets(store) : undefined
   const { doors, profiles } = command
   const plan = planImport(files, path, { doors, profiles, stored, launch, machine, read: readText })

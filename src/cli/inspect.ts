@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import process from 'node:process'
 import { enabledSchemas, secretsIn } from '../config/config.js'
-import { homeOf, uiFolder } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
 import type { EventSource, McpProxy, ProxyEvents, ProxyOptions } from '../index.js'
@@ -16,13 +16,10 @@ import { isLoopback } from '../text/loopback.js'
 import type { Run } from './serve.js'
 import { keepAddress } from './ui-addresses.js'
 
-/** Length of the random key, which is new at each start. */
 const KEY_BYTES = 32
 
-/** Sets up the inspector of one process, and serves its pages. */
 export class Inspection {
   readonly pages: InspectorPages
-  /** For the proxies that it is to see. */
   readonly options: Pick<ProxyOptions, 'tapSwitch' | 'on' | 'onSecrets'>
   readonly #inspector: Inspector
   readonly #run: Omit<Run, 'inspection'>
@@ -69,13 +66,12 @@ export class Inspection {
       this.#listener = await listenForPages(this.pages, port, { runtime, log })
     } else this.showEntries(this.#run.config, origin)
     const address = `${origin ?? this.#listener?.origin}/ui/#key=${this.#key}`
-    this.#forget = keepAddress(uiFolder(homeOf(process.env)), address)
+    this.#forget = keepAddress(ownPath(homeOf(process.env), 'ui'), address)
     // The address holds a key, and the stderr of a program may end in a file that others read.
     const shown = process.stderr.isTTY ? address : 'mcps-proxy status --ui prints its address'
     process.stderr.write(`inspector: ${shown}\n`)
   }
 
-  /** Shows the addresses of this configuration, for the files of clients. */
   showEntries(config: Run['config'], origin: string): void {
     this.#inspector.status.entries = entriesOf(config, origin)
   }
@@ -87,7 +83,6 @@ export class Inspection {
   }
 }
 
-/** The addresses of the schemas and profiles. */
 function entriesOf(config: Run['config'], origin: string): Entry[] {
   const headers = needsToken(config.server) && { headers: { Authorization: 'Bearer YOUR_TOKEN' } }
   const entry = (title: string, path: string): Entry => ({

@@ -21,10 +21,8 @@ const WARM_UP_MS = 120_000
 /** So long servers wait for the end of their installs. */
 const INSTALL_MS = 20_000
 
-/** How often the installs and the lock are looked at. */
 const LOOK_MS = 200
 
-/** Each install has a stdout and a stderr. */
 const STREAMS = 2
 
 /** Keeps what servers list of which nothing is kept; gives the exit code. `installs` are processes, by which servers are installed. */

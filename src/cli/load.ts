@@ -3,12 +3,11 @@
 import { resolve } from 'node:path'
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
-import { secretsFile } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { type LoadOptions, loadConfig, selectProfile, selectSchema } from '../config/config.js'
 import type { View } from './common-options.js'
 import { type AskInput, withSecrets } from '../secrets/load.js'
 
-/** The secrets that a command needs. */
 export interface SecretNeeds {
   /** The only schema that it uses; undefined is every enabled one. */
   readonly schema?: string | undefined
@@ -24,7 +23,7 @@ export function loadWithSecrets(options: LoadOptions, use: SecretNeeds = {}): Pr
   const { schema, asks = false, runsPrograms = true } = use
   const isTerminal = process.stdin.isTTY && process.stderr.isTTY
   return withSecrets((references) => loadConfig({ ...options, references }), {
-    secretsFile: secretsFile(env),
+    secretsFile: ownPath(homeOf(env), 'secrets.json'),
     schema,
     runsPrograms,
     ask: asks && isTerminal ? askOnTerminal : undefined,
@@ -44,7 +43,6 @@ export async function loadView(
   return { config, schema: { ...schema, servers } }
 }
 
-/** The file of a recording, which the proxy itself writes. */
 export function recordedTo(record: string | undefined): readonly string[] {
   return record === undefined ? [] : [resolve(record)]
 }

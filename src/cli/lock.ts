@@ -31,7 +31,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
 import { type Given, command, flag, list } from './command-line.js'
-import { config, json, schema } from './common-options.js'
+import { config, schema } from './common-options.js'
 import { Failure, say } from './console.js'
 import { eachAtOnce } from '../runtime/each-at-once.js'
 import {
@@ -48,7 +48,6 @@ const options = {
   config,
   check: flag('Compare and write nothing; exit 0 or 1'),
   accept: list('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
-  json,
 }
 
 type LockTask = Given<typeof options>
@@ -71,24 +70,19 @@ listed. Invisible characters are always named.`,
   run: runLock,
 })
 
-/** A server, and the changes of it that are meant. */
 interface Meant extends Candidate {
   /** Names of tools and prompts; empty is all. */
   readonly items: readonly string[]
 }
 
-/** A server that was listed, or why it could not be. */
 interface Tried extends Meant {
   readonly failure: string | undefined
-  /** Undefined where the server could not be listed. */
   readonly listed: ListedServer | undefined
 }
 
-/** The result for one server. */
 interface Found extends Tried {
   /** The changes that remain after the command. */
   readonly changes: readonly Change[]
-  /** In words. */
   readonly done: string | undefined
   /** The lock of the server after the command; undefined where it has none. */
   readonly after: LockedServer | undefined
@@ -125,14 +119,12 @@ async function runLock(command: LockTask): Promise<number> {
         `${config.lock.path} ${error instanceof LockError ? '' : 'cannot be written: '}${errorText(error)}`,
       )
     }
-    const print = command.json ? inJson : inWords
-    await say('stdout', found.map((each) => print(each, (text) => logger.clean(text))).join(''))
-    if (!command.json) await say('stdout', `${summary(config, found)}\n`)
+    const lines = found.flatMap((each) => linesOf(each).map((line) => escapeText(logger.clean(line))))
+    await say('stdout', [...lines, summary(config, found), ''].join('\n'))
     return found.some(({ failure, changes }) => failure !== undefined || changes.length > 0) ? 1 : 0
   })
 }
 
-/** The servers that are meant. @throws Failure for a name that means none */
 function meantBy(schemas: readonly SchemaConfig[], names: readonly string[]): Meant[] {
   const all = candidatesOf(schemas).filter(({ server }) => server.lock !== false)
   const unknown = names.find((name) => !all.some(({ server }) => means(name, server.name)))
@@ -173,7 +165,6 @@ async function listOnce(config: Configuration, each: Meant, runtime: Runtime): P
   return { ...each, failure, listed: recorder.listed }
 }
 
-/** Remembers what one server lists to any kind of client. */
 class Recorder implements ListGuard {
   readonly #known: KnownContents = new WeakMap()
   listed: ListedServer | undefined
@@ -191,7 +182,6 @@ class Recorder implements ListGuard {
   }
 }
 
-/** What the command does with one server, by the lock as it is. */
 function judged(mode: Mode, schemas: LockedSchemas, tried: Tried): Found {
   const { schema, server, listed, items } = tried
   const before = schemas.get(schema.name)?.get(server.name)
@@ -235,27 +225,19 @@ function pruned(
   }, locked)
 }
 
-type Clean = (text: string) => string
-
-/** The lines that differ; a change that removed an item has none. */
-function differencesOf(change: Change): readonly string[] {
-  return change.change === 'removed' ? [] : differences(change)
-}
-
-function inWords(found: Found, clean: Clean): string {
+function linesOf(found: Found): string[] {
   const { label, failure, listed, changes, done } = found
   const left = `${counted(changes.length, 'change')}${done === undefined ? '' : ' left'}`
   const words = [done ?? [], changes.length > 0 ? left : []].flat().join(', ')
   const counts = [counted(listed?.tools?.size ?? 0, 'tool'), counted(listed?.prompts?.size ?? 0, 'prompt')]
-  const lines = [
+  return [
     [`${label}: ${failure ?? (words || 'unchanged')}`, ...(listed === undefined ? [] : counts)].join(', '),
     ...changes.flatMap((change) => [
       `  ${subjectOf(change)}: ${change.change}`,
-      ...differencesOf(change).map((line) => `    ${line}`),
+      ...(change.change === 'removed' ? [] : differences(change)).map((line) => `    ${line}`),
     ]),
     ...unseenOf(found).map((line) => `  ! ${line}`),
   ]
-  return lines.map((line) => `${escapeText(clean(line))}\n`).join('')
 }
 
 /** The invisible characters of everything that is listed, of what was accepted too. */
@@ -265,22 +247,6 @@ function unseenOf({ listed }: Found): string[] {
       unseenLines(content).map((line) => `${subjectOf({ kind, name })}: ${line}`),
     ),
   )
-}
-
-function inJson(found: Found, clean: Clean): string {
-  const { schema, server, failure, changes, done } = found
-  return `${JSON.stringify({
-    schema: schema.name,
-    server: server.name,
-    ok: failure === undefined && changes.length === 0,
-    failure: failure === undefined ? undefined : clean(failure),
-    done,
-    changes: changes.map((each) => {
-      const { kind, name, change } = each
-      return { kind, name, change, differences: differencesOf(each).map(clean) }
-    }),
-    unseen: unseenOf(found).map(clean),
-  })}\n`
 }
 
 function summary({ lock }: Configuration, found: readonly Found[]): string {

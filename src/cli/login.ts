@@ -1,9 +1,9 @@
 // `login`, `logins` and `logout`: logins to remote servers, which every process of this user shares.
 
 import process from 'node:process'
-import { askLine } from '../ask/prompt-line.js'
+import { askLine } from '../ask/terminal.js'
 import { selectSchema } from '../config/config.js'
-import { homeOf, loginFolder } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { secretsOfUrl } from '../config/secrets.js'
 import { hasUsers } from '../config/front.js'
 import { openBrowser } from '../login/browser.js'
@@ -118,21 +118,19 @@ function serverIn(what: 'login' | 'logout', [server]: readonly string[]): string
   )
 }
 
-/** @returns the exit code: 1 for a login that failed */
 async function withStore(
   whose: string | undefined,
   run: (store: LoginStore, runtime: LoginRuntime) => Promise<number>,
 ): Promise<number> {
   const runtime = realRuntime()
   try {
-    return await run(new LoginStore(loginFolder(homeOf(process.env)), runtime, whose), runtime)
+    return await run(new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, whose), runtime)
   } finally {
     await runtime.close()
   }
 }
 
 interface Target {
-  /** Its name in messages. */
   readonly name: string
   readonly url: string
   readonly settings: Partial<LoginSettings> | undefined
@@ -140,7 +138,6 @@ interface Target {
   readonly front?: FrontConfig
 }
 
-/** A server of the configuration, or any by its address. */
 async function targetOf(
   { words: [server = ''], config: path, schema = 'default' }: Pick<LoginTask, 'words' | 'config' | 'schema'>,
   client: LoginClientInfo | undefined,

@@ -1,7 +1,7 @@
 // The offers of `import` and `add` for new servers: the store for their secrets, and one start, so that the first list of a client has
 // their tools.
 
-import { askLine, isAtTerminal } from '../ask/prompt-line.js'
+import { askLine, isAtTerminal } from '../ask/terminal.js'
 import { say } from './console.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'

@@ -1,7 +1,7 @@
 // Asks for secrets on the terminal.
 
 import process from 'node:process'
-import { askLine } from '../ask/prompt-line.js'
+import { askLine } from '../ask/terminal.js'
 import type { InputConfig } from '../config/references.js'
 import { escapeText } from '../text/escape.js'
 
@@ -37,7 +37,6 @@ export async function askHidden(question: string): Promise<string> {
   }
 }
 
-/** The terminal sends no signal while it shows nothing. */
 function interrupt(): void {
   process.stdin.setRawMode(false)
   process.kill(process.pid, 'SIGINT')

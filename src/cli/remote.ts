@@ -6,22 +6,17 @@ import { resolveConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { googleAuthOf, whyNoTokens } from '../upstream/auth/id-token-credentials.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
+import type { LoginClientInfo } from './client-info.js'
 
-/** One server on the network, to be served on stdin and stdout. */
 export interface RemoteServer {
   readonly url: string
-  /** Of every request. */
   readonly headers: Readonly<Record<string, string>>
   /** Whether ID tokens of Google's are sent. */
   readonly google: boolean
   readonly audience: string | undefined
   readonly impersonate: string | undefined
   /** The client at the authorization server of a login; absent registers one. */
-  readonly client?: {
-    readonly clientId?: string
-    readonly clientSecret?: string
-    readonly clientMetadataUrl?: string
-  }
+  readonly client?: LoginClientInfo
 }
 
 /** A service that has to be started first takes longer than a program on this machine. */

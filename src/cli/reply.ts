@@ -12,13 +12,11 @@ import { internalErrorCode } from './shutdown.js'
 const runTimeFailure = 1
 const usageMistake = 2
 
-/** A text for stderr, and the exit code. */
 export interface Reply {
   readonly exitCode: number
   readonly text: string
 }
 
-/** Why a start or a run failed, or what is wrong with a command line. */
 export async function replyToFailure(error: unknown, program: string): Promise<Reply> {
   if (error instanceof UsageError) return { exitCode: usageMistake, text: await usageText(error, program) }
   const exitCode = exitCodeOf(error)

@@ -8,7 +8,6 @@ import { command, flag } from './command-line.js'
 import { allowUnauthenticated, config, host, port, serving, servingConflicts } from './common-options.js'
 import { loadWithSecrets, recordedTo } from './load.js'
 
-/** The options of a listener, beside those of every command that serves. */
 export const httpOptions = {
   config,
   port,

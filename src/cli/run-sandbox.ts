@@ -46,7 +46,6 @@ export const sandboxCommand = command({
   run: runSandbox,
 })
 
-/** The sandbox did not start; its log says why. */
 class NotStartedError extends Error {
   override readonly name = 'NotStartedError'
 }
@@ -102,7 +101,6 @@ function started(name: string): (events: EventSource<ProxyEvents>) => Promise<vo
     })
 }
 
-/** The report of the program about its runtimes. */
 async function runtimeReport({
   sandbox,
 }: SandboxServerConfig): Promise<{ readonly report: string; readonly code: number }> {
@@ -142,7 +140,6 @@ const frontDefaults = { 'server.port': 8775, 'server.cors.enabled': false }
 /** Calls that run may take so long to finish, unless the file says otherwise: code takes longer than most tools. */
 const CALLS_MS = 30_000
 
-/** The configuration, and the sandbox that is the only server in it. */
 interface SandboxPlan {
   readonly config: Configuration
   readonly server: SandboxServerConfig

@@ -2,7 +2,7 @@
 
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
-import { secretsFile } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
@@ -11,7 +11,6 @@ import { askHidden } from './prompt-secret.js'
 import { Failure, say } from './console.js'
 import { UsageError, command } from './command-line.js'
 
-/** The names that `${keyring:NAME}` takes. */
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
 
 export const secretCommand = command({
@@ -46,7 +45,7 @@ secret list prints names alone.`,
       )
   },
   run: async ({ words: [what = '', name = ''] }) => {
-    const store = new SecretStore(secretsFile(process.env), realRuntime())
+    const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
     await actions[what]?.(name, store)
     return 0
   },

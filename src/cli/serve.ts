@@ -33,7 +33,6 @@ import { Children, Shutdown, closeMsMax, faultGraceMs } from './shutdown.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
 import { WarmUp } from './warm-up.js'
 
-/** What a process serves, and how. */
 interface Plan extends Invocation {
   readonly kind: 'stdio' | 'http'
   readonly given: Given<typeof serving>
@@ -42,11 +41,9 @@ interface Plan extends Invocation {
   readonly config: Configuration
   /** Reads the configuration again, or another file; undefined where there is none to read. @throws ConfigError */
   readonly read: ((path: string | undefined) => Promise<Configuration>) | undefined
-  /** The schemas of a configuration that are served. */
   readonly schemasOf: (config: Configuration) => readonly string[]
 }
 
-/** A process that is ready to serve. */
 export interface Run extends Plan {
   readonly paint: Paint
   readonly logger: Logger
@@ -55,13 +52,10 @@ export interface Run extends Plan {
   readonly eventLog: ServerEventLog
   readonly shutdown: Shutdown
   readonly patterns: UnmatchedPatterns
-  /** The servers that run. */
   readonly children: Children
   /** Undefined where nothing asks for metrics or traces. */
   readonly telemetry: Telemetry | undefined
-  /** Undefined without pages. */
   readonly inspection: Inspection | undefined
-  /** The options of the proxy, in each way of serving. */
   readonly options: ProxyOptions & { readonly runtime: Runtime }
 }
 
@@ -174,7 +168,6 @@ function warnOfTightLimits({ config, logger }: Run, processesMax: number): void 
   for (const message of tightLimits(most)) logger.sink({ level: 'warn', message })
 }
 
-/** Enough bytes to recognise a protocol. */
 const lookedAtBytesMax = 256
 
 /** Warns once when a client speaks JSON-RPC on stdin, which this mode does not serve. */
@@ -200,7 +193,6 @@ function warnOfClientOnStdin(program: string, logger: Logger): void {
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
 }
 
-/** A server of a configuration, which can change to another one. */
 interface Server extends EventSource<ProxyEvents> {
   reload(config: Configuration): Promise<unknown>
   close(graceMs?: number): Promise<void>
@@ -235,7 +227,6 @@ function longestStopMs(schemas: readonly SchemaConfig[]): number {
   return Math.max(0, ...servers.map((server) => (server.kind === 'stdio' ? server.stopTimeoutMs : 0)))
 }
 
-/** Says that clients may come. */
 function announce(run: Run, banner: Banner): void {
   const { given, config, schemasOf, logger, paint } = run
   if (process.stderr.isTTY && !given.silent) process.stderr.write(bannerText(banner, paint))
@@ -397,7 +388,6 @@ function logNodeWarnings(log: LogSink): void {
   )
 }
 
-/** Which file, which schemas, and how many servers. */
 function inWords({ config, schemasOf }: Plan): string {
   const counts = schemasOf(config).map((name) => {
     const count = config.schemas.get(name)?.servers.filter(({ disabled }) => !disabled).length ?? 0

@@ -30,15 +30,12 @@ const messageLengthMax = 500
 const failuresLoggedMax = 10
 const failureLogMs = 3_600_000
 
-/** The failed starts of a server since it was last ready. */
 interface Failures {
   count: number
   loggedAt: number
 }
 
-/** Logs servers, clients and calls. */
 export class ServerEventLog {
-  /** For what is served, from its start on. */
   readonly listeners: ProxyListeners
   /** The log of the proxies: without the lines of servers that fail again and again. */
   readonly sink: LogSink
@@ -69,7 +66,6 @@ export class ServerEventLog {
     this.levelChanged()
   }
 
-  /** The level of the log may be another one. */
   levelChanged(): void {
     if (!this.#logger.isVerbose) {
       this.#endCalls?.()
@@ -129,7 +125,6 @@ export class ServerEventLog {
     else this.#limited.take(kind, record)
   }
 
-  /** A failed call is logged by its event `failure`. */
   #call(event: CallEvent): void {
     if (event.outcome === 'answered' || event.outcome === 'cancelled')
       this.#logger.sink(this.#recordOf('debug', event))
@@ -178,7 +173,6 @@ function inTime(ms: number): string {
   return ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
 }
 
-/** Lines of one kind within one window. */
 const linesMax = 5
 const windowMs = 60_000
 /** Most kinds that are distinguished at a time; further ones count as one. */
@@ -211,7 +205,6 @@ export class LimitedLog {
     if (window.lines <= linesMax) this.#log(record)
   }
 
-  /** Says what was left out until now. */
   close(): void {
     this.#endWindows(Infinity)
   }

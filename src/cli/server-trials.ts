@@ -21,7 +21,6 @@ import { LastWords } from '../upstream/process/stderr-log.js'
 import type { StartGate } from '../upstream/server/start-gate.js'
 import { Children, Shutdown } from './shutdown.js'
 
-/** The tools of a command while its servers run. */
 export interface Attended {
   readonly runtime: Runtime
   /** Writes nothing; it knows the secrets of the schemas. */
@@ -49,15 +48,12 @@ export async function withChildren(
   }
 }
 
-/** One server that is to be tried. */
 export interface Candidate {
   readonly schema: SchemaConfig
   readonly server: ServerConfig
-  /** Its name in the result. */
   readonly label: string
 }
 
-/** The servers of these schemas that are enabled. */
 export function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
   return schemas.flatMap((schema) =>
     schema.servers
@@ -81,44 +77,34 @@ function inSeconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`
 }
 
-/** The result of a start. */
 export interface Trial {
-  /** Undefined when it works. */
   readonly failure: string | undefined
-  /** Whether it has failed for want of a login. */
   readonly needsLogin: boolean
   /** Undefined where it was never agreed on. */
   readonly revision: UpstreamStatus['revision']
   readonly evidence: UpstreamStatus['evidence']
-  /** All that the server has. */
   readonly tools: number
   /** Of its tools as a client lists them. */
   readonly toolBytes: number
   /** Those that a client sees; undefined where the list has more pages than the first. */
   readonly shown: number | undefined
-  /** The addresses of the resources that it lists. */
   readonly addresses: readonly string[]
   readonly ms: number
   /** The warnings of the log meanwhile, each text once. */
   readonly warnings: readonly string[]
-  /** The lines of stderr about its failure. */
   readonly lastWords: readonly string[]
-  /** The differences from `mcps.lock`. */
   readonly changes: readonly ListChange[]
 }
 
-/** Warnings of one start that are kept. */
 const WARNINGS_MAX = 20
 
 /** The margin of a list on top of the times of the server. */
 const MARGIN_MS = 1000
 
-/** The settings of a trial. */
 interface TrialOptions {
   readonly runtime: Runtime
   /** The profile whose clients see the tools that are counted; undefined is all that the server has. */
   readonly profile: string | undefined
-  /** In the place of the lock. */
   readonly guard?: ListGuard
   /** Of trials that run together, so that their starts and installs take turns. */
   readonly gate?: StartGate
@@ -220,7 +206,6 @@ function withOneServer(
   return { ...config, startupGraceMs: graceMs, schemas: new Map([[schema.name, { ...schema, servers }]]) }
 }
 
-/** The first page of a list of tools, as a client gets it. */
 interface FirstPage {
   readonly bytes: number
   /** Undefined where there are more pages. */

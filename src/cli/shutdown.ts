@@ -37,7 +37,6 @@ export class Shutdown {
   readonly #terminal: boolean
   #end: (exitCode: number) => void = () => undefined
   #hasDeadline = false
-  /** A hangup that came before a listener is kept. */
   #hangup: (() => void) | undefined
   #isHungUp = false
   #isClosing = false
@@ -57,7 +56,6 @@ export class Shutdown {
     process.on('unhandledRejection', (reason) => this.#onFault(reason))
   }
 
-  /** Whether the state may be broken. */
   get isFaulty(): boolean {
     return this.#faults > 0
   }
@@ -116,7 +114,6 @@ export class Shutdown {
   }
 }
 
-/** Whether the terminal that the process was started from is still there. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'))
@@ -137,7 +134,6 @@ interface Alive {
   readonly release: () => void
 }
 
-/** Remembers the children that are alive. */
 export class Children {
   readonly #alive = new Set<Alive>()
 

@@ -13,7 +13,6 @@ export function startTrouble(server: StdioServerConfig, own: Environment): strin
   return programTrouble(server, own) ?? sandboxTrouble(server)
 }
 
-/** PATH is searched as the system does it. */
 function programTrouble({ command, cwd, env }: StdioServerConfig, own: Environment): string | undefined {
   if (!isFolder(cwd)) return `has the working folder ${cwd}, which is not there; make it, or change "cwd"`
   if (/[/\\]/.test(command)) return isProgram(resolve(cwd, command)) ? undefined : notThere(command, cwd)

@@ -6,7 +6,7 @@ import { type JsonValue, jsonTreeOf } from '../ask/json-value.js'
 import { escapeText } from '../text/escape.js'
 import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
-import { homeOf, uiFolder } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { loadWithSecrets } from './load.js'
 import { Failure, say, tableStyle } from './console.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
@@ -64,7 +64,7 @@ async function runStatus(task: StatusTask): Promise<number> {
 }
 
 async function showInspectors(): Promise<number> {
-  const addresses = keptAddresses(uiFolder(homeOf(process.env)))
+  const addresses = keptAddresses(ownPath(homeOf(process.env), 'ui'))
   if (addresses.length === 0)
     throw new Failure('no inspector runs; --ui of stdio, http or connect serves one')
   await say('stdout', addresses.map((address) => `${address}\n`).join(''))
@@ -76,7 +76,6 @@ interface Place {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** No secret of a server is fetched. */
 const NO_SCHEMA = ''
 
 /** The token of the configuration is sent to the gateway of the configuration only. */

@@ -18,7 +18,6 @@ const TOKEN_BYTES = 32
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
 
-/** A span is so many hours, days or weeks. */
 const spanPattern = /^([1-9]\d{0,3})([hdw])$/
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
@@ -58,14 +57,12 @@ clients of a revoked token get 401, and their sessions end.`,
   },
 })
 
-/** @throws UsageError */
 function assertTokenName(what: string, name: string | undefined): void {
   if (name === undefined) throw new UsageError(`token ${what} needs the name of a token`, example)
   if (!new RegExp(tokenNamePattern, 'u').test(name))
     throw new UsageError(`the name "${name}" cannot be used`, 'use letters, digits, "_", "-" and "."')
 }
 
-/** @throws UsageError */
 function assertExpires(expires: string): void {
   const isDate = datePattern.test(expires) && !Number.isNaN(Date.parse(expires))
   if (!spanPattern.test(expires) && !isDate)
@@ -145,7 +142,6 @@ function endOf(expires: string): string {
   return hours === undefined ? expires : secondsOf(Date.now() + Number(count) * hours * 3_600_000)
 }
 
-/** In RFC 3339, without parts of a second. */
 function secondsOf(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

@@ -10,7 +10,6 @@ import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 
-/** A server in its schema. */
 interface Member {
   readonly schema: string
   readonly server: ServerConfig
@@ -43,7 +42,6 @@ export class UnmatchedPatterns {
     this.use(config)
   }
 
-  /** Another configuration is in force. */
   use(config: Configuration): void {
     this.#places = placesOf(config)
     this.#look()
@@ -68,7 +66,6 @@ export class UnmatchedPatterns {
     }
   }
 
-  /** Where every server has failed, nothing is known. */
   #isSettled({ members }: Place): boolean {
     const isOver = ({ schema, server }: Member): boolean => this.#listed.has(keyOf(schema, server.name))
     return members.every(isOver) && members.some((member) => this.#namesOf(member) !== undefined)

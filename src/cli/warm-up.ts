@@ -13,7 +13,7 @@
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
-import { keptFolder } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import type { McpProxy, ServerEvent } from '../index.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore, keptFileName } from '../kept/store.js'
@@ -122,7 +122,7 @@ export class WarmUp {
 
 /** The path of the lock that a process holds while it learns what this configuration's servers list. */
 export function keptLock({ source }: Configuration, env: Environment): string {
-  return `${keptFolder(env)}/${keptFileName(source).replace(/json$/, 'lock')}`
+  return `${ownPath(homeOf(env), 'kept')}/${keptFileName(source).replace(/json$/, 'lock')}`
 }
 
 /** A clock that stands still at 0: no entry is old then, so a look does not mark entries as used. */
@@ -134,7 +134,7 @@ export function unlistedServers(
   schema: SchemaConfig,
   env: Environment,
 ): ServerConfig[] {
-  const files = new FolderFiles(keptFolder(env))
+  const files = new FolderFiles(ownPath(homeOf(env), 'kept'))
   const store = new KeptStore(limits.kept, { files, runtime: stillClock, log: () => {}, source })
   return schema.servers.filter((server) => {
     const { disabled, lazy, keep, unavailable } = server

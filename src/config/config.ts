@@ -1,10 +1,7 @@
 // Configuration: search, read, check, default, expand.
 //
-// Nothing is started from a configuration with a mistake in it, and all
-// mistakes are reported together. Two things are forgiven: an unset variable
-// disables the one server that uses it, and `cli.stdio` falls back to its
-// defaults. Everything here is synchronous and table-driven, since a client
-// waits for the start.
+// All mistakes are reported together, and none is started with. Two things are forgiven: an unset variable disables the one server
+// that uses it, and `cli.stdio` falls back to its defaults. Everything is synchronous, since a client waits for the start.
 
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -36,13 +33,11 @@ import { type References, unresolved } from './references.js'
 import { type LockSettings, readSchemas, serverPath } from './servers.js'
 import { Location, type ValuesOf, plainNames, readMembers } from './values.js'
 
-/** The places that are searched for a configuration, and the values of the command line. */
 export interface LoadOptions extends ConfigOverrides {
   /** The file that was named; undefined searches. */
   readonly path?: string | undefined
   readonly env?: Environment
   readonly home?: string
-  /** The folder in which a relative path begins. */
   readonly cwd?: string
   /** The one server that is wanted; undefined is all. */
   readonly only?: SingleServer | undefined
@@ -66,7 +61,6 @@ export interface ConfigOverrides {
 
 /** The context in which a configuration is resolved that is not a file. */
 export interface ResolveContext extends ConfigOverrides {
-  /** The name of the configuration in messages. */
   readonly source: string
   /** The folder in which its relative paths begin; absolute. */
   readonly folder: string
@@ -74,9 +68,7 @@ export interface ResolveContext extends ConfigOverrides {
   readonly home?: string
   /** Members of the text that the value has lost, since a later one has the same name. */
   readonly repeated?: readonly Repeated[]
-  /** Of the text, for messages. */
   readonly lineOf?: FindLine
-  /** Whether there is a lock beside the file. */
   readonly hasLock?: boolean
 }
 
@@ -125,11 +117,7 @@ export function resolveConfig(value: unknown, context: ResolveContext): Configur
   return { ...config, warnings: problems.warnings }
 }
 
-/**
- * The schema of that name.
- *
- * @throws ConfigError (`CONFIG_SCHEMA`) that names the schemas there are when it is missing or disabled.
- */
+/** @throws ConfigError (`CONFIG_SCHEMA`) that names the schemas there are when it is missing or disabled. */
 export function selectSchema(config: Configuration, name: string): SchemaConfig {
   const schema = config.schemas.get(name)
   if (schema?.enabled === true) return schema
@@ -143,11 +131,7 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
   throw new ConfigError('CONFIG_SCHEMA', config.source, [{ path: '', problem, hint }])
 }
 
-/**
- * The profile of that name.
- *
- * @throws ConfigError (`CONFIG_PROFILE`) that names those there are
- */
+/** @throws ConfigError (`CONFIG_PROFILE`) that names those there are */
 export function selectProfile({ profiles, source }: Configuration, name: string): ProfileConfig {
   const profile = profiles.get(name)
   if (profile !== undefined) return profile
@@ -245,7 +229,6 @@ function readRoot(
   }
 }
 
-/** `exists` says that a lock is there. */
 function lockSettings({ lock }: RootValues, { reading }: Location, exists: boolean): LockSettings {
   const own = typeof lock === 'object' ? lock : undefined
   return {
@@ -286,7 +269,6 @@ function readLimit(
   return { ...limit, burst: burst ?? perMinute }
 }
 
-/** Reads `profiles`; a server that is not there is a mistake. */
 function readProfiles(
   profiles: Location,
   schemas: ReadonlyMap<string, SchemaConfig>,

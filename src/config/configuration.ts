@@ -30,7 +30,6 @@ export type LimitConfig = RootValues['limits'][number] & {
   readonly burst: number
 }
 
-/** Which web pages may call the HTTP front. */
 export type CorsConfig = FrontValues['cors'] & {
   /** Whether pages of this machine may call without a token: `MCP_ENABLE_CORS` says so where no origin is named. */
   readonly localPages?: boolean | undefined
@@ -47,7 +46,6 @@ export type FrontAuthRule = FrontAuthValues['rules'][number]
 
 /** The client of the front at an authorization server, by which users show who they are before a login to a server. */
 export type FrontLogin = NonNullable<FrontAuthValues['login']> & {
-  /** One of the issuers. */
   readonly issuer: string
 }
 
@@ -84,11 +82,9 @@ export interface Configuration extends Pick<RootValues, 'logging' | 'startupGrac
   readonly schemas: ReadonlyMap<string, SchemaConfig>
   readonly profiles: ReadonlyMap<string, ProfileConfig>
   readonly limits: readonly LimitConfig[]
-  /** Undefined for no audit. */
   readonly audit: AuditConfig | undefined
   readonly lock: LockPlace
   readonly warnings: readonly ConfigWarning[]
 }
 
-/** An environment, as `process.env` is. */
 export type Environment = Readonly<Record<string, string | undefined>>

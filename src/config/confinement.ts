@@ -16,11 +16,10 @@ import {
 } from '../runtime/places.js'
 import type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment, SchemaConfig } from './configuration.js'
-import { ownFiles, sandboxedFolder } from './file.js'
+import { obeyedPaths, ownPath } from './file.js'
 import { isBareName } from './paths.js'
 
 export interface ConfinementContext {
-  /** The files that the configuration consists of and names. */
   readonly files: ReadonlySet<string>
   readonly env: Environment
   readonly home: string
@@ -39,8 +38,8 @@ export function withConfinement(
   )
   if (confined.length === 0) return { schemas }
   const programs = confined.flatMap((each) => each.programs)
-  const obeyed = [process.execPath, programFolder, ...ownFiles(home), ...files, ...programs]
-  const places = [...obeyed, sandboxedFolder(home)].map((path) => placesOf(path))
+  const obeyed = [process.execPath, programFolder, ...obeyedPaths(home), ...files, ...programs]
+  const places = [...obeyed, ownPath(home, 'sandboxed')].map((path) => placesOf(path))
   const commands = [...schemas.values()].flatMap(({ servers }) => servers.flatMap(commandPlaces))
   const refusals = new Map(confined.map((each) => [each.server, refusalOf(each, places, commands)]))
   for (const { server, schema } of confined) {
@@ -93,7 +92,6 @@ function confinedServer(server: ServerConfig, schema: string): ConfinedServer | 
   return { schema, server, named, open: named, programs }
 }
 
-/** The program of a server that is started by its path. */
 interface CommandPlaces {
   readonly server: ServerConfig
   readonly places: readonly Place[]

@@ -8,12 +8,10 @@ import { unknownName } from '../text/nearest.js'
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** A change of one server of a schema. */
 export type ServerEdit =
   | { readonly kind: 'add'; readonly name: string; readonly entry: Entry; readonly replaces: boolean }
   | { readonly kind: 'remove' | 'enable' | 'disable'; readonly name: string }
 
-/** A token as the file has it. */
 export interface TokenEntry {
   readonly name: string
   readonly sha256: string
@@ -21,11 +19,9 @@ export interface TokenEntry {
   readonly expires?: string
 }
 
-/** A change of the tokens of the HTTP front. */
 export type TokenEdit =
   { readonly kind: 'create'; readonly token: TokenEntry } | { readonly kind: 'revoke'; readonly name: string }
 
-/** Why a file cannot be changed so, in words. */
 export class EditMistake extends Error {}
 
 const NO_FILE = 'there is no configuration yet; mcps-proxy add makes one'
@@ -64,11 +60,7 @@ export function editServer(text: string, schema: string, edit: ServerEdit): stri
   }
 }
 
-/**
- * Gives the text with a token more or less.
- *
- * @throws EditMistake when there is no such token, or already one
- */
+/** @throws EditMistake when there is no such token, or already one */
 export function editTokens(text: string, edit: TokenEdit): string {
   if (text.trim() === '') throw new EditMistake(NO_FILE)
   const path = ['server', 'tokens']

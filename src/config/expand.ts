@@ -1,10 +1,8 @@
 // `${VAR}` and `${VAR:-fallback}` in the strings of one server, and `${env:VAR}` as editors write it.
 //
-// The rules are the shell's: the fallback stands in for a variable that is
-// unset or empty and may itself contain `${…}`; what comes out of a variable is
-// not expanded again. `$${` is a literal `${`. A secret may be referred to in
-// the place of a variable (`references.ts`). Other text in `${ }` (such as an
-// editor's `${command:x}`) is left alone and warned about.
+// The rules are the shell's: the fallback stands in for a variable that is unset or empty and may itself contain `${…}`; the value
+// of a variable is not expanded again. `$${` is a literal `${`. A secret may stand in the place of a variable (`references.ts`).
+// Other text in `${ }`, such as an editor's `${command:x}`, stays, with a warning.
 
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
@@ -13,7 +11,6 @@ import { type References, type SecretReference, referenceText, unresolved, words
 import { isPublicName, isPublicValue, isPublicVariable } from './secrets.js'
 import type { ExpandedRule } from './values.js'
 
-/** The result of expanding the variables of a server. */
 export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'>
 
 /** A variable with its fallback, or the form and the name of a secret; `${file:-x}` is a variable. */
@@ -24,7 +21,6 @@ const separatorSign = /(?<!\$)\$\{\/\}/g
 const escaped = /\$\$\{/g
 const foreign = /(?<!\$)\$\{[^}]*\}?/g
 
-/** The sources of values. */
 export interface ExpansionSources extends PathBase {
   readonly env: Environment
   /** Names that the environment need not have, such as `userHome`. */
@@ -32,17 +28,12 @@ export interface ExpansionSources extends PathBase {
   readonly references?: References | undefined
 }
 
-/** Expands strings and remembers what it met on the way. */
 export class Expansion {
-  /** Every variable that was asked for. */
   readonly variables: Set<string> = new Set()
-  /** Those that have no value and no fallback. */
   readonly unset: Set<string> = new Set()
-  /** Values that must not be logged. */
   readonly secrets: Set<string> = new Set()
   /** `${…}` that is not a variable of ours. */
   readonly foreign: Set<string> = new Set()
-  /** Why references to secrets have no value. */
   readonly failures: Set<string> = new Set()
   /** Values that are wrong once their variables are put in. */
   readonly #wrong: string[] = []
@@ -68,7 +59,6 @@ export class Expansion {
     return this.#expand(written).replaceAll(escaped, '${')
   }
 
-  /** Expands the text of a key, which must be right afterwards. */
   textOf(key: string, written: string, { expected, isRight }: ExpandedRule): string {
     const value = this.text(written)
     if (!isRight(value))
@@ -126,7 +116,6 @@ export class Expansion {
   }
 }
 
-/** The groups of `reference`. */
 type Groups = [
   form: SecretReference['form'] | undefined,
   name: string | undefined,

@@ -1,22 +1,23 @@
-// Finds the configuration file and reads it, once and synchronously: it is
-// the first thing a start waits for.
+// Finds the configuration file and reads it, synchronously: it is the first thing a start waits for.
 //
 // A configuration starts commands, so none is taken from the working folder
 // unless it was named, and a file that others can write is worth a warning.
 
+import { mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import type { Environment } from './configuration.js'
 import { type Repeated, readJson } from './json-syntax.js'
 import { ConfigError, type ConfigErrorCode } from './problems.js'
 import { fromHome } from './paths.js'
+import { realPlace } from '../runtime/places.js'
 import { type TextFile, readTextFile } from '../runtime/read-file.js'
+import { replaceFile } from '../runtime/write-file.js'
 
 /** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
 const configBytesMax: number = 1024 * 1024
 
-/** A file that was found and read. */
 export interface ConfigFile {
   /** Absolute. */
   readonly path: string
@@ -28,7 +29,6 @@ export interface ConfigFile {
   readonly writableByOthers: boolean
 }
 
-/** The places that are searched. */
 export interface Search {
   readonly path: string | undefined
   readonly env: Environment
@@ -43,7 +43,7 @@ function configPath({ path, env, home, cwd }: Search): {
 } {
   const named = env['MCPS_PROXY_CONFIG']
   if (path !== undefined) return { path: resolve(cwd, fromHome(path, home)), what: 'the file that was named' }
-  if (named === undefined || named === '') return { path: usualPath(home) }
+  if (named === undefined || named === '') return { path: ownPath(home, 'config.json') }
   return { path: resolve(cwd, fromHome(named, home)), what: 'the file that $MCPS_PROXY_CONFIG names' }
 }
 
@@ -52,11 +52,6 @@ export function findConfigFile(search: Search): ConfigFile | undefined {
   const { path, what } = configPath(search)
   if (what !== undefined) return readConfigFile(path, what)
   return whereThere(() => readConfigFile(path, 'the configuration'))
-}
-
-/** The file that is read where none is named. */
-function usualPath(home: string): string {
-  return join(ownFolder(home), 'config.json')
 }
 
 /** The text of a configuration file that may not be there yet, and is empty then. @throws ConfigError */
@@ -113,9 +108,16 @@ function failure(code: ConfigErrorCode, path: string, problem: string, hint: str
   return new ConfigError(code, path, [{ path: '', problem, hint }])
 }
 
-/** The file that is read where none is named. */
-export function usualConfigFile(env: Environment): string {
-  return usualPath(homeOf(env))
+/** The file keeps its owner, its permissions and the links to it, also where it is not there yet. @throws the system's error */
+export function rewriteFile(path: string, content: string | Uint8Array): void {
+  const target = realPlace(path)
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+  replaceFile(target, content, modeOf(target), true)
+}
+
+/** The permissions of a file; those of a private one where there is none. */
+export function modeOf(path: string): number {
+  return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
 }
 
 /** The path of the file in force, absolute; the file may be missing. It is the one that was named, or that `loadConfig` finds. */
@@ -123,45 +125,16 @@ export function configFileInForce(path: string | undefined, env: Environment): s
   return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
 }
 
-/** The folder in which the proxy keeps what outlives a run. */
-function ownFolder(home: string): string {
-  return join(home, '.mcps-proxy')
+/** What outlives a run, and what confined programs must not write, because the proxy obeys it. */
+const obeyedNames = ['config.json', 'secrets.json', 'auth', 'kept', 'imports', 'sandbox', 'ui'] as const
+
+/** One of the files and folders in `~/.mcps-proxy`. */
+export function ownPath(home: string, name: (typeof obeyedNames)[number] | 'sandboxed'): string {
+  return join(home, '.mcps-proxy', name)
 }
 
-/** The files and folders there that the proxy obeys. */
-export function ownFiles(home: string): string[] {
-  const names = ['config.json', 'secrets.json', 'auth', 'kept', 'imports', 'sandbox', 'ui']
-  return names.map((name) => join(ownFolder(home), name))
-}
-
-/** The file with the secrets that were set, or with their names where a keyring has them. */
-export function secretsFile(env: Environment): string {
-  return join(ownFolder(homeOf(env)), 'secrets.json')
-}
-
-/** The folder with the addresses of inspectors. */
-export function uiFolder(home: string): string {
-  return join(ownFolder(home), 'ui')
-}
-
-/** The folder with the logins to remote servers. */
-export function loginFolder(home: string): string {
-  return join(ownFolder(home), 'auth')
-}
-
-/** The folder with the homes of the servers that run in a sandbox. */
-export function sandboxedFolder(home: string): string {
-  return join(ownFolder(home), 'sandboxed')
-}
-
-/** The folder in which the lists of servers are kept from one run to the next. */
-export function keptFolder(env: Environment): string {
-  return join(ownFolder(homeOf(env)), 'kept')
-}
-
-/** The folder with the records of what `import` has changed. */
-export function importsFolder(env: Environment): string {
-  return join(ownFolder(homeOf(env)), 'imports')
+export function obeyedPaths(home: string): string[] {
+  return obeyedNames.map((name) => ownPath(home, name))
 }
 
 export function homeOf(env: Environment): string {

@@ -6,7 +6,6 @@ import { frontType } from './keys.js'
 import { ProblemList } from './problems.js'
 import type { Location, Reading } from './values.js'
 
-/** What the front is read for. */
 interface FrontUse {
   /** Without it, the environment is not checked for what only the front needs. */
   readonly isServed: boolean
@@ -85,7 +84,6 @@ export function hasUsers({ tokens = [], auth }: FrontConfig): boolean {
   return auth !== undefined || tokens.length > 0
 }
 
-/** A token is one client, and its name one principal. */
 function checkTokens(tokens: readonly FrontToken[], list: Location): void {
   for (const [index, { name, sha256 }] of tokens.entries()) {
     const at = list.at(index)
@@ -103,7 +101,6 @@ function checkTokens(tokens: readonly FrontToken[], list: Location): void {
   }
 }
 
-/** The block `server.auth`. */
 function readAuth({ login, ...values }: NonNullable<Values['auth']>, at: Location): FrontAuthConfig {
   const names = values.issuers.map((each) => each.issuer)
   const again = names.find((name, index) => names.indexOf(name) < index)

@@ -16,7 +16,6 @@ import {
 } from './server-keys.js'
 import { type JsonSchema, namesOnOneLine, objectSchema } from './values.js'
 
-/** The whole schema as a value. */
 export function configJsonSchema(): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -21,12 +21,10 @@ export interface TextPlace {
   readonly column: number
 }
 
-/** The first place at which a text is no JSON. */
 export interface JsonMistake extends TextPlace {
   readonly message: string
 }
 
-/** Two members of one object that have the same name. */
 export interface Repeated {
   readonly path: string
   /** The member of the whole file that they are, or are part of. */
@@ -63,7 +61,6 @@ export function readJson(text: string): JsonResult {
   return { kind: 'value', value: JSON.parse(reading.tokens.join('')), repeated: reading.repeated }
 }
 
-/** Collects the tokens of one text. */
 class Reading implements JSONVisitor {
   /** Without comments, and without commas after the last member. */
   readonly tokens: string[] = []
@@ -173,7 +170,6 @@ export function lineFinder(text: string): FindLine {
 
 const lastStep = /[.[][^.[]*$/
 
-/** The line on which each value begins. */
 function linesOf(text: string): Map<string, number> {
   const lines = new Map<string, number>()
   const note = (

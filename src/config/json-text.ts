@@ -4,7 +4,6 @@
 
 import { type JSONPath, type Node, findNodeAtLocation, parseTree } from 'jsonc-parser'
 
-/** The indentation and the line ends of the file. */
 export interface JsonForm {
   readonly indent: string
   readonly eol: string
@@ -15,7 +14,6 @@ function formOf(text: string): JsonForm {
   return { indent, eol: text.includes('\r\n') ? '\r\n' : '\n' }
 }
 
-/** Gives the text with another value in the place of an existing one. */
 function replaceValue(text: string, path: JSONPath, value: unknown): string {
   const node = nodeAt(text, path)
   return node === undefined
@@ -41,7 +39,6 @@ export function addMember(text: string, path: JSONPath, name: string, value: unk
   return appended(text, owner, (around) => memberText(text, name, value, around))
 }
 
-/** Gives the text with one item more at the end of a list that is there. */
 export function addItem(text: string, path: JSONPath, value: unknown): string {
   const owner = nodeAt(text, path)
   return owner === undefined ? text : appended(text, owner, (around) => valueText(text, value, around))
@@ -133,7 +130,6 @@ function lineIndent(text: string, offset: number): string {
 
 const blanksAndComments = /^(?:\s|\/\/[^\n]*|\/\*[^]*?\*\/)*/
 
-/** The place of the comma behind a value; undefined where there is none. */
 function commaAfter(text: string, offset: number): number | undefined {
   const [skipped = ''] = blanksAndComments.exec(text.slice(offset)) ?? []
   const at = offset + skipped.length

@@ -46,7 +46,6 @@ import {
   wrong,
 } from './values.js'
 
-/** A call may take this long when nothing says otherwise. */
 const callTimeoutMsDefault = 30_000
 
 const httpNames = list(text({ pattern: `^${httpCharacter}+$`, expected: 'a name as HTTP has them' }))
@@ -197,7 +196,6 @@ const dateText = text({
   expected: 'a date of the calendar as YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ',
 })
 
-/** In milliseconds since 1970. */
 const date: ValueType<number, string, 'AtMs'> = {
   ...dateText,
   unit: 'AtMs',
@@ -421,7 +419,6 @@ const auditFields = {
 
 const wholeAudit = object(auditFields, { expected: 'a file, or "stderr", or an object', isClosed: true })
 
-/** A file alone stands for an object with it. */
 const auditType: ValueType<ValuesOf<typeof auditFields>, string | WrittenOf<typeof auditFields>> = {
   ...wholeAudit,
   schema: {
@@ -521,7 +518,6 @@ const inputOption: ValueType<string, string | Readonly<Record<string, unknown>>>
   read: (at) => anyText.read(isObject(at.value) ? at.at('value') : at),
 }
 
-/** Of one member of `inputs`, as VS Code has them. */
 const inputFields = {
   id: required(anyText, '', 'The name of the input: ${input:ID} stands for its value.'),
   type: required(
@@ -535,7 +531,6 @@ const inputFields = {
   options: field(list(inputOption), [], 'The values of pickString.'),
 }
 
-/** The key beside the servers, for all of them. */
 export const sharedSandbox = object({ programs: sandboxPrograms }, { isClosed: true })
 
 export const groupFields = {
@@ -546,7 +541,6 @@ export const groupFields = {
 
 const profiles = later(map(plainNames, profileType))
 
-/** Every key of the file. */
 export const rootFields = {
   $schema: optional(anyText, 'Where this schema is, for editors.'),
   server: field(later(frontType), {}, 'The HTTP front, and the name that clients see.'),
@@ -605,7 +599,6 @@ export const rootType = object(rootFields, { expected: 'an object', hints: front
 /** The servers stand under one of three keys. */
 type Shape = { readonly schemas: unknown } | { readonly mcpServers: unknown } | { readonly servers: unknown }
 
-/** A configuration file, in any of its shapes. */
 export type ConfigurationJson = WrittenOf<typeof rootFields> & Shape
 
 /** One group of servers, which clients see as one. */

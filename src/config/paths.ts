@@ -8,7 +8,6 @@ export function fromHome(path: string, home: string): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
 }
 
-/** The folder in which relative paths begin. */
 export interface PathBase {
   readonly folder: string
   readonly home: string
@@ -16,7 +15,6 @@ export interface PathBase {
   readonly files?: Set<string> | undefined
 }
 
-/** A path of the file, made absolute. */
 export function absolute(path: string, { folder, home }: PathBase): string {
   const whole = fromHome(path, home)
   return isAbsolute(whole) ? whole : resolve(folder, whole)

@@ -2,7 +2,6 @@
 
 import { escapeText } from '../text/escape.js'
 
-/** The kind of problem that stopped the start. */
 export type ConfigErrorCode =
   | 'CONFIG_NOT_FOUND'
   | 'CONFIG_NOT_A_FILE'
@@ -25,7 +24,6 @@ export interface ConfigProblem {
   readonly line?: number
 }
 
-/** Something that is allowed but probably not what was meant. */
 export interface ConfigWarning {
   readonly path: string
   readonly message: string
@@ -69,16 +67,13 @@ function placeText({ path, line }: { readonly path: string; readonly line?: numb
   return `${line === undefined ? '' : `line ${line}: `}${path}${path === '' ? '' : ' '}`
 }
 
-/** The line of a member by its path; undefined where no file has it. */
 export type FindLine = (path: string) => number | undefined
 
-/** Where problems and warnings are reported while a configuration is read. */
 export interface ProblemReport {
   problem(path: string, problem: string, hint: string): void
   warn(path: string, message: string): void
 }
 
-/** Collects problems and warnings, each with its line. */
 export class ProblemList implements ProblemReport {
   readonly problems: ConfigProblem[] = []
   readonly warnings: ConfigWarning[] = []

@@ -31,7 +31,6 @@ export function refuseLoop(config: Configuration, schemas: readonly string[], en
   if (problem !== undefined) throw new ConfigError('CONFIG_LOOP', config.source, [problem])
 }
 
-/** The problems for which `refuseLoop` refuses a start. */
 export function loopProblems(
   { source }: Configuration,
   schemas: readonly string[],

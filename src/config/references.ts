@@ -12,7 +12,6 @@ export interface SecretReference {
   readonly name: string
 }
 
-/** The value of a reference, or why it has none. */
 export type Resolution =
   { readonly kind: 'value'; readonly value: string } | { readonly kind: 'failed'; readonly why: string }
 
@@ -26,7 +25,6 @@ export interface InputConfig {
   readonly options: readonly string[]
 }
 
-/** The part of a configuration that belongs to its references. */
 export interface ReferencesAbout {
   readonly inputs: readonly InputConfig[]
   /** Absolute. */
@@ -35,7 +33,6 @@ export interface ReferencesAbout {
   readonly env?: Environment
 }
 
-/** The references that a reader of a configuration meets. */
 export interface References {
   /** The only schema whose references are needed; undefined needs those of every enabled one. */
   readonly schema?: string | undefined
@@ -48,7 +45,6 @@ export interface References {
 /** Resolves nothing, for readers that need only the shape of a configuration. */
 export const unresolved: References = { resolve: () => undefined, declare: () => undefined }
 
-/** Notes references, and knows the resolutions that were found for them. */
 export class NotedReferences implements References {
   readonly schema: string | undefined
   readonly #noted = new Map<string, SecretReference>()

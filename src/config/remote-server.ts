@@ -7,7 +7,7 @@ import type {
   UnattendedGrant,
 } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
-import { loginFolder } from './file.js'
+import { ownPath } from './file.js'
 import { isPublicValue, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import { httpFields, remoteRules, sseFields } from './server-keys.js'
 import { type Location, type ValuesOf, checkRules, readValues } from './values.js'
@@ -64,7 +64,7 @@ function readLogin(at: Location, url: string, { headers, auth, oauth }: Values):
   const isAsked = auth !== undefined || oauth !== undefined
   if (!isAsked && [...secretsOfHeaders(headers), ...secretsOfUrl(url)].length > 0) return undefined
   return {
-    folder: loginFolder(at.reading.home),
+    folder: ownPath(at.reading.home, 'auth'),
     clientId: auth?.clientId ?? oauth?.clientId,
     clientSecret: auth?.clientSecret ?? oauth?.clientSecret,
     clientKey: auth?.clientKey,
@@ -99,7 +99,6 @@ function checkPerUser(at: Location, { type, grant }: AuthValues, hasToken: boole
     )
 }
 
-/** The grant of a server that gets its tokens without a person. */
 function unattendedGrant({
   grant: kind,
   assertion,

@@ -17,23 +17,17 @@ import { type Location, type ValuesOf, readValues } from './values.js'
 
 type Values = ValuesOf<typeof sandboxFields>
 
-/** The parts of the file that a sandbox depends on. */
 interface SandboxContext {
-  /** Folders for programs of sandboxes. */
   readonly programs: readonly string[]
-  /** Whether clients of the HTTP front show who they are. */
   readonly isGuarded: boolean
   /** The time of a call that the file or the command line gives. */
   readonly timeoutMs: number | undefined
 }
 
-/** Time of a call in addition to the start of a session and the code. */
 const marginMs = 10_000
 
-/** Time between two looks for sessions that have expired. */
 const cleanupIntervalMsDefault = 60_000
 
-/** Default of the longest time that a call may name. */
 const maxTimeoutMsDefault = 300_000
 
 export function readSandbox(

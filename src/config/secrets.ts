@@ -1,12 +1,8 @@
 // The values of a configuration that are never logged.
 //
-// Everything that came out of a variable, every value of `env` and of
-// `headers`, and what `args` name as a secret, unless it is plainly public. Public are: values shorter than six
-// characters (to blank them would blank half of the log), `true`, `false` and
-// plain numbers of up to eight digits; variables whose names say that they
-// hold a path, a host, a port, a level or a locale; headers that say what is
-// accepted or who asks. Every other value counts as a secret, and a false alarm only
-// costs a readable log.
+// Everything that came out of a variable, every value of `env` and of `headers`, and what `args` name as a secret, unless it is
+// plainly public: shorter than six characters (to blank it would blank half of the log), `true`, `false`, a number of up to eight
+// digits, a variable whose name says path, host, port, level or locale, or a header that says what is accepted or who asks.
 
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
@@ -15,7 +11,6 @@ import { isSecretName, isSecretParameter, secretMemberRanges } from '../text/sec
 /** A parameter of an address that is as long as this is a key, under every name. */
 const keyLengthMin = 16
 
-/** Shorter values are not looked for. */
 const secretLengthMin = 6
 
 const publicNames: ReadonlySet<string> = new Set(
@@ -48,7 +43,6 @@ export function isPublicVariable(value: string): boolean {
   return isAbsolute(value) && existsSync(value)
 }
 
-/** The secrets in an `env` of a server. */
 export function secretsOfEnv(env: ReadonlyMap<string, string>): string[] {
   return [...env].flatMap(([name, value]) => (isPublicName(name) || isPublicValue(value) ? [] : [value]))
 }

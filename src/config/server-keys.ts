@@ -47,7 +47,6 @@ const plainText = text({
 })
 const variableNames = { pattern: '^[^=\\u0000]+$', hint: 'use the name of an environment variable' }
 
-/** `protocol` as files write it -> what the server is taken to speak. */
 export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
   ['auto', 'auto'],
   ['legacy', 'handshake'],
@@ -102,7 +101,6 @@ const argumentChecks: ValueType<'on' | 'off'> = {
   },
 }
 
-/** Keys of the file and of a group, for all servers there, and of one server. */
 export const sharedFields = {
   prefix: field(boolean(), true, 'Whether public names are `server__name`; `false` passes names through.'),
   describe: field(boolean(), true, 'Whether descriptions of tools begin with `[server]`.'),
@@ -123,12 +121,10 @@ export const onChange: Field<ChangeAction | undefined, ChangeAction> = optional(
   'What follows from a change: a line in the log, an item that no client sees, or a server that is not used. Absent: warn.',
 )
 
-/** `true`, `false` or an object. */
 export function orSwitch<T, W>(type: ValueType<T, W>): ValueType<T | boolean, W | boolean> {
   return or([true, false], type, `true, false, or ${type.expected}`)
 }
 
-/** The key `lock` of one server. */
 const serverLock: ValueType<
   boolean | ValuesOf<{ onChange: typeof onChange }>,
   boolean | WrittenOf<{ onChange: typeof onChange }>
@@ -143,7 +139,6 @@ const toolFields = {
   rename: field(map(toolNames, anyText), {}, "The server's own name of a tool -> the name that clients see."),
 }
 
-/** The keys of every server. */
 export const anyServerFields = {
   disabled: field(boolean(), false, 'Whether the server is not started.'),
   enabled: field(boolean(), true, 'As other clients write it: false is disabled.'),
@@ -535,7 +530,6 @@ export const sseFields = {
   maxRetries: field(integer(0, 100), 5, 'Only `sse`: what `retries` is for `http`.'),
 }
 
-/** A day, in seconds. */
 const day = 86_400
 
 const allowFields = {
@@ -701,7 +695,6 @@ export const sandboxFields = {
   ),
 }
 
-/** `type` as files write it, for each kind of server. */
 export const typeNames = {
   stdio: ['stdio'],
   http: ['http', 'streamable-http', 'streamableHttp'],
@@ -711,7 +704,6 @@ export const typeNames = {
 
 const aboutType = 'Absent: stdio when there is a command, http when there is a url.'
 
-/** Every key of each kind of server. */
 export const serverFields = {
   stdio: { ...anyServerFields, type: optional(choice(...typeNames.stdio), aboutType), ...stdioFields },
   http: { ...anyServerFields, type: optional(choice(...typeNames.http), aboutType), ...httpFields },
@@ -730,7 +722,6 @@ export const serverFields = {
 
 export const remoteRules: ObjectRules = { oneOf: urlKeys }
 
-/** The address stands under one of three names. */
 type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Record<'httpUrl', string>>
 
 /** A program that is started and spoken to on its stdin and stdout. */

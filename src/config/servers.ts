@@ -48,7 +48,6 @@ export interface LockSettings {
 
 /** The values that all servers share, and the sources of their strings. */
 export interface ServersContext extends ExpansionSources {
-  /** The name of the configuration in messages. */
   readonly source: string
   readonly env: Environment
   readonly references: References
@@ -57,9 +56,7 @@ export interface ServersContext extends ExpansionSources {
   /** The key `sandbox` of the file, which each server reads with its own variables. */
   readonly sandbox: Location | undefined
   readonly lock: LockSettings
-  /** Whether clients of the HTTP front show who they are. */
   readonly isGuarded: boolean
-  /** The time-out of servers that set none. */
   readonly timeoutMs: number
   /** Whether `timeoutMs` stands in the file. */
   readonly isTimeoutWritten: boolean
@@ -67,14 +64,12 @@ export interface ServersContext extends ExpansionSources {
   readonly timeoutMsForAll: number | undefined
 }
 
-/** The context of the servers of one schema. */
 interface SchemaContext extends ServersContext {
   readonly schema: string
 }
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 
-/** The schemas of a file, in its order. */
 export function readSchemas(root: Location, context: ServersContext): Map<string, SchemaConfig> {
   const present = shapes.filter((shape) => root.has(shape))
   const [shape] = present
@@ -106,7 +101,6 @@ export function readSchemas(root: Location, context: ServersContext): Map<string
   })
 }
 
-/** The place of a server in the file. */
 export function serverPath(root: Location, schema: string, name: string): string {
   const shape = shapes.find((each) => root.has(each)) ?? 'mcpServers'
   const group = shape === 'schemas' ? `${memberPath('schemas', schema)}.mcpServers` : shape
@@ -252,7 +246,6 @@ function readCommon(
   }
 }
 
-/** Undefined where nothing asks for a lock. */
 function lockAction(
   written: boolean | { readonly onChange: ChangeAction | undefined } | undefined,
   { isOn, action }: LockSettings,

@@ -7,15 +7,13 @@ import { readTextFile } from '../runtime/read-file.js'
 import { realPlace } from '../runtime/places.js'
 import type { ProcessSandbox, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
-import { sandboxedFolder } from './file.js'
+import { ownPath } from './file.js'
 import { absoluteFile, fromHome } from './paths.js'
 import { secretsOfArguments, secretsOfEnv } from './secrets.js'
 import { stdioFields } from './server-keys.js'
 import { type Location, readValues } from './values.js'
 
-/** The file and the schema of a server. */
 interface ServerOrigin {
-  /** The file, or what stands in its place. */
   readonly source: string
   readonly schema: string
 }
@@ -70,10 +68,8 @@ function warnOfCommandLine(at: Location): void {
 /** A file of variables is some lines; a log or an image given by mistake is larger. */
 const bytesMax = 256 * 1024
 
-/** The variables of a file. */
 interface EnvFile {
   readonly values: ReadonlyMap<string, string>
-  /** Why the server cannot have them. */
   readonly trouble?: string
 }
 
@@ -104,7 +100,7 @@ function processSandbox(
   if (network === 'host')
     at.warn('has the network "host": the program reaches whatever this machine can reach')
   return {
-    home: join(sandboxedFolder(at.reading.home), folderOf(name, origin, at.reading.folder)),
+    home: join(ownPath(at.reading.home, 'sandboxed'), folderOf(name, origin, at.reading.folder)),
     network: network.length === 0 ? 'none' : network,
     ...filesystem,
     programs: programs ?? shared,

@@ -11,10 +11,8 @@ import { earlierKeys, refusedKeys } from './key-hints.js'
 import { type PathBase, absolute, absoluteFile } from './paths.js'
 import { type ProblemReport, whatItIs } from './problems.js'
 
-/** A piece of JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What the values of one part of a configuration are read with. */
 export interface Reading extends PathBase {
   readonly problems: ProblemReport
   /** Puts variables into a text that `isRight` accepts afterwards; undefined after a problem. Absent: texts stay as they are. */
@@ -29,7 +27,6 @@ export interface Reading extends PathBase {
   }
 }
 
-/** The result of expanding a text that is right. */
 export interface ExpandedRule {
   readonly expected: string
   readonly isRight: (text: string) => boolean
@@ -48,7 +45,6 @@ export class Location {
     this.reading = reading
   }
 
-  /** The place of a member or of an item. */
   at(key: string | number): Location {
     const path = typeof key === 'number' ? `${this.path}[${key}]` : memberPath(this.path, key)
     return new Location(this.#own(key), path, this.reading)
@@ -59,7 +55,6 @@ export class Location {
     return this.#own(key) !== undefined
   }
 
-  /** The members of the object here, in the order of the file. */
   get members(): readonly (readonly [string, unknown])[] {
     return isObject(this.value) ? Object.entries(this.value) : []
   }
@@ -96,7 +91,6 @@ export interface ValueType<T, W = T, U extends string = ''> {
   readonly written?: W
 }
 
-/** One key of the configuration. */
 export interface Field<T, W = T, U extends string = ''> {
   readonly type: ValueType<T, W, U>
   /** The value of an absent key, as a file writes it; undefined for none. */
@@ -105,13 +99,11 @@ export interface Field<T, W = T, U extends string = ''> {
   readonly standIn?: T
   /** One line, in Markdown; docs/configuration.md shows it, and the published schema its text. */
   readonly about: string
-  /** The variable of the environment for the same value. */
   readonly variable?: string
 }
 
 type Fields = Readonly<Record<string, Field<unknown, unknown, string>>>
 
-/** A key that has a default. */
 export function field<T, W, U extends string>(
   type: ValueType<T, W, U>,
   fallback: NoInfer<W>,
@@ -120,7 +112,6 @@ export function field<T, W, U extends string>(
   return { type, fallback, about }
 }
 
-/** A key that has none. */
 export function optional<T, W, U extends string>(
   type: ValueType<T, W, U>,
   about: string,
@@ -128,7 +119,6 @@ export function optional<T, W, U extends string>(
   return { type, fallback: undefined, about }
 }
 
-/** A key that must be there. */
 export function required<T, W>(
   type: ValueType<T, W>,
   standIn: NoInfer<T>,
@@ -137,12 +127,10 @@ export function required<T, W>(
   return { type, fallback: undefined, standIn, about }
 }
 
-/** The field of a key that must be there. */
 export interface RequiredField<T, W> extends Field<T, W> {
   readonly standIn: T
 }
 
-/** A key that may be set by a variable of the environment too. */
 export function orVariable<F extends object>(variable: string, one: F): F & { readonly variable: string } {
   return { ...one, variable }
 }
@@ -166,7 +154,6 @@ type WrittenIn<F> = F extends { readonly type: { readonly written?: infer W } } 
 
 /** Rules of an object besides those of its keys. The reader checks them, and the published schema has all but `check`. */
 export interface ObjectRules<Values = never> {
-  /** The object in words. */
   readonly expected?: string
   /** What to write in place of some keys that the object does not have. */
   readonly hints?: ReadonlyMap<string, string>
@@ -191,7 +178,6 @@ interface RuleCase {
   readonly expected: string
 }
 
-/** An object with these keys. */
 export function object<F extends Fields>(
   fields: F,
   rules: ObjectRules<ValuesOf<F>> = {},
@@ -238,7 +224,6 @@ function hasAll<F extends Fields>(values: object, fields: F): values is ValuesOf
   return Object.entries(fields).every(([key, { type }]) => Object.hasOwn(values, `${key}${type.unit}`))
 }
 
-/** The value that file or environment give; undefined where it is absent or was reported as wrong. */
 function readField<T>(one: Field<T, unknown, string>, at: Location): T | undefined {
   const place = placeOf(one, at)
   if (place.value !== undefined) return one.type.read(place) ?? one.standIn
@@ -255,7 +240,6 @@ function defaultOf<T>(
   return value === undefined ? undefined : type.read(new Location(value, path, reading))
 }
 
-/** The place of the value in force: in the file, or in a variable. */
 function placeOf({ variable, type }: Field<unknown, unknown, string>, at: Location): Location {
   const { variables } = at.reading
   const written = variable === undefined ? undefined : variables?.env[variable]
@@ -267,7 +251,6 @@ function placeOf({ variable, type }: Field<unknown, unknown, string>, at: Locati
   })
 }
 
-/** The text of a variable as JSON would have it. */
 function valueOfText(written: string, { type }: JsonSchema): unknown {
   if (type === 'string') return written
   const text = written.trim()
@@ -276,7 +259,6 @@ function valueOfText(written: string, { type }: JsonSchema): unknown {
   return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** A JSON array, or a list with commas. */
 function listOfText(text: string): unknown {
   try {
     if (/^[[{"]/.test(text)) return JSON.parse(text)
@@ -291,7 +273,6 @@ const switches: ReadonlyMap<string, boolean> = new Map([
   ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
 ])
 
-/** Reports every rule that the keys at a place break. */
 export function checkRules(
   fields: Fields,
   at: Location,
@@ -316,10 +297,8 @@ export function checkRules(
   }
 }
 
-/** So many keys of a section stand in a message. */
 const examplesMax = 5
 
-/** Warns of every key that an object does not have, or refuses it. */
 export function reportUnknownKeys(
   at: Location,
   keys: readonly string[],
@@ -337,7 +316,6 @@ export function reportUnknownKeys(
   }
 }
 
-/** The key that was meant, or examples of keys. */
 function keysLike(key: string, keys: readonly string[]): string {
   const [near] = nearest(key, keys)
   if (near !== undefined) return `did you mean "${near}"?`
@@ -498,7 +476,6 @@ function sizeInBytes(value: string): number {
   return Math.round(Number.parseFloat(value) * 1024 ** exponent)
 }
 
-/** The longest delay that a Node timer takes. */
 const delayMsMax = 2_147_483_647
 
 /** A time in milliseconds. Other programs count time-outs in seconds, so that one below `unlikelyBelow` is a warning. */
@@ -532,7 +509,6 @@ const unitsMs = new Map([
   ['h', 3_600_000],
 ])
 
-/** Of a text with a unit, such as `30s`. */
 function msOf(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d{1,6}) ?([a-z]{1,3})$/i.exec(text) ?? []
   const unitMs = unitsMs.get(unit.toLowerCase())
@@ -590,7 +566,6 @@ export function objects<F extends Fields>(
   return list(described, { expected: `a list of objects like [${exampleOf(fields)}]`, min, max })
 }
 
-/** A text, or a list of them. */
 export function oneOrMany(one: ValueType<string>): ValueType<readonly string[], string | readonly string[]> {
   const many = list(one)
   return {
@@ -628,7 +603,6 @@ export function forgiven<T, W>(type: ValueType<T, W>): ValueType<T, W> {
   }
 }
 
-/** One of these words, or a value of a type. */
 export function or<const L extends string | boolean, T, W>(
   words: readonly L[],
   type: ValueType<T, W>,
@@ -647,7 +621,6 @@ export function or<const L extends string | boolean, T, W>(
   }
 }
 
-/** The names that can be used, as a pattern and in words. */
 interface NameRule {
   readonly pattern: string
   readonly hint: string
@@ -662,7 +635,6 @@ export const plainNames: NameRule = {
   isOneCase: true,
 }
 
-/** Any text that can be shown on one line. */
 export const namesOnOneLine: NameRule = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
   hint: 'use a name without control characters',
@@ -735,7 +707,6 @@ export function isObjectAt(at: Location): boolean {
   return isObject(at.value)
 }
 
-/** Reports the value at a place. */
 export function wrong(at: Location, expected: string, isSecret = false): undefined {
   at.problem(whatItIs(at.value, isSecret), `must be ${expected}`)
 }

@@ -1,7 +1,7 @@
 // The parts that all schemas of one gateway share: the runtime, the limits that protect the machine, the taps, and kept facts.
 
 import type { Configuration } from '../config/configuration.js'
-import { keptFolder } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { Emitter } from '../events/emitter.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore } from '../kept/store.js'
@@ -79,7 +79,7 @@ function openKept(
   runtime: Runtime,
 ): KeptStore {
   if (keep === false) return new KeptStore(limits.kept)
-  const folder = keep === true ? keptFolder(runtime.env) : keep.folder
+  const folder = keep === true ? ownPath(homeOf(runtime.env), 'kept') : keep.folder
   const files = runtime.files?.(folder) ?? new FolderFiles(folder)
   return new KeptStore(limits.kept, { files, runtime, log, source })
 }

@@ -6,7 +6,7 @@ import { type Common, openCommon } from './common.js'
 import type { Configuration } from '../config/configuration.js'
 import type { ConfigurationJson } from '../config/keys.js'
 import { selfStartVariables } from '../config/proxy-chain.js'
-import { secretsFile } from '../config/file.js'
+import { homeOf, ownPath } from '../config/file.js'
 import { resolveConfig, selectSchema } from '../config/config.js'
 import { hasSeveralPrincipals, hasUsers } from '../config/front.js'
 import type { EventListener } from '../events/emitter.js'
@@ -290,7 +290,7 @@ async function resolvedConfig(
   if (isResolved(config)) return config
   const from = { source: 'createProxy', folder: process.cwd(), env: process.env }
   return withSecrets((references) => resolveConfig(config, { ...from, references }), {
-    secretsFile: secretsFile(process.env),
+    secretsFile: ownPath(homeOf(process.env), 'secrets.json'),
     runtime,
     runsPrograms: true,
   })

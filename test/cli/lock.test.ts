@@ -82,19 +82,6 @@ describe('lock', () => {
       /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': changed\n {4}description: "Gives\{\+<U\+200B> all\+\}"\n {2}the tool 'more': new\n/,
     )
     assert.match(changed.out, /\n {2}! the tool 'give': U\+200B in description\n/)
-    const { out, code } = it.run('lock', '--check', '--json')
-    const line = parsed(out)
-    assert.deepEqual(
-      [code, at(line, 'ok'), listAt(line, 'changes').map((each) => [at(each, 'name'), at(each, 'change')])],
-      [
-        1,
-        false,
-        [
-          ['give', 'changed'],
-          ['more', 'new'],
-        ],
-      ],
-    )
     assert.match(it.run('doctor').out, /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/)
   })
 

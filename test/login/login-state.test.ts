@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, loginFolder } from '../../src/config/file.js'
+import { homeOf, ownPath } from '../../src/config/file.js'
 import { logIn } from '../../src/login/login-flow.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { LoginWatch } from '../../src/login/login-credentials.js'
@@ -24,7 +24,7 @@ async function place(t: TestContext): Promise<Place> {
   t.after(() => server.close())
   const runtime = realRuntime()
   t.after(() => runtime.close())
-  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime)
+  const store = new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime)
   const made = await libraryProxy(t, { guarded: { url: server.url }, open: itEcho() }, { runtime })
   const person = { show: async (page: string) => void browse(page) }
   return { ...made, server, store, logIn: () => logIn({ url: server.url }, store, runtime, person) }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, loginFolder } from '../../src/config/file.js'
+import { homeOf, ownPath } from '../../src/config/file.js'
 import { OFFERED_MAX } from '../../src/login/login-tool.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
@@ -30,7 +30,7 @@ async function place(
   t.after(() => server.close())
   const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
   t.after(() => runtime.close())
-  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime)
+  const store = new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime)
   const guarded = { url: server.url, ...(tools !== undefined && { tools }) }
   const made = await libraryProxy(t, { guarded, open: itEcho() }, { runtime, person })
   return { ...made, server, store }

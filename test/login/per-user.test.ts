@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, loginFolder } from '../../src/config/file.js'
+import { homeOf, ownPath } from '../../src/config/file.js'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import { logIn } from '../../src/login/login-flow.js'
 import { LoginStore } from '../../src/login/login-store.js'
@@ -39,7 +39,7 @@ async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']):
     await runtime.close()
   })
   const storeOf = (user?: string): LoginStore =>
-    new LoginStore(loginFolder(homeOf(process.env)), runtime, user)
+    new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, user)
   t.after(() => {
     for (const { user } of storeOf().all()) storeOf(user).remove(guard.url)
   })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, loginFolder } from '../../src/config/file.js'
+import { homeOf, ownPath } from '../../src/config/file.js'
 import { BROWSERS_MAX, LOGINS_MAX, StartPages } from '../../src/front-auth/start-pages.js'
 import { freePort } from '../integration/support/free-port.js'
 import type { LogRecord } from '../../src/index.js'
@@ -48,7 +48,7 @@ async function place(t: TestContext): Promise<Place> {
     log: (record) => void log.push(record),
   })
   const storeOf = (user: string): LoginStore =>
-    new LoginStore(loginFolder(homeOf(process.env)), runtime, `${issuer.issuer}#${user}`)
+    new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, `${issuer.issuer}#${user}`)
   t.after(async () => {
     for (const user of ['ann', 'bob']) storeOf(user).remove(guard.url)
     guard.close()

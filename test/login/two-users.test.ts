@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { homeOf, loginFolder } from '../../src/config/file.js'
+import { homeOf, ownPath } from '../../src/config/file.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
@@ -128,7 +128,7 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
 }
 
 function storeOf(user: string, runtime: ReturnType<typeof realRuntime>): LoginStore {
-  return new LoginStore(loginFolder(homeOf(process.env)), runtime, user)
+  return new LoginStore(ownPath(homeOf(process.env), 'auth'), runtime, user)
 }
 
 /** Each request of a user went with the token of that user, and in a session of it. */

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:f
 import { join } from 'node:path'
 import { realPlace } from '../../runtime/places.js'
 import { replaceFile } from '../../runtime/write-file.js'
-import { modeOf, rewriteFile } from '../../config/rewrite-file.js'
+import { modeOf, rewriteFile } from '../../config/file.js'
 import { readJson } from '../../config/json-syntax.js'
 import { isObject } from '../../text/json-object.js'
 import { errorCode, errorText } from '../../text/error-text.js'

@@ -4,7 +4,6 @@ import { basename } from 'node:path'
 import { isObject } from '../../text/json-object.js'
 import type { Client, UserMachine } from './table.js'
 
-/** The ways in which this program can be started. */
 export interface Launch {
   /** The words that start it through PATH, or through `npx`; undefined when neither finds it. */
   readonly short: readonly [command: string, ...args: string[]] | undefined

@@ -20,7 +20,6 @@ import { type OwnEntry, readEntry } from './server-entry.js'
 import { type ServerEdits, parseServersFile } from './servers-file.js'
 import type { Client, UserMachine } from './table.js'
 
-/** An existing file of a client. */
 export interface FoundFile {
   readonly client: Client
   readonly path: string
@@ -29,14 +28,12 @@ export interface FoundFile {
 
 export interface MovedServer {
   readonly name: string
-  /** Its name in our file. */
   readonly to: string
   readonly entry: OwnEntry
   /** Whether our file gets it now, and does not have it already. */
   readonly isNew: boolean
   /** Members that tell the client something; they stay in an entry of the same name, and are lost otherwise. */
   readonly clientMembers: OwnEntry
-  /** Names of members that nothing has afterwards. */
   readonly ignored: readonly string[]
 }
 
@@ -60,7 +57,6 @@ export interface ImportPlan {
   readonly clients: readonly ClientPlan[]
   /** Our file is the first. */
   readonly changes: readonly FileChange[]
-  /** The values that go to the store of secrets. */
   readonly secrets: readonly KeptSecret[]
 }
 
@@ -221,18 +217,14 @@ function isSame(name: string, value: unknown, entry: OwnEntry, stored: StoredSec
 
 type Placed = Pick<MovedServer, 'to' | 'entry' | 'isNew'>
 
-/** Our file with the servers that it has got so far. */
 interface Content {
   readonly text: string
   readonly secrets: readonly KeptSecret[]
   readonly servers: ReadonlyMap<string, unknown>
-  /** The client that each new server came from. */
   readonly from: ReadonlyMap<string, Client>
-  /** Names of new profiles. */
   readonly profiles: readonly string[]
 }
 
-/** Our file, as it grows. */
 class OwnFile {
   readonly #path: string
   readonly #env: Environment
@@ -264,7 +256,6 @@ class OwnFile {
     }
   }
 
-  /** The additions of this import. */
   get exchange(): FileChange['exchange'] {
     const { text, from, profiles } = this.#content
     const entries = text.trim() === '' ? {} : serversIn(text, 'default')
@@ -356,7 +347,6 @@ class OwnFile {
       resolveConfig(read.value, { ...this.#place, repeated: read.repeated })
   }
 
-  /** Why a start would refuse the server. */
   #trouble(name: string, entry: OwnEntry, inputs: readonly unknown[]): string | undefined {
     try {
       resolveConfig({ mcpServers: { [name]: entry }, ...(inputs.length > 0 && { inputs }) }, this.#place)

@@ -34,7 +34,6 @@ function valuesIn(entry: unknown): string[] {
   ]
 }
 
-/** The members of an entry of ours that may have secrets. */
 const places = ['env', 'headers', 'oauth'] as const
 
 /** The variables, header fields and members of a login of an entry of ours whose values stand in the file as they are. */
@@ -49,12 +48,10 @@ export function secretNamesIn(entry: Readonly<Record<string, unknown>>): string[
   })
 }
 
-/** The names in the store that an entry of ours refers to. */
 export function referencesIn(entry: Readonly<Record<string, unknown>>): string[] {
   return [...JSON.stringify(entry).matchAll(/\$\{keyring:([^}"\\]+)\}/g)].map(([, name = '']) => name)
 }
 
-/** A value for the store of secrets. */
 export interface KeptSecret {
   readonly name: string
   readonly value: string
@@ -95,7 +92,6 @@ export function withReferences(
   return { entry: referring, secrets }
 }
 
-/** Characters that no name in the store has. */
 const unfit = /^-|[{}\p{Cc}]/gu
 
 /** Longest name in UTF-16 units, with room for a number. */

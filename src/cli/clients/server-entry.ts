@@ -5,7 +5,6 @@ import { literal } from '../../config/expand.js'
 import { isObject } from '../../text/json-object.js'
 import type { Client, MemberUse, Transport } from './table.js'
 
-/** An entry of our file. */
 export type OwnEntry = Readonly<Record<string, unknown>>
 
 export type EntryReading =
@@ -19,7 +18,6 @@ export type EntryReading =
     }
   | { readonly kind: 'stays'; readonly why: string }
 
-/** Why a server stays where it is. */
 class Stays extends Error {}
 
 export function readEntry(value: unknown, client: Pick<Client, 'members' | 'variables'>): EntryReading {
@@ -31,7 +29,6 @@ export function readEntry(value: unknown, client: Pick<Client, 'members' | 'vari
   }
 }
 
-/** Of `oauth` in our file. */
 const loginMembers = ['clientId', 'clientSecret', 'callbackPort', 'scopes', 'authServerMetadataUrl']
 
 class Reading {
@@ -183,7 +180,6 @@ class Reading {
     if (transport === 'sse') this.#entry['type'] = 'sse'
   }
 
-  /** The text as our file writes it. */
   #text(key: string, value: unknown): string {
     if (typeof value !== 'string') throw new Stays(`"${key}" is no text`)
     const variables = this.#variables

@@ -20,9 +20,7 @@ export type FileReading =
       readonly kind: 'servers'
       /** The entries as the file has them, in its order. */
       readonly servers: ReadonlyMap<string, unknown>
-      /** The value of the whole file. */
       readonly value: unknown
-      /** The text of the file with these edits. */
       readonly edit: (edits: ServerEdits) => string
     }
   /** Why nothing of the file is changed, behind its path. */
@@ -66,7 +64,6 @@ function readJsonFile(text: string, key: string): FileReading {
   })
 }
 
-/** A file whose servers are members of one object. */
 function readTable(
   form: string,
   value: unknown,

@@ -6,7 +6,6 @@
 import { posix, win32 } from 'node:path'
 import type { Environment } from '../../config/configuration.js'
 
-/** The machine, as far as paths depend on it. */
 export interface UserMachine {
   readonly platform: NodeJS.Platform
   readonly home: string
@@ -19,9 +18,7 @@ export interface Client {
   /** The file with its servers, absolute. */
   readonly path: (machine: UserMachine) => string
   readonly format: 'json' | 'toml' | 'yaml'
-  /** The member of the file that has the servers. */
   readonly key: string
-  /** The members of a server. */
   readonly members: Readonly<Record<string, MemberUse>>
   /**
    * How a text names a variable: not at all; `${NAME}` and `${NAME:-x}`; also `$NAME`; `${env:NAME}` and the forms that
@@ -36,29 +33,23 @@ export interface Client {
   readonly lacksPath: boolean
 }
 
-/** The use of a member of a client's entry. */
 export type MemberUse =
   /** It means the same in our file, under this name. */
   | { readonly kind: 'text' | 'texts' | 'map' | 'path'; readonly to: string }
-  /** Names of variables that the program gets. */
   | { readonly kind: 'names'; readonly to: string }
-  /** Of the transport, by what the client calls it. */
   | { readonly kind: 'type'; readonly types: Readonly<Record<string, Transport>> }
   | { readonly kind: 'url'; readonly transport: Transport | 'detected' | undefined }
   | { readonly kind: 'flag'; readonly disabledIf: boolean }
   /** A time, of which one is so many milliseconds. */
   | { readonly kind: 'time'; readonly to: string; readonly unitMs: number }
-  /** Tools that are shown, or hidden. */
   | { readonly kind: 'tools'; readonly to: 'allow' | 'deny' }
   /** The variable with the token of a header `Authorization`, and headers whose values are names of variables. */
   | { readonly kind: 'bearer' | 'env-headers' }
-  /** The login of a remote server, which has the same members in our file. */
   | { readonly kind: 'login' }
   /** It tells the client something, and stays with the client's entry. */
   | { readonly kind: 'client' }
   /** It is about the client's own process of the server, and left out. */
   | { readonly kind: 'ignored' }
-  /** Members of a member. */
   | { readonly kind: 'nested'; readonly members: Readonly<Record<string, MemberUse>> }
 
 export type Transport = 'stdio' | 'http' | 'sse'

@@ -25,10 +25,9 @@ function findingsOf(files: Files, platform: NodeJS.Platform = 'linux'): string[]
     return [{ client, path: '/f', text }]
   })
   const launch = { short: ['mcps-proxy'], whole: [node, script], config: undefined } as const
-  return clientFindings(found, machine, launch, (program) => program === 'mcps-proxy', [
-    'github',
-    'files',
-  ]).map(({ client, path, problem, mend }) => `${client} ${path} ${problem}: ${mend}`)
+  return clientFindings(found, machine, launch, (program) => program === 'mcps-proxy').map(
+    ({ client, path, problem, mend }) => `${client} ${path} ${problem}: ${mend}`,
+  )
 }
 
 const own = (command: string, ...args: readonly string[]): Files => ({ cursor: { mcps: { command, args } } })
@@ -63,25 +62,6 @@ describe('a client’s file', () => {
         `Claude Desktop /f has the entry 'mcps', which starts mcps-proxy, and the client has not the PATH of your shell: write {"command":"${node}","args":["${script}","stdio"]}`,
       ],
       'darwin',
-    ],
-    [
-      'names a configuration that is not there',
-      own('mcps-proxy', 'stdio', '--config', '/no/config.json'),
-      [
-        "Cursor /f has the entry 'mcps', which names the configuration /no/config.json, which is not there: write the path of the one that is, or take --config out",
-      ],
-    ],
-    [
-      'names a server that is not there',
-      own('mcps-proxy', 'stdio', '--server', 'githup'),
-      [
-        "Cursor /f has the entry 'mcps', which names the server githup, which the configuration does not have: write --server github, or mcps-proxy add githup",
-      ],
-    ],
-    [
-      'names a server of another configuration',
-      own('mcps-proxy', '-c', import.meta.filename, '--server', 'x'),
-      [],
     ],
     [
       'is not understood',

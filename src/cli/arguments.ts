@@ -2,7 +2,6 @@
 
 import { quote } from '../jsonrpc/text.js'
 
-/** The faults of the arguments, in words. */
 export class ArgumentMistake extends Error {}
 
 /**
