@@ -32,8 +32,6 @@ export interface SessionLimits {
   readonly input: InputLimits
   /** Questions of servers that wait for the client to be ready. */
   readonly earlyMax: number
-  /** How long the answer to a ping waits for that to an `initialize` before it. */
-  readonly pingWaitMs: number
   /** Changes of lists within this time are one notification. */
   readonly changeDelayMs: number
   /** Tasks of this client that are not over. */
@@ -95,8 +93,6 @@ export const limits: Limits = {
     earlyMax: 64,
     // A person reads each question, and may have to look the answer up.
     input: { roundsMax: 10, requestsMax: 16, waitMs: 600_000, againMs: 250, againMsMax: 5_000 },
-    // The sender of a ping gives up soon.
-    pingWaitMs: 1000,
     changeDelayMs: 50,
     // Each may hold a result of any size at its server, and is in memory here until its time is over.
     tasksMax: 256,

@@ -199,8 +199,8 @@ export class Call implements CallHolder {
   isWrapped = false
   /** Addresses of its server that clients see otherwise. */
   apartUris: ApartUris | undefined
-  /** A person has agreed to it. */
-  isConfirmed = false
+  /** Its principal, tool and arguments as one text, once a person has agreed to them. */
+  confirmedAs: string | undefined
   /** Undefined where it is not traced. */
   trace: CallTrace | undefined
   /** How often it was given to another connection. */
@@ -221,8 +221,6 @@ export class Call implements CallHolder {
   pinnedTo: string | undefined
   /** It brings a server's state, or answers to its questions, back: only a server of 2026-07-28 may get it. */
   returned: ReturnedInput | undefined
-  /** It brings the answer to a question of the proxy itself: no server gets the members that carry it. */
-  answersProxy = false
   /** Its server has asked something, so it is never sent a second time. */
   wasAsked = false
   /** The greatest progress that its client got. */

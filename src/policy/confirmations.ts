@@ -1,23 +1,19 @@
 // Asks the user of a client before a call of a tool goes to its server.
 //
-// A client with a session is asked during its call (MCP, Elicitation). A client without one gets the question as the result,
-// and sends the call again with the answer and our `requestState` (MCP 2026-07-28, Multi Round-Trip Requests). The state is
-// random. This class keeps what each state was made for, so that it is used once, by one principal, for
-// one tool and the same arguments.
+// The question goes the way of the questions of servers: a client with a session is asked during its call (MCP, Elicitation),
+// and a client without one gets the question as the result, and sends the call again with the answer (MCP 2026-07-28,
+// Multi Round-Trip Requests).
 
 import { createHash } from 'node:crypto'
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
+import type { ResponseFrame } from '../jsonrpc/frame.js'
 import { membersAt } from '../jsonrpc/members.js'
 import { numericId, type RequestId } from '../jsonrpc/request-id.js'
-import { NO_EDITS } from '../jsonrpc/splice.js'
-import { quote, write } from '../jsonrpc/text.js'
+import { write } from '../jsonrpc/text.js'
 import type { Call, CallHolder, Asker } from '../calls/call.js'
 import { hasCapability } from '../mcp/capabilities.js'
-import { notConfirmed, stateUnknown } from '../mcp/error-codes.js'
-import { requestFrame, resultFrame, withdrawalFrame } from '../proxy/input/own-frames.js'
-import type { OwnQuestions } from '../proxy/input/pending-input.js'
-import { OwnStates } from '../proxy/input/request-state.js'
+import { notConfirmed } from '../mcp/error-codes.js'
+import { requestFrame, withdrawalFrame } from '../proxy/input/own-frames.js'
 import { setDeadline } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Redactor } from '../text/redactor.js'
@@ -27,10 +23,9 @@ import { withoutSecretMembers } from '../text/secret-names.js'
 /** How long a person may take. */
 const LIFE_MS = 300_000
 
-/** Questions that clients without sessions have, and answers of servers that they still have to bring. */
-const WAITING_MAX = 1024
-/** The most questions of one principal. */
-const WAITING_OF_ONE_MAX = 128
+/** Confirmed calls whose clients still have to bring an answer to their servers. */
+const CONTINUING_MAX = 1024
+const CONTINUING_OF_ONE_MAX = 128
 
 /** A question shows all arguments of a call, so a call with more than these UTF-16 units of them is refused. */
 const CONFIRMED_LENGTH_MAX = 32 * 1024
@@ -44,84 +39,54 @@ interface ConfirmedCall {
 }
 
 const METHOD = 'elicitation/create'
-/** The name of the only question in a result. */
-const KEY = 'confirm'
 const QUESTION_ID = numericId(1)
 
-/** A question and its principal; the answer counts until `untilMs`. */
-interface Waiting {
-  readonly about: string
+/** A confirmed call that its client makes once more, until `untilMs`. */
+interface Continuing {
   readonly principal: string
   readonly untilMs: number
 }
 
-/** An answer that a call brings. */
-interface Answer {
-  readonly about: string
-  readonly action: string | undefined
-}
-
 /** Of one schema. */
-export class Confirmations implements OwnQuestions {
+export class Confirmations {
   readonly #runtime: Runtime
   readonly #redactor: Redactor
-  readonly #states: OwnStates
-  /** The keys are the states that clients send again; the oldest comes first. */
-  readonly #asked = new Map<string, Waiting>()
-  /** Calls that were confirmed and whose servers want them again, by what they are about; the oldest first. */
-  readonly #continuing = new Map<string, Waiting>()
-  readonly #answers = new WeakMap<Call, Answer>()
-  readonly #confirmed = new WeakMap<Call, Waiting['about']>()
+  /** By what the calls are about; the oldest first. */
+  readonly #continuing = new Map<string, Continuing>()
 
   constructor(runtime: Runtime, redactor: Redactor) {
     this.#runtime = runtime
     this.#redactor = redactor
-    this.#states = new OwnStates(runtime)
-  }
-
-  /** Whether the call brings the answer to a question, so that it is no new call. */
-  isAnswer(call: Call): boolean {
-    return this.#answers.has(call)
   }
 
   /** Calls `go` when the user of the client has agreed; otherwise settles the call. */
   confirm(call: Call, asked: ConfirmedCall, go: () => void): void {
     const about = aboutOf(call, asked)
     const confirmed = (): void => {
-      call.root.isConfirmed = true
-      this.#confirmed.set(call, about)
+      call.root.confirmedAs = about
+      // Only its server counts, which does not have it yet.
+      call.wasAsked = false
       go()
     }
-    const answer = this.#answers.get(call)
-    if (answer !== undefined && answer.about !== about) return call.fail(stateUnknown('other-request'))
-    if (answer?.action === 'accept' || this.#takeContinuing(call, about)) return confirmed()
-    if (answer?.action !== undefined) return call.fail(notConfirmed(asked.tool, whyNot(answer.action)))
+    if (this.#takeContinuing(call, about)) return confirmed()
     const why = whyNoForm(call.context)
     if (why !== undefined)
       return call.fail(notConfirmed(asked.tool, `its user cannot be asked, because ${why}`))
     if (asked.args.length > CONFIRMED_LENGTH_MAX)
       return call.fail(notConfirmed(asked.tool, tooLong(asked.args)))
-    const params = confirmParams(asked, this.#redactor)
-    if (call.client.profile.revision.era === 'stateless') this.#askAndReturn(call, asked, about, params)
-    else new SessionQuestion(call, asked, this.#runtime, confirmed).ask(params)
+    new ConsentQuestion(call, asked, this.#runtime, confirmed).ask(confirmParams(asked, this.#redactor))
   }
 
-  // OwnQuestions
-
-  answered(call: Call, state: string): boolean {
-    const { route } = call.row
-    const waiting = route.to === 'name' && route.list === 'tools' ? this.#asked.get(state) : undefined
-    if (waiting === undefined || waiting.principal !== principalOf(call)) return false
-    this.#asked.delete(state)
-    if (waiting.untilMs <= this.#runtime.now()) return false
-    call.answersProxy = true
-    this.#answers.set(call, { about: waiting.about, action: actionIn(call.frame) })
-    return true
-  }
-
-  continues(call: Call): void {
-    const about = this.#confirmed.get(call)
-    if (about !== undefined) this.#keep(this.#continuing, about, about, principalOf(call))
+  /** The server of a confirmed call wants the same request again, with answers of the client. */
+  continues({ confirmedAs: about, context: { principal = '' } }: Call): void {
+    if (about === undefined) return
+    const now = this.#runtime.now()
+    let ofOne = 0
+    for (const [old, each] of this.#continuing)
+      if (each.untilMs <= now) this.#continuing.delete(old)
+      else if (each.principal === principal) ofOne++
+    if (this.#continuing.size < CONTINUING_MAX && ofOne < CONTINUING_OF_ONE_MAX)
+      this.#continuing.set(about, { principal, untilMs: now + LIFE_MS })
   }
 
   /** A server that has asked its client gets the same call again, without another question. */
@@ -131,31 +96,10 @@ export class Confirmations implements OwnQuestions {
     const known = bringsMore === undefined ? undefined : this.#continuing.get(about)
     return known !== undefined && this.#continuing.delete(about) && known.untilMs > this.#runtime.now()
   }
-
-  #askAndReturn(call: Call, { tool }: ConfirmedCall, about: string, params: string): void {
-    const state = this.#states.next()
-    if (!this.#keep(this.#asked, state, about, principalOf(call)))
-      return call.fail(notConfirmed(tool, 'too many questions wait for answers'))
-    const requests = `{"${KEY}":{"method":"${METHOD}","params":${params}}}`
-    const result = `{"resultType":"input_required","inputRequests":${requests},"requestState":${quote(state)}}`
-    call.settle({ kind: 'asked', frame: resultFrame(QUESTION_ID, result), edits: NO_EDITS })
-  }
-
-  /** False when there is no room. */
-  #keep(waiting: Map<string, Waiting>, key: string, about: string, principal: string): boolean {
-    const now = this.#runtime.now()
-    let ofOne = 0
-    for (const [old, each] of waiting)
-      if (each.untilMs <= now) waiting.delete(old)
-      else if (each.principal === principal) ofOne++
-    if (waiting.size >= WAITING_MAX || ofOne >= WAITING_OF_ONE_MAX) return false
-    waiting.set(key, { about, principal, untilMs: now + LIFE_MS })
-    return true
-  }
 }
 
-/** One question to a client with a session. */
-class SessionQuestion implements Asker, CallHolder {
+/** One question about one call. */
+class ConsentQuestion implements Asker, CallHolder {
   readonly service: string
   readonly #call: Call
   readonly #tool: string
@@ -249,20 +193,14 @@ function whyNot(action: string | undefined): string {
   return action === 'decline' ? 'its user has declined' : 'its user has not agreed'
 }
 
-/** The action in the answer to our question; undefined where there is no answer. */
-function actionIn({ line, params }: RequestFrame): string | undefined {
-  const responses = membersAt(line, params.members.span('inputResponses'))
-  const answer = responses?.span(KEY)
-  return answer === undefined ? undefined : (membersAt(line, answer)?.string('action') ?? '')
-}
-
-function principalOf({ context: { principal = '' } }: Call): string {
-  return principal
-}
-
 /** One text for a principal, a tool and arguments. */
 function aboutOf(call: Call, { server, tool, args }: ConfirmedCall): string {
-  return write([principalOf(call), server, tool, createHash('sha256').update(args).digest('base64url')])
+  return write([
+    call.context.principal ?? '',
+    server,
+    tool,
+    createHash('sha256').update(args).digest('base64url'),
+  ])
 }
 
 /** Raw JSON of the params of an `elicitation/create` that asks for consent and for nothing else. */

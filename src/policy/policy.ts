@@ -6,7 +6,7 @@ import { readFrame } from '../jsonrpc/frame.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import type { Call } from '../calls/call.js'
-import { rateLimited, stateUnknown } from '../mcp/error-codes.js'
+import { rateLimited } from '../mcp/error-codes.js'
 import type { CallPolicy } from '../proxy/routing/router.js'
 import type { Target } from '../proxy/routing/catalog.js'
 import { usualName } from '../proxy/routing/views.js'
@@ -46,7 +46,7 @@ export class Policy {
 
 /** Admits calls within their limits, and those of some tools when a person has agreed. */
 export class SchemaPolicy implements CallPolicy {
-  readonly questions: Confirmations
+  readonly #questions: Confirmations
   readonly #limits: CallLimits
   readonly #rules = new ConfirmRules()
   /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
@@ -54,7 +54,7 @@ export class SchemaPolicy implements CallPolicy {
 
   constructor(limits: CallLimits, questions: Confirmations) {
     this.#limits = limits
-    this.questions = questions
+    this.#questions = questions
   }
 
   shown(targets: readonly Target[]): void {
@@ -68,22 +68,20 @@ export class SchemaPolicy implements CallPolicy {
     if (this.#admitted.get(call.root) === tool) return go()
     const name = usualName(config, 'tools', item.key)
     const mustAsk = this.#rules.asksFor(target, tool)
-    const isAnswer = this.questions.isAnswer(call)
-    if (isAnswer && !mustAsk) return call.fail(stateUnknown('other-request'))
-    // A call that brings an answer was counted when the question was asked.
     const principal = call.context.origin?.principal ?? ''
-    const waitMs = isAnswer ? undefined : this.#limits.take({ principal, tool, name })
+    const waitMs = this.#limits.take({ principal, tool, name })
     if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
     const admitted = (): void => {
       this.#admitted.set(call.root, tool)
       go()
     }
     if (!mustAsk) return admitted()
-    this.questions.confirm(
-      call,
-      { server: config.name, tool: item.key, args: argumentsOf(call, edits) },
-      admitted,
-    )
+    const asked = { server: config.name, tool: item.key, args: argumentsOf(call, edits) }
+    this.#questions.confirm(call, asked, admitted)
+  }
+
+  continues(call: Call): void {
+    this.#questions.continues(call)
   }
 }
 

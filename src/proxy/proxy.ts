@@ -189,7 +189,6 @@ class ConfiguredProxy implements McpProxy {
         stateKeys: () => config().server.stateKeys,
         isSigned: ({ isSeveral }) =>
           !this.#directory.isOneClient && (isSeveral !== true || hasSeveralPrincipals(config().server)),
-        ownQuestions: () => policies.of(schema)?.questions,
       }),
       get isTransparent() {
         return fleet().isTransparent

@@ -7,7 +7,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt, membersOf } from '../../jsonrpc/members.js'
-import { type Edit, NO_EDITS, bothEdits, inOrder, splice } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, inOrder, splice } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call } from '../../calls/call.js'
 import type { StatelessContext } from '../client-context.js'
@@ -139,14 +139,14 @@ export class MetaTemplates {
 
   /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
   edits(call: Call, hasTasks: boolean, own: readonly MetaMembers[] = []): readonly Edit[] {
-    const { frame, context, answersProxy } = call
+    const { frame, context } = call
     const { capabilities, logLevel, revision } = context
-    const isStateless = revision.era === 'stateless'
-    const cuts =
-      isStateless && !answersProxy ? NO_EDITS : cutNamed(frame.params.members, inputMembers, 'input')
-    if (!isStateless) return requestEdits(call, cuts, [...own, this.#template(capabilities, logLevel)])
+    if (revision.era === 'session') {
+      const cuts = cutNamed(frame.params.members, inputMembers, 'input')
+      return requestEdits(call, cuts, [...own, this.#template(capabilities, logLevel)])
+    }
     const hasExtensions = capabilities.names.has('extensions')
-    return requestEdits(call, hasExtensions ? bothEdits(withoutExtensions(frame, hasTasks), cuts) : cuts, own)
+    return requestEdits(call, hasExtensions ? withoutExtensions(frame, hasTasks) : NO_EDITS, own)
   }
 
   #template(capabilities: ClientCapabilities, level: string | undefined): MetaTemplate {

@@ -184,8 +184,10 @@ export class AttachedClient
       case 'initialized':
         // MCP, Lifecycle: the client has had the answer to `initialize`.
         return this.session.behind(0, () => this.#ready())
-      case 'cancel':
-        return this.#cancelled(frame)
+      case 'cancel': {
+        const id = cancelledId(frame)
+        return id && this.#calls.get(id)?.cancel(frame)
+      }
       case 'progress':
         return this.questions.progressed(frame)
       case 'news':
@@ -258,13 +260,6 @@ export class AttachedClient
     else void left.finally(over)
   }
 
-  /** The call that a cancellation names is not wanted any more, nor another answer under that id (MCP, Utilities: cancellation). */
-  #cancelled(frame: NotificationFrame): void {
-    const id = cancelledId(frame)
-    if (id !== undefined) this.#calls.get(id)?.cancel(frame)
-    this.session.cancel(id)
-  }
-
   // ReplyChannel, and whatever else is sent to the client:
 
   /** A notification of a server, which may be about a call. */
@@ -284,17 +279,17 @@ export class AttachedClient
   }
 
   refuse(to: Reply, id: RequestId | undefined, error: ErrorBody): void {
-    this.inTurn(to, 'error', this.#leg.refusal(id, error), id)
+    this.inTurn(to, 'error', this.#leg.refusal(id, error))
   }
 
-  /** An answer of the proxy leaves after the answer to an earlier `initialize`; a cancellation of `id` takes it back. */
-  inTurn(to: Reply, kind: AnswerKind, answer: Message, id?: RequestId, isPing = false): void {
-    this.session.behind(answer.length, () => this.#send(to, kind, answer), id, isPing)
+  /** An answer of the proxy leaves after the answer to an earlier `initialize`. */
+  inTurn(to: Reply, kind: AnswerKind, answer: Message): void {
+    this.session.behind(answer.length, () => this.#send(to, kind, answer))
   }
 
   /** `result` is raw JSON. */
-  #result(to: Reply, id: RequestId, result: string, isPing = false): void {
-    this.inTurn(to, 'result', buildResult(id, result), id, isPing)
+  #result(to: Reply, id: RequestId, result: string): void {
+    this.inTurn(to, 'result', buildResult(id, result))
   }
 
   /** The one place from which answers leave. */
@@ -351,7 +346,8 @@ export class AttachedClient
       case 'shutdown':
         return this.#shutDown(frame.id, reply)
       default:
-        return this.#result(reply, frame.id, '{}', true)
+        // MCP, Lifecycle: a client may send a ping before `initialize` is answered.
+        return this.#send(reply, 'result', buildResult(frame.id, '{}'))
     }
   }
 
@@ -442,8 +438,11 @@ export class AttachedClient
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
-    if (call.client instanceof StatelessClient) this.#context.pending.relay(call, needed)
-    else askClient(call, needed, this.#context.limits.session.input, this.#context.runtime)
+    const context = this.#context
+    if (!(call.client instanceof StatelessClient))
+      return askClient(call, needed, context.limits.session.input, context.runtime)
+    context.policy()?.continues(call)
+    context.pending.relay(call, needed)
   }
 
   /** The request is answered by another call. */
@@ -490,7 +489,7 @@ export class AttachedClient
     const settled = this.#context.isTransparent
       ? this.#directory.stateless(context, this.view)?.settled
       : undefined
-    if (settled === undefined || this.session.isOpening) return this.session.behind(0, describe, id)
+    if (settled === undefined || this.session.isOpening) return this.session.behind(0, describe)
     this.session.open(describe, false)
     void settled.then(() => this.#opened())
   }

@@ -18,7 +18,7 @@ import type { Runtime } from '../../runtime/runtime.js'
 
 /** A call that has ended, or a request that was refused before it became a call. */
 type EndedRequest = Pick<Call, 'frame' | 'context'> &
-  Partial<Pick<Call, 'service' | 'item' | 'trace' | 'isConfirmed'>>
+  Partial<Pick<Call, 'service' | 'item' | 'trace' | 'confirmedAs'>>
 
 /** The proxy to which a client belongs. */
 export interface ReportsContext {
@@ -123,7 +123,7 @@ function requestMembers(request: EndedRequest) {
     argumentBytes: argumentsOf(frame)?.length ?? 0,
     trace,
     traceId: traceIdIn(trace?.traceparent ?? traceparentOf(frame)),
-    isConfirmed: request.isConfirmed === true,
+    isConfirmed: request.confirmedAs !== undefined,
   }
 }
 

@@ -5,7 +5,6 @@
 // end nothing new is accepted, and running calls may finish before the connection is closed.
 
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Call } from '../../calls/call.js'
 import type { SessionLimits } from '../../limits.js'
 import type { Revision } from '../../mcp/revisions.js'
@@ -32,10 +31,6 @@ export interface AttachedSession {
 /** A call, or an answer to another message, that came behind `initialize`. */
 interface Early {
   readonly bytes: number
-  /** A ping waits for `pingWaitMs` at most. */
-  readonly isPing: boolean
-  /** The request that it answers; undefined for a call, which is cancelled itself, and for what answers no request. */
-  readonly id: RequestId | undefined
   readonly run: () => unknown
 }
 
@@ -44,7 +39,6 @@ interface Opening {
   readonly answer: () => void
   /** Whether it is on its way to the one server. */
   readonly isPassed: boolean
-  readonly since: number
 }
 
 /** One session, or a connection whose client never initializes. */
@@ -56,12 +50,11 @@ export class Session {
   /** Resolves when the connection is closed and the client's servers are left. */
   readonly ended: Deferred<SessionEnd> = new Deferred()
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly #limits: Pick<SessionLimits, 'callsMax' | 'pingWaitMs' | 'waitingBytesMax'>
+  readonly #limits: Pick<SessionLimits, 'callsMax' | 'waitingBytesMax'>
   readonly #giveUp: () => void
   #opening: Opening | undefined
   readonly #early = new Set<Early>()
   #earlyBytes = 0
-  #pings: Timer | undefined
   /** Whether its client has announced the end with `shutdown`, and whether it ends with the last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
   #exitCode = 0
@@ -73,7 +66,7 @@ export class Session {
   /** `giveUp` answers what still runs when the patience of the end is over. */
   constructor(
     runtime: Pick<Runtime, 'now' | 'setTimer'>,
-    limits: Pick<SessionLimits, 'callsMax' | 'pingWaitMs' | 'waitingBytesMax'>,
+    limits: Pick<SessionLimits, 'callsMax' | 'waitingBytesMax'>,
     giveUp: () => void,
   ) {
     this.#runtime = runtime
@@ -106,7 +99,7 @@ export class Session {
 
   /** `initialize` has come, and is passed on or not; `answer` is called once, by `opened`. */
   open(answer: () => void, isPassed: boolean): void {
-    this.#opening = { answer, isPassed, since: this.#runtime.now() }
+    this.#opening = { answer, isPassed }
   }
 
   /** Whether a message of so many bytes may wait; a single one has no limit. */
@@ -119,27 +112,14 @@ export class Session {
   /** Holds a call until `initialize` is answered; who gives it up makes room for others. */
   hold(call: Call, route: () => void): void {
     call.keep()
-    const run = (): unknown => call.settled || route()
-    const early = this.#add({ bytes: call.bytes, isPing: false, id: undefined, run })
+    const early = this.#add({ bytes: call.bytes, run: () => call.settled || route() })
     call.holder = { cancel: () => this.#drop(early) }
   }
 
-  /**
-   * Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. The answer to a ping
-   * waits for `pingWaitMs` at most.
-   */
-  behind(bytes: number, run: () => void, id?: RequestId, isPing = false): void {
-    const dueAt = isPing ? (this.#opening?.since ?? 0) + this.#limits.pingWaitMs : Infinity
-    const leftMs = dueAt - this.#runtime.now()
-    if (!this.isOpening || leftMs <= 0 || !this.hasRoom(bytes)) return run()
-    this.#add({ bytes, isPing, id, run })
-    if (isPing) this.#pings ??= this.#runtime.setTimer(leftMs, () => this.#runPings())
-  }
-
-  /** An answer to the request with this canonical id is not wanted any more. */
-  cancel(key: RequestId | undefined): void {
-    for (const early of this.#early)
-      if (early.id !== undefined && canonical(early.id) === key) this.#drop(early)
+  /** Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. */
+  behind(bytes: number, run: () => void): void {
+    if (this.isOpening && this.hasRoom(bytes)) this.#add({ bytes, run })
+    else run()
   }
 
   /** Answers `initialize`, and then what came behind it; later calls do nothing. */
@@ -147,9 +127,11 @@ export class Session {
     const opening = this.#opening
     if (opening === undefined) return
     this.#opening = undefined
-    this.#pings?.cancel()
     opening.answer()
-    for (const early of this.#early) this.#run(early)
+    for (const early of this.#early) {
+      this.#drop(early)
+      early.run()
+    }
   }
 
   #add(early: Early): Early {
@@ -160,16 +142,6 @@ export class Session {
 
   #drop(early: Early): void {
     if (this.#early.delete(early)) this.#earlyBytes -= early.bytes
-  }
-
-  #run(early: Early): void {
-    this.#drop(early)
-    early.run()
-  }
-
-  #runPings(): void {
-    this.#pings = undefined
-    for (const early of this.#early) if (early.isPing) this.#run(early)
   }
 
   // The end:

@@ -20,6 +20,7 @@ import { clientUnreachable, invalidParams, stateUnknown, upstreamFailed } from '
 import { setDeadline } from '../../runtime/deadline.js'
 import type { PendingInput } from './pending-input.js'
 import { resultFrame } from './own-frames.js'
+import { newOwnState } from './request-state.js'
 
 /** What a form is answered with that no person has filled in. */
 const CANCEL = '{"action":"cancel"}'
@@ -128,7 +129,7 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
   }
 
   needsInput(_call: Call, needed: InputNeeded): void {
-    const requester = this.#requester
+    const requester = this.#takeRequester()
     this.#over()
     requester?.needsInput(needed)
   }
@@ -161,9 +162,9 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
 
   /** The request that waits is answered with the questions. */
   #park(): void {
-    const { limits, runtime, states } = this.#pending
+    const { limits, runtime } = this.#pending
     this.#round++
-    this.state = states.next()
+    this.state = newOwnState(runtime)
     this.#answer({ kind: 'asked', frame: this.#inputRequired(this.state), edits: [] })
     this.#timer = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
   }
@@ -183,16 +184,16 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     return resultFrame(numericId(0), result)
   }
 
-  /** Settles the request that waits; its error names the capabilities that the client has not declared. */
   #answer(outcome: Outcome): void {
+    this.#takeRequester()?.settle(outcome)
+  }
+
+  /** The request that waits, with what is known of the call; its error names the capabilities that the client has not declared. */
+  #takeRequester(): Call | undefined {
     const requester = this.#requester
-    if (requester === undefined) return
     this.#requester = undefined
-    const { missingCapabilities, service } = this.call
-    requester.service = service
-    requester.item = this.call.item
-    if (missingCapabilities !== undefined) requester.noteMissing(missingCapabilities)
-    requester.settle(outcome)
+    const { service, item, missingCapabilities, confirmedAs } = this.call
+    return requester && Object.assign(requester, { service, item, missingCapabilities, confirmedAs })
   }
 
   /** The kept form of an outcome that no request waits for. */

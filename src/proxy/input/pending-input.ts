@@ -24,7 +24,7 @@ import { inputRefused, mistyped, stateUnknown, tooManyCalls } from '../../mcp/er
 import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { PendingCall } from './pending-call.js'
-import { bindingOf, isOwnState, OwnStates, StateMac } from './request-state.js'
+import { bindingOf, isOwnState, StateMac } from './request-state.js'
 
 export interface PendingInputLimits {
   /** Calls that wait for their clients. */
@@ -45,14 +45,6 @@ export interface PendingInputLimits {
   readonly lifeMs: number
 }
 
-/** The proxy's own questions about calls. Clients answer them in a retry, as they answer the questions of servers. */
-export interface OwnQuestions {
-  /** The call brings the answer to the question with this state; false when its principal has no such open question. */
-  answered(call: Call, state: string): boolean
-  /** The server of a call wants the same request again, with answers of the client. */
-  continues(call: Call): void
-}
-
 /** The proxy whose clients are asked. */
 export interface InputContext {
   readonly runtime: Runtime
@@ -62,8 +54,6 @@ export interface InputContext {
   stateKeys(): readonly string[]
   /** Whether the states of servers that go through this client get a MAC: they do where there are several principals. */
   isSigned(client: CallContext): boolean
-  /** The questions of the proxy, where it asks any. */
-  ownQuestions(): OwnQuestions | undefined
 }
 
 /** The routes of a client. */
@@ -79,7 +69,6 @@ const AS_WRITTEN: ReturnedInput = { service: undefined, edits: NO_EDITS }
 export class PendingInput implements Questions {
   readonly limits: PendingInputLimits
   readonly runtime: Runtime
-  readonly states: OwnStates
   readonly #context: InputContext
   readonly #mac: StateMac
   readonly #calls = new Map<Call, PendingCall>()
@@ -88,7 +77,6 @@ export class PendingInput implements Questions {
     const { limits, runtime, schema } = context
     this.limits = limits
     this.runtime = runtime
-    this.states = new OwnStates(runtime)
     this.#context = context
     this.#mac = new StateMac(() => context.stateKeys(), schema, runtime)
   }
@@ -105,10 +93,7 @@ export class PendingInput implements Questions {
     }
     const state = members.string('requestState')
     if (state === undefined) return call.fail(mistyped('requestState', 'a string'))
-    if (isOwnState(state))
-      return this.#context.ownQuestions()?.answered(call, state) === true
-        ? routes.route(call)
-        : this.#retry(call, state)
+    if (isOwnState(state)) return this.#retry(call, state)
     call.returned = this.#context.isSigned(call.context)
       ? this.#mac.verify(call, routes.services, state, span)
       : AS_WRITTEN
@@ -124,7 +109,6 @@ export class PendingInput implements Questions {
     const span = members?.span('requestState')
     const state = members?.string('requestState')
     const isSigned = span !== undefined && state !== undefined && this.#context.isSigned(call.context)
-    this.#context.ownQuestions()?.continues(call)
     call.settle({
       kind: 'asked',
       frame,

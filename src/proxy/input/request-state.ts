@@ -17,28 +17,16 @@ export function secretBytes({ secret = randomBytes }: Pick<Runtime, 'secret'>, b
   return secret(bytes).toString('base64url')
 }
 
-const INSTANCE_BYTES = 6
-const ID_BYTES = 16
+const STATE_BYTES = 16
 
-/** The states of calls that wait in this instance of the proxy: the label of the instance, and 128 random bits. */
-export class OwnStates {
-  readonly #runtime: Pick<Runtime, 'secret'>
-  readonly #instance: string
-
-  constructor(runtime: Pick<Runtime, 'secret'>) {
-    this.#runtime = runtime
-    this.#instance = secretBytes(runtime, INSTANCE_BYTES)
-  }
-
-  /** A state that cannot be guessed. */
-  next(): string {
-    return `mcps-proxy.${this.#instance}.${secretBytes(this.#runtime, ID_BYTES)}`
-  }
+/** A state that cannot be guessed, for a call that waits in this instance of the proxy. */
+export function newOwnState(runtime: Pick<Runtime, 'secret'>): string {
+  return `mcps-proxy.${secretBytes(runtime, STATE_BYTES)}`
 }
 
 /** Whether a call waits under this state in some instance of the proxy. */
 export function isOwnState(state: string): boolean {
-  return /^mcps-proxy\.[\w-]{8}\.[\w-]{22}$/.test(state)
+  return /^mcps-proxy\.[\w-]{22}$/.test(state)
 }
 
 const KEY_BYTES = 32

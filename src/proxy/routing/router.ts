@@ -41,6 +41,8 @@ export interface CallPolicy {
    * `edits` are those that the call gets on its way. The call comes here once more when a reload has replaced its server.
    */
   admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void
+  /** The server of a call wants the same request again, with answers of the client. */
+  continues(call: Call): void
   /** A client is shown these tools. */
   shown(targets: readonly Target[]): void
 }

@@ -104,7 +104,6 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
       limits: pendingInput,
       stateKeys: () => [],
       isSigned: () => true,
-      ownQuestions: () => undefined,
     }),
     isForOneClient: false,
     isTransparent: false,
