@@ -16,7 +16,6 @@ import type { Runtime } from '../runtime/runtime.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
 import { HttpLink } from '../transports/http-client/link.js'
 import { DoubtfulRefusals } from '../transports/http-client/forgotten-session.js'
-import { HttpPause } from '../transports/http-client/pause.js'
 import { Mailbox, type ReplayedServer, type ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
@@ -88,7 +87,6 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     trace: undefined,
     refusals: new DoubtfulRefusals(),
     isList: () => false,
-    pause: new HttpPause(runtime, defaultHttpClientLimits.retryAfterMsMax),
     patienceMs: timeoutMs,
     timers: runtime,
     limits: {

@@ -529,7 +529,7 @@ describe('mcps-proxy --url', () => {
     for (const { value, text } of lists) assert.notEqual(at(value, 'result'), undefined, text)
     assert.equal(google.given.length, 1)
     assert.match(spawned.stderr, /an ID token for \d+ s was fetched in \d+ ms/)
-    assert.match(spawned.stderr, /POST tools\/call: HTTP 200 text\/event-stream, \d+ bytes out, \d+ bytes in/)
+    assert.match(spawned.stderr, /POST tools\/call: HTTP 200 text\/event-stream, \d+ bytes out, \d+ ms/)
     google.keys = newKeys()
     // The keys were rotated: our token is refused, and another one is good.
     assert.notEqual(at((await client.call('work')).value, 'result'), undefined)

@@ -6,8 +6,6 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { HttpLink } from '../../src/transports/http-client/link.js'
 import { HttpAgent, type HttpAnswer, connectPlain } from '../../src/transports/http1/client.js'
-import { OutgoingRequest } from '../../src/transports/http-client/outgoing-request.js'
-import { HttpSession } from '../../src/transports/http-client/session.js'
 import { rawServer } from './support/raw-server.js'
 import { Heard, type Scope, bytesOf, target } from './support/scripted.js'
 import { send } from './support/sending.js'
@@ -22,33 +20,6 @@ test('an agent that is closed tells those who ask, and those who come later', as
   agent.destroy()
   for (const each of asked) await assert.rejects(each, /cut|closed/)
   await assert.rejects(asking(agent), /closed/)
-})
-
-test('an answer that is dropped at its end is traced once', async (t) => {
-  const { url, came, sockets } = await silent(t)
-  const agent = new HttpAgent(url, limits, connectPlain)
-  t.after(() => agent.destroy())
-  const told: string[] = []
-  const answered = new Promise<void>((resolve) => {
-    const handler = {
-      responded: (answer: HttpAnswer) =>
-        answer.readBy({
-          data: () => {},
-          end: () => {
-            answer.drop()
-            setImmediate(resolve)
-          },
-          cut: () => {},
-        }),
-      troubled: () => {},
-    }
-    const session = new HttpSession(target(url, { trace: (message) => void told.push(message) }), agent)
-    void new OutgoingRequest(session, { method: 'POST', url, accept: '*/*' }, handler)
-  })
-  await came
-  sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx')
-  await answered
-  assert.equal(told.length, 1)
 })
 
 for (const what of ['a redirect', 'a notification', 'the end of a session'] as const)

@@ -39,28 +39,6 @@ describe('a connection', () => {
     assert.equal(sockets.length, 2)
   })
 
-  for (const seconds of [0, 1])
-    test(`is not used again when the server keeps it for too short a time: ${seconds}`, async (t) => {
-      const part = answer('xy', `Keep-Alive: timeout=${seconds}\r\n`).slice(0, -1)
-      const { agent, ask, sockets } = await agentAt(t, (socket) => socket.write(part))
-      let channel: ClientSocket | undefined
-      const gets = (got: ClientSocket): void => void (channel = got)
-      const whole = new Promise<Read>((resolve, failed) => {
-        const responded = (from: HttpAnswer): void => {
-          read(from, resolve)
-          // Its reader may stop and go on.
-          channel?.read(false)
-          channel?.read(true)
-          sockets[0]?.write('y')
-        }
-        agent.request(HEAD, undefined, { gets, connected: () => {}, sent: () => {}, responded, failed })
-      })
-      assert.equal((await whole).body, 'xy')
-      const second = ask()
-      assert.notEqual(second.channel, channel)
-      second.channel?.drop()
-    })
-
   test('that its server has ended without a word gets no request, so that no call is lost on it', async (t) => {
     const ends: Promise<unknown>[] = []
     // Half open on both sides, so that nothing but the agent closes it.
@@ -91,23 +69,6 @@ describe('a connection', () => {
     const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), { idleSocketMs: 50 })
     await ask().done
     await closing(sockets[0])
-  })
-
-  test('that rests is closed after its time, though that ran out before its answer was read', async (t) => {
-    const [near, far] = pipe()
-    const times: number[] = []
-    const socket = Object.assign(near, { setTimeout: (ms: number) => times.push(ms) })
-    const agent = new HttpAgent(new URL('http://somewhere.test/'), limits, () => socket)
-    t.after(() => agent.destroy())
-    far.once('data', () => far.write(answer('x')))
-    const asked = asking(agent, {})
-    asked.channel?.read(false)
-    socket.emit('timeout')
-    asked.channel?.read(true)
-    assert.equal((await asked.done).body, 'x')
-    assert.deepEqual(times, [limits.idleSocketMs, limits.idleSocketMs])
-    socket.emit('timeout')
-    assert.equal(socket.destroyed, true)
   })
 
   test('beyond those that may rest is closed', async (t) => {

@@ -42,12 +42,12 @@ describe('one answer', () => {
   const noKey = '{"code":1001,"msg":"Authentication parameter not received in Header","success":false}'
   /** The status, the media type and the body of the answer; the code and the message of the failure. */
   const refused: readonly (readonly [string, number, string, string, string, RegExp])[] = [
-    ['a page', 500, 'text/html', '<h1>Oops</h1><script>x</script>', 'TRANSPORT_STATUS', /HTTP 500: Oops$/],
+    ['a page', 500, 'text/html', '<h1>Oops</h1>', 'TRANSPORT_STATUS', /HTTP 500: Oops$/],
     ['no success', 404, 'text/html', 'no', 'TRANSPORT_STATUS', /HTTP 404: no/],
     ['a refused key', 401, '', 'who?', 'TRANSPORT_AUTH', /^refused 401$/],
     ['a forbidden one', 403, '', 'no', 'TRANSPORT_AUTH', /^refused 403$/],
     ['a login page', 200, 'text/html', '<p>login</p>', 'TRANSPORT_ANSWER', /text\/html.*login/],
-    ['no type', 200, '', 'x', 'TRANSPORT_ANSWER', /without a content type/],
+    ['no type', 200, '', 'x', 'TRANSPORT_ANSWER', /no content type/],
     ['no body', 202, '', '', 'TRANSPORT_ANSWER', /HTTP 202/],
     ['JSON that is no answer', 200, 'application/json', '{"ok":true}', 'TRANSPORT_ANSWER', /no answer/],
     ['broken JSON', 200, 'application/json', '{"jsonrpc"', 'TRANSPORT_ANSWER', /no answer/],

@@ -10,16 +10,8 @@ const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n`
 const events = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 const answers: readonly [title: string, raw: string, told: RegExp][] = [
-  [
-    'the size of a chunk is none',
-    `${chunked}5\r\n{"a":\r\nxyz\r\n`,
-    /^its answer cannot be read: the size of a chunk is no number$/,
-  ],
-  [
-    'a chunk of a stream too',
-    `${events}5\r\ndata:\r\nxyz\r\n`,
-    /^its answer cannot be read: the size of a chunk is no number$/,
-  ],
+  ['the size of a chunk is none', `${chunked}5\r\n{"a":\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
+  ['a chunk of a stream too', `${events}5\r\ndata:\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk is longer than its size', `${chunked}1\r\n{"a"\r\n`, /: a chunk is longer than its size$/],
   [
     'a trailer that ends bodies',

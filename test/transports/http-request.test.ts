@@ -247,7 +247,8 @@ function readByUs(raw: string, cuts: readonly number[]): string[] {
 }
 
 function lineOf(head: RequestHead, body: string): string {
-  const fields = [...head.fields].map(([name, value]) => `${name}=${value}`)
+  const { names, values } = head.fields
+  const fields = names.map((name, at) => `${name}=${values[at]}`)
   return `${head.method} ${head.target} ${fields.join(',')} ${JSON.stringify(body)}`
 }
 

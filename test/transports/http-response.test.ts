@@ -383,7 +383,8 @@ function readByUs(
   if (reader.isWhole) keepsAlive = head?.keepsAlive
   if (isEnded && reader.endsWithConnection) keepsAlive = false
   const isWhole = keepsAlive !== undefined && (rest.length === 0 || end === 'before more')
-  const fields = [...(head?.fields ?? [])].map(([name, value]) => `${name}=${value}`).join()
+  const { names = [], values = [] } = head?.fields ?? {}
+  const fields = names.map((name, at) => `${name}=${values[at]}`).join()
   return { read: isWhole ? { status: head?.status ?? 0, fields, body } : undefined, keepsAlive }
 }
 

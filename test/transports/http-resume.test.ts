@@ -3,17 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Credential } from '../../src/transports/http-client/options.js'
-import { HttpPause } from '../../src/transports/http-client/pause.js'
-import {
-  type Opened,
-  type Scope,
-  answerOf,
-  connect,
-  events,
-  json,
-  scripted,
-  testTimers,
-} from './support/scripted.js'
+import { type Opened, type Scope, answerOf, connect, events, json, scripted } from './support/scripted.js'
 
 interface Refusing {
   readonly opened: Opened
@@ -48,7 +38,6 @@ async function refusing(
     secret: `${tokens}`,
   })
   const opened = connect(scope, server.url, {
-    pause: new HttpPause(testTimers, 60_000),
     credentials: {
       credential,
       refused: async (sent) => {
@@ -75,31 +64,28 @@ describe('a stream that is resumed', () => {
     assert.deepEqual(opened.heard.messages, [answerOf(1)])
     assert.deepEqual(authorizations, ['Bearer 0', 'Bearer 1'])
     const { opened: refused, authorizations: tried } = await refusing(t, 401, 9)
-    assert.match(String(refused.heard.failures[0]?.error.message), /cannot be resumed \(HTTP 401\)/)
+    assert.match(String(refused.heard.failures[0]?.error.message), /ended before the answer \(HTTP 401\)/)
     assert.equal(tried.length, 2)
   })
 
   test('is given up when the server says that it does not know it', async (t) => {
     for (const status of [400, 404, 405]) {
       const { opened, resumed } = await refusing(t, status, 9)
-      assert.match(
-        String(opened.heard.failures[0]?.error.message),
-        new RegExp(`resumed \\(HTTP ${status}\\)`),
-      )
+      assert.match(String(opened.heard.failures[0]?.error.message), new RegExp(`answer \\(HTTP ${status}\\)`))
       assert.equal(resumed.length, 1)
     }
   })
 
   test('is given up after some attempts', async (t) => {
     const { opened, resumed } = await refusing(t, 503, 99)
-    assert.match(String(opened.heard.failures[0]?.error.message), /cannot be resumed \(HTTP 503\)/)
+    assert.match(String(opened.heard.failures[0]?.error.message), /ended before the answer \(HTTP 503\)/)
     assert.equal(resumed.length, 5)
   })
 
   test('cannot be when its last id is empty', async (t) => {
     const first = 'id: e1\nretry: 1\ndata: \n\nid:\ndata: \n\n'
     const { opened, resumed } = await refusing(t, 200, 0, { first })
-    assert.match(String(opened.heard.failures[0]?.error.message), /ended before the answer$/)
+    assert.match(String(opened.heard.failures[0]?.error.message), /ended before the answer \(it ended\)$/)
     assert.deepEqual(resumed, [])
   })
 })

@@ -2,10 +2,9 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { HttpPause } from '../../src/transports/http-client/pause.js'
 import type { HttpTarget } from '../../src/transports/http-client/options.js'
 import { rawServer } from './support/raw-server.js'
-import { type Opened, type Scope, answerOf, connect, json, scripted, testTimers } from './support/scripted.js'
+import { type Opened, type Scope, answerOf, connect, json, scripted } from './support/scripted.js'
 
 /** Nearly every one that is registered, and two that are not. */
 const statuses =
@@ -43,10 +42,8 @@ const messages: readonly Message[] = [
     { title: 'an answer', isRead: true, isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
   ])
 
-/** A target of its own, so that no pause of one test is felt in another; one retry, at once. */
-function once(): Partial<HttpTarget> {
-  return { retries: 1, retryDelayMs: 1, pause: new HttpPause(testTimers, 60_000) }
-}
+/** One retry, at once. */
+const once: Partial<HttpTarget> = { retries: 1, retryDelayMs: 1 }
 
 /** What becomes of a request that is answered so, without a session. */
 function wantedCode(status: number): string {
@@ -66,7 +63,7 @@ describe('a status', () => {
         const server = await scripted(t, (_seen, response) => {
           response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Hello</h1>')
         })
-        const opened = connect(t, server.url, once())
+        const opened = connect(t, server.url, once)
         opened.send(message.text)
         const isTaken = status < 300 && !message.isRequest
         await settled(opened, isTaken)
@@ -96,7 +93,7 @@ describe('a status', () => {
           if (seen.rpc === 'initialize') json(response, answerOf(seen.id), 200, { 'mcp-session-id': 's' })
           else json(response, body, status)
         })
-        const opened = connect(t, server.url, once())
+        const opened = connect(t, server.url, once)
         opened.request(0, 'initialize')
         await opened.heard.until(() => opened.heard.messages.length === 1)
         opened.send(message.text)
@@ -146,7 +143,7 @@ describe('a connection that is cut', () => {
     test(`${title}: a call is made once, and told so; a read is tried again`, async (t) => {
       for (const message of messages.filter(({ isRequest }) => isRequest)) {
         const server = await hangingUp(t, whole.slice(0, bytes))
-        const { heard, send } = connect(t, server.url, once())
+        const { heard, send } = connect(t, server.url, once)
         send(message.text)
         await heard.until(() => heard.failures.length === 1)
         assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_IO', message.title)
@@ -177,7 +174,7 @@ describe('a redirect', () => {
           response.writeHead(status, location === undefined ? {} : { location }).end()
         })
         const headers = { Authorization: 'Bearer CANARY', 'x-api-key': 'CANARY', Cookie: 'CANARY' }
-        const { heard, request, connection } = connect(t, server.url, { ...once(), headers })
+        const { heard, request, connection } = connect(t, server.url, { ...once, headers })
         request(1, 'work')
         await heard.until(() => heard.failures.length === 1)
         const said = heard.failures[0]?.error.message ?? ''
@@ -195,7 +192,7 @@ describe('a redirect', () => {
         if (seen.url === '/mcp') response.writeHead(status, { location: '/there?a=1' }).end()
         else json(response, answerOf(seen.id))
       })
-      const { heard, request } = connect(t, server.url, { ...once(), headers: { 'x-api-key': 'k' } })
+      const { heard, request } = connect(t, server.url, { ...once, headers: { 'x-api-key': 'k' } })
       request(1, 'work')
       await heard.until(() => heard.failures.length + heard.messages.length === 1)
       assert.equal(heard.messages.length, status >= 307 ? 1 : 0)

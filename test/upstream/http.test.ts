@@ -239,12 +239,11 @@ describe('a person who asks for it', () => {
         .map(({ message }) => message.replaceAll(/\d+ (ms|bytes)/g, 'N $1'))
     await until(() => told().some((line) => line.startsWith('POST tools/call: HTTP 500')))
     for (const line of [
-      'POST initialize: HTTP 200 application/json, N bytes out, N bytes in, N ms',
-      'POST notifications/initialized: HTTP 202, N bytes out, N bytes in, N ms',
-      'GET: HTTP 405, N bytes out, N bytes in, N ms',
-      'POST tools/call: HTTP 200 text/event-stream, begins, N ms',
-      'POST tools/call: HTTP 200 text/event-stream, N bytes out, N bytes in, N ms',
-      'POST tools/call: HTTP 500 text/plain, N bytes out, N bytes in, N ms',
+      'POST initialize: HTTP 200 application/json, N bytes out, N ms',
+      'POST notifications/initialized: HTTP 202, N bytes out, N ms',
+      'GET: HTTP 405, N ms',
+      'POST tools/call: HTTP 200 text/event-stream, N bytes out, N ms',
+      'POST tools/call: HTTP 500 text/plain, N bytes out, N ms',
     ])
       assert.ok(told().includes(line), `${line}\n${told().join('\n')}`)
     assert.equal(JSON.stringify(log).includes('CANARY'), false)
@@ -264,7 +263,7 @@ describe('a person who asks for it', () => {
 })
 
 test('other refusals carry the status, a piece of the body and a remedy', async (t) => {
-  const page = '<html><title>502</title><style>b{}</style><h1>Bad gateway</h1></html>'
+  const page = '<html><title>502</title><h1>Bad gateway</h1></html>'
   const { client } = await remote(
     t,
     toolServer((_seen, response) => response.writeHead(502, { 'content-type': 'text/html' }).end(page)),

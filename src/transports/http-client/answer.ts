@@ -1,4 +1,4 @@
-// The readers of the body of a response: a message, an event stream, or the beginning of anything else.
+// The readers of the body of a response, and of the header fields about it.
 
 import { Buffer } from 'node:buffer'
 import type { LongLine } from '../../jsonrpc/fast/long-line.js'
@@ -11,27 +11,24 @@ type Done = (body: Line | LongLine | undefined, why: 'cut' | 'too-large' | undef
 
 /** Reads a whole body. */
 export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): void {
-  if (Number(answer.get('content-length') ?? 0) > bytesMax) {
-    answer.drop()
-    return done(undefined, 'too-large')
-  }
   const body = new UnfinishedLine()
+  const tooLarge = (): void => {
+    answer.drop()
+    done(undefined, 'too-large')
+  }
+  if (Number(answer.get('content-length') ?? 0) > bytesMax) return tooLarge()
   answer.readBy({
-    data: (chunk) => {
-      if (body.bytes + chunk.length <= bytesMax) return body.add(chunk)
-      answer.drop()
-      done(undefined, 'too-large')
-    },
+    data: (chunk) => (body.bytes + chunk.length <= bytesMax ? body.add(chunk) : tooLarge()),
     end: () => done(withoutMark(body.end()), undefined),
     cut: (error) => done(undefined, 'cut', error),
   })
 }
 
-/** Reads the beginning of a body, for an error message. */
+/** Reads the beginning of a body as text, nothing of a compressed one, and drops the rest. */
 export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0
-  const shown = isCompressed(answer) ? 0 : bytesMax
+  const shown = compression(answer) === undefined ? bytesMax : 0
   const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
   answer.readBy({
     data: (chunk) => {
@@ -46,30 +43,20 @@ export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: s
   })
 }
 
-/** Reads and forgets a body of which nothing is wanted, so that its connection can be used again. */
-export function discard(answer: HttpAnswer, bytesMax: number): void {
-  answer.spare()
-  readExcerpt(answer, bytesMax, () => {})
-}
-
-/** Whether it is a stream of events that can be read. */
-export function isEventStream(answer: HttpAnswer): boolean {
-  return answer.status === 200 && mediaType(answer) === 'text/event-stream' && !isCompressed(answer)
-}
-
 /** The media type of a body, without its parameters. */
 export function mediaType(answer: HttpAnswer): string {
   const [type = ''] = (answer.get('content-type') ?? '').split(';', 1)
   return type.trim().toLowerCase()
 }
 
-/** Whether the body is compressed, although every request asks for none (`Accept-Encoding: identity`). */
-export function isCompressed(answer: HttpAnswer): boolean {
-  return contentCodings(answer).length > 0
+/** The coding of a compressed body, although every request asks for none (RFC 9110, section 8.4). */
+export function compression(answer: HttpAnswer): string | undefined {
+  const codings = answer.all('content-encoding').join(', ')
+  return /^[\s,]*(?:identity[\s,]*)*$/i.test(codings) ? undefined : codings
 }
 
-/** The codings of a body (RFC 9110, section 8.4). A response may have several fields, and a field several codings. */
-export function contentCodings(answer: HttpAnswer): string[] {
-  const said = answer.all('content-encoding').flatMap((field) => field.split(','))
-  return said.map((coding) => coding.trim()).filter((coding) => !/^(?:identity)?$/i.test(coding))
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3). A date is not read, since two clocks may differ. */
+export function retryAfterMs(answer: HttpAnswer): number | undefined {
+  const wait = answer.get('retry-after') ?? ''
+  return /^\d{1,9}$/.test(wait) ? Number(wait) * 1000 : undefined
 }

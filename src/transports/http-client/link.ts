@@ -18,8 +18,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { messagePassesTap } from '../tap.js'
 import { within } from '../../runtime/deadline.js'
-import type { HttpAgent, HttpAnswer } from '../http1/client.js'
-import { discard } from './answer.js'
+import type { HttpAgent } from '../http1/client.js'
 import { answeredId, readMessages, PostedMessage } from './posted-message.js'
 import type { HttpTarget } from './options.js'
 import { OutgoingRequest } from './outgoing-request.js'
@@ -28,19 +27,14 @@ import { HttpSession } from './session.js'
 
 export interface LinkOptions {
   /** Whether the server speaks HTTP+SSE: `maybe` where it may refuse Streamable HTTP. */
-  readonly older?: 'yes' | 'maybe' | 'no'
+  readonly older?: 'yes' | 'maybe'
   /** The server has turned out to speak HTTP+SSE, or not to. */
   readonly onOlder?: (isOlder: boolean) => void
 }
 
-interface Sent {
-  readonly message: Message
-  readonly head: MessageHead
-}
-
 /** Whether the server speaks the transport that is used: `open` until it has answered, `refused` while the older is tried. */
 type Choice =
-  | { readonly kind: 'open'; readonly first: Sent | undefined }
+  | { readonly kind: 'open'; readonly first: PostedMessage | undefined }
   | { readonly kind: 'refused'; readonly error: TransportError }
   | { readonly kind: 'made' }
 
@@ -64,15 +58,16 @@ export class HttpLink implements Connection {
   #closing: Promise<void> | undefined
   readonly #posts = new ChurnMap<number, PostedMessage>()
   #number = 0
-  /** Our requests by their ids; of two with one id, which was given back and lent again, the later one. */
-  readonly #requests = new ChurnMap<RequestId, PostedMessage>()
-  #unsentBytes = 0
+  /** Bytes that the system has not taken. */
+  backlogBytes = 0
+  /** Called when the server has taken every message that has no answer. */
   #onQuiet: (() => void) | undefined
   /** The message that the server must take before any other is sent. */
   #gate: PostedMessage | undefined
-  #patience: { cancel(): void } | undefined
+  #gateTimer: { cancel(): void } | undefined
   /** Messages that wait for that, or for the address of an older server. */
   #held: PostedMessage[] = []
+  /** The server does not know the session any more. */
   #isForgotten = false
   /** Its messages say by themselves what they speak. */
   #isSessionless = false
@@ -83,18 +78,6 @@ export class HttpLink implements Connection {
     this.#options = options
     this.#session = new HttpSession(target, agent)
     this.#stream = new ServerStream(this.#session, this, options.older === 'yes')
-  }
-
-  get session(): HttpSession {
-    return this.#session
-  }
-
-  get backlogBytes(): number {
-    return this.#unsentBytes
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed
   }
 
   /** Answers come on the stream of the server, so that a message is done once it is taken. */
@@ -116,11 +99,17 @@ export class HttpLink implements Connection {
   send(message: Message, head: MessageHead): void {
     if (this.#isClosed || this.#closing !== undefined) return
     // Without a session, closing the stream of a request cancels it, and no message is sent (MCP 2026-07-28).
-    if (head.cancels !== undefined && this.#isSessionless) return this.#requests.get(head.cancels)?.cancel()
+    if (head.cancels !== undefined && this.#isSessionless) return this.#request(head.cancels)?.cancel()
+    this.#send(head, message.joined)
+  }
+
+  #send(head: MessageHead, bytes: Line): void {
+    const post = new PostedMessage(head, bytes, this.#session, this, ++this.#number)
     if (this.#choice.kind === 'open' && head.method === 'initialize')
-      this.#choice = { kind: 'open', first: { message, head } }
-    const post = new PostedMessage(head, message.joined, this.#session, this, ++this.#number)
-    this.#add(post)
+      this.#choice = { kind: 'open', first: post }
+    this.#posts.set(post.number, post)
+    this.backlogBytes += bytes.length
+    if (this.backlogBytes > this.#target.limits.backlogBytesHigh) this.congested = true
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined && !this.answersElsewhere) this.#isSessionless = true
     // Later: the sender must have returned before its handler is called.
@@ -143,8 +132,8 @@ export class HttpLink implements Connection {
 
   /** The system has the whole message. */
   sent(post: PostedMessage): void {
-    this.#unsentBytes -= post.bytes.length
-    if (!this.congested || this.#unsentBytes > this.#target.limits.backlogBytesHigh) return
+    this.backlogBytes -= post.bytes.length
+    if (!this.congested || this.backlogBytes > this.#target.limits.backlogBytesHigh) return
     this.congested = false
     if (!this.#isClosed) this.#sink?.drained()
   }
@@ -171,8 +160,6 @@ export class HttpLink implements Connection {
   /** The message is over; nothing comes after it. */
   ended(post: PostedMessage): void {
     this.#posts.take(post.number)
-    const { id } = post.head
-    if (id !== undefined && this.#requests.get(id) === post) this.#requests.take(id)
     if (post === this.#gate) this.#openGate()
     if (this.#onQuiet !== undefined && !this.#isTelling()) this.#onQuiet()
     if (this.#isForgotten) this.#endWhenIdle()
@@ -205,7 +192,7 @@ export class HttpLink implements Connection {
     if (this.#isClosed) return
     const received = this.readMessages(message)
     // Before it is delivered: the receiver of the answer may lend the id again.
-    const posts = this.answersElsewhere ? [] : received.map((each) => this.#requestOf(each))
+    const posts = this.answersElsewhere ? [] : received.map((each) => this.#request(answeredId(each)))
     this.deliver(message, received, undefined)
     for (const post of posts) post?.cancel()
   }
@@ -246,12 +233,10 @@ export class HttpLink implements Connection {
     this.#stop()
   }
 
-  #add(post: PostedMessage): void {
-    const { head, bytes } = post
-    this.#posts.set(post.number, post)
-    if (head.id !== undefined) this.#requests.set(head.id, post)
-    this.#unsentBytes += bytes.length
-    if (this.#unsentBytes > this.#target.limits.backlogBytesHigh) this.congested = true
+  /** Our request with this id; of two, whose id was given back and lent again, the later one. */
+  #request(id: RequestId | undefined): PostedMessage | undefined {
+    if (id === undefined) return undefined
+    return [...this.#posts.values()].findLast(({ head }) => head.id === id)
   }
 
   /** Two POSTs may overtake each other, and a server must not be called before it has taken `notifications/initialized`. */
@@ -261,26 +246,21 @@ export class HttpLink implements Connection {
     if (!this.#passes('out', post.bytes)) return
     post.send()
     const { cancels } = post.head
-    if (cancels !== undefined) this.#requests.get(cancels)?.abandon()
+    this.#request(cancels)?.abandon()
   }
 
   /** A server that says nothing to it is called all the same. */
   #closeGate(post: PostedMessage): void {
     this.#gate = post
-    this.#patience = this.#target.timers.setTimer(this.#target.limits.readyMs, () => this.#openGate())
+    this.#gateTimer = this.#target.timers.setTimer(this.#target.limits.readyMs, () => this.#openGate())
   }
 
   #openGate(): void {
-    this.#patience?.cancel()
+    this.#gateTimer?.cancel()
     this.#gate = undefined
     if (this.#isClosed || this.#isForgotten || this.#closing !== undefined) return
     if (!this.#stream.isOlder) this.#stream.open()
     for (const post of this.#held.splice(0)) this.#post(post)
-  }
-
-  #requestOf(received: ReceivedMessage): PostedMessage | undefined {
-    const id = answeredId(received)
-    return id === undefined ? undefined : this.#requests.get(id)
   }
 
   /** Begins anew with the older transport where the first answer of the server may mean that; false where it does not. */
@@ -294,7 +274,7 @@ export class HttpLink implements Connection {
     this.#session = new HttpSession(this.#target, this.#agent)
     this.#stream = new ServerStream(this.#session, this, true)
     this.#stream.open()
-    this.send(first.message, first.head)
+    this.#send(first.head, first.bytes)
     return true
   }
 
@@ -330,12 +310,7 @@ export class HttpLink implements Connection {
     const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
     let request: OutgoingRequest | undefined
     await this.#briefly((done) => {
-      const responded = (answer: HttpAnswer): void => {
-        discard(answer, session.target.limits.excerptBytesMax)
-        request = undefined
-        done()
-      }
-      request = new OutgoingRequest(session, ask, { responded, troubled: done })
+      request = new OutgoingRequest(session, ask, { responded: done, refused: done, troubled: done })
     })
     request?.cancel()
   }
@@ -352,7 +327,7 @@ export class HttpLink implements Connection {
   }
 
   #stop(): void {
-    this.#patience?.cancel()
+    this.#gateTimer?.cancel()
     this.#stream.stop()
     for (const post of this.#posts.values()) post.cancel()
     this.congested = false

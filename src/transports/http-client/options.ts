@@ -1,12 +1,10 @@
 // The options of the HTTP transports: address, credentials, limits.
 
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import type { ErrorFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { DoubtfulRefusals } from './forgotten-session.js'
-import type { HttpPause } from './pause.js'
 
 /** Time and chance, from outside. */
 export type HttpTimers = Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'random'>
@@ -99,8 +97,6 @@ export interface HttpTarget {
   readonly overrules?: (method: string, status: number) => boolean
   /** Whether a server that answers with this error number and HTTP status has refused the request and not taken it. */
   readonly refusesRequest: (code: number, status: number) => boolean
-  /** Whether an error with HTTP 429 limits the tool that was called, so that it is the answer and other messages may be sent. */
-  readonly limitsTool?: (error: ErrorFrame) => boolean
   /**
    * Says what a refusal of our credentials means; `words` are the server's, without secrets.
    *
@@ -110,8 +106,6 @@ export interface HttpTarget {
   readonly log: (level: 'debug' | 'warn', message: string) => void
   /** Logs every request; undefined when tracing is off. */
   readonly trace: ((message: string) => void) | undefined
-  /** Shared by all connections to the server. */
-  readonly pause: HttpPause
   /** Shared by all connections to the server. */
   readonly refusals: DoubtfulRefusals
   /** The longest time that a caller waits for an answer. */

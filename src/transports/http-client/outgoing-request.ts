@@ -2,31 +2,27 @@
 //
 // The request follows redirects within the origin, renews a refused credential once, and is sent again where it cannot take
 // effect twice: no connection was made, the server said that it had not accepted the request (429, 503 with Retry-After), or
-// the request only reads, or is an answer, of which the first counts. All attempts are within `retries`, and none is made
-// before the time of `Retry-After`.
+// the request only reads, or is an answer, of which the first counts. All attempts are within `retries`.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type HttpAnswer, type ClientSocket, type ClientSocketUser, socketTrouble } from '../http1/client.js'
-import { discard, mediaType, readExcerpt } from './answer.js'
-import { failure, paused, type HttpTrouble } from './failure.js'
+import { mediaType, readExcerpt, retryAfterMs } from './answer.js'
+import { failure, unreachable } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
-import { retryAfterMs } from './pause.js'
 import type { HttpAsk, HttpSession } from './session.js'
 
 /** Exactly one of `responded`, `refused` and `troubled` is called for each time that it is sent, unless it is cancelled. */
 export interface RequestHandler {
   responded(answer: HttpAnswer): void
-  /** The server has refused it (400 and above), and it is not sent again. Without this method `responded` gets refusals. */
-  refused?(answer: HttpAnswer, body: string): void
+  /** The server has refused it (400 and above), and it is not sent again; `body` is the beginning of the response. */
+  refused(answer: HttpAnswer, body: string): void
   /** Whether a refusal is the answer that was wanted. */
   isAnswer?(answer: HttpAnswer, body: string): boolean
-  troubled(trouble: HttpTrouble): void
+  /** There is no response that could be used; `status` is that of a refusal for which the credentials gave `error`. */
+  troubled(error: TransportError, status?: number): void
   /** The system has taken the whole request. */
   sent?(): void
 }
-
-/** Until the next attempt, for a credential, on its way, for the verdict on a refused credential; then over. */
-type State = 'waits' | 'credential' | 'sent' | 'verdict' | 'settled' | 'cancelled'
 
 /** A request that is on its way. */
 export class OutgoingRequest implements ClientSocketUser {
@@ -37,12 +33,11 @@ export class OutgoingRequest implements ClientSocketUser {
   readonly #session: HttpSession
   readonly #ask: HttpAsk
   readonly #handler: RequestHandler
-  #state: State = 'waits'
+  /** `held` until the next attempt, for a credential, or for the verdict on a refused one. */
+  #state: 'held' | 'sent' | 'over' = 'held'
   /** The credential that it was sent with, if credentials may change. */
   #credential: Credential | undefined
-  #channel: ClientSocket | undefined
-  /** Earlier responses, whose bodies may still come. */
-  readonly #discarded: HttpAnswer[] = []
+  #socket: ClientSocket | undefined
   /** Until the next attempt begins, or until the connection of this one is late. */
   #timer: { cancel(): void } | undefined
   #startedAt = 0
@@ -59,14 +54,13 @@ export class OutgoingRequest implements ClientSocketUser {
     this.#ask = ask
     this.#handler = handler
     this.url = ask.url
-    if (ask.afterMs !== undefined) this.#after(ask.afterMs)
-    else if (ask.retry !== undefined) this.again()
-    else this.#prove()
+    if (ask.afterMs === undefined) this.again()
+    else this.#after(ask.afterMs)
   }
 
   /** Whether it is not on its way now, but will be. */
   get isHeld(): boolean {
-    return this.#state === 'waits' || this.#state === 'credential' || this.#state === 'verdict'
+    return this.#state === 'held'
   }
 
   /** The response is not needed any more: the request is not sent again. */
@@ -76,55 +70,43 @@ export class OutgoingRequest implements ClientSocketUser {
 
   /** Calls its handler no more and drops the connection. */
   cancel(): void {
-    this.#state = 'cancelled'
+    this.#state = 'over'
     this.#timer?.cancel()
-    this.#channel?.leave(this)
-    for (const answer of this.#discarded) answer.drop()
+    this.#socket?.leave(this)
   }
 
-  /** Sends it once more, but not before the time of a `Retry-After`. */
+  /** Sends it once more. */
   again(): void {
-    const { target } = this.#session
-    const { leftMs } = target.pause
-    this.#state = 'waits'
-    if (this.#isAbandoned) return this.#failed(failure('TRANSPORT_IO', 'it was taken back'))
-    if (leftMs === 0) return this.#prove()
-    if (leftMs <= target.patienceMs) return this.#after(leftMs)
-    // Later: the caller must have returned before its handler is called.
-    setImmediate(() => this.#failed(paused(target)))
-  }
-
-  /** Sends it again later, since its response was cut; false where it must not be. */
-  retryCut(): boolean {
-    return this.#retriesTrouble({ neverSent: false, lasts: false })
-  }
-
-  #after(delayMs: number): void {
-    const { timers, limits } = this.#session.target
-    this.#state = 'waits'
-    this.#timer?.cancel()
-    this.#timer = timers.setTimer(Math.min(delayMs, limits.retryAfterMsMax), () => this.again())
-  }
-
-  #prove(): void {
+    this.#state = 'held'
+    if (this.#isAbandoned) return this.#fail(failure('TRANSPORT_IO', 'it was taken back'))
     const { credentials, trace, timers } = this.#session.target
     if (trace !== undefined) this.#startedAt = timers.now()
     const credential = credentials?.credential({ method: this.#ask.method, url: this.url })
     if (!(credential instanceof Promise)) return this.#send(credential)
-    this.#state = 'credential'
     credential.then(
-      (known) => {
-        if (this.#state === 'credential') this.#send(known)
+      (found) => {
+        if (this.#state === 'held') this.#send(found)
       },
-      (error: unknown) => this.#failed(asTransportError(error)),
+      (error: unknown) => this.#fail(asTransportError(error)),
     )
+  }
+
+  /** Sends it again later, since its response was cut; false where it must not be. */
+  retryCut(): boolean {
+    return this.#retriesTrouble(false)
+  }
+
+  #after(delayMs: number): void {
+    const { timers, limits } = this.#session.target
+    this.#state = 'held'
+    this.#timer = timers.setTimer(Math.min(delayMs, limits.retryAfterMsMax), () => this.again())
   }
 
   #send(credential: Credential | undefined): void {
     const { agent, id } = this.#session
     this.#state = 'sent'
     this.#credential = credential
-    this.#channel = undefined
+    this.#socket = undefined
     this.sessionId = id
     try {
       agent.request(this.#session.headOf(this.#ask, this.url, credential), this.#ask.body, this)
@@ -136,12 +118,12 @@ export class OutgoingRequest implements ClientSocketUser {
 
   // ClientSocketUser: what becomes of the request.
 
-  gets(channel: ClientSocket): void {
-    this.#channel = channel
-    if (channel.isConnected) return
+  gets(socket: ClientSocket): void {
+    this.#socket = socket
+    if (socket.isConnected) return
     const { timers, limits } = this.#session.target
     const late = new Error(`no connection within ${limits.connectMs} ms`)
-    this.#timer = timers.setTimer(limits.connectMs, () => channel.close(late))
+    this.#timer = timers.setTimer(limits.connectMs, () => socket.close(late))
   }
 
   connected(): void {
@@ -149,18 +131,18 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   sent(): void {
-    if (this.#state !== 'cancelled') this.#handler.sent?.()
+    this.#handler.sent?.()
   }
 
   responded(answer: HttpAnswer): void {
     if (this.#state !== 'sent') return
     this.#timer?.cancel()
-    if (this.#session.target.trace !== undefined) this.#traceAnswer(answer)
-    this.#session.learnCookies(answer, this.url)
+    this.#trace(`HTTP ${answer.status} ${mediaType(answer)}`.trim())
+    this.#session.learnCookies(answer)
     const { redirectsMax } = this.#session.target.limits
     const to = this.#session.redirect(answer, this.#ask.method, this.url)
     if (to !== undefined && ++this.#redirects <= redirectsMax) {
-      this.#discard(answer)
+      answer.drop()
       this.url = to
       // Later POSTs go to the new address directly.
       if (this.#ask.method === 'POST') this.#session.url = to
@@ -168,14 +150,19 @@ export class OutgoingRequest implements ClientSocketUser {
     }
     const verdict = this.#verdictOn(answer)
     if (verdict === undefined) return this.#settle(answer)
-    this.#state = 'verdict'
+    this.#state = 'held'
     answer.read(false)
     void verdict.then((said) => this.#renew(answer, said))
   }
 
   failed(error: unknown): void {
-    const neverSent = this.#channel?.isConnected !== true
-    this.#trouble({ ...socketTrouble(error), neverSent })
+    if (this.#state !== 'sent') return
+    this.#timer?.cancel()
+    const neverSent = this.#socket?.isConnected !== true
+    const trouble = socketTrouble(error)
+    // A failure with a remedy lasts until a person does something.
+    if (trouble.remedy === undefined && this.#retriesTrouble(neverSent)) this.#trace(trouble.message)
+    else this.#fail(unreachable(this.#session.target, trouble, neverSent))
   }
 
   /** The verdict on a refusal; undefined when it is not about a credential that may change. */
@@ -189,73 +176,58 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   #renew(answer: HttpAnswer, said: CredentialVerdict): void {
-    if (this.#state !== 'verdict') return
+    if (this.#state !== 'held') return
     if (said === 'other') this.#verdictsMax = 2
-    answer.read(true)
-    if (said === undefined) return this.#settle(answer)
-    this.#discard(answer)
+    if (said === undefined) {
+      answer.read(true)
+      return this.#settle(answer)
+    }
+    answer.drop()
     if (said === 'again' || said === 'other') this.again()
-    else this.#failed(said, answer.status)
-  }
-
-  #discard(answer: HttpAnswer): void {
-    this.#discarded.push(answer)
-    discard(answer, this.#session.target.limits.excerptBytesMax)
+    else this.#fail(said, answer.status)
   }
 
   #settle(answer: HttpAnswer): void {
-    const isRefusal = answer.status >= 400 && this.#handler.refused !== undefined
-    this.#state = isRefusal ? 'sent' : 'settled'
-    if (!isRefusal) return this.#handler.responded(answer)
-    readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => this.#refused(answer, body))
-  }
-
-  #refused(answer: HttpAnswer, body: string): void {
-    if (this.#state !== 'sent') return
-    if (this.#handler.isAnswer?.(answer, body) !== true) {
-      this.#session.target.pause.learn(answer)
-      if (this.#retriesRefusal(answer)) return
+    if (answer.status < 400) {
+      this.#state = 'over'
+      return this.#handler.responded(answer)
     }
-    this.#state = 'settled'
-    this.#handler.refused?.(answer, body)
+    this.#state = 'sent'
+    readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
+      if (this.#state !== 'sent') return
+      if (this.#handler.isAnswer?.(answer, body) !== true && this.#retriesRefusal(answer)) return
+      this.#state = 'over'
+      this.#handler.refused(answer, body)
+    })
   }
 
-  /** Credentials that are not there will not be there in a second either. */
-  #failed(error: TransportError, status?: number): void {
-    const about = status === undefined ? {} : { status }
-    this.#trouble({ what: error.message, remedy: undefined, lasts: true, neverSent: true, error, ...about })
+  #fail(error: TransportError, status?: number): void {
+    if (this.#state === 'over') return
+    this.#state = 'over'
+    this.#trace(error.message)
+    this.#handler.troubled(error, status)
   }
 
-  #trouble(trouble: HttpTrouble): void {
-    if (this.#state === 'settled' || this.#state === 'cancelled') return
-    this.#timer?.cancel()
-    this.#trace(trouble.what)
-    if (this.#retriesTrouble(trouble)) return
-    this.#state = 'settled'
-    this.#handler.troubled(trouble)
-  }
-
-  #retriesTrouble({ neverSent, lasts }: Pick<HttpTrouble, 'neverSent' | 'lasts'>): boolean {
+  #retriesTrouble(neverSent: boolean): boolean {
     const { retry } = this.#ask
-    if (lasts || retry === undefined || this.#isAbandoned) return false
+    if (retry === undefined || this.#isAbandoned) return false
     if (neverSent) this.#session.target.onUnreachable?.()
-    return (neverSent || retry.isRepeatable) && this.#retry(retry.delayMs)
+    return (neverSent || retry.isRepeatable) && this.#retries(retry.delayMs)
   }
 
   #retriesRefusal(answer: HttpAnswer): boolean {
     const { status } = answer
     const { retry } = this.#ask
-    const { patienceMs, limits, timers } = this.#session.target
-    const waitMs = retryAfterMs(answer, timers)
+    const { patienceMs, limits } = this.#session.target
+    const waitMs = retryAfterMs(answer)
     const wasNotTaken = status === 429 || (status === 503 && waitMs !== undefined)
     const isPassing = status === 502 || status === 503 || status === 504
     if (retry === undefined || !(wasNotTaken || (isPassing && retry.isRepeatable))) return false
-    if (wasNotTaken && waitMs !== undefined && waitMs > Math.min(patienceMs, limits.retryAfterMsMax))
-      return false
-    return this.#retry(retry.delayMs, waitMs)
+    if (waitMs !== undefined && waitMs > Math.min(patienceMs, limits.retryAfterMsMax)) return false
+    return this.#retries(retry.delayMs, waitMs)
   }
 
-  #retry(delayMs: number, waitMs?: number): boolean {
+  #retries(delayMs: number, waitMs?: number): boolean {
     const { retries, timers } = this.#session.target
     if (this.#isAbandoned || this.#retried >= retries) return false
     const grownMs = delayMs * 2 ** this.#retried++ * (0.8 + 0.4 * timers.random())
@@ -263,21 +235,14 @@ export class OutgoingRequest implements ClientSocketUser {
     return true
   }
 
-  #traceAnswer(answer: HttpAnswer): void {
-    const type = mediaType(answer)
-    const head = `HTTP ${answer.status}${type === '' ? '' : ` ${type}`}`
-    const bytesOut = this.#ask.body?.length ?? 0
-    // A stream may go on for hours.
-    if (type === 'text/event-stream') this.#trace(`${head}, begins`)
-    answer.whenClosed(() => this.#trace(`${head}, ${bytesOut} bytes out, ${answer.bytes} bytes in`))
-  }
-
   /** A line at level `debug`. It has no address and no header field, because both may hold credentials. */
   #trace(what: string): void {
     const { trace, timers } = this.#session.target
-    const { method, rpc } = this.#ask
+    if (trace === undefined) return
+    const { method, rpc, body } = this.#ask
     const ms = Math.round(timers.now() - this.#startedAt)
-    trace?.(`${method}${rpc === undefined ? '' : ` ${rpc}`}: ${what}, ${ms} ms`)
+    const bytes = body === undefined ? '' : `, ${body.length} bytes out`
+    trace(`${method}${rpc === undefined ? '' : ` ${rpc}`}: ${what}${bytes}, ${ms} ms`)
   }
 }
 

@@ -1,7 +1,4 @@
 // One message of ours on its way: the POST that carries it, and the response, as JSON or as an event stream.
-//
-// A stream may be cut before the response has come, and is resumed where it was, as often as the server likes (MCP
-// 2025-11-25, Transports: resumability and redelivery).
 
 import { batchMembers, type FrameLimits, isBatch } from '../../jsonrpc/frame.js'
 import { claimedIds } from '../../jsonrpc/id-finder.js'
@@ -15,20 +12,12 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { HttpAnswer } from '../http1/client.js'
-import { contentCodings, discard, isCompressed, mediaType, readExcerpt, readWhole } from './answer.js'
-import {
-  type HttpTrouble,
-  compressed,
-  errorTo,
-  failure,
-  incomplete,
-  noAnswer,
-  unreachable,
-} from './failure.js'
+import { compression, mediaType, readExcerpt, readWhole } from './answer.js'
+import { errorTo, failure, noAnswer } from './failure.js'
 import { forgetsSession } from './forgotten-session.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
-import { ResponseStream, type StreamReader } from './response-stream.js'
+import { ResponseStream, type StreamCut, type StreamOwner } from './response-stream.js'
 import type { HttpSession } from './session.js'
 
 const ACCEPTED = 202
@@ -38,7 +27,7 @@ const TOO_MANY = 429
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
-export class PostedMessage implements RequestHandler, StreamReader {
+export class PostedMessage implements RequestHandler, StreamOwner {
   readonly head: MessageHead
   readonly bytes: Line
   /** Its number among those of its connection. */
@@ -49,15 +38,11 @@ export class PostedMessage implements RequestHandler, StreamReader {
   readonly #link: HttpLink
   /** An answered or abandoned message gets a moment in which the server may end the exchange. */
   #state: 'waits' | 'answered' | 'abandoned' | 'ended' = 'waits'
-  /** The POST; undefined before it is sent, and once no more of its response is needed. */
   #request: OutgoingRequest | undefined
   /** The response, where it is JSON. */
   #body: HttpAnswer | undefined
   /** The response, where it is events, and the responses that go on with it. */
   #stream: ResponseStream | undefined
-  /** Attempts to resume the stream since its last event, and the event that the last one began after. */
-  #resumes = 0
-  #resumedAfter: string | undefined
   #timeout: Timer
   /** Whether the system has the whole of it. */
   #isSent = false
@@ -70,11 +55,10 @@ export class PostedMessage implements RequestHandler, StreamReader {
     this.#session = session
     this.#link = link
     this.number = number
-    const { target } = session
-    const { limits } = target
-    this.mirrored = target.mirror?.(bytes, head.method)
-    const isEndless = head.method !== undefined && target.isEndless?.(head.method) === true
-    const answerMs = isEndless ? limits.endlessMs : limits.answerMs
+    const { mirror, isEndless, limits } = session.target
+    this.mirrored = mirror?.(bytes, head.method)
+    const hasNoEnd = head.method !== undefined && isEndless?.(head.method) === true
+    const answerMs = hasNoEnd ? limits.endlessMs : limits.answerMs
     this.#timeout = this.#endsAfter(this.#isAnsweredHere ? answerMs : limits.acceptMs)
   }
 
@@ -84,19 +68,16 @@ export class PostedMessage implements RequestHandler, StreamReader {
     const { method } = this.head
     // An answer has no method.
     const isRepeatable = method === undefined || target.isRead(method)
-    this.#request = new OutgoingRequest(
-      this.#session,
-      {
-        method: 'POST',
-        url,
-        rpc: method,
-        accept: ACCEPT,
-        retry: { delayMs: target.retryDelayMs, isRepeatable },
-        body: this.bytes,
-        mirrored: this.mirrored,
-      },
-      this,
-    )
+    const ask = {
+      method: 'POST',
+      url,
+      rpc: method,
+      accept: ACCEPT,
+      retry: { delayMs: target.retryDelayMs, isRepeatable },
+      body: this.bytes,
+      mirrored: this.mirrored,
+    } as const
+    this.#request = new OutgoingRequest(this.#session, ask, this)
   }
 
   /** Stops or resumes reading what comes back. */
@@ -153,42 +134,43 @@ export class PostedMessage implements RequestHandler, StreamReader {
     this.#isSent = true
   }
 
-  troubled(trouble: HttpTrouble): void {
-    this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
+  troubled(error: TransportError): void {
+    this.#fail(error)
   }
 
   responded(answer: HttpAnswer): void {
     const { status } = answer
     const { target } = this.#session
+    const { excerptBytesMax } = target.limits
     if (status >= 300) return this.#fail(noAnswer(target, answer, ''))
     if (this.mirrored === undefined) this.#session.learn(answer)
     const type = mediaType(answer)
     const isAnswer = type === 'application/json' || type === 'text/event-stream'
     const comesLater = status === ACCEPTED && this.#link.listens && !isAnswer
-    if (!this.#isAnsweredHere || comesLater) return this.#taken(answer)
+    if (!this.#isAnsweredHere || comesLater) {
+      // The body is ignored. A stream may have no end.
+      if (type === 'text/event-stream') return this.cancel()
+      this.#lingers('abandoned')
+      return readExcerpt(answer, excerptBytesMax, () => this.cancel())
+    }
     if (!this.#link.isReading) answer.read(false)
-    if (isCompressed(answer)) {
-      answer.drop()
-      const codings = contentCodings(answer).join(', ').slice(0, 50)
-      this.#finish(compressed(target.redactor.beginning(codings)))
+    const coding = compression(answer)
+    if (coding !== undefined) {
+      const what = target.redactor.beginning(coding.slice(0, 50))
+      this.#fail(failure('TRANSPORT_ANSWER', `its answer is compressed (${what}) although none is asked for`))
     } else if (type === 'text/event-stream') {
-      this.#resumedAfter = undefined
       this.#stream = new ResponseStream(this.#session, this.#link, this)
       this.#stream.take(answer)
     } else {
       this.#body = answer
       if (type === 'application/json') this.#readJson(answer)
-      else
-        readExcerpt(answer, target.limits.excerptBytesMax, (text) =>
-          this.#finish(noAnswer(target, answer, text)),
-        )
+      else readExcerpt(answer, excerptBytesMax, (text) => this.#fail(noAnswer(target, answer, text)))
     }
   }
 
-  /** An error that limits the tool that was called answers the call, and other messages may be sent. */
+  /** An error to the request, as of a tool that may be called less often, is not asked for again. */
   isAnswer({ status }: HttpAnswer, body: string): boolean {
-    const error = status === TOO_MANY ? errorTo(this.head.id, body) : undefined
-    return error !== undefined && this.#session.target.limitsTool?.(error) === true
+    return status === TOO_MANY && errorTo(this.head.id, body) !== undefined
   }
 
   refused(answer: HttpAnswer, body: string): void {
@@ -207,11 +189,10 @@ export class PostedMessage implements RequestHandler, StreamReader {
     this.cancel()
   }
 
-  // StreamReader: what comes in events.
+  // StreamOwner: what comes in events.
 
   onMessage(message: Line | LongLine): void {
     if (this.#state === 'ended') return
-    this.#resumes = 0
     const received = this.#link.readMessages(message)
     if (received.some((each) => this.#forgets(each))) {
       this.#stream?.drop()
@@ -225,69 +206,48 @@ export class PostedMessage implements RequestHandler, StreamReader {
   onOversize(found: RequestId | undefined, bytes: number, isCall: boolean): void {
     this.#link.oversize(isCall ? found : this.head.id, bytes, isCall)
     // An answer that is too long is not read further: it may have no end.
-    if (!isCall) this.#finish(undefined)
+    if (!isCall) this.cancel()
   }
 
-  onEnd(error?: Error): void {
-    const { lastEventId, retryMs } = this.#stream ?? {}
+  /** The stream is resumed where it was, as often as it brings something new. */
+  onCut(cut: StreamCut): void {
+    const { lastEventId = '', attempts = 0 } = this.#stream ?? {}
     if (this.#state === 'answered') return this.cancel()
-    if (lastEventId !== this.#resumedAfter) this.#resumes = 0
-    this.#resumedAfter = lastEventId
-    const { limits, reconnectMs, pause } = this.#session.target
     // An empty id resets the ids before it (HTML, server-sent events).
-    const isResumable = lastEventId !== undefined && lastEventId !== ''
-    if (!isResumable || this.#resumes >= limits.resumesMax)
-      return this.#finish(incomplete('the event stream ended before the answer', error))
-    const grownMs = (retryMs ?? reconnectMs) * 2 ** this.#resumes++
-    this.#stream?.open({ afterMs: Math.max(grownMs, pause.leftMs) })
+    const isResumable = lastEventId !== '' && attempts < this.#session.target.limits.resumesMax
+    if (cut.isPassing && isResumable) return void this.#stream?.reopen(cut)
+    if (cut.error !== undefined && !cut.isPassing) return this.#fail(cut.error)
+    this.#retryCut(`the event stream ended before the answer (${cut.what})`)
   }
 
-  /** The stream is not resumed; 409 says that the server has not missed us yet. */
-  onRefusal(answer: HttpAnswer): void {
-    const { status } = answer
-    answer.drop()
-    this.#session.target.pause.learn(answer)
-    const isPassing = status === 409 || status === TOO_MANY || status >= 500
-    if (isPassing && this.#resumes < this.#session.target.limits.resumesMax) return this.onEnd()
-    const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
-    this.#finish(failure('TRANSPORT_IO', why))
-  }
-
-  onTrouble({ status, error }: HttpTrouble): void {
-    if (status === undefined) this.onEnd()
-    else this.#finish(error)
-  }
-
-  /** Everything has been read, or the answer will not come. */
-  #finish(error: TransportError | undefined): void {
-    if (error === undefined || this.#state === 'answered') return this.cancel()
-    // A request whose answer was cut and cannot be resumed is sent again where nothing is done twice by that.
-    const isRepeated =
-      error.code === 'TRANSPORT_IO' && this.#state === 'waits' && this.#request?.retryCut() === true
-    if (!isRepeated) this.#fail(error)
+  /** A request whose answer was cut is sent again where nothing is done twice by that. */
+  #retryCut(what: string): void {
+    const isRepeated = this.#state === 'waits' && this.#request?.retryCut() === true
+    if (!isRepeated) this.#fail(failure('TRANSPORT_IO', what))
   }
 
   #readJson(answer: HttpAnswer): void {
     const { answerBytesMax, excerptBytesMax } = this.#session.target.limits
     readWhole(answer, answerBytesMax, (body, why, error) => {
       if (this.#state === 'ended') return
-      if (why === 'cut') return this.#finish(incomplete('the answer was cut', error))
+      if (why === 'cut')
+        return this.#retryCut(`the answer was cut${error === undefined ? '' : `: ${error.message}`}`)
       if (body === undefined) {
         const bytes = Number(answer.get('content-length') ?? 0)
         this.#link.oversize(this.head.id, Math.max(bytes, answerBytesMax), false)
-        return this.#finish(undefined)
+        return this.cancel()
       }
       const received = this.#link.readMessages(body)
       if (received.some((each) => this.#forgets(each))) return this.#forgotten(200)
       // A batch holds the answer among others; anything else would leave the request waiting.
       if (received.some((each) => answers(each, this.head.id))) {
         this.#deliver(body, received)
-        return this.#finish(undefined)
+        return this.cancel()
       }
       // The server may be out of step, so that its next answer on this connection would be the wrong one too.
       answer.drop()
       const text = joinedLine(body).toString('utf8', 0, excerptBytesMax)
-      this.#finish(noAnswer(this.#session.target, answer, text))
+      this.#fail(noAnswer(this.#session.target, answer, text))
     })
   }
 
@@ -299,15 +259,6 @@ export class PostedMessage implements RequestHandler, StreamReader {
       this.#session.target.refusals.given(method)
     }
     this.#link.deliver(message, received, this.head.id)
-  }
-
-  /** The body of a response to a notification or to an answer is ignored. */
-  #taken(answer: HttpAnswer): void {
-    if (mediaType(answer) !== 'text/event-stream') {
-      discard(answer, this.#session.target.limits.excerptBytesMax)
-      this.#request = undefined
-    }
-    this.cancel()
   }
 
   /** The request was not executed. The server may have named another session since it was sent. */

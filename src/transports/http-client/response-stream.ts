@@ -1,50 +1,66 @@
 // The events of a response, and of the responses that go on with it: of a POST, of the standalone stream of a server, or of the
-// one stream of HTTP+SSE.
+// one stream of HTTP+SSE (MCP 2025-11-25, Transports: resumability and redelivery).
 
 import type { Line } from '../../jsonrpc/line.js'
 import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
+import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { HttpAnswer } from '../http1/client.js'
 import { SseParser } from '../sse/parser.js'
-import { isEventStream } from './answer.js'
-import type { HttpTrouble } from './failure.js'
+import { compression, mediaType, readExcerpt, retryAfterMs } from './answer.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest } from './outgoing-request.js'
 import type { HttpAsk, HttpSession } from './session.js'
 
-/** The reader of a stream; it is not called any more once the stream is stopped. */
-export interface StreamReader {
+/** The owner of a stream. It is not called any more once the stream is stopped. */
+export interface StreamOwner {
   /** `open` has had a response whose events follow. */
   onBegin?(): void
   onMessage(message: Line | LongLine): void
   /** An event of another type. */
   onEvent?(type: string, data: Line): void
   onOversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
-  /** A response has ended, perhaps before its end, which `error` may be about. */
-  onEnd(error?: Error): void
-  /** The response to `open` is no event stream. */
-  onRefusal(answer: HttpAnswer, body?: string): void
-  onTrouble(trouble: HttpTrouble): void
+  /** The stream has ended, or could not be opened. */
+  onCut(cut: StreamCut): void
+}
+
+export interface StreamCut {
+  /** What happened, in words. */
+  readonly what: string
+  /** Whether the same stream may be there later. */
+  readonly isPassing: boolean
+  /** Of a response that is no stream, or that refused the credentials. */
+  readonly status?: number | undefined
+  /** There was no response. */
+  readonly error?: TransportError
+  /** The response that is no stream of events, and the beginning of its body. */
+  readonly refusal?: { readonly answer: HttpAnswer; readonly body: string }
 }
 
 /** One stream of events. */
 export class ResponseStream {
   readonly #session: HttpSession
   readonly #link: HttpLink
-  readonly #reader: StreamReader
+  readonly #owner: StreamOwner
+  readonly #retry: HttpAsk['retry']
   #request: OutgoingRequest | undefined
   #answer: HttpAnswer | undefined
   #parser: SseParser | undefined
-  /** The event after which the present response began. */
-  #firstId: string | undefined
+  /** The event after which the last GET asked, and when that was to leave. */
+  #openedAfter: string | undefined
+  #openedAt = 0
   /** The address after a redirect within the origin. */
   #movedTo: URL | undefined
   #isStopped = false
+  /** How often it was opened again since its last event with a new id. */
+  attempts = 0
 
-  constructor(session: HttpSession, link: HttpLink, reader: StreamReader) {
+  /** `retry` is for the requests that open it. */
+  constructor(session: HttpSession, link: HttpLink, owner: StreamOwner, retry?: HttpAsk['retry']) {
     this.#session = session
     this.#link = link
-    this.#reader = reader
+    this.#owner = owner
+    this.#retry = retry
   }
 
   get url(): URL {
@@ -63,48 +79,63 @@ export class ResponseStream {
 
   /** The id after which the stream can be resumed; undefined while it has named none. */
   get lastEventId(): string | undefined {
-    return this.#parser?.lastEventId ?? this.#firstId
-  }
-
-  /** How long to wait before the stream is opened again; undefined when the server has not said. */
-  get retryMs(): number | undefined {
-    return this.#parser?.retryMs
+    return this.#parser?.lastEventId ?? this.#openedAfter
   }
 
   /** Asks for the events after the last one, always with GET, though the stream may have begun with a POST. */
-  open(how: Pick<HttpAsk, 'afterMs' | 'retry'> = {}): void {
+  open(afterMs?: number): void {
     if (this.#isStopped) return
     const { lastEventId, url } = this
-    const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId, ...how } as const
+    this.#openedAfter = lastEventId
+    this.#openedAt = this.#session.target.timers.now() + (afterMs ?? 0)
+    const retry = this.#retry
+    const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId, afterMs, retry } as const
+    const refused = (answer: HttpAnswer, body: string): void => {
+      const { status } = answer
+      const isPassing = status === 409 || status === 429 || status >= 500
+      this.#cut({ what: `HTTP ${status}`, isPassing, status, refusal: { answer, body } })
+    }
     this.#request = new OutgoingRequest(this.#session, ask, {
       responded: (answer) => {
-        if (!isEventStream(answer)) return this.#reader.onRefusal(answer)
+        if (answer.status !== 200 || mediaType(answer) !== 'text/event-stream' || compression(answer))
+          return readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) =>
+            refused(answer, body),
+          )
         this.#movedTo = this.#request?.url
-        this.#reader.onBegin?.()
+        this.#owner.onBegin?.()
         this.take(answer)
       },
-      ...(how.retry && { refused: (answer, body) => this.#reader.onRefusal(answer, body) }),
-      troubled: (trouble) => this.#reader.onTrouble(trouble),
+      refused,
+      troubled: (error, status) =>
+        this.#cut({ what: error.message, isPassing: status === undefined, status, error }),
     })
+  }
+
+  /** Opens it again after a cut. The delay grows, and is reset by a new event with an id or a stream that lasted. */
+  reopen({ refusal }: StreamCut): number {
+    const { timers, limits, reconnectMs } = this.#session.target
+    const askedMs = this.#parser?.retryMs ?? reconnectMs
+    const grownMs = askedMs * 2 ** Math.min(this.attempts++, 10) * (0.8 + 0.4 * timers.random())
+    const leastMs = Math.max(limits.reconnectMsMin, (refusal && retryAfterMs(refusal.answer)) ?? 0)
+    const delayMs = Math.min(Math.max(grownMs, leastMs), limits.reconnectMsMax)
+    this.open(delayMs)
+    return delayMs
   }
 
   /** Reads the events of this response. */
   take(answer: HttpAnswer): void {
-    const reader = this.#reader
-    this.#firstId = this.lastEventId
     this.#answer = answer
     if (!this.#link.isReading) answer.read(false)
     const event = (type: string, data: Line | LongLine): void => {
       if (this.#isStopped) return
-      if (type === 'message') reader.onMessage(data)
-      else reader.onEvent?.(type, joinedLine(data))
+      if (type === 'message') this.#owner.onMessage(data)
+      else this.#owner.onEvent?.(type, joinedLine(data))
     }
     const oversize = (id: RequestId | undefined, bytes: number, isCall: boolean): void => {
-      if (!this.#isStopped) reader.onOversize(id, bytes, isCall)
+      if (!this.#isStopped) this.#owner.onOversize(id, bytes, isCall)
     }
-    const end = (error?: Error): void => {
-      if (!this.#isStopped) reader.onEnd(error)
-    }
+    const end = (error?: Error): void =>
+      this.#cut({ what: error === undefined ? 'it ended' : error.message, isPassing: true })
     const parser = new SseParser({ event, oversize }, this.#session.target.limits.sse)
     this.#parser = parser
     answer.readBy({ data: (chunk) => answer.worked(parser.push(chunk)), end, cut: end })
@@ -124,5 +155,13 @@ export class ResponseStream {
   stop(): void {
     this.#isStopped = true
     this.#request?.cancel()
+  }
+
+  #cut(cut: StreamCut): void {
+    if (this.#isStopped) return
+    const { timers, limits } = this.#session.target
+    const hasLasted = timers.now() - this.#openedAt > limits.reconnectMsMax
+    if (this.lastEventId !== this.#openedAfter || hasLasted) this.attempts = 0
+    this.#owner.onCut(cut)
   }
 }

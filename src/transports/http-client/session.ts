@@ -4,7 +4,6 @@
 
 import { fieldLine, type HttpAgent, type HttpAnswer } from '../http1/client.js'
 import { basicLogin, resolvedAddress } from '../address.js'
-import { CookieJar } from './cookie-jar.js'
 import type { Credential, UnprovenRequest, HttpTarget } from './options.js'
 
 export interface HttpAsk extends UnprovenRequest {
@@ -45,6 +44,9 @@ export function isReserved(name: string): boolean {
 /** Visible ASCII (MCP 2025-06-18, Transports: session management). */
 const sessionId = /^[\x21-\x7e]{1,1024}$/
 
+/** RFC 6265, section 4.1.1: neither control characters, white space, quotes, commas nor backslashes. */
+const cookiePair = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("?[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"?)$/
+
 const redirects: Readonly<Record<HttpAsk['method'], readonly number[]>> = {
   GET: [301, 302, 303, 307, 308],
   POST: [307, 308],
@@ -58,11 +60,10 @@ export class HttpSession {
   /** The address of POSTs; a redirect within the origin changes it. */
   url: URL
   version: string | undefined
-  /** Undefined until the server has set one. */
-  #cookies: CookieJar | undefined
+  /** Pairs by name: those of the configuration, and those by which load balancers find the instance of this session. */
+  readonly #cookies: Map<string, string>
   /** The fields that every request has, as they are written; undefined until the first. */
   #fixed: string | undefined
-  readonly #cookie: string | undefined
   #id: string | undefined
   /** The latest id that the server has named, valid or not. */
   #namedId: string | undefined
@@ -70,11 +71,15 @@ export class HttpSession {
   hasServed = false
 
   constructor(target: HttpTarget, agent: HttpAgent) {
-    const { url } = target
+    const { url, headers } = target
     this.target = target
     this.agent = agent
     this.url = url
-    this.#cookie = cookieOf(target)
+    const configured = Object.entries(headers).flatMap(([name, value]) =>
+      isCookie(name) ? value.split(';').map((pair) => pair.trim()) : [],
+    )
+    this.#cookies = new Map(configured.map((pair) => [pair.split('=', 1)[0] ?? '', pair]))
+    this.#cookies.delete('')
     const login = basicLogin(url)
     if (login !== undefined) target.redactor.add(login.slice('Basic '.length))
   }
@@ -95,13 +100,21 @@ export class HttpSession {
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
   }
 
-  learnCookies(answer: HttpAnswer, url: URL): void {
-    const cookies = answer.all('set-cookie')
-    if (cookies.length === 0) return
-    const { cookiesMax, cookieBytesMax } = this.target.limits
-    this.#cookies ??= new CookieJar(cookiesMax, cookieBytesMax)
-    this.#cookies.take(cookies, { url, date: answer.get('date') })
-    for (const value of this.#cookies.values) this.target.redactor.add(value.replaceAll('"', ''))
+  /** Takes the cookies of a response. They go to every address of the server until it takes them back. */
+  learnCookies(answer: HttpAnswer): void {
+    const { redactor, timers, limits } = this.target
+    for (const field of answer.all('set-cookie')) {
+      const [pair = '', ...attributes] = field.split(';').map((part) => part.trim())
+      const [, name] = cookiePair.exec(pair) ?? []
+      if (name === undefined || pair.length > limits.cookieBytesMax) continue
+      const nowMs = timers.wallNow()
+      if (attributes.some((each) => endsCookie(each, nowMs))) this.#cookies.delete(name)
+      else if (this.#cookies.has(name) || this.#cookies.size < limits.cookiesMax)
+        this.#cookies.set(name, pair)
+      // All of them: a secret in use stays known, however many cookies the server sets.
+      for (const [known, each] of this.#cookies)
+        redactor.add(each.slice(known.length + 1).replaceAll('"', ''))
+    }
   }
 
   /** Of what belongs to the session, which a message that says by itself what it is does not. */
@@ -132,8 +145,7 @@ export class HttpSession {
     let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`
     if (credential !== undefined) head += written(credential.fields)
     head += ask.mirrored === undefined ? this.#sessionFields() : written(ask.mirrored)
-    const cookie = this.#cookies === undefined ? this.#cookie : this.#cookies.header(url, this.#cookie)
-    if (cookie !== undefined) head += fieldLine('Cookie', cookie)
+    if (this.#cookies.size > 0) head += fieldLine('Cookie', [...this.#cookies.values()].join('; '))
     if (ask.lastEventId !== undefined && ask.lastEventId !== '')
       head += fieldLine('Last-Event-ID', inUtf8(ask.lastEventId))
     if (ask.body !== undefined)
@@ -142,7 +154,7 @@ export class HttpSession {
   }
 }
 
-/** The bytes of a field as Node takes them, a character each (HTML, server-sent events: Last-Event-ID). */
+/** The bytes of a field, a character each (HTML, server-sent events: Last-Event-ID). */
 function inUtf8(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
@@ -164,12 +176,13 @@ function written(fields: readonly string[]): string {
   return lines
 }
 
-/** The configured value of the field `Cookie`, which is written together with the cookies of the server. */
-function cookieOf({ headers }: HttpTarget): string | undefined {
-  const values = Object.entries(headers).filter(([name]) => isCookie(name))
-  return values.length === 0 ? undefined : values.map(([, value]) => value).join('; ')
-}
-
 function isCookie(name: string): boolean {
   return name.toLowerCase() === 'cookie'
+}
+
+/** Whether an attribute of a cookie takes the cookie back. */
+function endsCookie(attribute: string, nowMs: number): boolean {
+  const [name = '', value = ''] = attribute.split('=', 2)
+  if (/^max-age$/i.test(name)) return Number(value) <= 0
+  return /^expires$/i.test(name) && Date.parse(value) <= nowMs
 }

@@ -17,7 +17,7 @@ import { asError } from './trouble.js'
 
 export { connectPlain, type Dial, dialFor, type TlsMeans } from './dial.js'
 export { HttpSyntaxError, fieldLine } from './head.js'
-export { type SocketTrouble, SocketTroubleError, socketTrouble } from './trouble.js'
+export { SocketTroubleError, socketTrouble } from './trouble.js'
 
 /** How many connections there may be, and how long one rests. */
 export interface HttpAgentLimits {
@@ -56,12 +56,12 @@ export class HttpAgent {
 
   /** Sends a head and a body. @throws what `dial` throws; any error where no connection may be used */
   request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
-    const { socketsMax, idleSocketMs } = this.#limits
+    const { socketsMax } = this.#limits
     if (this.#isDestroyed) throw new Error('the connections to the server have been closed')
     let socket = this.#resting.pop()
     if (socket === undefined) {
       if (this.#sockets.size >= socketsMax) throw new Error(`all ${socketsMax} connections to it are in use`)
-      socket = new ClientSocket(this.#dial, this.#place, idleSocketMs, this)
+      socket = new ClientSocket(this.#dial, this.#place, this)
       this.#sockets.add(socket)
     }
     socket.send(head, body, user)
@@ -76,8 +76,9 @@ export class HttpAgent {
   /** The connection has no exchange any more and may have another. */
   rests(socket: ClientSocket): void {
     const { idleSocketsMax, idleSocketMs } = this.#limits
-    if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) socket.close()
-    else this.#resting.push(socket)
+    if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) return socket.close()
+    socket.closeAfter(idleSocketMs)
+    this.#resting.push(socket)
   }
 
   /** The connection is closed. */
@@ -88,8 +89,6 @@ export class HttpAgent {
   }
 }
 
-/** A server that names the time for which it keeps a connection may close it a little sooner. */
-const REST_MARGIN_MS = 1000
 /** A shorter read ends the turn of its connection by itself; one record of TLS has so many bytes. */
 const LARGE_READ_BYTES = 16 * 1024
 
@@ -110,9 +109,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   #answer: HttpAnswer | undefined
   #isConnected = false
   #isSent = true
-  /** No more of the answer is needed. */
-  #isSpare = false
-  #restMs: number
   #isPaused = false
   /** Bytes that came while reading was off. */
   #rest: Buffer = NOTHING
@@ -121,9 +117,8 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   #end: { readonly isWhole: boolean; readonly error?: Error } | undefined
   #gone = false
 
-  constructor(dial: Dial, to: SocketPlace, restMs: number, agent: HttpAgent) {
+  constructor(dial: Dial, to: SocketPlace, agent: HttpAgent) {
     this.#agent = agent
-    this.#restMs = restMs
     const dialed = dial(to, this.#dialing.signal)
     if (dialed instanceof Promise) {
       const opened = (socket: HttpSocket): void => {
@@ -148,7 +143,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   /** Sends a request; `user` is called with everything that happens to it. */
   send(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
     this.#user = user
-    this.#isSpare = false
     this.#isSent = false
     this.#reader.next()
     user.gets?.(this)
@@ -162,11 +156,8 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     if (this.#isPaused !== on) return
     this.#isPaused = !on
     this.#throttle?.want(on)
-    if (!on) return
-    // Any byte begins the time of rest anew, but it may have passed without one.
-    this.#watchRest(this.#socket)
     // Later: a caller that resumes several connections may stop all of them at the first message.
-    if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
+    if (on && this.#user !== undefined) queueMicrotask(() => this.#goOn())
   }
 
   /** The reader of the body has taken so many pieces, such as lines of an event stream. */
@@ -174,11 +165,9 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#pieces += pieces
   }
 
-  /** The answer may still end in order, so that the connection can be used again, but nothing waits for that. */
-  spare(): void {
-    this.#isSpare = true
-    this.#socket?.unref?.()
-    this.#watchRest(this.#socket)
+  /** Closes it when it has been idle for so long. */
+  closeAfter(idleMs: number): void {
+    this.#socket?.setTimeout?.(idleMs)
   }
 
   /** Gives up the request of this user; does nothing when the connection has another user. */
@@ -188,11 +177,9 @@ export class ClientSocket implements MessageSink<ResponseHead> {
 
   /** Closes it without telling its user anything more. */
   drop(): void {
-    const answer = this.#answer
     this.#user = undefined
     this.#answer = undefined
     this.close()
-    answer?.ended('dropped')
   }
 
   /** Closes it for good. */
@@ -207,17 +194,12 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#socket?.destroy()
     this.#agent.gone(this)
     if (answer === undefined) user?.failed(error ?? hangup())
-    else answer.ended('cut', error)
+    else answer.ended(false, error)
   }
 
   // MessageSink
 
   head(head: ResponseHead): void {
-    const restMs = (head.restMs ?? Infinity) - REST_MARGIN_MS
-    if (restMs < this.#restMs) {
-      this.#restMs = restMs
-      this.#watchRest(this.#socket)
-    }
     this.#answer = new HttpAnswer(head, this)
     this.#user?.responded(this.#answer)
   }
@@ -225,11 +207,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   data(chunk: Buffer): void {
     this.#pieces++
     this.#answer?.data(chunk)
-  }
-
-  /** A server that keeps connections for no time has its answers watched by the time that held before. */
-  #watchRest(socket: HttpSocket | undefined): void {
-    if (this.#restMs > 0) socket?.setTimeout?.(this.#restMs)
   }
 
   #attach(socket: HttpSocket): void {
@@ -243,11 +220,10 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     })
     socket.on('end', () => this.#ends({ isWhole: true }))
     socket.on('timeout', () => {
-      if (this.#user === undefined || this.#isSpare) this.drop()
+      if (this.#user === undefined) this.close()
     })
     socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
     socket.on('close', () => this.#ends({ isWhole: false }))
-    this.#watchRest(socket)
   }
 
   #connects(socket: HttpSocket): void {
@@ -302,10 +278,10 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     const answer = this.#answer
     this.#user = undefined
     // The reader may still drop it when the body was no answer.
-    answer?.ended('whole')
+    answer?.ended(true)
     if (this.#gone) return
     this.#answer = undefined
-    const isLast = answer?.head.keepsAlive !== true || this.#end !== undefined || this.#restMs <= 0
+    const isLast = answer?.head.keepsAlive !== true || this.#end !== undefined
     if (isLast || this.#rest.length > 0) return this.close()
     this.read(true)
     // An idle socket must not keep the process alive.
@@ -327,12 +303,9 @@ export interface BodyConsumer {
 /** A response; its body goes to its reader, or is dropped. */
 export class HttpAnswer {
   readonly head: ResponseHead
-  /** Of the body, so far. */
-  bytes = 0
   /** Undefined when the connection may be another's. */
   #source: ClientSocket | undefined
   #reader: BodyConsumer | undefined
-  #closed: (() => void) | undefined
 
   constructor(head: ResponseHead, source: ClientSocket) {
     this.head = head
@@ -368,37 +341,22 @@ export class HttpAnswer {
     this.#source?.worked(pieces)
   }
 
-  /** No more of the body is needed: it keeps neither its connection for long nor the process. */
-  spare(): void {
-    this.#source?.spare()
-  }
-
   /** Closes the connection of the response; its reader is not called any more. */
   drop(): void {
     this.#reader = undefined
     this.#source?.drop()
   }
 
-  /** Calls `closed` when the response has ended, whole or not. */
-  whenClosed(closed: () => void): void {
-    if (this.#source === undefined) closed()
-    else this.#closed = closed
-  }
-
   // For the connection to call.
 
   data(chunk: Buffer): void {
-    this.bytes += chunk.length
     this.#reader?.data(chunk)
   }
 
-  ended(how: 'whole' | 'cut' | 'dropped', error?: Error): void {
-    if (how === 'whole') this.#reader?.end()
-    else if (how === 'cut') this.#reader?.cut(error)
+  ended(isWhole: boolean, error?: Error): void {
+    if (isWhole) this.#reader?.end()
+    else this.#reader?.cut(error)
     this.#source = undefined
-    const closed = this.#closed
-    this.#closed = undefined
-    closed?.()
   }
 }
 

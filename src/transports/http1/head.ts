@@ -55,36 +55,32 @@ export function readField(line: string): readonly [name: string, value: string] 
 /** The fields of one message, by their names in lower case. */
 export class HeaderFields {
   /** A message has a dozen fields: to walk through a list of them is faster than to make a map. */
-  readonly #names: string[] = []
-  readonly #values: string[] = []
+  readonly names: string[] = []
+  readonly values: string[] = []
 
   /** Reads the lines behind the first one of a head. @throws HttpSyntaxError when any is no field */
   constructor(lines: readonly string[]) {
     for (let at = 1; at < lines.length; at++) {
       const [name, value] = readField(lines[at] ?? '')
-      this.#names.push(name.toLowerCase())
-      this.#values.push(value)
+      this.names.push(name.toLowerCase())
+      this.values.push(value)
     }
-  }
-
-  *[Symbol.iterator](): IterableIterator<readonly [name: string, value: string]> {
-    for (const [index, name] of this.#names.entries()) yield [name, this.#values[index] ?? '']
   }
 
   /** The first value. */
   get(name: string): string | undefined {
-    const index = this.#names.indexOf(name)
-    return index < 0 ? undefined : this.#values[index]
+    const index = this.names.indexOf(name)
+    return index < 0 ? undefined : this.values[index]
   }
 
   /** Every value. */
   all(name: string): readonly string[] {
-    return this.#values.filter((_, at) => this.#names[at] === name)
+    return this.values.filter((_, at) => this.names[at] === name)
   }
 
   /** The name of a field of this kind that came more than once. */
   repeated(isOnce: (name: string) => boolean): string | undefined {
-    const names = this.#names
+    const names = this.names
     return names.find((name, i) => names.indexOf(name, i + 1) >= 0 && isOnce(name))
   }
 
@@ -213,11 +209,5 @@ export class ResponseHead {
     const framing = framingOf(this.fields, minor) ?? { kind: 'close' }
     this.framing = this.status < 200 || this.status === 204 || this.status === 304 ? NO_BODY : framing
     this.keepsAlive = this.framing.kind !== 'close' && this.fields.keepsAlive(minor)
-  }
-
-  /** How long the server keeps a connection that rests; undefined when it does not say. */
-  get restMs(): number | undefined {
-    const [, seconds] = /\btimeout=(\d{1,6})\b/i.exec(this.fields.get('keep-alive') ?? '') ?? []
-    return seconds === undefined ? undefined : Number(seconds) * 1000
   }
 }

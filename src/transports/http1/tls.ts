@@ -3,7 +3,6 @@
 // Servers without TLS are reached by CONNECT too: a proxy that forwards requests would see their headers, and would write them
 // anew. Only the head of the proxy's answer is read.
 
-import type { Buffer } from 'node:buffer'
 import { type LookupFunction, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
@@ -18,12 +17,9 @@ import { SocketTroubleError, asError } from './trouble.js'
 /** Makes sockets, to a place or over a connection that leads there. */
 type TlsConnect = (to: SocketPlace, over?: Duplex) => TLSSocket
 
-/** Makes sockets that resume the last TLS session, which spares a round trip; `lookup` resolves names. */
+/** Makes sockets; each reads the certificates anew, since they are renewed in their files. `lookup` resolves names. */
 export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConnect {
-  let session: Buffer | undefined
-  let secureContext: SecureContext | undefined
   return ({ host, port }, over) => {
-    if (means !== undefined) secureContext ??= contextOf(means)
     const name = means?.servername ?? host
     const socket = connect({
       host,
@@ -32,20 +28,10 @@ export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConn
       ALPNProtocols: ['http/1.1'],
       // An IP address is not sent as a name (RFC 6066, section 3).
       ...(isIP(name) === 0 && { servername: name }),
-      ...(secureContext !== undefined && { secureContext }),
-      ...(session !== undefined && { session }),
+      ...(means !== undefined && { secureContext: contextOf(means) }),
     })
     socket.setNoDelay(true)
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-    socket.on('session', (next) => {
-      session = next
-    })
-    // The next connection starts a new session and reads the certificates again: a refused session or an expired certificate
-    // would fail it too.
-    socket.on('error', () => {
-      session = undefined
-      secureContext = undefined
-    })
     return socket
   }
 }
@@ -57,11 +43,7 @@ function contextOf(means: TlsMeans): SecureContext {
     return createSecureContext(material)
   } catch (error) {
     const what = `a file of "tls" cannot be used: ${asError(error).message}`
-    throw new SocketTroubleError({
-      what,
-      remedy: 'check the files that the configuration names',
-      lasts: true,
-    })
+    throw new SocketTroubleError(what, 'check the files that the configuration names')
   }
 }
 
@@ -86,7 +68,7 @@ function opened(socket: HttpSocket, event: 'connect' | 'secureConnect'): Promise
   return new Promise((resolve, reject) => {
     socket.once(event, resolve)
     socket.on('error', reject)
-    socket.on('close', () => reject(refused('the connection was closed before it was open', false)))
+    socket.on('close', () => reject(new Error('the connection was closed before it was open')))
   })
 }
 
@@ -103,29 +85,25 @@ function asked(socket: HttpSocket, { host, port }: SocketPlace, login: string | 
         while (rest.length > 0 && answers.length === 0)
           rest = reader.take(rest, { head: (head) => answers.push(head), data: () => undefined })
       } catch (error) {
-        return reject(refused(`the proxy answers something that is no HTTP: ${asError(error).message}`, true))
+        return reject(refused(`the proxy answers something that is no HTTP: ${asError(error).message}`))
       }
       const [answer] = answers
       if (answer === undefined) return
       socket.off('data', take)
-      if (answer.status >= 300) return reject(noTunnel(answer.status))
+      const { status } = answer
+      const what = `the proxy makes no connection to it (HTTP ${status})`
+      if (status >= 500 || status === 408 || status === 429) return reject(new SocketTroubleError(what))
+      if (status >= 300) return reject(refused(what))
       // The server says nothing unasked, so these are not its words.
-      if (rest.length > 0) return reject(refused('the proxy sends more than its answer', true))
+      if (rest.length > 0) return reject(refused('the proxy sends more than its answer'))
       resolve()
     }
-    const ended = (): void => reject(refused('the proxy closed the connection instead of answering', false))
+    const ended = (): void => reject(new Error('the proxy closed the connection instead of answering'))
     socket.on('data', take).on('error', reject).on('end', ended).on('close', ended)
     socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${proof}\r\n`)
   })
 }
 
-function noTunnel(status: number): SocketTroubleError {
-  const lasts = status < 500 && status !== 408 && status !== 429
-  const remedy =
-    'check its address, with a login where it wants one (http://name:password@host:port), or except the server from it with NO_PROXY or "proxy": false'
-  return refused(`the proxy makes no connection to it (HTTP ${status})`, lasts, lasts ? remedy : undefined)
-}
-
-function refused(what: string, lasts: boolean, remedy?: string): SocketTroubleError {
-  return new SocketTroubleError({ what, remedy, lasts })
+function refused(what: string): SocketTroubleError {
+  return new SocketTroubleError(what, 'check the address and the login of the proxy, or set "proxy": false')
 }

@@ -2,60 +2,37 @@
 
 import { HttpSyntaxError } from './head.js'
 
-/** The failure of a socket. */
-export interface SocketTrouble {
-  /** In words, with the system's code where it has one. */
-  readonly what: string
-  readonly remedy: string | undefined
-  /** It will be no different in a second. */
-  readonly lasts: boolean
-}
-
-/** An error that says all of it already. */
+/** A failure in words, with the code of the system where it has one. One with a remedy lasts until a person does something. */
 export class SocketTroubleError extends Error {
   override readonly name = 'SocketTroubleError'
-  readonly trouble: SocketTrouble
+  readonly remedy: string | undefined
 
-  constructor(trouble: SocketTrouble) {
-    super(trouble.what)
-    this.trouble = trouble
+  constructor(message: string, remedy?: string) {
+    super(message)
+    this.remedy = remedy
   }
 }
 
 /** An error of a socket; addresses of many attempts come as one AggregateError. */
-export function socketTrouble(error: unknown): SocketTrouble {
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-  if (!(first instanceof Error)) return { what: String(first), remedy: undefined, lasts: false }
-  if (first instanceof SocketTroubleError) return first.trouble
-  if (first instanceof HttpSyntaxError && first.code !== 'NOT_HTTP')
-    return { what: `its answer cannot be read: ${first.message}`, remedy: undefined, lasts: false }
-  const code = 'code' in first ? String(first.code) : ''
-  const text = `${code} ${first.message}`
-  const remedy = lastingTroubles.find(([pattern]) => pattern.test(text))?.[1]
-  return { what: withCode(inWords(first.message), code), remedy, lasts: remedy !== undefined }
+export function socketTrouble(thrown: unknown): SocketTroubleError {
+  const error = asError(thrown instanceof AggregateError ? thrown.errors[0] : thrown)
+  if (error instanceof SocketTroubleError) return error
+  if (error instanceof HttpSyntaxError && error.code !== 'NOT_HTTP')
+    return new SocketTroubleError(`its answer cannot be read: ${error.message}`)
+  const code = 'code' in error ? String(error.code) : ''
+  const remedy = remedies.find(([pattern]) => pattern.test(`${code} ${error.message}`))?.[1]
+  // The error of OpenSSL has the place in its sources.
+  const words = error.message.replace(/^.*:SSL routines:[^:]*:([^:\n]+)[^]*$/, 'TLS failed: $1')
+  return new SocketTroubleError(code === '' || words.includes(code) ? words : `${words} (${code})`, remedy)
 }
 
-/** The error of OpenSSL without the place in its sources. */
-function inWords(message: string): string {
-  const [, why] = /:SSL routines:[^:]*:([^:\n]+)/.exec(message) ?? []
-  return why === undefined ? message : `TLS failed: ${why}`
-}
-
-function withCode(what: string, code: string): string {
-  return code === '' || what.includes(code) ? what : `${what} (${code})`
-}
-
-/** Failures that last until a person does something. The first that fits the code and the message counts. */
-const lastingTroubles: readonly (readonly [RegExp, string])[] = [
+/** The first that fits the code and the message counts. */
+const remedies: readonly (readonly [RegExp, string])[] = [
   [/wrong.version.number/i, 'check whether the url begins with http://'],
   [/^NOT_HTTP/, 'check whether the url begins with https://'],
   [
-    /SELF_SIGNED|UNABLE_TO_|CERT_UNTRUSTED/,
-    'if the machine is to trust the signer of its certificate, name a file with that certificate in NODE_EXTRA_CA_CERTS',
-  ],
-  [
-    /^(?:CERT_|ERR_TLS_CERT)/,
-    'check the clock of this machine, and the host name in the url; otherwise the operator of the server must renew its certificate',
+    /^(?!.*SSL routines).*(?:CERT|SELF_SIGNED|UNABLE_TO_)/,
+    'check the host name in the url and the clock of this machine; a file with the certificate of its signer can be named in NODE_EXTRA_CA_CERTS',
   ],
   [
     /^(?:ERR_SSL_|EPROTO\b)|SSL routines/,

@@ -1,7 +1,7 @@
 // Makes the connections to one remote server; loaded for the first one.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
+import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
@@ -18,7 +18,6 @@ import {
 import { loginSecrets } from '../../transports/address.js'
 import { HttpLink } from '../../transports/http-client/link.js'
 import { DoubtfulRefusals } from '../../transports/http-client/forgotten-session.js'
-import { HttpPause } from '../../transports/http-client/pause.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
 import { write } from '../../jsonrpc/text.js'
 import { AutomaticLogin, type LogInElsewhere } from '../../login/automatic-login.js'
@@ -89,12 +88,10 @@ export async function httpDialer(
     isEndless: (method) => method === LISTEN,
     overrules: (method, status) => method === DISCOVER && saysNothing(status),
     refusesRequest,
-    limitsTool: (error) => retryAfterIn(error) !== undefined,
     refusals: new DoubtfulRefusals(),
     refusal: refusalsOf(config, tell),
     log: tell,
     trace: verbose ? (message) => tell('debug', message) : undefined,
-    pause: new HttpPause(runtime, limits.retryAfterMsMax),
     patienceMs: config.timeoutMs,
     timers: runtime,
     limits,
@@ -249,5 +246,5 @@ function file(name: string, path: string | undefined): Buffer | undefined {
 }
 
 function unusableFile(what: string): SocketTroubleError {
-  return new SocketTroubleError({ what, remedy: 'check the file that the configuration names', lasts: true })
+  return new SocketTroubleError(what, 'check the file that the configuration names')
 }

@@ -99,7 +99,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   // On a busy machine a hundred messages that wait for their close need more than a moment.
   const given = target(url, { limits: { ...testLimits, closeMs: CLOSE_MS } })
   const agent = new HttpAgent(url, given.limits, connectPlain)
-  const connection = new HttpLink(given, agent, { older: isStreamable ? 'no' : 'yes' })
+  const connection = new HttpLink(given, agent, isStreamable ? {} : { older: 'yes' })
   scope.after(async () => {
     await connection.close()
     agent.destroy()

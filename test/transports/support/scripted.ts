@@ -19,7 +19,6 @@ import { Redactor } from '../../../src/text/redactor.js'
 import { HttpLink } from '../../../src/transports/http-client/link.js'
 import { HttpAgent, connectPlain } from '../../../src/transports/http1/client.js'
 import { DoubtfulRefusals } from '../../../src/transports/http-client/forgotten-session.js'
-import { HttpPause } from '../../../src/transports/http-client/pause.js'
 import {
   type HttpClientLimits,
   type HttpTarget,
@@ -194,7 +193,6 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     trace: undefined,
     refusals: new DoubtfulRefusals(),
     isList: (method) => method.startsWith('list'),
-    pause: new HttpPause(testTimers, 60_000),
     patienceMs: 30_000,
     timers: testTimers,
     limits: testLimits,

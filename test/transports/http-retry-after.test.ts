@@ -1,0 +1,172 @@
+// What is sent again when a server asks to wait, and what is not.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
+import { answerOf, connect, json, scripted } from './support/scripted.js'
+
+/** A clock that stands still until it is told to move, and fires what is due then. */
+class Clock implements HttpTimers {
+  #now = 1000
+  #pending: { readonly at: number; readonly fire: () => void }[] = []
+
+  now(): number {
+    return this.#now
+  }
+
+  wallNow(): number {
+    return Date.UTC(2026, 10, 22, 9) + this.#now
+  }
+
+  random(): number {
+    return 0.5
+  }
+
+  setTimer(delayMs: number, fire: () => void): { cancel(): void } {
+    const timer = { at: this.#now + delayMs, fire }
+    this.#pending.push(timer)
+    return {
+      cancel: () => {
+        this.#pending = this.#pending.filter((each) => each !== timer)
+      },
+    }
+  }
+
+  move(ms: number): void {
+    this.#now += ms
+    const due = this.#pending.filter(({ at }) => at <= this.#now)
+    this.#pending = this.#pending.filter(({ at }) => at > this.#now)
+    for (const { fire } of due) fire()
+  }
+}
+
+/** Lets everything that is on its way arrive. */
+async function quiet(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+describe('Retry-After', () => {
+  test('is the time after which a message is sent again', async (t) => {
+    const clock = new Clock()
+    const server = await scripted(t, (seen, response) => {
+      if (server.seen.length === 1) response.writeHead(429, { 'retry-after': '20' }).end()
+      else json(response, answerOf(seen.id))
+    })
+    const { heard, request } = connect(t, server.url, { timers: clock })
+    request(1, 'work')
+    while (server.seen.length < 1) await quiet()
+    await quiet()
+    clock.move(19_999)
+    await quiet()
+    assert.equal(server.seen.length, 1)
+    clock.move(1)
+    await heard.until(() => heard.messages.length === 1)
+  })
+
+  const refused: readonly (readonly [title: string, retryAfter: string, body: string])[] = [
+    ['that is longer than anybody waits', '3600', 'no'],
+    ['with an error to the request', '1', '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'],
+  ]
+  for (const [title, retryAfter, body] of refused)
+    test(`${title} is told at once`, async (t) => {
+      const server = await scripted(t, (_seen, response) =>
+        response.writeHead(429, { 'retry-after': retryAfter }).end(body),
+      )
+      const { heard, request } = connect(t, server.url, { timers: new Clock() })
+      request(1, 'work')
+      await heard.until(() => heard.failures.length + heard.messages.length === 1)
+      assert.equal(server.seen.length, 1)
+    })
+
+  test('is given up with the message that waits for it', async (t) => {
+    const clock = new Clock()
+    const server = await scripted(t, (seen, response) => {
+      if (seen.id === 1) response.writeHead(429, { 'retry-after': '5' }).end()
+      else response.writeHead(202).end()
+    })
+    const { request, send } = connect(t, server.url, { timers: clock })
+    request(1, 'work')
+    while (server.seen.length < 1) await quiet()
+    await quiet()
+    send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+    while (server.seen.length < 2) await quiet()
+    clock.move(5000)
+    await quiet()
+    assert.deepEqual(
+      server.seen.map(({ rpc }) => rpc),
+      ['work', 'notifications/cancelled'],
+    )
+  })
+
+  test('on the stream of the server holds that stream, a minute at most', async (t) => {
+    const clock = new Clock()
+    const server = await scripted(t, (seen, response) => {
+      if (seen.method === 'GET') response.writeHead(429, { 'retry-after': '3600' }).end()
+      else if (seen.id === undefined) response.writeHead(202).end()
+      else json(response, answerOf(seen.id))
+    })
+    const { heard, request, send } = connect(t, server.url, { timers: clock })
+    const gets = (): number => server.seen.filter(({ method }) => method === 'GET').length
+    request(0, 'initialize')
+    send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    while (gets() < 1) await quiet()
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    clock.move(59_999)
+    await quiet()
+    assert.equal(gets(), 1)
+    clock.move(1)
+    while (gets() < 2) await quiet()
+  })
+})
+
+describe('a call that was taken back while it was on its way is not sent again', () => {
+  const refusals: [string, number, Readonly<Record<string, string>>][] = [
+    ['429', 429, {}],
+    ['429 with Retry-After', 429, { 'retry-after': '1' }],
+    ['503 with Retry-After', 503, { 'retry-after': '1' }],
+    ['a redirect', 307, { location: '/moved' }],
+    ['a credential that can be renewed', 401, {}],
+  ]
+  for (const [title, status, fields] of refusals)
+    test(`though it is refused with ${title}`, async (t) => {
+      const clock = new Clock()
+      const held: (() => void)[] = []
+      const server = await scripted(t, (seen, response) => {
+        if (seen.id !== 1) return void response.writeHead(202).end()
+        held.push(() => response.writeHead(status, fields).end())
+      })
+      const credentials: HttpTarget['credentials'] = {
+        credential: () => ({ fields: ['Authorization', 'Bearer t'], secret: 't' }),
+        refused: () => Promise.resolve('again'),
+      }
+      const { heard, request, send } = connect(t, server.url, { timers: clock, credentials })
+      request(1, 'work')
+      while (held.length === 0) await quiet()
+      send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+      while (server.seen.length < 2) await quiet()
+      for (const refuse of held) refuse()
+      await quiet()
+      clock.move(1000)
+      await quiet()
+      assert.equal(held.length, 1)
+      assert.deepEqual([heard.messages, heard.failures], [[], []])
+    })
+})
+
+test('a server that never takes `initialized` is called all the same', async (t) => {
+  const clock = new Clock()
+  const server = await scripted(t, (seen, response) => {
+    if (seen.rpc !== 'notifications/initialized') json(response, answerOf(seen.id))
+  })
+  const { heard, request, send } = connect(t, server.url, { timers: clock })
+  request(0, 'initialize')
+  send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+  request(1, 'work')
+  await heard.until(() => heard.messages.length === 1)
+  clock.move(4999)
+  await quiet()
+  assert.equal(heard.messages.length, 1)
+  clock.move(1)
+  await heard.until(() => heard.messages.length === 2)
+})
