@@ -24,11 +24,9 @@ import { eras } from './eras.js'
 import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
-import { inspector } from './inspector.js'
 import { many } from './many.js'
 import { onPage, pageTables } from './page-tables.js'
 import { type Row, markdown } from './report.js'
-import { sandbox } from './sandbox.js'
 import { memory, start } from './start.js'
 import { ENVELOPES, type Envelope, PAYLOADS, type Payload, payloadNamed } from './wire.js'
 
@@ -46,11 +44,6 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['many', ['many servers behind one proxy', many]],
   ['eras', ['small calls where clients and servers speak different revisions', eras]],
   ['era-sizes', ['results of 0.25 to 16 MB where clients and servers speak different revisions', eraSizes]],
-  [
-    'inspector',
-    ['small calls over stdio with --ui, unseen and with a page that reads everything', inspector],
-  ],
-  ['sandbox', ['code and commands in sandboxes, set against the programs alone', sandbox]],
   ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
   ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],
   ['http-1mb', ['results of 1 MB over HTTP', http1]],

@@ -52,20 +52,3 @@ export function residentBytes(pid: number): number | undefined {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }
-
-/** Resident memory, of what several processes share a fair part each; undefined where the kernel does not say. */
-export function shareBytes(pid: number): number | undefined {
-  const kilobytes = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1]
-  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
-}
-
-/** Every process that descends from this one, with the name of its program. */
-export function descendantsOf(pid: number): { readonly pid: number; readonly name: string }[] {
-  const all = readdirSync('/proc').flatMap((entry) => {
-    const [, name = '', parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(read(`/proc/${entry}/stat`) ?? '') ?? []
-    return parent === undefined ? [] : [{ pid: Number(entry), name, parent: Number(parent) }]
-  })
-  const below = (parent: number): typeof all =>
-    all.filter((each) => each.parent === parent).flatMap((child) => [child, ...below(child.pid)])
-  return below(pid)
-}

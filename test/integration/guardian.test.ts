@@ -8,7 +8,6 @@ import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { join, resolve } from 'node:path'
 import { startGuardianShell } from '../../src/upstream/process/guardian.js'
-import { killProxy } from '../faults/kill-proxy.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
 import { type Scope, Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
@@ -102,11 +101,6 @@ async function served(scope: Scope, mark: string, more: Parameters<typeof spawnP
 }
 
 describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
-  test('under calls, again and again: no process of a server survives', async () => {
-    const { line, holds } = await killProxy.run({ count: 5, cli, say: () => undefined })
-    assert(holds, line)
-  })
-
   test('takes along who has left the group of its server', async (t) => {
     const mark = newMark(t, 'leaves')
     const leaver = tree(mark, { TREE_LEAVES: '1' })

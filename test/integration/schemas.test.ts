@@ -1,4 +1,4 @@
-// Each schema has its own servers, and nothing of one is seen in another: on stdio and over HTTP.
+// A schema on stdio has its own servers, and nothing of another one is seen in it. `http-transcripts/schemas.jsonl` has HTTP.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -6,11 +6,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { RawClient } from './support/client.js'
-import { at, textAt } from './support/json.js'
+import { at } from './support/json.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
-import { type Scope, type Spawned, scratch, spawnProgram } from './support/spawned.js'
-import { until } from './support/waiting.js'
-import { message, messageIn, send } from '../transports/support/http.js'
+import { type Scope, scratch, spawnProgram } from './support/spawned.js'
 
 const lists = ['tools/list', 'prompts/list', 'resources/templates/list', 'resources/list']
 
@@ -74,37 +72,4 @@ describe('--stdio', () => {
       assert.equal(await spawned.finish(), 0)
       assert.deepEqual(started(), [own, own])
     })
-})
-
-/** The port, once it listens. */
-async function portOf(spawned: Spawned): Promise<number> {
-  const port = (): string | undefined => /http:\/\/127\.0\.0\.1:(\d+)/.exec(spawned.stderr)?.[1]
-  await until(() => port() !== undefined)
-  return Number(port())
-}
-
-test('--http serves every enabled schema at its path, with its own names, and starts no other', async (t) => {
-  const { config, started } = configured(t)
-  const args = [cli, '--http', '--port', '0', '--config', config]
-  const spawned = spawnProgram(t, process.execPath, args)
-  t.after(() => spawned.child.kill('SIGTERM'))
-  const port = await portOf(spawned)
-  for (const [own, path, foreign] of [
-    ['first', '/mcp', 'secondTools__echo'],
-    ['second', '/api/workspace/mcp', 'firstTools__echo'],
-  ] as const) {
-    const answers = await Promise.all(lists.map((method) => send(port, { path, body: message(method, 1) })))
-    assertOnly(
-      own,
-      answers.map(({ body }) => body),
-    )
-    const call = message('tools/call', 2, { name: foreign, arguments: {} })
-    const refused = messageIn((await send(port, { path, body: call })).body)
-    assert.match(textAt(refused, 'error', 'message'), /not found/)
-    assert(!JSON.stringify(at(refused, 'error', 'data') ?? null).includes(foreign))
-  }
-  assert.equal((await send(port, { path: '/api/off/mcp', body: message('tools/list', 1) })).status, 404)
-  spawned.child.kill('SIGTERM')
-  assert.equal(await spawned.exited, 0)
-  assert.deepEqual(started().toSorted(), ['first', 'first', 'second', 'second'])
 })

@@ -146,6 +146,7 @@ describe('a login for each user', () => {
       new Set(
         storeOf()
           .all()
+          .filter(({ url }) => url === guard.url)
           .map(({ user }) => user),
       ),
       new Set(['ann', 'bob']),

@@ -11,26 +11,18 @@ import { phaseDrivers } from './phase-drivers.js'
 import { cellPlan } from './cell-plan.js'
 import type { SimServer } from './server.js'
 import { type Outcome, outcomeOf } from './outcome.js'
-import type { Plan } from './plan.js'
 import type { Work } from './work.js'
 import { World } from './world.js'
 
 /** How long a fault that lasts does. */
 const LASTS_MS = 4000
 
-export interface CellParts {
-  readonly fault: Fault
-  readonly phase: Phase
-  /** What happens in place of the fault. */
-  readonly strike?: ((cell: Cell) => void) | undefined
-}
-
 /** What the way to a phase is made of. */
 export class Cell {
   readonly world: World
   readonly target: SimServer
   readonly #seen = new Set<Milestone>()
-  #fault: Fault
+  readonly #fault: Fault
   #struck = false
   #strikeAt: Milestone | undefined
   #client: SimClient | undefined
@@ -40,14 +32,11 @@ export class Cell {
   /** The proxy has been asked to stop. */
   isClosing = false
 
-  readonly #strike: ((cell: Cell) => void) | undefined
-
-  constructor(world: World, target: SimServer, what: CellParts) {
+  constructor(world: World, target: SimServer, fault: Fault, phase: Phase) {
     this.world = world
     this.target = target
-    this.#fault = what.fault
-    this.#phase = what.phase
-    this.#strike = what.strike
+    this.#fault = fault
+    this.#phase = phase
     target.onMilestone = (milestone) => {
       this.#seen.add(milestone)
       if (milestone === this.#strikeAt) this.strike()
@@ -113,27 +102,21 @@ export class Cell {
       host.ledger.fail('not-reached', `the fault strikes, but not when ${this.#phase.when}`)
     if (this.#fault.name === 'enospc') host.diskFull = true
     this.target.facts.holdsInitialize = false
-    if (this.#strike !== undefined) return this.#strike(this)
     this.target.strike(this.#fault.name, host.dice('strike'))
   }
 }
 
 /** Runs one cell, with chances drawn from a seed. */
 export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome {
-  return runCell(cellPlan(fault, phase, seed), { fault, phase })
-}
-
-/** The same in a world of one's own. */
-export function runCell(plan: Plan, parts: CellParts): Outcome {
-  const world = new World(plan)
+  const world = new World(cellPlan(fault, phase, seed))
   world.run(() => {
     const [target] = world.host.servers
     if (target === undefined) return
-    const cell = new Cell(world, target, parts)
-    phaseDrivers[parts.phase.name](cell)
+    const cell = new Cell(world, target, fault, phase)
+    phaseDrivers[phase.name](cell)
     cell.until(() => cell.struck)
     aftermath(cell)
-    if (parts.phase.name === 'draining') closeAll(world)
+    if (phase.name === 'draining') closeAll(world)
     else judge(world)
   })
   return outcomeOf(world)

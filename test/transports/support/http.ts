@@ -2,7 +2,6 @@
 
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { buildError, buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
@@ -234,11 +233,12 @@ export async function raw(port: number, text: string | readonly string[]): Promi
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   socket.on('error', () => undefined)
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   for (const part of typeof text === 'string' ? [text] : text) {
     socket.write(part)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  await once(socket, 'close')
+  await closed
   return Buffer.concat(chunks).toString()
 }
 
