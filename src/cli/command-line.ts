@@ -170,7 +170,7 @@ function readCommandLine<O extends Options>(table: CommandTable<O>, argv: readon
   const bySpelling = new Map(
     options.flatMap(([name, option]) => spellingsOf(name, option).map((each) => [each, option] as const)),
   )
-  for (const [at, word] of own.entries()) assertOption(table, bySpelling, word, own[at - 1])
+  for (const word of own) assertOption(table, bySpelling, word)
   // `mri` would read `--no-x` as `x` being false, and take the word behind a switch for its value.
   const closed = own.map((word) => {
     return bySpelling.get(word)?.kind === 'switch' ? `${word.replace(/^--no-/, '--not-')}=true` : word
@@ -181,7 +181,7 @@ function readCommandLine<O extends Options>(table: CommandTable<O>, argv: readon
   const parsed: Record<string, unknown> = mri(closed, { string: texts })
   const words = [parsed['_']].flat().map(String)
   const stray = words[table.wordsMax ?? 0]
-  if (stray !== undefined) throw unexpected(stray)
+  if (stray !== undefined) throw wrongWord('unexpected argument', stray)
   if (rest !== undefined && table.takesRest !== true)
     throw new UsageError(`${table.name} takes nothing behind --`)
   const found = new Map(
@@ -212,13 +212,10 @@ function assertOption(
   { name, options, takesRest }: Pick<CommandTable<Options>, 'name' | 'options' | 'takesRest'>,
   bySpelling: ReadonlyMap<string, Option<unknown>>,
   word: string,
-  before = '',
 ): void {
   if (!word.startsWith('-')) return
   const spelling = word.split('=', 1)[0] ?? word
   const known = bySpelling.get(spelling)
-  if (/^-\.?\d/.test(word) && (bySpelling.get(before)?.kind ?? 'switch') !== 'switch')
-    throw new UsageError(`${before} is "${word}"`, 'it must not be negative')
   if (known?.kind === 'switch' && word.length > spelling.length)
     throw new UsageError(`${spelling} takes no value`)
   if (known !== undefined) return
@@ -246,13 +243,14 @@ function textsOf(
   return given
 }
 
-function unexpected(word: string): UsageError {
+/** `what` is wrong with a word that is no option. */
+export function wrongWord(what: string, word: string, hint = ''): UsageError {
   // It may hold a password or a key.
   if (word.includes('://'))
-    return new UsageError(
-      'unexpected argument that is an address',
-      'mcps-proxy connect URL serves a remote server',
-    )
-  const hint = /\.jsonc?$/.test(word) ? `a configuration file is named by --config ${word}` : ''
-  return new UsageError(`unexpected argument "${word}"`, hint)
+    return new UsageError(`${what} that is an address`, 'mcps-proxy connect URL serves a remote server')
+  const isFile = /\.jsonc?$/.test(word)
+  return new UsageError(
+    `${what} "${word}"`,
+    isFile ? `a configuration file is named by --config ${word}` : hint,
+  )
 }

@@ -1,7 +1,7 @@
 // Every command, and the reading of a command line. `stdio`, whose clients wait, is always loaded, and any other when it is named.
 
 import { nearest } from '../text/nearest.js'
-import { type Command, UsageError, asksFor, olderSpellings } from './command-line.js'
+import { type Command, asksFor, olderSpellings, wrongWord } from './command-line.js'
 import { connectCommand, stdioCommand } from './run-stdio.js'
 
 /** In the order of the help. */
@@ -43,16 +43,9 @@ export function loadCommands(): Promise<Command[]> {
 export async function loadCommand(name: string): Promise<Command> {
   const load = byName.get(name)
   if (load !== undefined) return load()
-  // An address may hold a password or a key.
-  if (name.includes('://'))
-    throw new UsageError('an address is no command', 'mcps-proxy connect URL serves a remote server')
   const [near] = name === 'resources' ? ['read'] : nearest(name, [...byName.keys()])
-  const all = near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`
-  const isFile = /\.jsonc?$/.test(name)
-  throw new UsageError(
-    `no command is called "${name}"`,
-    isFile ? `a configuration file is named by --config ${name}` : all,
-  )
+  const hint = near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`
+  throw wrongWord('unknown command', name, hint)
 }
 
 export type Asked =

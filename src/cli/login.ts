@@ -19,7 +19,7 @@ import { escapeText, inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
 import { Redactor } from '../text/redactor.js'
 import type { FrontConfig } from '../config/configuration.js'
-import type { LoginSettings } from '../upstream/contracts/server-config.js'
+import { type LoginSettings, isRemote } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
 import { type Given, UsageError, command, flag, text } from './command-line.js'
@@ -153,15 +153,10 @@ async function targetOf(
     const names = servers.map(({ name }) => name)
     throw new Failure(unknownName('server', server, names), 2)
   }
-  if (found.kind !== 'http' && found.kind !== 'sse')
-    throw new Failure(`'${server}' is a program, and has no login; its variables are set by "env"`, 2)
   if (found.unavailable !== undefined) throw new LoginError(`'${server}': ${found.unavailable}`)
-  if (found.login === undefined)
-    throw new Failure(`'${server}' has other credentials in the configuration: its headers, or "auth"`, 2)
-  const { unattended } = found.login
-  if (unattended !== undefined)
+  if (!isRemote(found) || found.login === undefined || found.login.unattended !== undefined)
     throw new Failure(
-      `'${server}' needs no login: it gets its tokens by itself, by "auth.grant": "${unattended.kind}"`,
+      `'${server}' needs no login: it is a program, or has credentials in the configuration`,
       2,
     )
   return { name: server, url: found.url, settings: found.login, front: config.server }
@@ -185,15 +180,7 @@ async function checkUser(user: string | undefined, { name, settings, front }: Ta
       2,
     )
   const names = tokens.map((token) => token.name)
-  if (names.includes(user)) return
-  const issuer = auth?.issuers.find((each) => user.startsWith(`${each.issuer}#`))?.issuer
-  if (issuer !== undefined) {
-    // A subject as its authorization server writes it may be another word here.
-    const { isSubjectWord, principalOf } = await import('../front-auth/claims.js')
-    const subject = user.slice(issuer.length + 1)
-    if (isSubjectWord(subject)) return
-    throw new Failure(`that user is written --user ${inShell(principalOf(issuer, subject))} here`, 2)
-  }
+  if (names.includes(user) || auth?.issuers.some(({ issuer }) => user.startsWith(`${issuer}#`))) return
   const others = auth === undefined ? '' : ', and users who log in at the front are ISSUER#SUBJECT'
   const why = unknownName('token', user, names)
   throw new Failure(`${why}; mcps-proxy token list has the names${others}`, 2)

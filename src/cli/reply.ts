@@ -28,18 +28,10 @@ export async function replyToFailure(error: unknown, program: string): Promise<R
 
 /** Ends with one command that is right, unless the hint has it. */
 async function usageText({ message, command }: UsageError, program: string): Promise<string> {
-  const example = message.includes('for example: ')
-    ? ''
-    : `For example: ${(await exampleOf(command, message)).replace('mcps-proxy ', `${program} `)}\n`
+  const { examples } = await loadCommand(command ?? 'stdio')
+  const [first = 'mcps-proxy help'] = message.includes('for example: ') ? [''] : examples
+  const example = first && `For example: ${first.replace('mcps-proxy ', `${program} `)}\n`
   return `${program}: ${escapeText(message)}\n${example}`
-}
-
-/** The one with an option that the text names, or the first. */
-async function exampleOf(name: UsageError['command'], message: string): Promise<string> {
-  const { examples } = await loadCommand(name ?? 'stdio')
-  const options: readonly string[] = message.match(/--[a-z-]+/g) ?? []
-  const fitting = examples.find((each) => options.some((option) => each.includes(option)))
-  return fitting ?? examples[0] ?? 'mcps-proxy help'
 }
 
 /** By the `code` of the error: the caller's mistake, the world's (ours and the system's codes), or ours. */

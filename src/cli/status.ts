@@ -101,9 +101,7 @@ async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<
   })
   if (response.status === 401 || response.status === 403)
     throw new Failure(
-      response.status === 401 && new Headers(headers).has('authorization')
-        ? `the gateway at ${origin} does not accept this token; mcps-proxy token list names the tokens that have expired`
-        : `the gateway at ${origin} wants a token; pass -H 'Authorization: Bearer …'`,
+      `the gateway at ${origin} wants another token; mcps-proxy token list names those that have expired, and -H 'Authorization: Bearer …' passes one`,
     )
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? jsonTreeOf(body) : undefined

@@ -20,7 +20,6 @@ import { type Transcript, readTranscripts, TranscriptError } from './transcript.
 export interface Output {
   print(text: string): Promise<void>
   complain(text: string): Promise<void>
-  readonly progress: ((text: string) => void) | undefined
   /** Asks the person at the terminal; undefined without one. */
   readonly ask: ((question: string) => Promise<string>) | undefined
 }
@@ -154,10 +153,8 @@ async function replayAll(
 ): Promise<readonly ReplayedFile[]> {
   const results: ReplayedFile[] = []
   try {
-    for (const [at, transcript] of transcripts.entries()) {
-      output.progress?.(`${at + 1}/${transcripts.length} ${transcript.name}`)
+    for (const transcript of transcripts) {
       const result = await replayer.replay(transcript)
-      output.progress?.('')
       results.push({ transcript, result })
       const text = report(transcript, result, isVerbose)
       if (text !== '') await output.print(text)
@@ -168,11 +165,8 @@ async function replayAll(
   return results
 }
 
-const CLEAR = '\r\u001b[K'
-
 const terminal: Output = {
   print: (text) => say('stdout', text),
   complain: (text) => say('stderr', `mcps-proxy: ${text}`),
-  progress: process.stderr.isTTY ? (text) => void process.stderr.write(`${CLEAR}${text}`) : undefined,
   ask: isAtTerminal() ? askLine : undefined,
 }

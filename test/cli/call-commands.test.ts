@@ -411,7 +411,11 @@ describe('doctor', () => {
     const env = { ...process.env, HOME: home }
     const doctor = (...args: readonly string[]): string =>
       spawnSync(process.execPath, [cli, 'doctor', ...args], { encoding: 'utf8', env }).stdout
-    assert.match(doctor(), /has the entry 'm', which starts/)
+    assert.match(
+      doctor(),
+      /\n {2}Cursor {2}\S+mcp\.json has the entry 'm', which starts \S+, which is not there\n {4}write \{/,
+    )
+    assert.equal(textAt(parsed(doctor('--json')), 'client'), 'Cursor')
     assert.doesNotMatch(doctor('-c', join(home, '.mcps-proxy/config.json')), /has the entry/)
   })
 

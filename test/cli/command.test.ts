@@ -156,16 +156,16 @@ describe('the command line', () => {
     ['add s --env A -- c', /--env is "A"; it must be NAME=VALUE/],
     ['add s https://h --env A=b', /--env works only with a command/],
     ['remove s --force', /unknown option --force/],
-    ['help nosuch', /no command is called "nosuch"; mcps-proxy help names them all/],
-    ['help tols', /no command is called "tols"; did you mean tools\?/],
+    ['help nosuch', /unknown command "nosuch"; mcps-proxy help names them all/],
+    ['help tols', /unknown command "tols"; did you mean tools\?/],
     ['disable', /disable needs the name of a server$/],
     ['call', /call needs the name of a tool; for example: mcps-proxy call /],
     ['connect', /connect needs the address of a server; for example: mcps-proxy connect https/],
     ['tools a b', /unexpected argument "b"$/],
-    ['prompts', /no command is called "prompts"; did you mean prompt\?/],
-    ['resources', /no command is called "resources"; did you mean read\?/],
+    ['prompts', /unknown command "prompts"; did you mean prompt\?/],
+    ['resources', /unknown command "resources"; did you mean read\?/],
     ['mcp.json', /is named by --config mcp.json/],
-    ['https://user:secret@h', /^an address is no command; mcps-proxy connect URL/],
+    ['https://user:secret@h', /^unknown command that is an address; mcps-proxy connect URL/],
     ['http https://user:secret@h', /^unexpected argument that is an address/],
     ['-x', /unknown option -x/],
     ['-', /unknown option -/],
@@ -182,7 +182,6 @@ describe('the command line', () => {
     ['--stdio extra', /unexpected argument "extra"/],
     ['stdio --ui 70000', /--ui is "70000"; it must be a number from 0 to 65535, or nothing/],
     ['--port x', /--port is "x"; it must be a number from 0 to 65535/],
-    ['--port -1', /--port is "-1"; it must not be negative/],
     ['--url ftp://h', /no http:\/\/ or https:\/\/ address; it must be like https:/],
     ['--check a --config b', /cannot be used together; name the file once/],
     ['--url https://h -H novalue', /--header number 1 is no header field; .*Name: value/],
@@ -233,10 +232,10 @@ describe('suggestions', () => {
 
 describe('the example behind a usage mistake', () => {
   const cases: [string, string][] = [
-    ['lock --accept', 'lock --accept files/read_file'],
+    ['lock --accept', 'lock'],
     ['import nosuch', 'import cursor --dry-run'],
     ['token create ci --expires tomorrow', 'token create ci --profile review --expires 30d'],
-    ['stdio --record', 'stdio --schema workspace --config ./mcp.json --record session.jsonl'],
+    ['stdio --record', 'stdio'],
     ['nosuch', 'stdio'],
   ]
   for (const [line, example] of cases)

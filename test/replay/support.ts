@@ -50,7 +50,6 @@ export async function run(
   const output: Output = {
     print: async (text) => void (out += text),
     complain: async (text) => void (err += text),
-    progress: undefined,
     ask: undefined,
   }
   const request: ReplayRequest = {

@@ -1,14 +1,9 @@
 // What `doctor` says of the files of clients.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { clientFindings } from '../../../src/cli/clients/findings.js'
 import { clients } from '../../../src/cli/clients/table.js'
-import { cli } from '../../integration/support/programs.js'
-import { scratch } from '../../integration/support/spawned.js'
 
 const node = process.execPath
 const script = '/opt/mcps-proxy/dist/cli.js'
@@ -73,27 +68,4 @@ describe('a client’s file', () => {
   ]
   for (const [title, files, wanted, platform] of cases)
     test(title, () => assert.deepEqual(findingsOf(files, platform), wanted))
-})
-
-test('doctor says it behind what it says of the servers', (t) => {
-  const home = scratch(t)
-  const put = (path: string, text: string): void => {
-    mkdirSync(join(home, path, '..'), { recursive: true })
-    writeFileSync(join(home, path), text)
-  }
-  put('.mcps-proxy/config.json', '{ "mcpServers": { "off": { "command": "off", "disabled": true } } }')
-  put(
-    '.cursor/mcp.json',
-    JSON.stringify({ mcpServers: { mcps: { command: '/old/node', args: [cli, 'stdio'] } } }),
-  )
-  const doctor = (...args: readonly string[]): string =>
-    spawnSync(process.execPath, [cli, 'doctor', ...args], {
-      env: { ...process.env, HOME: home },
-      encoding: 'utf8',
-    }).stdout
-  assert.match(
-    doctor(),
-    /\n {2}Cursor {2}\S+mcp\.json has the entry 'mcps', which starts \/old\/node, which is not there\n {4}write \{/,
-  )
-  assert.equal(Object(JSON.parse(doctor('--json').trim())).client, 'Cursor')
 })
