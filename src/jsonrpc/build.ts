@@ -36,7 +36,6 @@ export function buildResult(id: RequestId, result: string | Uint8Array | readonl
   return new Message([Buffer.from(head), ...parts, toLine(CLOSING)])
 }
 
-/** Several messages as one batch. */
 export function buildBatch(messages: readonly Message[]): Message {
   const parts = messages.flatMap((message, at) => [at === 0 ? OPENING_BATCH : COMMA, ...message.parts])
   return new Message([...parts, toLine(CLOSING_BATCH)])

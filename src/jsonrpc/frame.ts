@@ -10,14 +10,7 @@ import { type Line, toLine } from './line.js'
 import type { LongLine } from './fast/long-line.js'
 import { Members, itemsAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
-import {
-  type RoutedNames,
-  ambiguity,
-  forwardedNames,
-  metaNames,
-  paramsNames,
-  spellings,
-} from './routed-names.js'
+import { type RoutedNames, ambiguity, forwardedNames, metaNames, paramsNames } from './routed-names.js'
 import { type KnownValues, Scanner, type Span, scanText } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
@@ -77,7 +70,6 @@ export type Frame = RequestFrame | NotificationFrame | ResponseFrame
 
 /** `params` and `params._meta`, whose members the proxy routes by and edits. */
 export interface Params {
-  /** Undefined when the message has none. */
   readonly span: Span | undefined
   readonly members: Members
   readonly metaSpan: Span | undefined
@@ -103,135 +95,89 @@ export function frameOrError(
   known?: KnownValues,
 ): Frame | FrameError {
   try {
-    return new FrameReader(line, limits, known).read()
-  } catch (error) {
-    if (!(error instanceof FrameError)) throw error
-    const isTooMuch = error.code === 'FRAME_DEPTH' || error.code === 'FRAME_TOO_LARGE'
-    return isTooMuch ? addressed(error, line) : error
-  }
-}
-
-/** The error of a message whose reading stopped at a limit, with the id that may stand behind it. */
-function addressed(error: FrameError, line: Line): FrameError {
-  const { id, isCall } = findId(line)
-  return new FrameError(error.code, error.message, error.offset, isCall ? id : undefined)
-}
-
-/** Reads one frame; lives for one call. */
-class FrameReader {
-  readonly #line: Line
-  readonly #limits: FrameLimits
-  readonly #known: KnownValues | undefined
-  readonly #members: Members
-  /** The id that an error may be addressed to. */
-  #asker: RequestId | undefined
-
-  constructor(line: Line, limits: FrameLimits, known?: KnownValues) {
-    this.#line = line
-    this.#limits = limits
-    this.#known = known
-    this.#members = new Members(line, limits.names ?? forwardedNames)
-  }
-
-  read(): Frame {
-    const line = this.#line
-    const scanner = new Scanner(line, this.#limits.depthMax, this.#known?.spans)
+    const members = new Members(line, limits.names ?? forwardedNames)
+    const scanner = new Scanner(line, limits.depthMax, known?.spans)
     const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
     const isObject = line[start] === OPEN_OBJECT
-    scanner.finish(isObject ? scanner.object(start, 1, this.#members) : scanner.value(start, 0))
-    if (!isObject) throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
-    return this.#classify(scanner.hasBreaks || this.#known?.hasBreaks === true)
+    scanner.finish(isObject ? scanner.object(start, 1, members) : scanner.value(start, 0))
+    if (!isObject) return new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
+    return classify(line, members, limits, scanner.hasBreaks || known?.hasBreaks === true)
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error
+    return error.unreadable ? error : addressed(error, line)
   }
+}
 
-  #classify(multiline: boolean): Frame {
-    const line = this.#line
-    const members = this.#members
-    const idSpan = members.span('id')
-    const method = members.span('method')
-    const result = members.span('result')
-    const error = members.span('error')
-    const isNull = idSpan !== undefined && line[idSpan.start] === NULL
-    const id = idSpan === undefined || isNull ? undefined : readId(line, idSpan.start, idSpan.end)
-    // The id of an answer is not its sender's own.
-    const hasOutcome = result !== undefined || error !== undefined
-    this.#asker = method === undefined && hasOutcome ? undefined : id
-    this.#refuseAmbiguity()
-    this.#refuseOtherVersions(members.span('jsonrpc'))
-    if (method !== undefined) {
-      if (hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
-      return this.#call(
-        multiline,
-        id,
-        idSpan,
-        this.#methodAt(method),
-        this.#readParams(members.span('params')),
-      )
-    }
-    if (result !== undefined && error !== undefined)
-      return this.#invalid("a response has a 'result' or an 'error', not both")
-    if (error !== undefined) return { kind: 'error', line, multiline, id, idSpan, error }
-    if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
-    if (id === undefined || idSpan === undefined)
-      return this.#invalid("a result names the 'id' of its request")
-    return { kind: 'result', line, multiline, id, idSpan, result, named: members.inner('result') }
-  }
+/** The error with the id of the request that the message is; an answer has the id of another one's request. */
+function addressed({ code, message, offset }: FrameError, line: Line): FrameError {
+  const { claims, isCall, isAnswer } = findId(line)
+  const [id] = claims.length === 1 && (isCall || !isAnswer) ? claims : []
+  return new FrameError(code, message, offset, id)
+}
 
-  #call(
-    multiline: boolean,
-    id: RequestId | undefined,
-    idSpan: Span | undefined,
-    method: string,
-    params: Params,
-  ): RequestFrame | NotificationFrame {
-    const line = this.#line
-    if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
+function classify(line: Line, members: Members, { methodBytesMax }: FrameLimits, multiline: boolean): Frame {
+  const idSpan = members.span('id')
+  const method = members.span('method')
+  const result = members.span('result')
+  const error = members.span('error')
+  const isNull = idSpan !== undefined && line[idSpan.start] === NULL
+  const id = idSpan === undefined || isNull ? undefined : readId(line, idSpan.start, idSpan.end)
+  refuseAmbiguity(members)
+  refuseOtherVersions(line, members.span('jsonrpc'))
+  if (method !== undefined) {
+    if (result !== undefined || error !== undefined)
+      return invalid("a message with 'method' has no 'result' or 'error'")
+    const name = methodAt(line, method, methodBytesMax)
+    const params = readParams(line, members)
+    if (idSpan === undefined) return { kind: 'notification', line, multiline, method: name, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
-    return { kind: 'request', line, multiline, id, idSpan, method, params }
+    return { kind: 'request', line, multiline, id, idSpan, method: name, params }
   }
+  if (result !== undefined && error !== undefined)
+    return invalid("a response has a 'result' or an 'error', not both")
+  if (error !== undefined) return { kind: 'error', line, multiline, id, idSpan, error }
+  if (result === undefined) return invalid("a message has a 'method', a 'result' or an 'error'")
+  if (id === undefined || idSpan === undefined) return invalid("a result names the 'id' of its request")
+  return { kind: 'result', line, multiline, id, idSpan, result, named: members.inner('result') }
+}
 
-  #methodAt(span: Span): string {
-    const method = stringAt(this.#line, span)
-    if (method === undefined) return this.#invalid("'method' must be a string", span)
-    if (span.end - span.start - 2 <= this.#limits.methodBytesMax) return method
-    return this.#invalid(`'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)
-  }
+function methodAt(line: Line, span: Span, bytesMax: number): string {
+  const method = stringAt(line, span)
+  if (method === undefined) return invalid("'method' must be a string", span)
+  if (span.end - span.start - 2 <= bytesMax) return method
+  return invalid(`'method' is longer than ${bytesMax} bytes`, span)
+}
 
-  #readParams(span: Span | undefined): Params {
-    if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
-      this.#invalid("'params' must be an object", span)
-    }
-    const members = this.#members.inner('params')
-    if (members === undefined) return { span, members: noMembers, metaSpan: undefined, meta: noMembers }
-    return { span, members, metaSpan: members.span('_meta'), meta: members.inner('_meta') ?? noMembers }
-  }
+function readParams(line: Line, message: Members): Params {
+  const span = message.span('params')
+  if (span !== undefined && line[span.start] !== OPEN_OBJECT) invalid("'params' must be an object", span)
+  const members = message.inner('params')
+  if (members === undefined) return { span, members: noMembers, metaSpan: undefined, meta: noMembers }
+  return { span, members, metaSpan: members.span('_meta'), meta: members.inner('_meta') ?? noMembers }
+}
 
-  /** Looks at all keys where one is no routed name, or stands twice. */
-  #refuseAmbiguity(): void {
-    const whole = this.#members
-    const params = whole.inner('params')
-    if (!whole.isOdd && params?.isOdd !== true && params?.inner('_meta')?.isOdd !== true) return
-    const outer = ambiguity(whole, forwardedNames)
-    const found = outer ?? ambiguity(params, paramsNames) ?? ambiguity(params?.inner('_meta'), metaNames)
-    if (found === undefined) return
-    // With two ids it is unknown which one the sender waits for.
-    const hasTwoIds = outer !== undefined && spellings(whole, 'id') > 1
-    throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset, hasTwoIds ? undefined : this.#asker)
-  }
+/** Looks at all keys where one is no routed name, or stands twice. */
+function refuseAmbiguity(message: Members): void {
+  const params = message.inner('params')
+  const meta = params?.inner('_meta')
+  if (!message.isOdd && params?.isOdd !== true && meta?.isOdd !== true) return
+  const found =
+    ambiguity(message, forwardedNames) ?? ambiguity(params, paramsNames) ?? ambiguity(meta, metaNames)
+  if (found !== undefined) throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset)
+}
 
-  #refuseOtherVersions(span: Span | undefined): void {
-    if (span !== undefined && isKey(this.#line, span.start, span.end, '2.0')) return
-    if (stringAt(this.#line, span) !== '2.0') this.#invalid(`'jsonrpc' must be "2.0"`, span)
-  }
+function refuseOtherVersions(line: Line, span: Span | undefined): void {
+  if (span !== undefined && isKey(line, span.start, span.end, '2.0')) return
+  if (stringAt(line, span) !== '2.0') invalid(`'jsonrpc' must be "2.0"`, span)
+}
 
-  #invalid(message: string, span?: Span): never {
-    throw new FrameError('FRAME_ENVELOPE', message, span?.start ?? 0, this.#asker)
-  }
+function invalid(message: string, span?: Span): never {
+  throw new FrameError('FRAME_ENVELOPE', message, span?.start ?? 0)
 }
 
 // A batch: an array of messages on one line (JSON-RPC 2.0 section 6).
 
-/** How many messages one batch may hold. */
 const BATCH_MAX = 100
 
 /** Whether the first byte that is not white space opens an array: a batch of messages. */

@@ -22,8 +22,6 @@ export class Inflight<E> {
    * Undefined until the first: most connections have none.
    */
   #spent: RecentSet<RequestId> | undefined
-  /** The proxy's own requests. They have a separate limit, so that neither kind keeps the other from being sent. */
-  #own: Set<RequestId> | undefined
   readonly #inflightMax: number
   #last = 0
 
@@ -43,7 +41,7 @@ export class Inflight<E> {
    * Returns undefined once `inflightMax` such requests are out.
    */
   mint(entry: E, own?: RequestId, wasLent = false): RequestId | undefined {
-    if (this.#entries.size - (this.#own?.size ?? 0) >= this.#inflightMax) return undefined
+    if (this.size >= this.#inflightMax) return undefined
     const lent = own !== undefined && !wasLent && this.#isFree(own) && isCanonical(own)
     const count = lent ? Number(own) : 0
     if (count > this.#last && count < LENT_MAX) this.#last = count
@@ -52,33 +50,28 @@ export class Inflight<E> {
     return id
   }
 
-  /** An id for a request of the proxy's own, which no client's will be; nothing once `inflightMax` of those are out. */
+  /** An id for a request of the proxy's own, which no client's will be; there is room for these beside the others. */
   mintOwn(entry: E): RequestId | undefined {
-    this.#own ??= new Set()
-    if (this.#own.size >= this.#inflightMax) return undefined
+    if (this.size >= 2 * this.#inflightMax) return undefined
     const id = this.#next()
     this.#entries.set(id, entry)
-    this.#own.add(id)
     this.#spend(id)
     return id
   }
 
   /** The entry that an answer with this id settles; gone afterwards. */
   take(id: RequestId): E | undefined {
-    const key = this.#entries.has(id) ? id : this.#otherKey(id)
-    this.#own?.delete(key)
-    return this.#entries.take(key)
+    return this.#entries.take(this.#entries.has(id) ? id : this.#otherKey(id))
   }
 
   get(id: RequestId): E | undefined {
     return this.#entries.get(id) ?? this.#entries.get(this.#otherKey(id))
   }
 
-  get all(): E[] {
-    return [...this.#entries.values()]
+  get ids(): RequestId[] {
+    return [...this.#entries.keys()]
   }
 
-  /** The id of the only request; undefined where there are several or none. */
   get only(): RequestId | undefined {
     const [only] = this.size === 1 ? this.#entries.keys() : []
     return only
@@ -88,15 +81,8 @@ export class Inflight<E> {
   retire(written: RequestId): E | undefined {
     const id = this.#entries.has(written) ? written : this.#otherKey(written)
     const entry = this.#entries.take(id)
-    if (entry === undefined) return undefined
-    this.#own?.delete(id)
-    this.#spend(id)
+    if (entry !== undefined) this.#spend(id)
     return entry
-  }
-
-  /** Stops waiting for the answers to the proxy's own requests; gives these. */
-  retireOwn(): E[] {
-    return [...(this.#own ?? [])].flatMap((id) => this.retire(id) ?? [])
   }
 
   /** The client's own id is in use. The id minted here is far from those that the client will choose next. */

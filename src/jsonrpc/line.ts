@@ -13,7 +13,6 @@ declare const lineBrand: unique symbol
 /** The bytes of one message, which contain no line feed and have one directly behind their end. */
 export type Line = Buffer & { readonly [lineBrand]: true }
 
-/** `view` begins at `start` of `chunk`. */
 function endsAtFeed(view: Buffer, chunk: Buffer, start: number): view is Line {
   return chunk[start + view.length] === LF
 }
@@ -25,7 +24,6 @@ export function lineAt(chunk: Buffer, start: number, end: number): Line {
   throw fault('a line ends at a line feed')
 }
 
-/** How long they are together. */
 export function lengthOf(parts: readonly Uint8Array[]): number {
   let length = 0
   for (const part of parts) length += part.length
@@ -65,12 +63,10 @@ function isBreak(c: number): boolean {
   return c === LF || c === CR
 }
 
-/** Whether any byte is CR or LF. */
 export function hasLineBreaks(line: Uint8Array): boolean {
   return line.includes(CR) || line.includes(LF)
 }
 
-/** Writes a space over each line break. */
 export function overwriteBreaks(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; at++) if (isBreak(bytes[at] ?? 0)) bytes[at] = SPACE
 }

@@ -29,8 +29,9 @@ export class Members implements MemberSink {
   /** Whether a key is no routed name, or stands twice: `ambiguity` must then compare all keys. */
   isOdd = false
   readonly #names: RoutedNames | undefined
-  /** The message, where it is in parts. */
+  /** The message in parts whose skeleton `bytes` are, and the place there of a byte of these. */
   readonly #long: LongLine | undefined
+  readonly #origin: (offset: number) => number
   #places: number[] = []
   /** The routed names that stand here, as bits. */
   #seen = 0
@@ -38,10 +39,16 @@ export class Members implements MemberSink {
   #innerKey = ''
   #inner: Members | undefined
 
-  constructor(bytes: Buffer, names?: RoutedNames, long?: LongLine) {
+  constructor(
+    bytes: Buffer,
+    names?: RoutedNames,
+    long?: LongLine,
+    origin: (offset: number) => number = same,
+  ) {
     this.bytes = bytes
     this.#names = names
     this.#long = long
+    this.#origin = origin
   }
 
   get size(): number {
@@ -101,12 +108,12 @@ export class Members implements MemberSink {
     return this.#names?.names[this.#places[index * FIELDS + 4] ?? NO_NAME]
   }
 
-  /** The same members in other bytes, or in a message in parts; `move` gives the place of a byte of these in that. */
-  movedTo(bytes: Buffer, long?: LongLine, move: (offset: number) => number = same): Members {
-    const members = new Members(bytes, this.#names, long)
-    members.#places = this.#places.map((place, at) => (at % FIELDS === FIELDS - 1 ? place : move(place)))
+  /** The same members in a copy of the bytes; spans count from the start of `long` where that is given. */
+  movedTo(bytes: Buffer, long?: LongLine, origin?: (offset: number) => number): Members {
+    const members = new Members(bytes, this.#names, long, origin)
+    members.#places = this.#places
     members.#innerKey = this.#innerKey
-    members.#inner = this.#inner?.movedTo(bytes, long, move)
+    members.#inner = this.#inner?.movedTo(bytes, long, origin)
     return members
   }
 
@@ -133,14 +140,11 @@ export class Members implements MemberSink {
   #isCalled(at: number, name: string): boolean {
     const number = this.#places[at + 4] ?? NO_NAME
     if (number !== NO_NAME) return this.#names?.names[number] === name
-    const { start, end } = this.#span(at)
-    return this.#long === undefined
-      ? isKey(this.bytes, start, end, name)
-      : isKey(this.#long.slice(start, end), 0, end - start, name)
+    return isKey(this.bytes, this.#places[at] ?? 0, this.#places[at + 1] ?? 0, name)
   }
 
   #span(at: number): Span {
-    return { start: this.#places[at] ?? 0, end: this.#places[at + 1] ?? 0 }
+    return { start: this.#origin(this.#places[at] ?? 0), end: this.#origin(this.#places[at + 1] ?? 0) }
   }
 }
 

@@ -48,7 +48,6 @@ export interface PeerOwner<E> {
   stray(frame: ResponseFrame): void
   /** Several messages in one array, whose answers are one message. */
   batch(line: Line, reply: Reply): void
-  /** Bytes that are not one acceptable message. */
   malformed(error: FrameError, line: Uint8Array): void
   /** A message of ours did not get through; `entry` is the request that it was. */
   failed(entry: E | undefined, error: TransportError): void
@@ -88,7 +87,6 @@ export interface PendingAnswer {
   readonly answer: Promise<ResponseFrame>
 }
 
-/** Waits for the answer to a request of the proxy's own; settles once. */
 class OwnRequest {
   answered: (frame: ResponseFrame) => void = () => {}
   failed: (error: TransportError) => void = () => {}
@@ -105,14 +103,12 @@ class OwnRequest {
 
 const NUL = 0
 
-/** Reads, writes and matches the messages of one connection. */
 export class Peer<E> {
   readonly #connection: Connection
   readonly #owner: PeerOwner<E>
   readonly #frameLimits: FrameLimits | undefined
   readonly #watch: PeerWatch
   readonly #inflight: Inflight<E | OwnRequest>
-  /** The way back of what came without one. */
   readonly ownReply: Reply = {
     answer: (message, kind) => this.send(message, { kind }),
     drop: () => undefined,
@@ -187,7 +183,6 @@ export class Peer<E> {
     return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
-  /** Forwards a notification. */
   pass(frame: NotificationFrame, edits: readonly Edit[], relation: Relation = unrelated): void {
     this.#notify(this.#spliced(frame, edits), frame.method, relation)
   }
@@ -211,7 +206,12 @@ export class Peer<E> {
 
   /** Fails the proxy's own requests that wait for an answer. */
   failOwn(cause: TransportError = new TransportError('TRANSPORT_CLOSED', 'the connection is closed')): void {
-    for (const entry of this.#inflight.retireOwn()) if (entry instanceof OwnRequest) entry.failed(cause)
+    for (const id of this.#inflight.ids) {
+      const entry = this.#inflight.get(id)
+      if (!(entry instanceof OwnRequest)) continue
+      this.#inflight.retire(id)
+      entry.failed(cause)
+    }
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -221,7 +221,7 @@ export class Peer<E> {
 
   /** The requests of the owner that wait for an answer. */
   get forwarded(): E[] {
-    return this.#inflight.all.flatMap((entry) => (entry instanceof OwnRequest ? [] : [entry]))
+    return this.#inflight.ids.flatMap((id) => this.entry(id) ?? [])
   }
 
   entry(id: RequestId): E | undefined {

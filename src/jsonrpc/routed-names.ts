@@ -116,24 +116,14 @@ export function ambiguity(
     }
     const text = stringAt(members.bytes, key) ?? ''
     const folded = fold(text)
-    if (known >= 0 || others?.has(folded)) return at(key.start, `${quoted(text)} stands twice`)
+    if (known >= 0 || others?.has(folded))
+      return { message: `${quoted(text)} stands twice`, offset: key.start }
     if (names.folded.has(folded))
-      return at(key.start, `${quoted(text)} is not the exact spelling of a routed member`)
+      return { message: `${quoted(text)} is not the exact spelling of a routed member`, offset: key.start }
     others ??= new Set()
     others.add(folded)
   }
   return undefined
-}
-
-/** The number of keys that a parser could read as `name`. */
-export function spellings(members: Members, name: string): number {
-  let count = 0
-  for (const { key } of members) if (fold(stringAt(members.bytes, key) ?? '') === fold(name)) count++
-  return count
-}
-
-function at(offset: number, message: string): { message: string; offset: number } {
-  return { message, offset }
 }
 
 function quoted(text: string): string {

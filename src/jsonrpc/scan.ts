@@ -77,11 +77,9 @@ export class Scanner {
   readonly #bytes: Buffer
   readonly #depthMax: number
   #hasHigh = false
-  /** Whether a line break stands between the tokens that were read. */
   hasBreaks = false
   /** The offsets at which values that are known to be good begin and end, in turn. */
   readonly #known: readonly number[] | undefined
-  /** The first of them that may not be behind. */
   #nextKnown = 0
 
   constructor(bytes: Buffer, depthMax: number, known?: readonly number[]) {
@@ -191,7 +189,6 @@ export class Scanner {
     return this.#fail(at, `nested deeper than ${this.#depthMax}`, 'FRAME_DEPTH')
   }
 
-  /** Skips the string whose opening quote is at `at`. */
   #string(at: number): number {
     const bytes = this.#bytes
     const end = bytes.length
@@ -212,7 +209,6 @@ export class Scanner {
     return this.#fail(end, 'unterminated string')
   }
 
-  /** The end of the value that begins at `at`, where that is one of the known ones. */
   #knownEnd(known: readonly number[], at: number): number | undefined {
     let next = this.#nextKnown
     while ((known[next] ?? Number.POSITIVE_INFINITY) < at) next += 2
@@ -232,7 +228,9 @@ export class Scanner {
 
   #checkUtf8(): void {
     if (isUtf8(this.#bytes)) return
-    throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', validPrefix(this.#bytes))
+    const text = this.#bytes.toString()
+    const offset = Buffer.byteLength(text.slice(0, text.indexOf('\ufffd')))
+    throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', offset)
   }
 
   #literal(at: number, word: string): number {
@@ -260,33 +258,4 @@ export class Scanner {
     if (i === at) this.#fail(at, expected)
     return i
   }
-}
-
-// The offsets at which bytes stop to be UTF-8, and at which characters end.
-
-/** The length of the longest prefix of `bytes` that is UTF-8; only error messages ask. */
-export function validPrefix(bytes: Buffer): number {
-  let valid = 0
-  let invalid = bytes.length
-  while (invalid - valid > 1) {
-    const middle = (valid + invalid) >> 1
-    if (isUtf8(bytes.subarray(0, wholeCharacters(bytes, middle)))) valid = middle
-    else invalid = middle
-  }
-  return wholeCharacters(bytes, valid)
-}
-
-/** `end`, moved back to before a character that it cuts. */
-export function wholeCharacters(bytes: Buffer, end: number): number {
-  for (let back = 1; back <= 3 && back <= end; back++) {
-    const c = bytes[end - back] ?? 0
-    if (c < 0x80) return end
-    if (c >= 0xc0) return back < characterLength(c) ? end - back : end
-  }
-  return end
-}
-
-function characterLength(lead: number): number {
-  if (lead >= 0xf0) return 4
-  return lead >= 0xe0 ? 3 : 2
 }

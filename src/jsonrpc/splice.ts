@@ -44,7 +44,6 @@ export interface Edit<Why extends string = EditReason> extends Span {
 
 export const NO_EDITS: readonly Edit[] = []
 
-/** Those of `first`, and behind them those of `second`. */
 export function bothEdits(first: readonly Edit[], second: readonly Edit[]): readonly Edit[] {
   if (second.length === 0) return first
   return first.length === 0 ? second : first.concat(second)
@@ -58,7 +57,6 @@ export function splice<Why extends string>(
   return new Message(input, edits)
 }
 
-/** A longer message is not copied for an edit or two. */
 const COPIED_BYTES_MAX = 16 * 1024
 
 /** The bytes of a message that may be sent; `splice` and `build` alone make them. Edits are made where it is written. */
@@ -67,8 +65,6 @@ export class Message {
   /** A line feed lies behind the last; in order, and without the edits that are still to be made. */
   #parts: readonly Uint8Array[]
   #edits: readonly Edit<string>[]
-  /** By how much the output is ahead of the input at most, behind any of the edits. */
-  #ahead = 0
   /** The message in one piece, where it is. */
   #line: Line | undefined
 
@@ -77,21 +73,11 @@ export class Message {
     const parts = isWhole ? [input] : input
     const size = lengthOf(parts)
     checkOrder(edits, size)
-    let growth = 0
-    for (const { bytes, start, end } of edits) {
-      growth += bytes.length - (end - start)
-      if (growth > this.#ahead) this.#ahead = growth
-    }
     this.#parts = parts
     this.#edits = edits
-    this.length = size + growth
+    this.length = edits.reduce((sum, { bytes, start, end }) => sum + bytes.length - (end - start), size)
     if (this.length <= 0) throw fault('a message is not empty')
     if (isWhole && edits.length === 0) this.#line = input
-  }
-
-  /** How many bytes `writeTo` needs. */
-  get room(): number {
-    return lengthOf(this.#parts) + this.#ahead + 1
   }
 
   /** The message as it lies in memory, with a line feed behind the last part. What no edit touches stays where it lies. */
@@ -100,10 +86,9 @@ export class Message {
     return this.length > COPIED_BYTES_MAX ? this.#become(between(this.#parts, this.#edits)) : [this.joined]
   }
 
-  /** The message in one piece. */
   get joined(): Line {
     if (this.#line !== undefined) return this.#line
-    const memory = Buffer.allocUnsafe(this.room)
+    const memory = Buffer.allocUnsafe(this.length + 1)
     this.#line = lineAt(memory, 0, this.writeTo(memory, 0))
     this.#become([this.#line])
     return this.#line
@@ -115,40 +100,27 @@ export class Message {
 
   #become(parts: readonly Uint8Array[]): readonly Uint8Array[] {
     this.#edits = NO_EDITS
-    this.#ahead = 0
     return (this.#parts = parts)
   }
 
-  /**
-   * Writes the message, and a line feed directly behind it; gives where that is.
-   *
-   * All of the input is copied once, and what stands between edits is moved from there: to copy a part costs twice as
-   * much as to move it, since the engine makes a view for that.
-   */
+  /** Writes the message, and a line feed directly behind it; gives where that is. */
   writeTo(memory: Buffer, start: number): number {
-    const input = start + this.#ahead
-    let size = 0
-    for (const part of this.#parts) {
-      memory.set(part, input + size)
-      size += part.length
-    }
+    const [first] = this.#parts
+    const input = this.#parts.length === 1 && Buffer.isBuffer(first) ? first : Buffer.concat(this.#parts)
     let from = 0
     let to = start
     for (const edit of this.#edits) {
-      move(memory, to, input + from, input + edit.start)
-      to += edit.start - from
-      put(edit.bytes, memory, to)
+      to += input.copy(memory, to, from, edit.start)
+      memory.set(edit.bytes, to)
       to += edit.bytes.length
       from = edit.end
     }
-    move(memory, to, input + from, input + size)
-    to += size - from
+    to += input.copy(memory, to, from)
     memory[to] = LF
     return to
   }
 }
 
-/** What the edits leave of the parts, and their bytes. */
 function between(parts: readonly Uint8Array[], edits: readonly Edit<string>[]): Uint8Array[] {
   const reader = new PartReader(parts)
   const length = lengthOf(parts)
@@ -175,35 +147,15 @@ function checkOrder(edits: readonly Span[], length: number): void {
   }
 }
 
-/** So many bytes are copied one by one sooner than the engine is called for them. */
-const FEW_BYTES = 24
-
-/** `to <= from` always holds, so a forward copy does not overwrite unread input. */
-function move(memory: Buffer, to: number, from: number, end: number): void {
-  if (to === from) return
-  if (end - from > FEW_BYTES) memory.copyWithin(to, from, end)
-  else for (let i = from; i < end; i++) memory[to + i - from] = memory[i] ?? 0
-}
-
-function put(bytes: Uint8Array, memory: Buffer, to: number): void {
-  if (bytes.length > FEW_BYTES) memory.set(bytes, to)
-  else for (let i = 0; i < bytes.length; i++) memory[to + i] = bytes[i] ?? 0
-}
-
 /** Edits in the order in which `splice` wants them. */
 export function inOrder<E extends Span>(edits: readonly E[]): readonly E[] {
-  for (let i = 1; i < edits.length; i++) {
-    const before = edits[i - 1]
-    const edit = edits[i]
-    if (before === undefined || edit === undefined || !isBehind(before, edit)) continue
-    // Nearly always there are two.
-    return edits.length === 2 ? [edit, before] : [...edits].sort((a, b) => a.start - b.start || a.end - b.end)
-  }
-  return edits
+  // Nearly always they are.
+  const isSorted = edits.every((edit, at) => at === 0 || compare(edits[at - 1] ?? edit, edit) <= 0)
+  return isSorted ? edits : edits.toSorted(compare)
 }
 
-function isBehind(one: Span, other: Span): boolean {
-  return one.start > other.start || (one.start === other.start && one.end > other.end)
+function compare(one: Span, other: Span): number {
+  return one.start - other.start || one.end - other.end
 }
 
 /** `edits`, and one that gives the message this id; only an error may come without one. */

@@ -22,7 +22,6 @@ export function isKey(bytes: Buffer, start: number, end: number, name: string): 
   return true
 }
 
-/** The JSON text at `span`, unchanged. */
 export function rawAt(bytes: Buffer, span: Span): string {
   return bytes.toString('utf8', span.start, span.end)
 }

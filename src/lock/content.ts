@@ -3,8 +3,10 @@
 
 import { createHash } from 'node:crypto'
 import { defaultFrameLimits } from '../jsonrpc/frame.js'
-import { scanText } from '../jsonrpc/scan.js'
-import { parse, quote } from '../jsonrpc/text.js'
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import { type Span, scanText } from '../jsonrpc/scan.js'
+import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { escapeUnseen } from './unseen.js'
 
 /** One thing that a server has listed: a tool or a prompt with its name, or the text of instructions. */
@@ -23,14 +25,32 @@ const INDENT_MAX = 12
 
 /** @throws FrameError for bytes that are no JSON */
 export function contentOf(json: Buffer): Content {
-  scanText(json, DEPTH_MAX)
-  const text = new Reader(json.toString()).value(0)
+  const text = textOf(json, scanText(json, DEPTH_MAX), 0)
   return { hash: `sha256-${createHash('sha256').update(text).digest('base64')}`, text }
 }
 
-/** The members of a text that is JSON; undefined where it is no object. */
-export function membersOf(json: string): readonly Member[] | undefined {
-  return new Reader(json).members()
+function textOf(json: Buffer, span: Span, depth: number): string {
+  switch (json[span.start] ?? 0) {
+    case OPEN_OBJECT: {
+      const members = membersAt(json, span)
+      // One with more than 10,000 members stays as it is written.
+      if (members === undefined) return escapeUnseen(onOneLine(rawAt(json, span)))
+      const named = [...members].map(({ key, value }): Member => [
+        stringAt(json, key) ?? '',
+        textOf(json, value, depth + 1),
+      ])
+      return objectText(named, depth)
+    }
+    case OPEN_ARRAY: {
+      const items = itemsAt(json, span, Number.POSITIVE_INFINITY)
+      return block(['[', ']'], items.map((item) => textOf(json, item, depth + 1)), depth) // prettier-ignore
+    }
+    case QUOTE:
+      // In its shortest spelling.
+      return escapeUnseen(quote(stringAt(json, span) ?? ''))
+    default:
+      return rawAt(json, span)
+  }
 }
 
 /** JSON of an object whose first line is indented `depth` times; the values begin one level deeper. */
@@ -50,77 +70,4 @@ function block([open, close]: readonly [string, string], parts: readonly string[
   const outer = `\n${'  '.repeat(Math.min(depth, INDENT_MAX))}`
   const inner = `\n${'  '.repeat(Math.min(depth + 1, INDENT_MAX))}`
   return `${open}${inner}${parts.join(`,${inner}`)}${outer}${close}`
-}
-
-/** Reads a text that is JSON, once from its beginning to its end. */
-class Reader {
-  readonly #text: string
-  #at = 0
-
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  value(depth: number): string {
-    switch (this.#next()) {
-      case '{':
-        return objectText(this.#list('}', () => this.#member(() => this.value(depth + 1))), depth) // prettier-ignore
-      case '[':
-        return block(['[', ']'], this.#list(']', () => this.value(depth + 1)), depth) // prettier-ignore
-      case '"':
-        return escapeUnseen(this.#string())
-      default:
-        return this.#word()
-    }
-  }
-
-  members(): readonly Member[] | undefined {
-    return this.#next() === '{' ? this.#list('}', () => this.#member(() => this.#raw())) : undefined
-  }
-
-  #member(read: () => string): Member {
-    this.#next()
-    const name = parse(this.#string())
-    this.#next()
-    this.#at++
-    return [String(name), read()]
-  }
-
-  #list<T>(end: string, read: () => T): T[] {
-    const items: T[] = []
-    this.#at++
-    while (this.#next() !== end) {
-      items.push(read())
-      if (this.#next() === ',') this.#at++
-    }
-    this.#at++
-    return items
-  }
-
-  #raw(): string {
-    this.#next()
-    const start = this.#at
-    this.value(0)
-    return this.#text.slice(start, this.#at)
-  }
-
-  /** In its shortest spelling. */
-  #string(): string {
-    const start = this.#at++
-    while (this.#text[this.#at] !== '"') this.#at += this.#text[this.#at] === '\\' ? 2 : 1
-    const raw = this.#text.slice(start, ++this.#at)
-    return raw.includes('\\') ? quote(String(parse(raw))) : raw
-  }
-
-  #word(): string {
-    const start = this.#at
-    while (/[-+.\w]/.test(this.#text[this.#at] ?? ' ')) this.#at++
-    return this.#text.slice(start, this.#at)
-  }
-
-  /** The next character that is no white space. */
-  #next(): string {
-    while (' \n\r\t'.includes(this.#text[this.#at] ?? '!')) this.#at++
-    return this.#text[this.#at] ?? ''
-  }
 }

@@ -3,19 +3,12 @@
 // Each entry has its content for people and the hash of it. An entry that was edited by hand, or merged wrongly, does not
 // fit its hash, and the whole file is refused.
 
-import { scanText } from '../jsonrpc/scan.js'
-import { parse, quote } from '../jsonrpc/text.js'
+import { membersAt } from '../jsonrpc/members.js'
+import { type Span, scanText } from '../jsonrpc/scan.js'
+import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { errorText } from '../text/error-text.js'
 import type { LockedKind } from '../upstream/contracts/list-guard.js'
-import {
-  type Content,
-  contentOf,
-  DEPTH_MAX,
-  indented,
-  type Member,
-  membersOf,
-  objectText,
-} from './content.js'
+import { type Content, contentOf, DEPTH_MAX, indented, type Member, objectText } from './content.js'
 
 export const lockedKinds = ['instructions', 'tools', 'prompts'] as const
 
@@ -74,48 +67,53 @@ function mapText<T>(values: ReadonlyMap<string, T>, write: (value: T) => string,
 
 /** @throws LockError that says what is wrong */
 export function decodeLock(bytes: Buffer): LockedSchemas {
-  const file = membersIn(jsonOf(bytes), 'the lock')
-  if (file.get('lockVersion') !== VERSION) throw new LockError(`has no "lockVersion": ${VERSION}`)
-  return mapOf(file.get('schemas'), '"schemas"', (servers, schema) => mapOf(servers, `"${schema}"`, serverOf))
+  const file = membersIn(bytes, whole(bytes), 'the lock')
+  const version = file.get('lockVersion')
+  if (version === undefined || rawAt(bytes, version) !== VERSION)
+    throw new LockError(`has no "lockVersion": ${VERSION}`)
+  return mapOf(bytes, file.get('schemas'), '"schemas"', (servers, schema) =>
+    mapOf(bytes, servers, `"${schema}"`, (server, name) => serverOf(bytes, server, name)),
+  )
 }
 
-function jsonOf(bytes: Buffer): string {
+function whole(bytes: Buffer): Span {
   try {
-    scanText(bytes, DEPTH_MAX + CONTENT_DEPTH)
-    return bytes.toString()
+    return scanText(bytes, DEPTH_MAX + CONTENT_DEPTH)
   } catch (error) {
     throw new LockError(`is not JSON: ${errorText(error)}`)
   }
 }
 
-function serverOf(json: string, name: string): LockedServer {
-  const lists = membersIn(json, `server "${name}"`)
+function serverOf(bytes: Buffer, span: Span, name: string): LockedServer {
+  const lists = membersIn(bytes, span, `server "${name}"`)
   const read = (kind: LockedKind): Contents =>
-    mapOf(lists.get(kind), `"${kind}" of server "${name}"`, (entry, item) =>
-      entryOf(`"${item}" in "${kind}" of server "${name}"`, entry),
+    mapOf(bytes, lists.get(kind), `"${kind}" of server "${name}"`, (entry, item) =>
+      entryOf(bytes, entry, `"${item}" in "${kind}" of server "${name}"`),
     )
   return { instructions: read('instructions'), tools: read('tools'), prompts: read('prompts') }
 }
 
-function entryOf(what: string, json: string): Content {
-  const members = membersIn(json, what)
-  const content = contentOf(Buffer.from(members.get('content') ?? 'null'))
-  if (parse(members.get('hash') ?? 'null') !== content.hash)
+function entryOf(bytes: Buffer, span: Span, what: string): Content {
+  const members = membersIn(bytes, span, what)
+  const { start, end } = members.get('content') ?? { start: 0, end: 0 }
+  const content = start === end ? undefined : contentOf(bytes.subarray(start, end))
+  if (content === undefined || stringAt(bytes, members.get('hash')) !== content.hash)
     throw new LockError(`has content that does not fit its hash: ${what}`)
   return content
 }
 
 function mapOf<T>(
-  json: string | undefined,
+  bytes: Buffer,
+  span: Span | undefined,
   what: string,
-  read: (json: string, name: string) => T,
+  read: (span: Span, name: string) => T,
 ): ReadonlyMap<string, T> {
-  return new Map([...membersIn(json, what)].map(([name, value]) => [name, read(value, name)]))
+  return new Map([...membersIn(bytes, span, what)].map(([name, value]) => [name, read(value, name)]))
 }
 
 /** A missing item must not count as nothing that was accepted: the next lists would be accepted. */
-function membersIn(json: string | undefined, what: string): ReadonlyMap<string, string> {
-  const members = json === undefined ? undefined : membersOf(json)
+function membersIn(bytes: Buffer, span: Span | undefined, what: string): ReadonlyMap<string, Span> {
+  const members = membersAt(bytes, span)
   if (members === undefined) throw new LockError(`has no object for ${what}`)
-  return new Map(members)
+  return new Map([...members].map(({ key, value }) => [stringAt(bytes, key) ?? '', value]))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ambiguity, spellings, routedNames } from '../../src/jsonrpc/routed-names.js'
+import { ambiguity, routedNames } from '../../src/jsonrpc/routed-names.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { type Members, membersAt } from '../../src/jsonrpc/members.js'
 
@@ -34,15 +34,6 @@ const cases: [object: string, offset: number | undefined][] = [
 test('says which key is ambiguous, by its offset', () => {
   for (const [object, offset] of cases)
     assert.equal(ambiguity(membersOf(object), names)?.offset, offset, object)
-})
-
-test('counts the keys that somebody could read as a name', () => {
-  assert.equal(spellings(membersOf('{"kind":1,"x":2}'), 'kind'), 1)
-  assert.equal(
-    spellings(membersOf('{"kind":1,"KIND":2,"\u212aind":3,"k\\u0069nd\\u0000":4,"x":5}'), 'kind'),
-    4,
-  )
-  assert.equal(spellings(membersOf('{}'), 'kind'), 0)
 })
 
 test('a message quotes a key in plain characters and not at length', () => {

@@ -162,12 +162,12 @@ for (const [before, after, want] of shown)
   })
 
 // Comparing each member with all others takes minutes.
-test('forty of tens of thousands of differences are shown', { timeout: 60_000 }, () => {
+test('forty of thousands of differences are shown', { timeout: 60_000 }, () => {
   const [before, after] = ['p', 'q'].map((name) =>
-    content(Object.fromEntries([...Array(60_000).keys()].map((nth) => [`${name}${nth}`, { enum: [nth] }]))),
+    content(Object.fromEntries([...Array(9000).keys()].map((nth) => [`${name}${nth}`, { enum: [nth] }]))),
   )
   const lines = differences({ before, after })
-  assert.deepEqual([lines.length, lines.at(-1)], [41, 'and 119960 more differences'])
+  assert.deepEqual([lines.length, lines.at(-1)], [41, 'and 17960 more differences'])
 })
 
 test('a deep value is not much longer in the lock than it was in a list', () => {

@@ -33,7 +33,6 @@ export class ChurnMap<K, V> {
     this.#cells.set(key, { value })
   }
 
-  /** Removes an entry and gives it. */
   take(key: K): V | undefined {
     const cell = this.#cells?.get(key)
     if (cell === undefined) return undefined

@@ -9,8 +9,6 @@ import { type Frame, type FrameLimits, type ResultFrame, defaultFrameLimits, fra
 import { type Line, joinLine } from '../line.js'
 import { type LongLine, PartReader } from './long-line.js'
 import { type ReceivedMessage, receivedMessage } from '../connection.js'
-import type { Members } from '../members.js'
-import type { RequestId } from '../request-id.js'
 import type { KnownValues, Span } from '../scan.js'
 
 /** The frame that `readFrame` would read in the whole message; undefined when that has to be asked. */
@@ -31,39 +29,23 @@ export function readLong(long: LongLine, limits?: FrameLimits): ReceivedMessage 
 function resultInParts(long: LongLine, known: KnownValues, limits: FrameLimits): ResultFrame | undefined {
   const { line, origin } = skeletonOf(long, known.spans)
   const frame = frameOrError(line, limits, { ...known, spans: [] })
-  return !(frame instanceof FrameError) && frame.kind === 'result'
-    ? new LongResult(frame, long, origin)
-    : undefined
+  if (frame instanceof FrameError || frame.kind !== 'result') return undefined
+  const placed = ({ start, end }: Span): Span => ({ start: origin(start), end: origin(end) })
+  return {
+    ...frame,
+    idSpan: placed(frame.idSpan),
+    result: placed(frame.result),
+    named: frame.named?.movedTo(line, long, origin),
+    long,
+    // The parts are joined only for a caller that asks for it.
+    get line() {
+      return long.line
+    },
+  }
 }
 
 /** The place in a message of a byte of its skeleton. */
 type Origin = (at: number) => number
-
-const NOTHING = Buffer.alloc(0)
-
-/** The parts are joined only for a caller that asks for `line`. */
-class LongResult implements ResultFrame {
-  readonly kind = 'result'
-  readonly long: LongLine
-  readonly multiline: boolean
-  readonly id: RequestId
-  readonly idSpan: Span
-  readonly result: Span
-  readonly named: Members | undefined
-
-  constructor({ multiline, id, idSpan, result, named }: ResultFrame, long: LongLine, origin: Origin) {
-    this.long = long
-    this.multiline = multiline
-    this.id = id
-    this.idSpan = { start: origin(idSpan.start), end: origin(idSpan.end) }
-    this.result = { start: origin(result.start), end: origin(result.end) }
-    this.named = named?.movedTo(NOTHING, long, origin)
-  }
-
-  get line(): Line {
-    return this.long.line
-  }
-}
 
 /**
  * A long message without what stands inside its long values, and the original offset of each byte.

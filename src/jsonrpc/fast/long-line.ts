@@ -30,9 +30,10 @@ export class LongLine {
     if (head.length === 0) this.#line = last
   }
 
-  /** A line that has come in one piece. */
   static of(line: Line): LongLine {
-    return new LongLine([], line, ValueFinder.stringsIn(line))
+    const finder = ValueFinder.make()
+    finder?.push(line)
+    return new LongLine([], line, finder?.finish())
   }
 
   /** A few of its bytes; the parts are not joined for them. */
@@ -54,7 +55,6 @@ export class LongLine {
 export class PartReader {
   readonly #parts: readonly Uint8Array[]
   #index = 0
-  /** The offset of the part at `#index` in the message. */
   #offset = 0
 
   constructor(parts: readonly Uint8Array[]) {

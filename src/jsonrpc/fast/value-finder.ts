@@ -8,7 +8,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { BACKSLASH, CLOSE_ARRAY, OPEN_ARRAY, QUOTE, SPACE } from '../ascii.js'
-import { type KnownValues, wholeCharacters } from '../scan.js'
+import type { KnownValues } from '../scan.js'
 import { stringScan } from './string-scan.js'
 
 /** The part of WebAssembly that is used; the types of Node lack it, and an engine may too. */
@@ -139,20 +139,17 @@ function makeGrammar(): Uint8Array {
 
 const grammar: Uint8Array = makeGrammar()
 
-/** Reads one text. */
 export class ValueFinder {
   /** Of all texts of the process; null where there is none. */
   static #shared: Program | null | undefined
   readonly #program: Program
   readonly #valueBytesMin: number
-  readonly #isOfStrings: boolean
   /** The state of the program, and the bytes that it has not scanned, while it scans another text. */
   #saved: { readonly words: Int32Array; readonly bytes: Uint8Array } | undefined
   /** The last bytes of the text, which fill no block yet. */
   #left = 0
   /** Bytes of a character that was cut, before those. */
   #cut = 0
-  /** How many bytes of the text have been scanned. */
   #scanned = 0
   #isGood = true
   #state = VALUE
@@ -160,33 +157,23 @@ export class ValueFinder {
   readonly #open: number[] = []
   /** Where the string begins in which the last piece ended. */
   #opened = 0
-  /** The first long string of the piece that may not be behind. */
   #found = STRINGS
   #spans: number[] = []
   #depth = 0
   #hasBreaks = false
 
-  private constructor(program: Program, valueBytesMin: number, isOfStrings: boolean) {
+  private constructor(program: Program, valueBytesMin: number) {
     this.#program = program
     this.#valueBytesMin = valueBytesMin
-    this.#isOfStrings = isOfStrings
   }
 
   /** Undefined where the engine cannot run the program; `valueBytesMin`, quotes and brackets included, is at least 128. */
-  static make(valueBytesMin: number = VALUE_BYTES_MIN, isOfStrings = false): ValueFinder | undefined {
+  static make(valueBytesMin: number = VALUE_BYTES_MIN): ValueFinder | undefined {
     if (ValueFinder.#shared === undefined) ValueFinder.#shared = makeProgram() ?? null
     const program = ValueFinder.#shared
-    return program === null ? undefined : new ValueFinder(program, valueBytesMin, isOfStrings)
+    return program === null ? undefined : new ValueFinder(program, valueBytesMin)
   }
 
-  /** The long strings of a text that is here as a whole. The scanner has to check what stands between strings. */
-  static stringsIn(text: Uint8Array): KnownValues | undefined {
-    const finder = ValueFinder.make(VALUE_BYTES_MIN, true)
-    finder?.push(text)
-    return finder?.finish()
-  }
-
-  /** The next bytes of the text. */
   push(bytes: Uint8Array): void {
     this.#resume()
     for (let at = 0; at < bytes.length && this.#isGood; at += PIECE_BYTES) {
@@ -199,11 +186,8 @@ export class ValueFinder {
   finish(): KnownValues | undefined {
     this.#resume()
     if (this.#isGood && this.#left > 0) this.#take(BLANK.subarray(this.#left))
-    const program = this.#program
-    program.user = undefined
-    const isAtEnd = this.#isOfStrings
-      ? program.words[INSIDE] === 0
-      : this.#state === AFTER && this.#open.length === 0
+    this.#program.user = undefined
+    const isAtEnd = this.#state === AFTER && this.#open.length === 0
     return this.#isGood && this.#cut === 0 && isAtEnd
       ? { spans: this.#spans, depth: this.#depth, hasBreaks: this.#hasBreaks }
       : undefined
@@ -240,7 +224,6 @@ export class ValueFinder {
     memory.copyWithin(TEXT_AT - this.#cut, end - this.#cut, end + this.#left)
   }
 
-  /** Reads the program's memory up to `end`. */
   #scan(end: number): void {
     const { words, scan } = this.#program
     const isEscaped = words[ESCAPED] !== 0
@@ -248,9 +231,7 @@ export class ValueFinder {
     words[BASE] = this.#scanned - TEXT_AT
     scan(TEXT_AT, end)
     this.#isGood = words[BAD] === 0 && words[BAD + 1] === 0 && this.#isUtf8(end)
-    if (this.#isOfStrings)
-      for (let i = 0; i < 2 * (words[FOUND] ?? 0); i++) this.#spans.push(words[STRINGS + i] ?? 0)
-    else if (this.#isGood) this.#walk(end, isEscaped ? TEXT_AT + 1 : TEXT_AT)
+    if (this.#isGood) this.#walk(end, isEscaped ? TEXT_AT + 1 : TEXT_AT)
     this.#scanned += end - TEXT_AT
   }
 
@@ -343,4 +324,19 @@ export class ValueFinder {
     while ((spans.at(-2) ?? -1) > start) spans.length -= 2
     spans.push(start, end)
   }
+}
+
+/** `end`, moved back to before a character that it cuts. */
+function wholeCharacters(bytes: Buffer, end: number): number {
+  for (let back = 1; back <= 3 && back <= end; back++) {
+    const c = bytes[end - back] ?? 0
+    if (c < 0x80) return end
+    if (c >= 0xc0) return back < characterLength(c) ? end - back : end
+  }
+  return end
+}
+
+function characterLength(lead: number): number {
+  if (lead >= 0xf0) return 4
+  return lead >= 0xe0 ? 3 : 2
 }

@@ -22,12 +22,10 @@ export class Outbox {
   #to = 0
 
   add(message: Message): void {
-    const { length, room } = message
-    if (room > COPIED_BYTES_MAX) return this.#addParts(message.parts)
-    const at = this.#room(room)
+    const bytes = message.length + 1
+    if (bytes > COPIED_BYTES_MAX) return this.#addParts(message.parts)
+    const at = this.#room(bytes)
     message.writeTo(this.#block, at)
-    this.#to = at + length + 1
-    this.bytes += length + 1 - room
   }
 
   /** Everything that waits, as few buffers as are worth making; empty afterwards. */
