@@ -62,19 +62,16 @@ async function tryIssuers({ server: { auth } }: Configuration): Promise<number> 
   const { issuerTrouble } = await import('../front-auth/issuer.js')
   const { loginTrouble } = await import('../front-auth/identity.js')
   const { issuers, login } = auth
-  const tries = issuers.map((each) => ({
-    issuer: each.issuer,
-    trouble: issuerTrouble(each, realRuntime()),
-    good: 'its tokens can be checked',
-  }))
-  if (login !== undefined)
-    tries.push({
-      issuer: login.issuer,
-      trouble: loginTrouble(login, realRuntime()),
-      good: 'users can log in there',
-    })
-  const troubles = await Promise.all(tries.map(({ trouble }) => trouble))
-  for (const [at, { issuer, good }] of tries.entries())
+  const tries = [
+    ...issuers.map(
+      (each) => [each.issuer, 'its tokens can be checked', issuerTrouble(each, realRuntime())] as const,
+    ),
+    ...(login === undefined
+      ? []
+      : [[login.issuer, 'users can log in there', loginTrouble(login, realRuntime())] as const]),
+  ]
+  const troubles = await Promise.all(tries.map(([, , trouble]) => trouble))
+  for (const [at, [issuer, good]] of tries.entries())
     await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? good}`)}\n`)
   return troubles.some((trouble) => trouble !== undefined) ? 1 : 0
 }

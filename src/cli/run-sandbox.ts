@@ -16,7 +16,7 @@ import { httpOptions } from './run-http.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { loadWithSecrets } from './load.js'
-import { say } from './console.js'
+import { Failure, say } from './console.js'
 
 const options = {
   stdio: flag('Serve on stdin and stdout'),
@@ -46,10 +46,6 @@ export const sandboxCommand = command({
   run: runSandbox,
 })
 
-class NotStartedError extends Error {
-  override readonly name = 'NotStartedError'
-}
-
 /**
  * Serves until a signal comes, or the client leaves.
  *
@@ -64,24 +60,16 @@ async function runSandbox(given: SandboxTask, invocation: Invocation): Promise<n
     await say('stdout', report)
     return code
   }
-  try {
-    // Of the file that is named; the options of the command line stay as they are.
-    const read =
-      given.config === undefined ? undefined : async () => (await sandboxPlan(given, program)).config
-    const kind = given.stdio ? 'stdio' : 'http'
-    const plan = { ...invocation, kind, given, uiPort: undefined, config, read, schemasOf } as const
-    const { serveHttp, serveStdio } = await import('./serve.js')
-    // Nothing is served before the program has opened.
-    const ready = started(server.name)
-    return await (given.stdio
-      ? serveStdio(plan, selectSchema(config, 'default'), { ready })
-      : serveHttp(plan, given, ready))
-  } catch (error) {
-    if (!(error instanceof NotStartedError)) throw error
-    const { report } = await runtimeReport(server)
-    await say('stderr', `${program}: the sandbox did not start\n${report}`)
-    return 1
-  }
+  // Of the file that is named; the options of the command line stay as they are.
+  const read = given.config === undefined ? undefined : async () => (await sandboxPlan(given, program)).config
+  const kind = given.stdio ? 'stdio' : 'http'
+  const plan = { ...invocation, kind, given, uiPort: undefined, config, read, schemasOf } as const
+  const { serveHttp, serveStdio } = await import('./serve.js')
+  // Nothing is served before the program has opened.
+  const ready = started(server.name)
+  return given.stdio
+    ? serveStdio(plan, selectSchema(config, 'default'), { ready })
+    : serveHttp(plan, given, ready)
 }
 
 function schemasOf(): readonly string[] {
@@ -96,7 +84,10 @@ function started(name: string): (events: EventSource<ProxyEvents>) => Promise<vo
         if (server !== name || (state !== 'ready' && state !== 'failed')) return
         stop()
         if (state === 'ready') resolve()
-        else reject(new NotStartedError(name))
+        else
+          reject(
+            new Failure('the sandbox did not start; mcps-proxy sandbox --check says what would mend that'),
+          )
       })
     })
 }
@@ -118,7 +109,7 @@ async function runtimeReport({
       textOf(child.stderr),
       child.exited,
     ])
-    return { report: inLines(report + errors), code: code ?? 1 }
+    return { report: (report + errors).split('\n').map(escapeText).join('\n'), code: code ?? 1 }
   } finally {
     await runtime.close()
   }
@@ -128,10 +119,6 @@ function definedOf(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
-}
-
-function inLines(text: string): string {
-  return text.split('\n').map(escapeText).join('\n')
 }
 
 /** As in the service that it takes the place of. */

@@ -222,7 +222,6 @@ function readRoot(
     logging,
     schemas,
     profiles,
-    stdio: { timeoutMs: context.timeoutMs ?? stdio.timeoutMs, encoding: 'utf8', delimiter: stdio.delimiter },
     audit: audit && readAudit(audit, root.at('audit'), logging.file),
     lock: { path: lock.path, isOn: locks.some((each) => each !== undefined && each !== false) },
     limits: values.limits.map((limit, index) => readLimit(limit, root.at('limits').at(index), server)),

@@ -78,7 +78,6 @@ export interface Configuration extends Pick<RootValues, 'logging' | 'startupGrac
   /** Absolute path of the file, `embedded`, or what the caller named it. */
   readonly source: string
   readonly server: FrontConfig
-  readonly stdio: { readonly timeoutMs: number; readonly encoding: 'utf8'; readonly delimiter: '\n' }
   readonly schemas: ReadonlyMap<string, SchemaConfig>
   readonly profiles: ReadonlyMap<string, ProfileConfig>
   readonly limits: readonly LimitConfig[]

@@ -130,7 +130,7 @@ describe('a configuration', () => {
       ui: { remote: true, redact: false, historyBytes: 1024 ** 2 },
       stateKeys: [stateKey, previousStateKey],
     })
-    assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })
+    assert.equal(config.schemas.get('default')?.servers.find(({ name }) => name === 'b')?.timeoutMs, 5000)
     assert.deepEqual(config.logging, {
       level: 'debug',
       file: '/home/me/logs/p.log',
@@ -206,7 +206,7 @@ describe('a configuration', () => {
     assert.equal(config.server.name, 'mcps-proxy')
     assert.deepEqual([config.server.drainTimeoutMs, config.processesMax], [undefined, undefined])
     assert.equal(config.startupGraceMs, undefined)
-    assert.deepEqual(config.stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
+    assert.equal(config.schemas.get('default')?.servers[0]?.timeoutMs, 30_000)
     assert.deepEqual(config.logging, {
       level: 'info',
       file: undefined,
@@ -226,7 +226,6 @@ describe('a configuration', () => {
     }
     const config = resolveConfig({ mcpServers: { s: { ...one, timeout: 9 } } }, options)
     assert.equal(config.server.name, 'mcp-all-in-one')
-    assert.equal(config.stdio.timeoutMs, 7)
     assert.equal(config.schemas.get('default')?.servers[0]?.timeoutMs, 7)
     assert.equal(resolveConfig({ ...full }, options).server.name, 'gate')
   })
