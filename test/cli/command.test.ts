@@ -94,6 +94,11 @@ describe('the command line', () => {
     ['doctor files --json', 'doctor', { words: ['files'], json: true }],
     ['list --profile review', 'list', { profile: 'review' }],
     [
+      'sandbox --stdio --runtime bubblewrap --enable-cors',
+      'sandbox',
+      { stdio: true, runtime: 'bubblewrap', 'enable-cors': true },
+    ],
+    [
       'add s --env A=b --force -- c -x',
       'add',
       { words: ['s'], env: ['A=b'], force: true, rest: ['c', '-x'] },
@@ -199,6 +204,7 @@ describe('the command line', () => {
     ['--stdio --silent --verbose', /cannot be used together/],
     ['--stdio --verbose --log-level info', /cannot be used together/],
     ['stdio --profile p --server s', /--server and --profile cannot be used together/],
+    ['sandbox --runtime chroot', /--runtime is "chroot"/],
     ['completion tcsh', /completion needs bash, zsh or fish/],
   ]
   for (const [line, wanted] of mistakes)

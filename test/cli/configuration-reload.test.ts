@@ -99,13 +99,6 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
       },
     ],
     [
-      'moved away and written anew',
-      ({ file }, contents) => {
-        renameSync(file, `${file}~`)
-        writeFileSync(file, contents)
-      },
-    ],
-    [
       'deleted, and there again later',
       async ({ file, proxy }, contents) => {
         rmSync(file)

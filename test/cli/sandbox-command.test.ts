@@ -7,7 +7,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { sandboxCommand } from '../../src/cli/run-sandbox.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { createProxy, memoryPair } from '../../src/index.js'
 import type { RawClient } from '../integration/support/client.js'
@@ -137,31 +136,6 @@ describe('mcps-proxy sandbox', () => {
     fake.close()
   })
 
-  test('lets a call that runs finish when it is asked to end', async () => {
-    const fake = new FakeMicrosandbox()
-    const child = start(['--port', '0'], env(await fake.listen()))
-    const over = ended(child)
-    const url = await origin(child)
-    await call(url, 'execute_code', { code: 'x=5', session_id: 's' })
-    const reached = new Promise<() => void>((resolve) => {
-      fake.misbehave = ({ method }, response) => {
-        if (method !== 'sandbox.repl.run') return false
-        const body = { jsonrpc: '2.0', id: 1, result: { output: [{ stream: 'stdout', text: 'late' }] } }
-        resolve(() => response.end(JSON.stringify(body)))
-        return true
-      }
-    })
-    const running = call(url, 'execute_code', { code: 'x', session_id: 's' })
-    const answer = await reached
-    child.kill('SIGTERM')
-    await once(child.stderr ?? assert.fail(), 'data')
-    answer()
-    assert.equal(at(await running, 'result', 'content', 0, 'text'), 'late\n')
-    assert.equal((await over).code, 0)
-    assert.equal(fake.running.size, 0)
-    fake.close()
-  })
-
   test('speaks on stdin and stdout', async () => {
     const fake = new FakeMicrosandbox()
     const child = start(['--stdio'], env(await fake.listen()))
@@ -257,19 +231,6 @@ describe('mcps-proxy sandbox', () => {
     fake.close()
   })
 
-  test('says that there is nothing to read again where no file was named', async () => {
-    const fake = new FakeMicrosandbox()
-    const child = start(['--port', '0'], env(await fake.listen()))
-    const over = ended(child)
-    await origin(child)
-    const said = saidLater(child, /SIGHUP: there is no configuration file to read/)
-    child.kill('SIGHUP')
-    await said
-    child.kill('SIGTERM')
-    assert.equal((await over).code, 0)
-    fake.close()
-  })
-
   test('does not start where nothing can run the code, and says what would mend that', async () => {
     const refused = await ended(start(['--port', '0'], env('http://127.0.0.1:1')))
     assert.equal(refused.code, 1)
@@ -289,16 +250,6 @@ describe('mcps-proxy sandbox', () => {
       /microsandbox-server +usable: isolation vm, limits by the server; used only when it is named/,
     )
     fake.close()
-  })
-
-  test('names a variable that is wrong, with its value and what would be right', async () => {
-    const refused = await ended(
-      start([], { MSB_MAX_SESSIONS: 'many', MSB_SHARED_VOLUME_PATH: '{"a":1}', MSB_SESSION_TIMEOUT: '0' }),
-    )
-    assert.equal(refused.code, 2)
-    assert.match(refused.stderr, /\$MSB_MAX_SESSIONS is "many"; must be an integer from 1 to 10000/)
-    assert.match(refused.stderr, /\$MSB_SHARED_VOLUME_PATH is an object; must be a list of strings/)
-    assert.match(refused.stderr, /\$MSB_SESSION_TIMEOUT is 0; must be an integer from 1 to/)
   })
 
   test('beside other servers has its name before those of its tools, and apart sessions behind a token', async () => {
@@ -340,29 +291,5 @@ describe('mcps-proxy sandbox', () => {
     await proxy.close()
     assert.equal(fake.running.size, 0)
     fake.close()
-  })
-
-  test('refuses to listen beyond this machine without a token', async () => {
-    const fake = new FakeMicrosandbox()
-    const refused = await ended(start(['--host', '0.0.0.0', '--port', '0'], env(await fake.listen())))
-    assert.equal(refused.code, 2)
-    assert.match(refused.stderr, /has no token, and 0\.0\.0\.0 can be reached from other machines/)
-    fake.close()
-  })
-})
-
-describe('the arguments of sandbox', () => {
-  test('are its own', () => {
-    const command = sandboxCommand.read(['--stdio', '--runtime', 'bubblewrap', '--enable-cors', '-s'])
-    assert.deepEqual(
-      [command.stdio, command.runtime, command['enable-cors'], command.check, command.silent],
-      [true, 'bubblewrap', true, undefined, true],
-    )
-    const wrong: readonly (readonly [args: readonly string[], problem: RegExp])[] = [
-      [['--runtime', 'chroot'], /--runtime is "chroot"/],
-      [['--schema', 'x', '--stdio'], /unknown option --schema/],
-      [['x'], /unexpected argument "x"/],
-    ]
-    for (const [args, problem] of wrong) assert.throws(() => sandboxCommand.read(args), problem)
   })
 })
