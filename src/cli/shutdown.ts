@@ -30,12 +30,10 @@ export const closeMsMax = 5500
 const faultsMax = 100
 
 export class Shutdown {
-  /** Resolves with the exit code of the first signal (0) or fault (70); pending while all is well. */
-  readonly ended: Promise<number>
   readonly #log: LogSink
   readonly #children: Children
   readonly #terminal: boolean
-  #end: (exitCode: number) => void = () => undefined
+  readonly #ended = new Deferred<number>()
   #hasDeadline = false
   #hangup: (() => void) | undefined
   #isHungUp = false
@@ -47,13 +45,15 @@ export class Shutdown {
     this.#log = log
     this.#children = children
     this.#terminal = (process.stdin.isTTY || process.stderr.isTTY) && hasTerminal()
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve
-    })
     for (const signal of signals) process.on(signal, () => this.#onSignal(signal))
     process.on('SIGHUP', () => this.#onHangup())
     process.on('uncaughtException', (error) => this.#onFault(error))
     process.on('unhandledRejection', (reason) => this.#onFault(reason))
+  }
+
+  /** Resolves with the exit code of the first signal (0) or fault (70). */
+  get ended(): Promise<number> {
+    return this.#ended.promise
   }
 
   get isFaulty(): boolean {
@@ -98,14 +98,14 @@ export class Shutdown {
     if (this.#isClosing) this.#exit(128 + constants.signals[signal])
     this.#isClosing = true
     this.#log({ level: 'info', message: `${signal}: closing; once more ends at once` })
-    this.#end(0)
+    this.#ended.resolve(0)
   }
 
   #onFault(error: unknown): void {
     this.#log({ level: 'error', message: 'internal error: closing', details: { error } })
     if (++this.#faults > faultsMax) this.#exit(internalErrorCode)
     this.endWithin(faultGraceMs + closeMsMax)
-    this.#end(internalErrorCode)
+    this.#ended.resolve(internalErrorCode)
   }
 
   #exit(exitCode: number): never {

@@ -3,9 +3,7 @@
 import { isObject } from '../text/json-object.js'
 import { callTool, toolList } from './time-tools.js'
 
-/** The inputs of an answer in addition to the line. */
 export interface TimeHost {
-  /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly localZone: string
 }
@@ -62,7 +60,6 @@ function parsed(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {
-    // No JSON text means undefined.
     return undefined
   }
 }

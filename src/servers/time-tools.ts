@@ -2,7 +2,6 @@
 
 import { type Reading, isZone, isoText, readingAt, readingOfWall } from './zone.js'
 
-/** The result of `tools/call`. */
 export interface TimeResult {
   readonly content: readonly [{ readonly type: 'text'; readonly text: string }]
   readonly isError: boolean
@@ -87,7 +86,6 @@ function timeIn(args: Arguments): number {
   return (Number(match[1]) * 60 + Number(match[2])) * 60_000
 }
 
-/** The time of day is meant for the present day in the source zone. */
 function conversion(source: string, timeMs: number, target: string, nowMs: number): object {
   const today = new Date(nowMs + readingAt(source, nowMs).offsetMs).setUTCHours(0, 0, 0, 0)
   const from = readingOfWall(source, today + timeMs)

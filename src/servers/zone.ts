@@ -1,5 +1,4 @@
-// Clocks of time zones, from what `Intl` knows: the offset of an instant, whether it is daylight saving time, and the
-// instant of a wall clock.
+// Clocks of time zones, from what `Intl` knows.
 
 /** A reading of one zone's clock. */
 export interface Reading {
@@ -9,24 +8,27 @@ export interface Reading {
   readonly isDst: boolean
 }
 
-const secondMs = 1000
-const dayMs = 86_400 * secondMs
-const quarterMs = 91 * dayMs
+const minuteMs = 60_000
+const dayMs = 1440 * minuteMs
 
 /** Whether the engine knows a zone of this name; offsets such as `+01:00` are no names. */
 export function isZone(name: string): boolean {
-  return /^[A-Za-z]/.test(name) && formatterOf(name, 'longOffset') !== undefined
+  try {
+    return /^[A-Za-z]/.test(name) && zoneTextAt(name, 'longOffset', 0) !== ''
+  } catch {
+    return false
+  }
 }
 
 /** The zone that the machine is set to, by the `TZ` variable where that is set; `UTC` when it is unknown. */
 export function systemZone(): string {
-  const { TZ: variable = '' } = process.env
-  if (isZone(variable)) return variable
-  const name: string | undefined = new Intl.DateTimeFormat().resolvedOptions().timeZone
-  return name !== undefined && isZone(name) ? name : 'UTC'
+  const names: (string | undefined)[] = [
+    process.env['TZ'],
+    new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  ]
+  return names.find((name) => name !== undefined && isZone(name)) ?? 'UTC'
 }
 
-/** The zone's clock at an instant. */
 export function readingAt(zone: string, instantMs: number): Reading {
   return { instantMs, offsetMs: offsetAt(zone, instantMs), isDst: isDstAt(zone, instantMs) }
 }
@@ -50,44 +52,28 @@ export function readingOfWall(zone: string, wallMs: number): Reading {
 /** ISO 8601 with seconds and a numeric offset, as Python's `isoformat(timespec="seconds")`. */
 export function isoText({ instantMs, offsetMs }: Reading): string {
   const wall = new Date(instantMs + offsetMs).toISOString().slice(0, 19)
-  const size = new Date(Math.abs(offsetMs)).toISOString()
-  return `${wall}${offsetMs < 0 ? '-' : '+'}${size.slice(11, size.startsWith(':00', 16) ? 16 : 19)}`
+  return `${wall}${offsetMs < 0 ? '-' : '+'}${new Date(Math.abs(offsetMs)).toISOString().slice(11, 16)}`
 }
 
 function offsetAt(zone: string, instantMs: number): number {
-  const text = zoneTextAt(zone, 'longOffset', instantMs)
-  const match = /([-+\u2212])(\d\d):(\d\d)(?::(\d\d))?$/.exec(text)
+  const match = /([-+\u2212])(\d\d):(\d\d)/.exec(zoneTextAt(zone, 'longOffset', instantMs))
   // The text of offset zero is a bare `GMT`.
   if (match === null) return 0
-  const [, sign, hours, minutes, seconds = '0'] = match
-  const sizeMs = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * secondMs
+  const [, sign, hours, minutes] = match
+  const sizeMs = (Number(hours) * 60 + Number(minutes)) * minuteMs
   return sign === '+' ? sizeMs : -sizeMs
 }
 
 /**
- * Whether the instant is in daylight saving time.
- *
- * The English zone names say so ("Pacific Daylight Time"), also in a year in which a zone changes its standard offset, where
- * comparing summer with winter would go wrong. In a zone without an English name an offset that is larger than another one of
- * half a year before or after counts as daylight saving time.
+ * By the English name of the zone ("Pacific Daylight Time"): to compare the offsets of summer and winter would go wrong in a year
+ * in which a zone changes its standard offset.
  */
 function isDstAt(zone: string, instantMs: number): boolean {
-  const text = zoneTextAt(zone, 'long', instantMs)
-  if (!text.startsWith('GMT')) return /\b(?:Daylight|Summer|Irish Standard)\b/.test(text)
-  const offset = offsetAt(zone, instantMs)
-  return [-2, -1, 1, 2].some((count) => offsetAt(zone, instantMs + count * quarterMs) < offset)
+  return /\b(?:Daylight|Summer|Irish Standard)\b/.test(zoneTextAt(zone, 'long', instantMs))
 }
 
-function zoneTextAt(zone: string, style: 'long' | 'longOffset', instantMs: number): string {
-  const parts = formatterOf(zone, style)?.formatToParts(instantMs) ?? []
+/** @throws RangeError when the engine does not know the zone */
+function zoneTextAt(timeZone: string, timeZoneName: 'long' | 'longOffset', instantMs: number): string {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName }).formatToParts(instantMs)
   return parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
-}
-
-/** Undefined when the engine does not know the zone. */
-function formatterOf(timeZone: string, timeZoneName: 'long' | 'longOffset'): Intl.DateTimeFormat | undefined {
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName })
-  } catch {
-    return undefined
-  }
 }
