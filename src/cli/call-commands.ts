@@ -189,14 +189,14 @@ function withCode(message: string, code: number): string {
 
 async function readResource(client: LocalClient, question: AskTask): Promise<number> {
   const [uri] = question.words
-  if (uri === undefined) return showResources(client, question)
+  if (uri === undefined) return show(client, question, 'resource').then(() => 0)
   const result = await client.request('resources/read', JSON.stringify({ uri }))
   return print(result, question, resourceText)
 }
 
 async function getPrompt(client: LocalClient, question: AskTask): Promise<number> {
   const [name, ...words] = question.words
-  if (name === undefined) return showPrompts(client, question)
+  if (name === undefined) return show(client, question, 'prompt').then(() => 0)
   // Every argument of a prompt is a text (MCP, Prompts).
   const args = argumentsOf(words, () => 'string')
   const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
@@ -214,68 +214,53 @@ async function print(
 
 async function showTools(client: LocalClient, question: AskTask): Promise<number> {
   const [pattern = ''] = question.words
-  const all = await client.list('tools/list', 'tools')
   // `*` stands for any characters; a pattern without one fits where it stands in the name.
-  const fits = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
-  const tools = all.filter((tool) => fits(nameOf(tool)))
-  await printList(tools, toolRow, question)
-  if (all.length === 0) await nothing(question, 'tool')
-  if (tools.length > 0 || pattern === '') return 0
+  const matches = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
+  const fits = (tool: JsonValue): boolean => matches(nameOf(tool))
+  const all = await show(client, question, 'tool', fits)
+  if (pattern === '' || all.some(fits)) return 0
   throw new Failure(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`)
 }
 
-async function showPrompts(client: LocalClient, question: AskTask): Promise<number> {
-  const prompts = await client.list('prompts/list', 'prompts')
-  await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), question)
-  if (prompts.length === 0) await nothing(question, 'prompt')
-  return 0
-}
+/** The requests for all items of a kind, and the members of their results. */
+const lists = {
+  tool: [['tools/list', 'tools']],
+  prompt: [['prompts/list', 'prompts']],
+  resource: [
+    ['resources/list', 'resources'],
+    ['resources/templates/list', 'resourceTemplates'],
+  ],
+} as const
 
-async function showResources(client: LocalClient, question: AskTask): Promise<number> {
-  const all = [
-    ...(await client.list('resources/list', 'resources')),
-    ...(await client.list('resources/templates/list', 'resourceTemplates')),
-  ]
-  await printList(all, resourceRow, question)
-  if (all.length === 0) await nothing(question, 'resource')
-  return 0
-}
-
-/** A list is empty. In a profile the servers may have what it hides. */
-function nothing({ profile }: AskTask, item: string): Promise<void> {
-  return note(
-    profile === undefined ? `no server lists a ${item}` : `the profile "${profile}" shows no ${item}`,
-  )
+/** Prints the items that fit, and gives all. */
+async function show(
+  client: LocalClient,
+  { json, profile }: AskTask,
+  kind: keyof typeof lists,
+  fits: (item: JsonValue) => boolean = () => true,
+): Promise<JsonValue[]> {
+  const all: JsonValue[] = []
+  for (const [method, member] of lists[kind]) all.push(...(await client.list(method, member)))
+  const items = all.filter(fits)
+  const text = json ? `[${items.map(({ raw }) => raw).join(',\n')}]\n` : await linesOf(items.map(rowOf))
+  await say('stdout', text)
+  // A profile may hide what the servers have.
+  const where = profile === undefined ? 'no server lists a' : `the profile "${profile}" shows no`
+  if (all.length === 0) await note(`${where} ${kind}`)
+  return all
 }
 
 function nameOf(item: JsonValue): string {
   return item.string('name') ?? ''
 }
 
-function toolRow(tool: JsonValue): Row {
+function rowOf(item: JsonValue): Row {
+  const address = item.string('uri') ?? item.string('uriTemplate')
   // `call` sends no `task` (MCP 2025-11-25, Tasks: tool-level negotiation).
-  const needsTask = tool.member('execution')?.string('taskSupport') === 'required'
-  return { name: nameOf(tool), about: `${needsTask ? '(only as a task) ' : ''}${aboutOf(tool)}` }
-}
-
-function resourceRow(resource: JsonValue): Row {
-  const name = resource.string('uri') ?? resource.string('uriTemplate') ?? ''
-  return { name, about: aboutOf(resource) || nameOf(resource) }
-}
-
-function aboutOf(item: JsonValue): string {
-  return (item.string('description') ?? item.string('title') ?? '').trim().split('\n')[0] ?? ''
-}
-
-async function printList(
-  items: readonly JsonValue[],
-  rowOf: (item: JsonValue) => Row,
-  { json }: AskTask,
-): Promise<void> {
-  await say(
-    'stdout',
-    json ? `[${items.map(({ raw }) => raw).join(',\n')}]\n` : await linesOf(items.map(rowOf)),
-  )
+  const needsTask = item.member('execution')?.string('taskSupport') === 'required'
+  const [about = ''] = (item.string('description') ?? item.string('title') ?? '').trim().split('\n')
+  const named = about === '' && address !== undefined ? nameOf(item) : about
+  return { name: address ?? nameOf(item), about: `${needsTask ? '(only as a task) ' : ''}${named}` }
 }
 
 async function linesOf(rows: readonly Row[]): Promise<string> {

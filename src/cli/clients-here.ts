@@ -1,11 +1,12 @@
 // The clients of this machine: their files, and how they would start this program.
 
-import { readFileSync, realpathSync } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { homeOf, ownPath } from '../config/file.js'
 import { pathFolders } from '../runtime/path-folders.js'
-import { errorCode } from '../text/error-text.js'
+import { readFileBytes } from '../runtime/read-file.js'
 import type { Launch } from './clients/launch.js'
 import type { FoundFile } from './clients/plan.js'
 import { type Client, type UserMachine, clients } from './clients/table.js'
@@ -30,16 +31,13 @@ export function findFiles(name: string | undefined, machine: UserMachine): Found
   }
 }
 
-/** The text of a file; undefined where the file is missing, cannot be opened, or is not UTF-8. */
+/** The file of Claude Code has its history too. */
+const BYTES_MAX = 256 * 1024 * 1024
+
+/** Undefined for a file that is missing, cannot be read, or is not UTF-8. */
 export function readText(path: string): string | undefined {
-  try {
-    const bytes = readFileSync(path)
-    const text = bytes.toString('utf8')
-    return Buffer.from(text).equals(bytes) ? text : undefined
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES'].includes(errorCode(error) ?? '')) return undefined
-    throw error
-  }
+  const file = readFileBytes(path, BYTES_MAX)
+  return file.kind === 'read' && isUtf8(file.bytes) ? file.bytes.toString('utf8') : undefined
 }
 
 /** How a client starts this program. The client is taken to have our PATH, so the name alone is enough where PATH leads to this file. */

@@ -6,7 +6,7 @@ import { resolveConfig, secretsIn } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import { EditMistake } from '../config/edit.js'
 import { configFileInForce, configTextAt, rewriteFile } from '../config/file.js'
-import { readJson } from '../config/json-syntax.js'
+import { type Repeated, readJson } from '../config/json-syntax.js'
 import { ConfigError } from '../config/problems.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
@@ -87,7 +87,7 @@ async function taken(lock: FileLock, path: string): Promise<boolean> {
 function changeAlone(path: string, change: (text: string) => string): string | undefined {
   const before = configTextAt(path)
   const after = change(before)
-  const redactor = new Redactor(secretsIn(resolved(after, path)))
+  const redactor = new Redactor(secretsIn(resolved(after, path, stillRepeated(before, after))))
   if (after === before) return undefined
   try {
     rewriteFile(path, after)
@@ -99,11 +99,20 @@ function changeAlone(path: string, change: (text: string) => string): string | u
 }
 
 /** @throws ConfigError with every problem that a start would refuse */
-function resolved(text: string, path: string): Configuration {
+function resolved(text: string, path: string, repeated: readonly Repeated[] = []): Configuration {
   const read = readJson(text)
-  const { value, repeated } = read.kind === 'value' ? read : { value: undefined, repeated: [] }
-  const place = { source: path, folder: dirname(path), env: process.env, servesHttp: false }
-  return resolveConfig(value, { ...place, repeated })
+  const value = read.kind === 'value' ? read.value : undefined
+  const context = { source: path, folder: dirname(path), env: process.env, servesHttp: false, repeated }
+  return resolveConfig(value, context)
+}
+
+/** The names that are still there twice after a change, at their places in the file. */
+function stillRepeated(before: string, after: string): Repeated[] {
+  const [old, now] = [before, after].map((text) => {
+    const read = readJson(text)
+    return read.kind === 'value' ? read.repeated : []
+  })
+  return old?.filter(({ path }) => now?.some((each) => each.path === path)) ?? []
 }
 
 /** Of a text that a start would refuse no value is known to be a secret, so that every string counts as one. */

@@ -143,11 +143,7 @@ function stderrLines(stderr: string): string[] {
 
 const STDERR_LINES = 10
 
-/**
- * Writes what came over what differs.
- *
- * @returns a line for each file that was written
- */
+/** Writes what came over what differs. @returns a line for each file that was written */
 export function updateFiles(replayed: readonly ReplayedFile[]): string {
   const files = new Set(replayed.map(({ transcript }) => transcript.file))
   return Array.from(files, (file) => {
