@@ -123,7 +123,7 @@ export async function tryServer(
   { runtime, profile, guard, gate, person, on: listeners = {}, onLate }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
-  const waitMs = longestStartMs(server) + server.listTimeoutMs + MARGIN_MS
+  const waitMs = longestStartMs(server) + server.startTimeoutMs + MARGIN_MS
   // Its only client has no name.
   const front = { ...config.server, tokens: undefined, auth: undefined }
   const alone = { ...withOneServer(config, schema, server, waitMs), server: front }

@@ -237,7 +237,6 @@ function readCommon(
     protocol: protocols.get(protocol) ?? 'auto',
     revision: sessionRevision(protocol)?.version,
     firstStartTimeoutMs: at.has('command') && !at.has('startTimeout') ? firstStartMs : values.startTimeoutMs,
-    listTimeoutMs: values.startTimeoutMs,
     timeoutMs: timeoutMs ?? context.timeoutMs,
     totalTimeoutMs: values.totalTimeoutMs ?? Math.max(totalTimeoutMsDefault, timeoutMs ?? context.timeoutMs),
     ...(timeoutMs === undefined &&

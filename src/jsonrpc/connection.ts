@@ -102,12 +102,6 @@ export type AnswerKind = 'result' | 'error' | 'batch'
 
 export const unrelated: Relation = {}
 
-/** Messages that a connection was given to send. */
-export interface Traffic {
-  readonly given: number
-  readonly departed: number
-}
-
 /** How the messages of a client travel: over two byte streams, Streamable HTTP, the older HTTP+SSE, or inside the process. */
 export type TransportName = 'stdio' | 'http' | 'sse' | 'memory'
 
@@ -122,8 +116,6 @@ export interface Connection {
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */
   readonly backlogBytes: number
-  /** How many messages it was given, and how many of them, in that order, may have left: the others provably have not. */
-  readonly traffic?: Traffic | undefined
   /**
    * On a connection that several clients share, cuts off the client with most unread bytes and gives up its
    * requests. Returns the number of these bytes; 0 where no client can be cut alone.

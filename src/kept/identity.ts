@@ -31,7 +31,6 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'secrets',
   'startTimeoutMs',
   'firstStartTimeoutMs',
-  'listTimeoutMs',
   'timeoutMs',
   'totalTimeoutMs',
   'settableIn',

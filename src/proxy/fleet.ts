@@ -162,7 +162,7 @@ export class Fleet {
     // A client that came meanwhile knows the servers of before.
     for (const routes of newcomers) void routes.prepare(next)
     if (!this.#closed) this.#exchange(plans, next)
-    const startMs = Math.max(0, ...plans.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
+    const startMs = Math.max(0, ...plans.map(({ config }) => 2 * config.startTimeoutMs))
     const newsWaitMs = Math.min(startMs, this.#limits.newsWaitMs)
     void within(listed, newsWaitMs, this.#runtime).then(() => {
       for (const routes of [...present, ...newcomers]) routes.tellChanges()

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type Heard, type RawClient, failure } from '../integration/support/client.js'
+import { type RawClient, failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
@@ -40,14 +40,6 @@ async function refusing(t: Scope, times: Record<string, number>): Promise<World>
   return { runtime, client, asked }
 }
 
-/** What is answered while so much time passes; undefined when nothing is. */
-async function within(runtime: FakeRuntime, ms: number, answer: Promise<Heard>): Promise<Heard | undefined> {
-  let heard: Heard | undefined
-  void answer.then((value) => (heard = value))
-  await runtime.pass(ms, 100)
-  return heard
-}
-
 describe('a server that is there and cannot list its tools', () => {
   test('is asked again at once when a call may be for it, and the call is made', async (t) => {
     const { runtime, client, asked } = await refusing(t, { 'tools/list': 1 })
@@ -60,20 +52,9 @@ describe('a server that is there and cannot list its tools', () => {
     assert.deepEqual(at((await answer).value, 'result'), { content: [] })
   })
 
-  test('is asked a few times more, while the call waits', async (t) => {
-    const { runtime, client, asked } = await refusing(t, { 'tools/list': 3 })
-    const answer = client.call('s__t')
-    assert.equal(await within(runtime, 2900, answer), undefined)
-    assert.equal(asked('tools/list'), 3)
-    await runtime.pass(200, 100)
-    assert.equal(asked('tools/list'), 4)
-    assert.deepEqual(at((await answer).value, 'result'), { content: [] })
-  })
-
   test('and still cannot, is why the call fails', async (t) => {
-    const { runtime, client } = await refusing(t, { 'tools/list': 1000 })
-    const heard = await within(runtime, 3100, client.call('s__t'))
-    assert(heard !== undefined)
+    const { client } = await refusing(t, { 'tools/list': 1000 })
+    const heard = await client.call('s__t')
     assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
     assert.match(textAt(heard.value, 'error', 'message'), /^'s': tools\/list: .*not ready/)
   })
@@ -85,26 +66,6 @@ describe('a server that is there and cannot list its tools', () => {
     assert.match(textAt(heard.value, 'error', 'message'), /tools\/list: .*not ready/)
     assert.deepEqual(at((await client.request('prompts/list')).value, 'result'), { prompts: [] })
   })
-})
-
-test('a server that ends before it has listed gets a call only when its successor has listed', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) => {
-    if (method === 'tools/list' && child === runtime.children[0]) return undefined
-    return polite(method, params, child)
-  }
-  const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await settled()
-  await opening
-  const answer = client.call('s__t')
-  await settled()
-  runtime.children[0]?.end(1)
-  await runtime.pass(100)
-  assert.deepEqual(at((await answer).value, 'result'), { content: [] })
-  const { heard = [] } = runtime.children[1] ?? {}
-  assert.deepEqual(heard.slice(-2), ['tools/list', 'tools/call'])
 })
 
 test('a server that cannot list its prompts has its tools, and no others', async (t) => {

@@ -73,8 +73,9 @@ describe('the clients of a broken server', () => {
     }
     const [, ...broken] = world.runtime.children
     const starts = broken.map(({ startedAt }) => startedAt)
-    // The first crashes within the window open the breaker; then each hold ends with one attempt.
-    const [first, ...holds] = starts.slice(restart.crashesMax - 1)
+    // The first crashes within the window open the breaker; then each hold ends with one attempt. The second start began
+    // before the first had failed.
+    const [first, ...holds] = starts.slice(restart.crashesMax)
     const intervals = holds.map((at, index) => at - ([first, ...holds][index] ?? 0))
     assert(intervals.length >= 2, `${starts.length} starts`)
     for (const ms of intervals) assert(ms >= 0.8 * restart.holdMs, `${ms} ms between two attempts`)

@@ -133,30 +133,6 @@ describe('the last answer of a server that is being stopped', () => {
   })
 })
 
-test('a call that has not left a server that is started anew goes to the next one before a later call', async (t) => {
-  const { client, runtime, child, heard } = await withOneInFlight(t, { onTimeout: 'restart', timeout: 3000 })
-  const executed: string[] = []
-  const { script } = runtime
-  runtime.script = (method, params, of) => {
-    if (method === 'tools/call' && of !== child) executed.push(textAt(params, 'arguments', 'nth'))
-    return script(method, params, of)
-  }
-  await runtime.pass(1000, 100)
-  child.stdin.pause()
-  const taken = client.call('s__t', { nth: 'taken', fills: 'x'.repeat(64 * 1024) })
-  await settled()
-  const waiting = client.call('s__t', { nth: 'waiting' })
-  await runtime.pass(1000, 100)
-  assert.equal(failure(await passed(runtime, 1000, heard))[2], 'timeout')
-  const later = client.call('s__t', { nth: 'later' })
-  await runtime.pass(400, 100)
-  assert.deepEqual(executed, ['waiting', 'later'])
-  assert.deepEqual(at((await waiting).value, 'result'), { content: [] })
-  assert.deepEqual(at((await later).value, 'result'), { content: [] })
-  assert.equal(failure(await passed(runtime, 600, taken))[2], 'closed')
-  child.end(0)
-})
-
 test('who closes again with less patience does not wait for calls', async (t) => {
   const { client, proxy, runtime } = await run(t, {}, mute)
   const heard = client.call('s__t')

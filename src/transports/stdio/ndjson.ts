@@ -4,7 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream'
 import type { Message } from '../../jsonrpc/splice.js'
-import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
+import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
@@ -63,7 +63,8 @@ export class NdjsonConnection implements Connection {
   }
   /** Ends the output when nothing waits here any more. */
   #ending: (() => void) | undefined
-  readonly #traffic = { given: 0, departed: 0 }
+  /** How many messages it was given to send. */
+  given = 0
   #inputEnded = false
   #outputGone = false
   /** Nothing more is written. */
@@ -99,10 +100,6 @@ export class NdjsonConnection implements Connection {
     return this.#outbox.bytes + this.#output.writableLength
   }
 
-  get traffic(): Traffic {
-    return this.#traffic
-  }
-
   start(sink: Sink): void {
     this.#sink = sink
     if (this.#closed) return void setImmediate(() => sink.closed(this.#cause))
@@ -136,7 +133,7 @@ export class NdjsonConnection implements Connection {
 
   send(message: Message): void {
     if (this.#closed || this.#closing !== undefined) return
-    this.#traffic.given++
+    this.given++
     if (this.#outputGone) return
     this.#outbox.add(message)
     if (this.#isWriting) {
@@ -191,13 +188,11 @@ export class NdjsonConnection implements Connection {
     })
   }
 
-  /** One write at a time, so that messages in the queue have provably not left. */
   readonly #flush = (): void => {
     this.#flushScheduled = false
     if (this.#isWriting) return
     const buffers = this.#outbox.take()
     if (buffers.length === 0 || this.#outputGone || this.#isOutputEnded || !this.#output.writable) return
-    this.#traffic.departed = this.#traffic.given
     this.#isWriting = true
     if (buffers.length > 1) this.#output.cork()
     const last = buffers.at(-1)

@@ -21,10 +21,8 @@ export type ConfirmRule = string | { readonly annotations: 'destructive' }
 
 /** How long a server may take, in milliseconds. */
 export interface ServerTimes extends CallTimes {
-  /** For a start and the handshake. */
+  /** For a start and the handshake, and for one list with all its pages. */
   readonly startTimeoutMs: number
-  /** For one list with all its pages. */
-  readonly listTimeoutMs: number
 }
 
 /** Which revisions a server is taken to speak: those that begin with a handshake, those without, or what it answers. */

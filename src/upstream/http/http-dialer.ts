@@ -128,10 +128,10 @@ function refusalsOf(
 
 /** The calls of this server give up before the transport does. */
 function limitsFor(
-  { totalTimeoutMs, startTimeoutMs, listTimeoutMs }: HttpServerConfig,
+  { totalTimeoutMs, startTimeoutMs }: HttpServerConfig,
   { ndjson: { lineBytesMax } }: UpstreamLimits,
 ): HttpClientLimits {
-  const longestMs = Math.max(totalTimeoutMs, startTimeoutMs, listTimeoutMs)
+  const longestMs = Math.max(totalTimeoutMs, startTimeoutMs)
   return {
     ...defaultHttpClientLimits,
     answerMs: longestMs + defaultHttpClientLimits.answerMarginMs,

@@ -136,7 +136,7 @@ export class ServerProcess implements Dialed {
 
   /** In the words of the program. Lines before its handshake are taken to be about its failure. */
   #why({ code }: ChildExit): string {
-    const isStarted = this.connection.traffic.given > HANDSHAKE_MESSAGES
+    const isStarted = this.connection.given > HANDSHAKE_MESSAGES
     const { damagedFolder: folder, error, lines } = this.#words
     const last = isStarted || code === 0 ? [] : lines.slice(-1)
     const said = error.length > 0 ? error : last

@@ -62,7 +62,7 @@ export class Inbox {
       if (connection.isStateless) this.#listen(connection, facts)
       this.clients.resubscribe(connection)
     }
-    this.lists.opened(connection, facts.capabilities, isFirst)
+    this.lists.opened(connection, isFirst)
     this.#context.reports.opened(server)
   }
 

@@ -15,7 +15,7 @@ import { Inbox } from './inbox.js'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { isAboutCredentials, type UpstreamError } from '../contracts/upstream-error.js'
+import type { UpstreamError } from '../contracts/upstream-error.js'
 import { patienceMs } from '../../mcp/client-patience.js'
 import type { ServerConnection } from './server-connection.js'
 import { ServerLists } from './server-lists.js'
@@ -27,9 +27,6 @@ import type { Before, Lane, ServerGauges, ServerView, UpstreamState } from '../c
 
 /** A server that has not answered for this long has failed. */
 const LIVED_MS = 30_000
-
-/** How often a server that ends before it has listed is started anew for a call that waits for what it has. */
-const RESTARTS_MAX = 3
 
 /** The processes of one server for one set of clients, and what is known of the server. */
 export class ServerLane implements Lane, ServerView {
@@ -206,11 +203,7 @@ export class ServerLane implements Lane, ServerView {
     this.#inbox.callers = [...this.#inbox.callers.filter(({ settled }) => !settled), call]
     this.startNow()
     this.#begin()
-    if (!this.isPending) {
-      // The process is ready, and its lists are being read or could not be.
-      if (this.#firstConnection !== undefined) this.#follow(this.#lists.opening)
-      else if (!isRefused) this.#follow(this.#startFirst().then(() => this.#lists.opening))
-    }
+    if (!this.isPending && !isRefused) this.#follow(this.#startFirst())
   }
 
   /** The server's description of itself and its lists, from this start or an earlier one. */
@@ -423,7 +416,7 @@ export class ServerLane implements Lane, ServerView {
     this.startedAt = this.#context.runtime.now()
     const { gate } = this.#context
     const started = isLater ? gate.putOff(this.#hurried.promise).then(() => this.#launch()) : this.#launch()
-    this.#follow(started.then(() => this.#lists.opening))
+    this.#follow(started)
     this.settled = started.then(() => {
       this.settled = undefined
       this.#settle()
@@ -472,36 +465,18 @@ export class ServerLane implements Lane, ServerView {
     }
   }
 
-  /** A server that cannot list is asked again as long as a call waits for what it has. */
-  #follow(read: Promise<void>): void {
+  /** The lists are known, or could not be read once more for a call that waits for what they have. */
+  #follow(started: Promise<void>): void {
     this.isPending = true
-    void read
-      .then(() => this.#insist())
-      .then(() => {
-        this.isPending = false
-        this.#inbox.callers = []
-        this.#report([])
-      })
-  }
-
-  /**
-   * One that ended while it was asked has a successor, which has not said what it has; one that does not come up has
-   * none.
-   */
-  async #insist(): Promise<void> {
-    let restarts = 0
-    while (this.#inbox.isCalled) {
-      await this.#lists.hurry()
-      const isOver = this.#lists.hasNames || this.#firstConnection !== undefined || !this.#wasUp
-      if (isOver || restarts++ === RESTARTS_MAX) return
-      await this.#startFirst()
+    const read = async (): Promise<void> => {
+      await started
       await this.#lists.opening
+      if (this.#inbox.isCalled) await this.#lists.readMissing()
+      this.isPending = false
+      this.#inbox.callers = []
+      this.#report([])
     }
-  }
-
-  /** Whether the last process has been there, and may be there again with the same credentials. */
-  get #wasUp(): boolean {
-    return this.#inbox.server?.facts !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
+    void read()
   }
 
   /** The first attempt to start a process has ended. */

@@ -43,7 +43,7 @@ export async function readList(
   const ttls: number[] = []
   const seen = new Set<string>()
   let params = '{}'
-  const patience = connection.patience('listTimeoutMs')
+  const patience = connection.patience('startTimeoutMs')
   for (let pages = 0; pages < pagesMax; pages++) {
     const frame = await connection.ask(listShapes[kind].method, params, patience)
     if (frame.kind === 'error') {

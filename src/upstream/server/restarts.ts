@@ -1,7 +1,7 @@
 // The crashes of one server, whichever of its processes they happen to, and when the server may be started again.
 //
-// While no process has come up since the last crash, one start at a time tries it for all: the others wait for the
-// result, and fail with it. So the number of clients does not multiply the starts of a broken server.
+// While no process has come up since the last crash, one start at a time tries the server, so that the number of clients
+// does not multiply the starts of a broken one.
 
 import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -20,22 +20,11 @@ export interface RestartPolicy {
   readonly healthyMs: number
 }
 
-/** One start of one process. */
-export interface Start {
-  /** In monotonic milliseconds. */
-  readonly startedAt: number
-  /** The process is ready. */
-  succeeded(): void
-  /** The process did not become ready; undefined when that says nothing of the server. Returns whether that has opened the breaker. */
-  failed(failure: UpstreamError | undefined): boolean
-}
-
 /** The history of one server, shared by all its processes. */
 export class Restarts {
   readonly #policy: RestartPolicy
   readonly #firstDelayMs: number
   readonly #runtime: Pick<Runtime, 'now' | 'random'>
-  /** When the latest crashes were. */
   #recent: number[] = []
   #inARow = 0
   /** The breaker has opened, and one crash opens it again. */
@@ -45,11 +34,11 @@ export class Restarts {
    * has come up since.
    */
   #state: 'proven' | 'unproven' | 'broken'
-  /** Of the latest crash. */
+  /** The latest crash. */
   failure: UpstreamError | undefined
   #nextAt = -Infinity
   #crashedAt = -Infinity
-  #trial: Deferred<UpstreamError | undefined> | undefined
+  #trial: Deferred<void> | undefined
   /** Starts after a crash. */
   count = 0
   /** The login that the server lacks has been logged. */
@@ -72,7 +61,6 @@ export class Restarts {
     return this.#state === 'proven'
   }
 
-  /** Whether the breaker is open. */
   get isBroken(): boolean {
     return this.#state === 'broken'
   }
@@ -82,41 +70,44 @@ export class Restarts {
     return Math.max(0, this.#nextAt - this.#runtime.now())
   }
 
-  /** Whether calls fail without an attempt: the breaker is open, and this is not the time of the attempt that may close it. */
+  /** Whether calls fail without an attempt. */
   get isHeld(): boolean {
     return this.isBroken && (this.waitMs > 0 || this.#trial !== undefined)
   }
 
-  /** The start that has to end before another one may begin; it resolves with its failure. */
-  get trial(): Promise<UpstreamError | undefined> | undefined {
+  /** Resolves when the start has ended that tries the server now. */
+  get trial(): Promise<void> | undefined {
     return this.isProven ? undefined : this.#trial?.promise
   }
 
-  begin(): Start {
-    const startedAt = this.#runtime.now()
-    const trial = this.isProven ? undefined : new Deferred<UpstreamError | undefined>()
-    this.#trial = trial ?? this.#trial
-    if (trial !== undefined && this.failure !== undefined) this.count++
-    const over = (failure: UpstreamError | undefined): void => {
-      if (this.#trial === trial) this.#trial = undefined
-      trial?.resolve(failure)
+  /** A process starts, now; every start succeeds or fails. */
+  begin(): number {
+    if (!this.isProven) {
+      this.#trial ??= new Deferred()
+      if (this.failure !== undefined) this.count++
     }
-    return {
-      startedAt,
-      succeeded: () => {
-        // A process that was started before the last crash does not show that another start would succeed.
-        if (startedAt >= this.#crashedAt) this.#state = 'proven'
-        this.isLoginLogged = false
-        over(undefined)
-      },
-      failed: (failure) => {
-        const isCrash = failure !== undefined && failure.reason !== 'login-required'
-        if (failure !== undefined && !isCrash && this.isProven) this.#state = 'unproven'
-        const opens = isCrash && this.crashed(startedAt, failure)
-        over(failure)
-        return opens
-      },
-    }
+    return this.#runtime.now()
+  }
+
+  succeeded(startedAt: number): void {
+    // A process that was started before the last crash does not show that another start would succeed.
+    if (startedAt >= this.#crashedAt) this.#state = 'proven'
+    this.isLoginLogged = false
+    this.#endTrial()
+  }
+
+  /** `failure` is undefined when it says nothing of the server. Returns whether the breaker has opened. */
+  failed(startedAt: number, failure: UpstreamError | undefined): boolean {
+    const isLogin = failure?.reason === 'login-required'
+    if (isLogin && this.isProven) this.#state = 'unproven'
+    const opens = failure !== undefined && !isLogin && this.crashed(startedAt, failure)
+    this.#endTrial()
+    return opens
+  }
+
+  #endTrial(): void {
+    this.#trial?.resolve()
+    this.#trial = undefined
   }
 
   /**

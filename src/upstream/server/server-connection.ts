@@ -4,7 +4,6 @@
 // connection.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Traffic } from '../../jsonrpc/connection.js'
 import { type FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
@@ -16,7 +15,7 @@ import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, CallHolder, ClientPort } from '../../calls/call.js'
 import { callTimeout } from '../../calls/call-deadline.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { OpenedServer, Probed } from '../../mcp/eras/server-opener.js'
+import type { OpenedServer, Probed, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/server-writers.js'
 import { methodNotFound, notFollowed, upstreamFailed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
@@ -67,8 +66,6 @@ export class SentCall implements CallHolder {
   id: RequestId
   /** Raw JSON of the progress token that the server was given, until a task has it. */
   token: string | undefined
-  /** Which of the messages to this server it is, where they are counted. */
-  sequence: number | undefined
   /** The server is being asked on its account whether it is alive. */
   isChecked = false
   isOver = false
@@ -112,10 +109,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   #lastAnswers: Timer | undefined
   /** The server is being asked which revisions it speaks. */
   #isProbing = false
-  /** The server knows no sessions, so it gets no notifications of a session and no responses. */
-  isStateless = false
-  /** What the output schemas of its tools describe. */
-  outputs: Revision['outputs'] = 'objects'
+  /** Undefined before the handshake. */
+  facts: ServerFacts | undefined
   /** Calls wait until these are answered; undefined when calls may be sent. */
   firstQuestions: FirstQuestions | undefined
   /** The subscription to changes of such a server; only the first connection of a lane has one. */
@@ -179,12 +174,20 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#peer.start()
     const opened = await this.#open(declared, opening)
     this.#writer = opened.writer
-    const { era, outputs } = opened.facts.revision
-    this.isStateless = era === 'stateless'
-    this.outputs = outputs
+    this.facts = opened.facts
     if (!this.isStateless && !this.#context.questionsNameTheirCall && declared.names.has('roots'))
       this.#awaitQuestions()
     return opened
+  }
+
+  /** The server knows no sessions, so it gets no notifications of a session and no responses. */
+  get isStateless(): boolean {
+    return this.facts?.revision.era === 'stateless'
+  }
+
+  /** The form of the output schemas of its tools. */
+  get outputs(): Revision['outputs'] {
+    return this.facts?.revision.outputs ?? 'objects'
   }
 
   /** Makes the server ready for calls. @throws UpstreamError */
@@ -310,9 +313,9 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     // Only now: the id of an answered request may already belong to another request.
     this.#peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
-    if (of !== 'startTimeoutMs') this.#cancelRequest(id, 'the request timed out')
-    if (of === 'listTimeoutMs') this.#timedOut()
-    const budget = of === 'listTimeoutMs' ? 'startTimeout' : of.replace(/Ms$/, '')
+    if (method !== 'initialize') this.#cancelRequest(id, 'the request timed out')
+    if (of === 'startTimeoutMs') this.#timedOut()
+    const budget = of.replace(/Ms$/, '')
     const message = `'${this.service}' did not answer ${method} within ${ms} ms (${budget})`
     return new UpstreamError(this.service, 'timeout', message, { details: { budget, ms } })
   }
@@ -362,7 +365,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     if (id === undefined) return this.#refuse(sent, this.refusal.body)
     sent.id = id
     if (deadline.isTimed) deadline.sentAt = now
-    sent.sequence = this.#traffic?.given
     call.holder = sent
     this.#deadlines.watch(call)
   }
@@ -371,11 +373,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   #follow(sent: SentCall): void {
     void (this.listening?.follows(sent.call) ?? sent.call.fail(notFollowed(this.service, '')))
     this.#end(sent)
-  }
-
-  /** How much of what the connection was given has left, where it counts. */
-  get #traffic(): Traffic | undefined {
-    return this.dialed.connection.traffic
   }
 
   #withToken(edits: readonly Edit[], sent: SentCall, own: Span, lend: boolean): readonly Edit[] {
@@ -427,31 +424,9 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return true
   }
 
-  /** The server is being stopped, so calls that have not left go to the next connection, before later calls. */
-  requeueUnsent(): void {
-    for (const sent of this.#peer.forwarded) {
-      if (!this.#isUnsent(sent)) continue
-      this.#peer.retire(sent.id)
-      this.#repeat(sent)
-    }
-  }
-
-  /**
-   * Whether the next connection may have a call: one that provably never left, and one that reads, once.
-   *
-   * Any other call may have had an effect, so it is not made twice.
-   */
-  #mayRepeat(sent: SentCall): boolean {
-    const { call } = sent
-    if (call.settled || call.wasAsked) return false
-    return this.#isUnsent(sent) || (call.row.reads === true && call.repeats === 0)
-  }
-
-  #isUnsent({ call, sequence }: SentCall): boolean {
-    const traffic = this.#traffic
-    // The next connection knows nothing of the task.
-    if (call.isAboutTask) return false
-    return sequence !== undefined && traffic !== undefined && sequence > traffic.departed
+  /** A call that reads goes to the next connection, once. Any other call may have had an effect, so it is not made twice. */
+  #mayRepeat({ call }: SentCall): boolean {
+    return !call.settled && !call.wasAsked && call.row.reads === true && call.repeats === 0
   }
 
   /**

@@ -2,17 +2,14 @@
 //
 // A list is read when the first process of the lane opens, when a process says that it has changed, and again where that
 // failed. A list that cannot be read stays as it was, so that a server which comes back half does not look as if it had
-// nothing. A server that comes back and says that it has nothing is asked again, since many servers claim that before
-// they are ready.
+// nothing.
 
 import { strict as assert } from 'node:assert'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import type { ServerFacts } from '../../mcp/eras/server-opener.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
 import { UpstreamError } from '../contracts/upstream-error.js'
@@ -25,15 +22,6 @@ import { type ReadList, readList, someOf } from './read-list.js'
 import { keepsTasks, type Sharing } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
-
-/** How often a server that had something before it was started anew is asked again whether it has nothing now. */
-const DOUBTED_RETRIES = 3
-
-/** How often a server that cannot list is asked while a call waits for it. */
-const HURRIED_TRIES = 3
-
-/** Reads of one list, whose changes are announced during the read before, for which calls wait. */
-const READS_MAX = 2
 
 /**
  * After a read that changed nothing, the next reported change is read this much later; the pause doubles with each such
@@ -52,26 +40,21 @@ export interface ListFailure {
 
 /** One list, and its reads. */
 class ListState {
-  /** The facts about the server, of now or of an earlier start. Items that did not change stay the same objects. */
+  /** Of this start or an earlier one. Items that did not change stay the same objects. */
   items: readonly ListItem[] = NOTHING
   /** How many more the server has, which clients would refuse. */
   leftOut = 0
-  /** When it was first read in this start, in monotonic milliseconds. */
   listedAt: number | undefined
   /** When it is out of date, where the server has given a time. */
   expiresAt = Infinity
-  /** It had something before the server came back. */
-  isDoubted = false
-  /** The read that is under way. */
   reading: Promise<void> | undefined
   /** The connection that has reported a change while it was read. */
   stale: ServerConnection | undefined
   /** It is read because a process says that it has changed. */
   isReported = false
-  /** The pause after a read that changed nothing. */
   pauseMs = 0
   pauseEndsAt = -Infinity
-  /** A read that waits for the end of the pause. */
+  /** Runs when a read waits for the end of the pause. */
   paused: Timer | undefined
 }
 
@@ -79,7 +62,7 @@ class ListState {
 export interface ListEvents {
   /** These have changed; none where one was read, or could not be. */
   readonly onChange: (kinds: readonly ListKind[]) => void
-  /** The wanted lists have been read, or could not be. */
+  /** All that was to be read has been read, or could not be. */
   readonly onRead: () => void
 }
 
@@ -111,7 +94,6 @@ export class ServerLists {
 
   /** The connection of the process whose lists these are. */
   #connection: ServerConnection | undefined
-  #capabilities: ServerCapabilities | undefined
   /** Resolves when the reads that the start of a process began have ended. */
   opening: Promise<void> = Promise.resolve()
   /** Readings of several lists that are under way. */
@@ -120,8 +102,6 @@ export class ServerLists {
   #retry: Timer | undefined
   /** The login that the server wants. */
   #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
-  /** The wait of calls that need the lists, and how many lists were missing when it began. */
-  #hurried: { readonly over: Deferred<void>; readonly missing: number } | undefined
 
   constructor(context: ServerContext, sharing: Sharing, isKept: boolean, events: ListEvents) {
     this.#context = context
@@ -135,7 +115,6 @@ export class ServerLists {
     if (described !== undefined) this.borrow(described)
   }
 
-  /** The items that the server has, or had. */
   items(kind: ListKind): readonly ListItem[] {
     return this.#state(kind).items
   }
@@ -245,18 +224,15 @@ export class ServerLists {
   // Reads.
 
   /** A process is ready, and its lists are read; of a further one only while the first is not there. */
-  opened(connection: ServerConnection, capabilities: ServerCapabilities, isFirst: boolean): void {
+  opened(connection: ServerConnection, isFirst: boolean): void {
     if (!isFirst && this.#connection !== undefined) return
     this.#endLogin()
     this.#connection = connection
-    this.#capabilities = capabilities
     this.#retries = 0
     for (const kind of listKinds) {
       const state = this.#state(kind)
-      if (state.listedAt !== undefined || !offers(capabilities, kind)) this.#known.add(kind)
+      if (state.listedAt !== undefined || !offers(connection, kind)) this.#known.add(kind)
       else this.#known.delete(kind)
-      // A server that lists nothing now may still be starting.
-      if (state.items.length > 0) state.isDoubted = true
     }
     this.opening = this.#refresh(connection, listKinds)
   }
@@ -265,25 +241,18 @@ export class ServerLists {
   renew(kinds: readonly ListKind[]): void {
     const now = this.#context.runtime.now()
     const old = kinds.filter((kind) => {
-      const isReported = this.#capabilities?.changes.includes(kind) === true
+      const isReported = this.#connection?.facts?.capabilities.changes.includes(kind) === true
       return !isReported && !this.failures.has(kind) && Math.round(this.#state(kind).expiresAt - now) <= 0
     })
     if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
   }
 
-  /**
-   * Reads the missing lists now, and a few times more; resolves when one of them has been read, or the tries are used up.
-   */
-  hurry(): Promise<void> {
-    const missing = this.failures.size
-    if (this.#connection === undefined || this.hasNames || missing === 0) return Promise.resolve()
-    if (this.#hurried !== undefined) return this.#hurried.over.promise
-    const over = new Deferred<void>()
-    this.#hurried = { over, missing }
+  /** Reads those that could not be read once more, now. */
+  async readMissing(): Promise<void> {
+    if (this.#connection === undefined || this.hasNames) return
     this.#cancelRetry()
     this.#retries = 0
-    void this.#refresh(this.#connection, [...this.failures.keys()])
-    return over.promise
+    await this.#refresh(this.#connection, [...this.failures.keys()])
   }
 
   /** A process says that these have changed. */
@@ -304,8 +273,8 @@ export class ServerLists {
 
   /** Notifications of changes may have been lost, so the lists are read again. */
   missed(connection: ServerConnection): void {
-    const kinds = this.#capabilities?.changes ?? []
-    if (connection === this.#connection && kinds.length > 0) void this.#refresh(connection, kinds)
+    const changes = connection.facts?.capabilities.changes ?? []
+    if (connection === this.#connection && changes.length > 0) void this.#refresh(connection, changes)
   }
 
   /** The server wants a login during its session: after a login its lists are read again. */
@@ -332,27 +301,20 @@ export class ServerLists {
     }
     this.#cancelRetry()
     this.#endLogin()
-    this.#endHurry()
   }
 
   /** Each list is shown as soon as it has been read: tools need not wait for resources. */
   async #refresh(connection: ServerConnection, kinds: readonly ListKind[]): Promise<void> {
-    const capabilities = this.#capabilities
-    if (capabilities === undefined) return
     this.#rounds++
-    await Promise.all(kinds.map((kind) => this.#readOnce(connection, capabilities, kind)))
+    await Promise.all(kinds.map((kind) => this.#readOnce(connection, kind)))
     this.#rounds--
     this.#events.onRead()
-    const { size } = this.failures
-    if (size === 0) this.#retries = 0
+    if (this.failures.size === 0) this.#retries = 0
     else if (this.#connection !== undefined) {
       const wanted = [...this.failures.values()].find(({ reason }) => reason === 'login-required')
       if (wanted === undefined) this.#scheduleRetry()
       else this.loginNeeded(connection, wanted)
     }
-    if (this.#hurried === undefined) return
-    const isLess = size < this.#hurried.missing
-    if (isLess || this.#retries >= HURRIED_TRIES || this.#login !== undefined) this.#endHurry()
   }
 
   /**
@@ -361,13 +323,17 @@ export class ServerLists {
    * Calls wait for what this gives. A server that announces one change after the other does not keep them waiting: the
    * further reads are a reading of their own.
    */
-  #readOnce(connection: ServerConnection, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
+  #readOnce(connection: ServerConnection, kind: ListKind): Promise<void> {
     const state = this.#state(kind)
     if (state.reading !== undefined) {
       state.stale = connection
       return state.reading
     }
-    state.reading = this.#readUntilFresh(connection, capabilities, kind).finally(() => {
+    const read = async (): Promise<void> => {
+      await this.#readNow(connection, kind)
+      if (state.stale !== undefined) await this.#readNow(state.stale, kind)
+    }
+    state.reading = read().finally(() => {
       state.reading = undefined
       this.#events.onChange([])
       if (state.stale !== undefined) this.changed(state.stale, [kind])
@@ -375,30 +341,13 @@ export class ServerLists {
     return state.reading
   }
 
-  async #readUntilFresh(
-    first: ServerConnection,
-    capabilities: ServerCapabilities,
-    kind: ListKind,
-  ): Promise<void> {
-    const state = this.#state(kind)
-    let connection: ServerConnection | undefined = first
-    for (let reads = 0; connection !== undefined && reads < READS_MAX; reads++) {
-      await this.#readNow(connection, capabilities, kind)
-      connection = state.stale
-    }
-  }
-
-  async #readNow(
-    connection: ServerConnection,
-    capabilities: ServerCapabilities,
-    kind: ListKind,
-  ): Promise<void> {
+  async #readNow(connection: ServerConnection, kind: ListKind): Promise<void> {
     const state = this.#state(kind)
     state.stale = undefined
     const { items: before } = state
     const tool = this.ownTool
     try {
-      if (offers(capabilities, kind))
+      if (offers(connection, kind))
         this.#take(kind, state, await readList(this.#context, connection, kind, before.length === 0))
       else this.#accept(kind, state, [])
     } catch (error) {
@@ -413,7 +362,6 @@ export class ServerLists {
     if (state.isReported) this.#pause(state, hasChanged)
   }
 
-  /** @throws UpstreamError when a server that had something may not be done with its start */
   #take(kind: ListKind, state: ListState, { items, ttlMs, leftOut }: ReadList): void {
     const { items: before } = state
     this.#accept(kind, state, items)
@@ -425,11 +373,7 @@ export class ServerLists {
     state.expiresAt = now + ttlMs
   }
 
-  /** @throws UpstreamError when a server that had something may not be done with its start */
   #accept(kind: ListKind, state: ListState, items: readonly ListItem[]): void {
-    if (items.length === 0 && state.isDoubted)
-      throw new UpstreamError(this.#context.service, 'invalid-answer', 'nothing is there any more')
-    state.isDoubted = false
     this.#failures.delete(kind)
     if (kind === 'tools') this.ownTool = undefined
     const byKey = new Map(state.items.map((item) => [item.key, item]))
@@ -465,7 +409,7 @@ export class ServerLists {
   #tellOfTasks(items: readonly ListItem[]): void {
     const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
     if (names.length === 0) return
-    const isListed = keepsTasks(this.#sharing) && this.#capabilities?.tasks !== undefined
+    const isListed = keepsTasks(this.#sharing) && this.#connection?.facts?.capabilities.tasks !== undefined
     const how = isListed ? 'listed to clients with tasks only' : 'not listed'
     this.#context.tell('info', `${how}: ${someOf(names)} can only be called as a task`)
   }
@@ -478,8 +422,6 @@ export class ServerLists {
     const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
     this.#retry = runtime.setTimer(delayMs, () => {
       this.#retry = undefined
-      // A server that still has nothing is believed.
-      if (this.#retries >= DOUBTED_RETRIES) for (const state of this.#states.values()) state.isDoubted = false
       // The process may have been replaced meanwhile.
       if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.failures.keys()])
     })
@@ -495,11 +437,6 @@ export class ServerLists {
     this.#login = undefined
   }
 
-  #endHurry(): void {
-    this.#hurried?.over.resolve()
-    this.#hurried = undefined
-  }
-
   #state(kind: ListKind): ListState {
     const state = this.#states.get(kind)
     assert(state !== undefined)
@@ -507,8 +444,8 @@ export class ServerLists {
   }
 }
 
-function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
-  return kind === 'templates' ? capabilities.resources : capabilities[kind]
+function offers({ facts }: ServerConnection, kind: ListKind): boolean {
+  return facts?.capabilities[kind === 'templates' ? 'resources' : kind] === true
 }
 
 function isNotFound(error: unknown): boolean {

@@ -292,9 +292,8 @@ function dialedBy(service: string, connection: Connection): Dialed {
 
 /** A server that never listed may have to be installed first. */
 function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
-  const { listTimeoutMs, timeoutMs, totalTimeoutMs, settableIn } = config
+  const { timeoutMs, totalTimeoutMs, settableIn } = config
   return {
-    listTimeoutMs,
     timeoutMs,
     totalTimeoutMs,
     settableIn,

@@ -26,7 +26,6 @@ import {
 import type { Timer } from '../../runtime/runtime.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { Lease } from './start-gate.js'
-import type { Start } from './restarts.js'
 import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
 import { ServerConnection } from './server-connection.js'
@@ -114,8 +113,6 @@ export class Worker {
   #state: State = { kind: 'stopped' }
   #failure: UpstreamError | undefined
   #hasCrashed = false
-  /** Starts in a row that were refused for want of room. */
-  #refusals = 0
   #starts = 0
   /** Connections that get no more calls, each until it has ended. */
   readonly #leaving = new Map<ServerConnection, Promise<void>>()
@@ -199,7 +196,7 @@ export class Worker {
     if (connection?.isConnected !== true || connection.firstQuestions !== undefined) return undefined
     if (this.#isInDoubt(call, connection)) {
       const why = 'it may still ask for a call that another client has cancelled'
-      this.succeed(connection, why, this.#scope.sharing === 'shared')
+      this.succeed(connection, why)
       return undefined
     }
     const { max, taken } = this.#slotsOf(call)
@@ -327,7 +324,7 @@ export class Worker {
   #leaseLost(connection: ServerConnection): void {
     if (connection !== this.connection) return
     if (this.#isIdle) void this.#restIdle()
-    else this.succeed(connection, 'another process needs its place', true)
+    else this.succeed(connection, 'another process needs its place')
   }
 
   #watchIdle(delayMs = this.#idleTimeoutMs): void {
@@ -445,9 +442,7 @@ export class Worker {
     const state = this.#state
     if (state.kind !== 'ready') return
     const { connection } = state
-    const stopped = this.#vacate(state, () => connection.stop(why), connection.dialed.pid !== undefined)
-    connection.requeueUnsent()
-    await stopped
+    await this.#vacate(state, () => connection.stop(why))
   }
 
   /** Ends the connection and starts it anew, though it has not crashed; one that has a successor already is ending. */
@@ -458,25 +453,21 @@ export class Worker {
     if (this.#state.kind === 'stopped') this.#startIfWanted()
   }
 
-  /**
-   * Ends the connection when its calls have ended; later calls get another one.
-   *
-   * A server of which one process runs at a time may hold a lock, so its next process waits for the end of this one.
-   */
-  succeed(connection: ServerConnection, why: string, isAlone: boolean): void {
+  /** Ends the connection when its calls have ended; later calls get another one. */
+  succeed(connection: ServerConnection, why: string): void {
     const state = this.#state
     if (state.kind !== 'ready' || state.connection !== connection) return
     this.#context.tell('debug', `its next call gets another process: ${why}`)
-    void this.#vacate(state, () => connection.idle().then(() => connection.stop()), isAlone)
+    void this.#vacate(state, () => connection.idle().then(() => connection.stop()))
     this.#startIfWanted()
   }
 
-  /** The connection gets no more calls; with `isAlone` the next process starts behind its end. */
-  #vacate({ connection, readyAt }: Ready, end: () => Promise<void>, isAlone: boolean): Promise<void> {
+  /** The connection gets no more calls. */
+  #vacate({ connection, readyAt }: Ready, end: () => Promise<void>): Promise<void> {
     this.#to({ kind: 'stopped' })
     this.#context.restarts.wasUp(readyAt)
     const left = this.#leave(connection, end())
-    if (isAlone) this.#predecessor = left
+    if (connection.dialed.pid !== undefined) this.#predecessor = left
     return left
   }
 
@@ -510,18 +501,16 @@ export class Worker {
 
   async #attempt(attempt: Attempt): Promise<ServerConnection> {
     const { restarts, runtime, times } = this.#context
-    let start: Start | undefined
+    let startedAt: number | undefined
     try {
       await within(this.#predecessor, times.timeoutMs / PREDECESSOR_SHARE, runtime)
       await this.#scope.eraKnown?.()
-      // Nothing is awaited between the last look and the beginning, so that one start at a time tries the server.
-      do {
-        await this.#tried(attempt)
-        await this.#admitted(attempt)
-      } while (restarts.trial !== undefined)
+      await this.#admitted(attempt)
+      while (restarts.trial !== undefined) await restarts.trial
+      this.#expect(attempt)
       // The breaker may have opened while this start waited.
       if (restarts.isHeld) throw this.#down('unavailable', 'is down')
-      start = restarts.begin()
+      startedAt = restarts.begin()
       // A server that has ended on the question which revisions it speaks is started once more, and not asked.
       let connection = await this.#opened(attempt)
       if (connection === undefined) {
@@ -531,10 +520,9 @@ export class Worker {
       this.#expect(attempt)
       if (connection === undefined) throw this.#down('closed', 'ends whenever it is started')
       if (!connection.isOpen) throw connection.failure
-      this.#to({ kind: 'ready', connection, startedAt: start.startedAt, readyAt: runtime.now() })
-      start.succeeded()
+      this.#to({ kind: 'ready', connection, startedAt, readyAt: runtime.now() })
+      restarts.succeeded(startedAt)
       this.#failure = undefined
-      this.#refusals = 0
       if (this.waitingCall !== undefined) connection.firstQuestions?.askHeld()
       this.takeTurn()
       return connection
@@ -542,19 +530,8 @@ export class Worker {
       if (attempt.connection !== undefined) void this.#stop(attempt.connection)
       else attempt.lease?.release()
       const failure = asUpstreamError(this.#context.service, error)
-      this.#ended(attempt, start, failure)
+      this.#ended(attempt, startedAt, failure)
       throw failure
-    }
-  }
-
-  /** Waits for the starts that try the server, without a place. @throws UpstreamError the failure of such a start */
-  async #tried(attempt: Attempt): Promise<void> {
-    const { restarts } = this.#context
-    attempt.lease?.release()
-    for (let { trial } = restarts; trial !== undefined; trial = restarts.trial) {
-      const failure = await trial
-      this.#expect(attempt)
-      if (failure !== undefined) throw failure
     }
   }
 
@@ -600,27 +577,22 @@ export class Worker {
     if (this.#state !== attempt) throw this.#down('shutting-down', 'is stopped')
   }
 
-  /** The attempt has failed: by itself, with the start of another process, or since there was no room. */
-  #ended(attempt: Attempt, start: Start | undefined, failure: UpstreamError): void {
+  /** The attempt has failed: by itself, before it began, or since there was no room. */
+  #ended(attempt: Attempt, startedAt: number | undefined, failure: UpstreamError): void {
+    const { limits, restarts } = this.#context
     const isOver = this.#state !== attempt
-    const isTried = !isOver && start !== undefined && failure.reason !== 'overloaded'
-    const opens = start?.failed(isTried ? failure : undefined) === true
+    const isTried = !isOver && startedAt !== undefined && failure.reason !== 'overloaded'
+    const opens = startedAt !== undefined && restarts.failed(startedAt, isTried ? failure : undefined)
     if (isOver) return
-    this.#failure = failure
+    this.#failure = failure.reason === 'unavailable' ? (restarts.failure ?? failure) : failure
     if (failure.reason === 'login-required') this.#awaitLogin(failure)
     else {
       if (isTried || failure.reason === 'overloaded') this.#context.tell('error', failure.message)
       // There is no room for another process: the server has not failed.
-      if (failure.reason === 'overloaded') this.#refused()
+      if (failure.reason === 'overloaded') this.#wait(limits.restart.delayMsMax)
       else this.#crashed(opens)
     }
     this.#failWaiting(failure)
-  }
-
-  /** It is tried again less and less often. */
-  #refused(): void {
-    const { limits, restartDelayMs } = this.#context
-    this.#wait(Math.min(restartDelayMs * 2 ** this.#refusals++, limits.restart.delayMsMax))
   }
 
   /** This process has crashed, or the one whose start tried the server for all. */
