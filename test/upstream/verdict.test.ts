@@ -1,13 +1,12 @@
-// Calls that come while it is being found out whether their client needs a process of its own.
+// Which clients share a server without sessions.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { RawClient } from '../integration/support/client.js'
-import { at } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
-import { type FakeChild, FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { type FakeChild, FakeRuntime, type Script, settled } from './support/fake-runtime.js'
 
 const N = '2026-07-28'
 const description = `{"resultType":"complete","supportedVersions":["${N}"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
@@ -76,76 +75,21 @@ function answer({ children }: World, said: string): void {
 const calledIn = (children: readonly FakeChild[]): number[] =>
   children.map(({ heard }) => heard.filter((method) => method === 'tools/call').length)
 
-describe('a call that comes while a server is asked what it speaks', () => {
-  test('is made in that process, where all may share it', async (t) => {
-    const world = await worldOf(t, stateless)
-    const [one, other] = [await world.client(), await world.client()]
-    const calls = [one, other, one].map((client) => client.call('s__t'))
-    await settled()
-    assert.equal(world.children.length, 1)
-    answer(world, `"result":${description}`)
-    for (const { value } of await world.runtime.until(Promise.all(calls)))
-      assert.equal(at(value, 'error'), undefined)
-    assert.deepEqual(calledIn(world.children), [3])
-    await world.runtime.until(one.call('s__t'))
-    assert.deepEqual(calledIn(world.children), [4])
-  })
-
-  test('is made in a process of its client, where there are sessions, which is not asked again', async (t) => {
-    const world = await worldOf(t, polite)
-    const client = await world.client()
-    const call = client.call('s__t')
-    await settled()
-    assert.equal(world.children.length, 1)
-    answer(world, '"error":{"code":-32601,"message":"no"}')
-    assert.equal(at((await world.runtime.until(call)).value, 'error'), undefined)
-    assert.deepEqual(calledIn(world.children), [0, 1])
-    assert.equal(world.children[1]?.heard.includes('server/discover'), false)
-  })
-
-  test('does not wait where the server had sessions at an earlier start', async (t) => {
-    const files = new MemoryFiles()
-    const before = await worldOf(t, polite, files)
-    await before.client()
-    answer(before, '"error":{"code":-32601,"message":"no"}')
-    await before.runtime.pass(2000)
-    await before.close()
-    const world = await worldOf(t, polite, files)
-    const client = await world.client()
-    void client.call('s__t').catch(() => undefined)
-    await settled()
-    assert.equal(world.children.length, 2)
-  })
-
-  test('starts nothing when its client takes it back', async (t) => {
-    const world = await worldOf(t, stateless)
-    const [client, gone] = [await world.client(), await world.client()]
-    const id = client.nextId()
-    void client.call('s__t', {}, undefined, id).catch(() => undefined)
-    const late = gone.call('s__t')
-    await settled()
-    client.notify('notifications/cancelled', { requestId: id })
-    await settled()
-    answer(world, `"result":${description}`)
-    assert.equal(at((await world.runtime.until(late)).value, 'error'), undefined)
-    assert.equal(at((await world.runtime.until(client.call('s__t'))).value, 'error'), undefined)
-    assert.deepEqual(calledIn(world.children), [2])
-  })
-
-  test('is made in a process of its client when the one that was asked has ended', async (t) => {
-    const world = await worldOf(t, polite)
-    const client = await world.client()
-    const call = client.call('s__t')
-    await settled()
-    world.runtime.script = polite
-    world.children[0]?.end(1)
-    await world.runtime.pass(2000)
-    assert.equal(at((await world.runtime.until(call)).value, 'error'), undefined)
-    assert.equal(
-      calledIn(world.children).reduce((sum, each) => sum + each),
-      1,
-    )
-  })
+test('clients share a server that had no sessions at an earlier start, before it is known again', async (t) => {
+  const files = new MemoryFiles()
+  const before = await worldOf(t, stateless, files)
+  await before.client()
+  answer(before, `"result":${description}`)
+  await before.runtime.pass(2000)
+  await before.close()
+  const world = await worldOf(t, stateless, files)
+  const clients = [await world.client(), await world.client()]
+  for (const client of clients) void client.call('s__t').catch(() => undefined)
+  await settled()
+  assert.equal(world.children.length, 1)
+  answer(world, `"result":${description}`)
+  await settled()
+  assert.deepEqual(calledIn(world.children), [2])
 })
 
 describe('a server without sessions that all clients are to share', () => {

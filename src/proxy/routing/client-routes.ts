@@ -188,24 +188,10 @@ export class ClientRoutes implements RoutedServers {
   #laneOf(upstream: Upstream): Lane {
     const there = this.#entered.get(upstream)
     if (there !== undefined) return there
-    const lane = upstream.attach(this.#client, (next) => this.#move(upstream, next))
-    this.#take(upstream, lane)
-    return lane
-  }
-
-  #take(upstream: Upstream, lane: Lane): void {
+    const lane = upstream.attach(this.#client)
     this.#entered.set(upstream, lane)
     if (this.#level !== undefined) lane.level(this.#client, this.#level)
-  }
-
-  /** The client shares a lane of this server with others from now on. */
-  #move(upstream: Upstream, lane: Lane): void {
-    const before = this.#entered.get(upstream)
-    this.#take(upstream, lane)
-    this.#reach(this.lanes.map((each) => (each === before ? lane : each)))
-    this.router.waits.look()
-    // The other lane may have announced its lists before it had this client.
-    this.changed(listKinds)
+    return lane
   }
 
   /** A server that replaces another is presumed to have the same resources until it has listed its own. */

@@ -174,11 +174,8 @@ export interface Upstream {
   adjust(config: ServerConfig): void
   /** Uses a server that was started elsewhere as its first; false when it has one already. */
   adopt(server: Connection | RunningProcess): boolean
-  /**
-   * The lane that this client uses from now on; `onMoved` gets another one, which takes its place, when the server turns
-   * out to have no sessions and the client has not used it.
-   */
-  attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane
+  /** The lane that this client uses from now on. */
+  attach(client: ClientPort): Lane
   /** A fault of the proxy's own has left its connections in doubt: they end, and are opened anew. */
   readonly renew?: (why: string) => void
   status(): UpstreamStatus

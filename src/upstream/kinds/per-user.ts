@@ -53,10 +53,10 @@ export class PerUserServer implements Upstream {
     return only?.view ?? UNKNOWN
   }
 
-  attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
+  attach(client: ClientPort): Lane {
     const user = userOf(client.profile.principal)
     const server = this.#servers.get(user) ?? this.#open(user)
-    return server.attach(client, onMoved)
+    return server.attach(client)
   }
 
   adjust(config: ServerConfig): void {

@@ -19,7 +19,7 @@ import type { UpstreamError } from '../contracts/upstream-error.js'
 import { patienceMs } from '../../mcp/client-patience.js'
 import type { ServerConnection } from './server-connection.js'
 import { ServerLists } from './server-lists.js'
-import { type Forward, sumOf, Worker } from './worker.js'
+import { sumOf, Worker } from './worker.js'
 import { holdsProcess, isOfOne, keepsTasks, type LaneScope } from './sharing.js'
 import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
@@ -44,8 +44,6 @@ export class ServerLane implements Lane, ServerView {
   /** As many as are busy, up to a limit; the first one gets the subscriptions. */
   readonly #workers: Worker[] = []
   readonly #workersMax: number
-  /** Moves the one client to another lane, where it turns out that all clients can share one. */
-  move: (() => void) | undefined
   /** The lane whose lists its client sees until it uses this one. */
   #standIn: ServerLane | undefined
   /** Set while the lane of a principal has no client. */
@@ -189,11 +187,6 @@ export class ServerLane implements Lane, ServerView {
     this.startNow()
   }
 
-  /** Whether a process has been started for its clients, which may keep something of them. */
-  get hasRun(): boolean {
-    return this.#workers.some((worker) => worker.hasRun)
-  }
-
   hurry(call: Call): void {
     this.#endDeferral()
     if (this.#lists.hasNames) return
@@ -311,15 +304,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   release(client: ClientPort): Call[] {
-    return this.#takeCalls(client).map(({ call }) => call)
-  }
-
-  /** The one client uses another lane from now on, which gets its subscriptions, and the calls that have not begun here. */
-  moveTo(lane: Lane, client: ClientPort): Lane {
-    for (const uri of this.takeSubscriptions(client)) lane.follow(client, uri)
-    for (const { call, edits } of this.#takeCalls(client)) lane.call(call, edits)
-    void this.leave(client)
-    return lane
+    return this.#workers.flatMap((worker) => worker.release(client))
   }
 
   leave(client: ClientPort): Promise<void> | undefined {
@@ -403,11 +388,6 @@ export class ServerLane implements Lane, ServerView {
       const forward = free.room > 0 && other.room < 0 ? other.takeQueued() : undefined
       if (forward !== undefined) free.call(forward.call, forward.edits)
     }
-  }
-
-  /** Takes the calls of a client that have not begun here. */
-  #takeCalls(client: ClientPort): Forward[] {
-    return this.#workers.flatMap((worker) => worker.release(client))
   }
 
   /** Starts the first process, unless that was done; with `isLater` after the first answers to clients. */

@@ -313,7 +313,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     // Only now: the id of an answered request may already belong to another request.
     this.#peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
-    if (method !== 'initialize') this.#cancelRequest(id, 'the request timed out')
+    if (!handshakes.includes(method)) this.#cancelRequest(id, 'the request timed out')
     if (of === 'startTimeoutMs') this.#timedOut()
     const budget = of.replace(/Ms$/, '')
     const message = `'${this.service}' did not answer ${method} within ${ms} ms (${budget})`
@@ -716,6 +716,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     void this.#peer.close()
   }
 }
+
+const handshakes: readonly string[] = ['initialize', 'server/discover']
 
 /** How a process ends that cannot bear a question: without a word, or with words about the question. */
 const endsOnQuestions = /exited (?:with code -?\d+|by \w+)$|discover|initiali[sz]|method|protocol/i

@@ -54,8 +54,6 @@ export class Server implements Upstream {
     const kept = around.kept.of(config)
     const described = kept.facts?.description
     const era = new ServerEra(around.runtime, behaviour.eraMs, described?.probeFailed === true)
-    // Later: the caller is in the middle of opening a process.
-    era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
     const marked = new MarkedTools()
     const isAsked = config.protocol === 'auto'
@@ -132,24 +130,21 @@ export class Server implements Upstream {
     return true
   }
 
-  attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
-    const { isolation } = this.#context
+  attach(client: ClientPort): Lane {
+    const { isolation, keptLists } = this.#context
     const { profile, opening, serial } = client
     // Nothing of a client is kept in a server without sessions. With `shared` there is one lane for all clients, before and
     // after that was found out.
-    const isFound = this.#era.era === 'stateless' && isolation !== 'shared'
-    const isOpen = this.config.protocol === 'stateless' || isFound
+    const era = this.#era.era ?? keptLists.facts?.revision.era
+    const isOpen = this.config.protocol === 'stateless' || (era === 'stateless' && isolation !== 'shared')
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'shared') return this.#sharedLane(sharing).join(client)
     if (sharing === 'plain') return this.#plainLane(client).join(client)
     const startsOnCall = this.#startsOnCall
-    const eraKnown = (): Promise<void> | undefined => (startsOnCall ? this.#eraKnown() : undefined)
     const { capabilities: declared, principal } = profile
-    const scope = { sharing, declared, opening, client: serial, principal, startsOnCall, eraKnown }
+    const scope = { sharing, declared, opening, client: serial, principal, startsOnCall }
     const own = this.#newLane(scope).join(client)
     if (startsOnCall && !this.isolated) own.defer(this.#sharedLane('plain'))
-    if (startsOnCall && opening === undefined && onMoved !== undefined)
-      own.move = () => onMoved(own.moveTo(this.#plainLane(client).join(client), client))
     return own
   }
 
@@ -162,22 +157,6 @@ export class Server implements Upstream {
   #plainLane({ profile: { principal } }: ClientPort): ServerLane {
     const { isolation, separatesPrincipals } = this.#context
     return this.#sharedLane('plain', isolation !== 'shared' && separatesPrincipals() ? principal : undefined)
-  }
-
-  /** The server has no sessions, so that nothing of a client is kept in a process: one lane is for all of them. */
-  #found(): void {
-    if (this.#closed) return
-    for (const lane of this.#lanes) if (!lane.hasRun) lane.move?.()
-  }
-
-  /** Resolves when the first process of all has said whether there need be others, or could not. */
-  #eraKnown(): Promise<void> | undefined {
-    const isAsked = this.config.protocol === 'auto' && this.#era.era === undefined
-    // A server that shook hands at an earlier start nearly always does so again, so no call waits for the finding.
-    if (!isAsked || this.#context.keptLists.facts?.revision.era === 'session') return undefined
-    const first = this.#shared.get('plain')
-    first?.startNow()
-    return first?.settled
   }
 
   /** The lane that all clients share, or those of one principal. */
@@ -318,8 +297,6 @@ export class ServerEra implements EraMemory {
   evidence: EraMemory['evidence']
   /** The finding of an earlier run counts until this one has found it out. */
   probeFailure: EraMemory['probeFailure']
-  /** Called when the server turns out to have no sessions. */
-  found: () => void = () => {}
 
   constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, hadProbeFailed: boolean) {
     this.#runtime = runtime
@@ -335,7 +312,6 @@ export class ServerEra implements EraMemory {
     this.#era = era
     this.evidence = evidence
     this.#learnedAt = this.#runtime.now()
-    if (era === 'stateless') this.found()
   }
 
   forgot(): void {

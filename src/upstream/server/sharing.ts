@@ -31,8 +31,6 @@ export interface LaneScope {
    * resources.
    */
   readonly startsOnCall: boolean
-  /** Resolves when the era of the server is known; undefined when it is, or when no process is finding it out. */
-  readonly eraKnown?: () => Promise<void> | undefined
 }
 
 /**

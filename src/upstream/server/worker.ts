@@ -271,8 +271,8 @@ export class Worker {
   }
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
-  release(client: ClientPort): Forward[] {
-    return this.#waiting.takeAll((call) => call.client === client)
+  release(client: ClientPort): Call[] {
+    return this.#waiting.takeAll((call) => call.client === client).map(({ call }) => call)
   }
 
   /** Gives back the first askable call that waits here. */
@@ -362,11 +362,6 @@ export class Worker {
     if (restarts.isBroken) return 'broken'
     const isAtRest = state.kind === 'waiting' && state.timer === undefined
     return isAtRest && restart && restarts.isProven ? 'stopped' : state.kind
-  }
-
-  /** Whether a process, or a session, was begun. */
-  get hasRun(): boolean {
-    return this.#starts > 0
   }
 
   /** Whether it waits until another process ends. */
@@ -504,7 +499,6 @@ export class Worker {
     let startedAt: number | undefined
     try {
       await within(this.#predecessor, times.timeoutMs / PREDECESSOR_SHARE, runtime)
-      await this.#scope.eraKnown?.()
       await this.#admitted(attempt)
       while (restarts.trial !== undefined) await restarts.trial
       this.#expect(attempt)
