@@ -19,7 +19,7 @@ function run() {
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'
     const call = callOf(`${++last}`, 0, { method })
-    return clients.passing(call, subscribes, () => undefined) ?? assert.fail('it is not passed on')
+    return clients.passing(call, subscribes) ?? assert.fail('it is not passed on')
   }
   return { asks, follows: () => clients.resources.at(uri).has(nobody) }
 }
@@ -31,22 +31,6 @@ function grant(call: Call): void {
 }
 
 describe('two subscriptions of one client to one resource', () => {
-  test('one that fails does not undo the other, whichever is answered first', () => {
-    for (const order of [
-      [0, 1],
-      [1, 0],
-    ]) {
-      const { asks, follows } = run()
-      const calls = [asks(true), asks(true)]
-      for (const at of order) {
-        const call = calls[at] ?? assert.fail()
-        if (at === 0) call.fail(refusal)
-        else grant(call)
-        assert(follows())
-      }
-    }
-  })
-
   test('when both fail the client follows nothing', () => {
     const { asks, follows } = run()
     const calls = [asks(true), asks(true)]

@@ -13,9 +13,7 @@ import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { ServerContext } from './context.js'
 import type { ServerConnection } from './server-connection.js'
 
-/**
- * There may be thousands, and a server has other things to do; what was due may be so no longer when its turn comes.
- */
+/** Requests for resources that are in flight together; there may be thousands. */
 const AT_ONCE = 64
 
 type ClientsContext = Pick<ServerContext, 'service' | 'tell'> & {
@@ -29,7 +27,6 @@ export interface Topic {
   readonly name: string
 }
 
-/** The topic that a call begins or ends to follow. */
 export function topicOf({ frame, row }: Call): Topic {
   const { members } = frame.params
   return row.route.to === 'task'
@@ -40,12 +37,10 @@ export function topicOf({ frame, row }: Call): Topic {
 /** The clients of a lane. */
 export class LaneClients {
   readonly #context: ClientsContext
-  /** By their serials. */
   readonly #clients = new ChurnMap<number, ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
-  /** Of resources, by their URIs. */
   readonly resources: Follows = new Follows()
-  /** Of the tasks of the extension Tasks. */
+  /** Tasks of the extension Tasks. */
   readonly tasks: Follows = new Follows()
   /** A client has left, and the server may still work for it. */
   #mixed = false
@@ -64,7 +59,6 @@ export class LaneClients {
     return this.#clients.values()
   }
 
-  /** Whether a client follows a resource or a task. */
   get areFollowing(): boolean {
     return this.resources.size > 0 || this.tasks.size > 0
   }
@@ -84,8 +78,8 @@ export class LaneClients {
     if (was !== undefined && was.asksNothing !== true) this.#mixed = true
     this.#findOnly()
     this.#levels.delete(client)
-    this.tasks.removeAll(client)
-    return this.resources.removeAll(client)
+    this.tasks.takeAll(client)
+    return this.resources.takeAll(client).filter((uri) => !this.resources.has(uri))
   }
 
   /** The server has started anew and works for no client yet. */
@@ -128,43 +122,34 @@ export class LaneClients {
   resubscribe(connection: ServerConnection): void {
     if (connection.isStateless) return
     const { resources } = this
-    const isGranted = (uri: string): boolean => [...resources.at(uri).values()].some((each) => each.isGranted)
+    const isGranted = (uri: string): boolean => [...resources.at(uri).values()].includes(true)
     void eachAtOnce([...resources.names].filter(isGranted), AT_ONCE, (uri) =>
-      this.#subscribeAgain(connection, uri),
+      this.#subscribe(connection, uri),
     )
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
-  passing(call: Call, subscribes: boolean, connection: () => ServerConnection | undefined): Call | undefined {
+  passing(call: Call, subscribes: boolean): Call | undefined {
+    const { client } = call
     const { kind, name } = topicOf(call)
     const followed = this.followed(kind)
-    if (subscribes) return this.#following(call, followed, name)
-    const isLast = followed.remove(call.client, name) || followed.of(name).size === 0
-    if (isLast) return this.#leaving(call, name, connection)
-    call.settle({ kind: 'result', result: '{}' })
-    return undefined
-  }
-
-  /**
-   * A client follows from now on, since updates may come before the answer, and no longer when it is refused. Of several
-   * requests for the same, one that is granted is enough.
-   */
-  #following(call: Call, followed: Follows, name: string): Call | undefined {
-    const { client } = call
-    const known = followed.at(name).get(client)
-    if (known?.open === 0) return call
-    if (known === undefined && followed.size >= this.#context.limits.subscriptionsMax) {
+    if (!subscribes) {
+      const isLast = followed.remove(client, name) || followed.of(name).size === 0
+      if (isLast) return call
+      call.settle({ kind: 'result', result: '{}' })
+      return undefined
+    }
+    if (followed.at(name).has(client)) return call
+    if (followed.size >= this.#context.limits.subscriptionsMax) {
       call.fail(this.#full(followed === this.tasks ? 'tasks' : 'resources'))
       return undefined
     }
-    const following = known ?? { open: 0, isGranted: false }
-    if (known === undefined) followed.add(client, name, following)
-    following.open++
+    // Updates may come before the answer.
+    followed.add(client, name, false)
     return call.attempt({
       settled: (_attempt, outcome) => {
-        following.isGranted ||= isResult(outcome)
-        const isRefused = --following.open === 0 && !following.isGranted
-        if (isRefused && followed.at(name).get(client) === following) followed.remove(client, name)
+        if (!isResult(outcome)) followed.remove(client, name)
+        else if (followed.at(name).has(client)) followed.add(client, name)
         call.settle(outcome)
       },
     })
@@ -176,20 +161,9 @@ export class LaneClients {
     return upstreamFailed(service, 'overloaded', message)
   }
 
-  #leaving(call: Call, name: string, connection: () => ServerConnection | undefined): Call {
-    return call.attempt({
-      settled: (_attempt, outcome) => {
-        call.settle(outcome)
-        const current = connection()
-        if (current !== undefined) void this.#subscribeAgain(current, name)
-      },
-    })
-  }
-
   /** The client follows what it followed elsewhere before. */
   follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
-    if (this.resources.add(client, uri) && connection !== undefined)
-      void this.#subscribeAgain(connection, uri)
+    if (this.resources.add(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
   }
 
   /** These resources are followed no more. */
@@ -197,17 +171,15 @@ export class LaneClients {
     if (connection === undefined || uris.length === 0) return
     if (connection.isStateless) return connection.listening?.renew()
     void eachAtOnce(uris, AT_ONCE, async (uri) => {
-      if (this.resources.has(uri)) return
-      await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
-      await this.#subscribeAgain(connection, uri)
+      if (!this.resources.has(uri))
+        await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
     })
   }
 
-  /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
-  async #subscribeAgain(connection: ServerConnection, uri: string): Promise<void> {
-    if (!this.resources.has(uri)) return
+  async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
     if (connection.isStateless) connection.listening?.renew()
-    else await this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
+    else if (this.resources.has(uri))
+      await this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
   /** A failure is the server's own business. */
@@ -221,22 +193,15 @@ export class LaneClients {
   }
 }
 
-/** A client that follows something: its requests for that which are not answered, and whether one was granted. */
-interface Following {
-  open: number
-  isGranted: boolean
-}
-
 /** The clients of one lane that follow something: the first one asks the server for it, and the last one ends that. */
 export class Follows {
-  readonly #clients = new Map<string, Map<ClientPort, Following>>()
+  /** By name; whether the server has granted it to each client. */
+  readonly #clients = new Map<string, Map<ClientPort, boolean>>()
 
-  /** How many things are followed. */
   get size(): number {
     return this.#clients.size
   }
 
-  /** The names that are followed. */
   get names(): IterableIterator<string> {
     return this.#clients.keys()
   }
@@ -246,14 +211,14 @@ export class Follows {
   }
 
   /** The clients that follow exactly this. */
-  at(name: string): ReadonlyMap<ClientPort, Following> {
+  at(name: string): ReadonlyMap<ClientPort, boolean> {
     return this.#clients.get(name) ?? new Map()
   }
 
   /** Whether this is the first one who follows it. */
-  add(client: ClientPort, name: string, following: Following = { open: 0, isGranted: true }): boolean {
-    const clients = this.#clients.get(name) ?? new Map<ClientPort, Following>()
-    clients.set(client, following)
+  add(client: ClientPort, name: string, isGranted: boolean = true): boolean {
+    const clients = this.#clients.get(name) ?? new Map<ClientPort, boolean>()
+    clients.set(client, isGranted)
     this.#clients.set(name, clients)
     return clients.size === 1
   }
@@ -270,11 +235,6 @@ export class Follows {
     const followed = [...this.names].filter((name) => this.at(name).has(client))
     for (const name of followed) this.remove(client, name)
     return followed
-  }
-
-  /** The client follows nothing any more; returns the names that no client follows now. */
-  removeAll(client: ClientPort): string[] {
-    return this.takeAll(client).filter((name) => !this.has(name))
   }
 
   /**

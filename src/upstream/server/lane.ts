@@ -264,10 +264,7 @@ export class ServerLane implements Lane, ServerView {
     if (why !== undefined) return call.fail(this.#guarded.error(why))
     const { subscribes } = call.row
     this.#use()
-    const sent =
-      subscribes === undefined
-        ? call
-        : this.#inbox.clients.passing(call, subscribes, () => this.#firstConnection)
+    const sent = subscribes === undefined ? call : this.#inbox.clients.passing(call, subscribes)
     if (sent === undefined) return
     this.#workerFor(sent).call(sent, edits)
   }
