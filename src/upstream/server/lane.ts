@@ -372,19 +372,10 @@ export class ServerLane implements Lane, ServerView {
 
   #addWorker(): Worker {
     const isFirst = this.#workers.length === 0
-    const onFree = this.#scope.sharing === 'stateless' ? (): void => this.#share(worker) : undefined
-    const worker: Worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst, onFree)
+    const worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst)
     this.#workers.push(worker)
     if (this.#inbox.isClosed) void worker.close()
     return worker
-  }
-
-  /** A call that waits for a process whose client is away goes to one that has become free. */
-  #share(free: Worker): void {
-    for (const other of this.#workers) {
-      const forward = free.room > 0 && other.room < 0 ? other.takeQueued() : undefined
-      if (forward !== undefined) free.call(forward.call, forward.edits)
-    }
   }
 
   /** Starts the first process, unless that was done; with `isLater` after the first answers to clients. */

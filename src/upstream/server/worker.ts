@@ -1,15 +1,10 @@
 // One process of a lane, or one session with a remote server: its starts, its slots, and the calls it works on.
 //
-// It is started once however many calls wait for it, and started again after a crash with the delays of the server.
-//
 // Calls begin in the order in which they came. A call that finds a free slot, while no other call waits, begins in the turn
-// in which it was read; the others stand in one line, for the process or for a slot. A p-queue gives the line its turns,
-// one at a time.
+// in which it was read; the others wait in one queue, for the process or for a slot. A p-queue gives them their turns.
 //
-// The breaker belongs to the server: after several crashes in a short time, or one before a process that came back has
-// stayed up long enough, calls fail immediately. When the hold is over one attempt is made. A process that every client may
-// use makes it without a call, since clients wait for the news that the server is back; the process of one client that
-// nothing is wanted of stays down until its next call.
+// A process that several clients use starts again without a call after a crash, since clients wait for the news that the
+// server is back; the process of one client stays down until its next call. `Restarts` decides when.
 
 import PQueue from 'p-queue'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -53,25 +48,19 @@ export function sumOf(loads: readonly ServerGauges[]): ServerGauges {
   return { ...sum, memoryBytes: memory }
 }
 
-/** How often, within the idle time, the worker looks whether its process is still needed. */
-const IDLE_CHECKS = 4
-
 /** A start waits for the end of the process before it for one part in so many of a call's time. */
 const PREDECESSOR_SHARE = 12
 
-/** How many calls may be in flight together, and how many are. */
 interface Slots {
   readonly max: number
   taken: number
 }
 
-/** One attempt to open a connection. */
 interface Attempt {
   readonly kind: 'starting'
   /** Undefined until the process has its place. */
   lease: Lease | undefined
   made: Promise<ServerConnection>
-  /** Set when the attempt opens it. */
   connection: ServerConnection | undefined
 }
 
@@ -95,16 +84,14 @@ export class Worker {
   readonly #scope: LaneScope
   readonly #inbox: Inbox
   readonly #isFirst: boolean
-  readonly #onFree: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
-  /** Of the calls during which the server may ask, where these run one at a time. */
+  /** Of the calls during which the server may ask, where `#isApart`. */
   readonly #askable: Slots = { max: 1, taken: 0 }
   readonly #canBeApart: boolean
   #isApart: boolean
   /** Whether a question of the server cannot be told from one for a call that another client has abandoned. */
   readonly #isOfSeveral: boolean
-  /** The calls that wait for the process, or for a slot. */
   readonly #waiting: CallQueue<Forward>
   readonly #turns = new PQueue({ concurrency: 1 })
   #usedAt = 0
@@ -119,29 +106,19 @@ export class Worker {
   /** The end of the process before this one, which may still hold what its successor needs, a lock perhaps. */
   #predecessor: Promise<void> = Promise.resolve()
 
-  /**
-   * The first process gets the subscriptions, and its lists are read. `onFree` is called when an askable call has ended
-   * here, since calls may wait for another process.
-   */
-  constructor(
-    context: ServerContext,
-    scope: LaneScope,
-    inbox: Inbox,
-    isFirst: boolean,
-    onFree: (() => void) | undefined,
-  ) {
+  /** The first process gets the subscriptions, and its lists are read. */
+  constructor(context: ServerContext, scope: LaneScope, inbox: Inbox, isFirst: boolean) {
     this.#context = context
     this.#scope = scope
     this.#inbox = inbox
     this.#isFirst = isFirst
-    this.#onFree = onFree
     const { concurrency, idleTimeoutMs, limits, questionsNameTheirCall } = context
     const { sharing, startsOnCall } = scope
     this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.processIdleMs) : idleTimeoutMs
     this.#waiting = new CallQueue(context.runtime, limits.outgoingBytesMax)
     this.#slots = { max: concurrency, taken: 0 }
-    // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
-    // which one it asks about. With one slot in all, they wait for it like everybody else.
+    // A server may ask something during a call of several clients: such calls run one at a time, unless it says which one it
+    // asks about.
     this.#canBeApart =
       concurrency > 1 &&
       ((sharing === 'shared' && !questionsNameTheirCall) || holdsProcess(scope, questionsNameTheirCall))
@@ -194,9 +171,8 @@ export class Worker {
   #connectionFor(call: Call): ServerConnection | undefined {
     const { connection } = this
     if (connection?.isConnected !== true || connection.firstQuestions !== undefined) return undefined
-    if (this.#isInDoubt(call, connection)) {
-      const why = 'it may still ask for a call that another client has cancelled'
-      this.succeed(connection, why)
+    if (this.#isOfSeveral && call.row.askable && connection.about.mayConcernOthers(call.client)) {
+      this.succeed(connection, 'it may still ask for a call that another client has cancelled')
       return undefined
     }
     const { max, taken } = this.#slotsOf(call)
@@ -212,14 +188,6 @@ export class Worker {
     return this.#isApart && row.askable ? this.#askable : this.#slots
   }
 
-  /**
-   * Whether the process may ask for an abandoned call of another client, so that it takes no new call that it may ask
-   * for.
-   */
-  #isInDoubt({ row, client }: Call, connection: ServerConnection): boolean {
-    return this.#isOfSeveral && row.askable && connection.about.mayConcernOthers(client)
-  }
-
   /** Besides those that find a slot, a limited number of calls may wait. */
   #hasRoom(call: Call): boolean {
     const { max, taken } = this.#slotsOf(call)
@@ -232,7 +200,7 @@ export class Worker {
     if (this.#waiting.size > 0 && this.#turns.size === 0) void this.#turns.add(this.#turn)
   }
 
-  /** Begins the calls that find a slot, in their order; a process that is not there starts for them. */
+  /** Begins the calls that find a slot; a process that is not there starts for them. */
   readonly #turn = (): void => {
     for (const [call] of this.#waiting) {
       if (!this.#hasSlot) break
@@ -275,12 +243,6 @@ export class Worker {
     return this.#waiting.takeAll((call) => call.client === client).map(({ call }) => call)
   }
 
-  /** Gives back the first askable call that waits here. */
-  takeQueued(): Forward | undefined {
-    const { waitingCall } = this
-    return waitingCall && this.#waiting.take(waitingCall)
-  }
-
   /** The first askable call that waits here. */
   get waitingCall(): Call | undefined {
     for (const [call] of this.#waiting) if (call.row.askable) return call
@@ -291,14 +253,12 @@ export class Worker {
   onCallEnded(call: Call): void {
     const slots = this.#slotsOf(call)
     if (!call.isAboutTask) slots.taken--
-    // The idle time is only read while the process is idle.
     if (slots.taken === 0) {
       this.#usedAt = this.#context.runtime.now()
       this.#context.gate.changed()
     }
-    if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
+    this.#watchIdle()
     this.takeTurn()
-    if (call.row.askable) this.#onFree?.()
   }
 
   async close(): Promise<void> {
@@ -327,22 +287,21 @@ export class Worker {
     else this.succeed(connection, 'another process needs its place')
   }
 
-  #watchIdle(delayMs = this.#idleTimeoutMs): void {
+  #watchIdle(): void {
     const { runtime } = this.#context
     const idleTimeoutMs = this.#idleTimeoutMs
-    if (idleTimeoutMs === undefined || delayMs === undefined || this.#idle !== undefined) return
-    this.#idle = runtime.setTimer(delayMs, () => {
+    if (idleTimeoutMs === undefined || this.#idle !== undefined) return
+    const leftMs = (): number => Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
+    this.#idle = runtime.setTimer(leftMs(), () => {
       this.#idle = undefined
-      const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
-      if (this.#isIdle && leftMs > 0) return this.#watchIdle(leftMs)
-      if (this.#isIdle && !this.#inbox.isNeeded) return void this.#restIdle()
-      // The process is needed now, so its idle time begins anew.
-      this.#usedAt = runtime.now()
-      this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))
+      if (leftMs() <= 0) {
+        if (this.#isIdle && !this.#inbox.isNeeded) return void this.#restIdle()
+        this.#usedAt = runtime.now()
+      }
+      this.#watchIdle()
     })
   }
 
-  /** It had nothing to do for long, or others need its place. */
   #restIdle(): Promise<void> {
     const message = "a client's process is stopped while the client is idle; its next call starts it again"
     if (this.#scope.startsOnCall) this.#context.tell('info', message)
@@ -377,7 +336,6 @@ export class Worker {
     return this.#awaitsPlace ? gate.refusal(service) : this.#failure
   }
 
-  /** The connection, when calls can start immediately. */
   get connection(): ServerConnection | undefined {
     return this.#state.kind === 'ready' ? this.#state.connection : undefined
   }
@@ -396,7 +354,6 @@ export class Worker {
       case 'ready':
         return state.connection
       case 'starting':
-        // The start may close the breaker: calls that come meanwhile fail.
         return this.#context.restarts.isBroken ? this.#down('unavailable', 'is down') : state.made
       case 'closed':
         return this.#down('shutting-down', 'is stopped')
@@ -432,7 +389,7 @@ export class Worker {
     this.takeTurn()
   }
 
-  /** Stops the connection until a call comes; `why` explains the error of its calls. */
+  /** Stops the process until it is needed; `why` explains the error of its calls. */
   async rest(why?: string): Promise<void> {
     const state = this.#state
     if (state.kind !== 'ready') return
@@ -476,7 +433,6 @@ export class Worker {
     return left
   }
 
-  /** While the server is left alone, the start waits for the end of that. */
   #startIfWanted(): void {
     const { restarts } = this.#context
     if (!this.#isWanted) return
@@ -545,10 +501,7 @@ export class Worker {
     this.#expect(attempt)
   }
 
-  /**
-   * Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it
-   * held.
-   */
+  /** Undefined when the server has ended on the question which revisions it speaks. */
   async #opened(attempt: Attempt): Promise<ServerConnection | undefined> {
     const { connection, ready } = this.#dial(attempt.lease)
     attempt.connection = connection
@@ -571,7 +524,6 @@ export class Worker {
     if (this.#state !== attempt) throw this.#down('shutting-down', 'is stopped')
   }
 
-  /** The attempt has failed: by itself, before it began, or since there was no room. */
   #ended(attempt: Attempt, startedAt: number | undefined, failure: UpstreamError): void {
     const { limits, restarts } = this.#context
     const isOver = this.#state !== attempt
@@ -617,14 +569,13 @@ export class Worker {
     this.#to({ kind: 'waiting', timer })
   }
 
-  /** The delay is over; the crash of another process may have begun a longer one. */
   #retry(): void {
     const { restarts } = this.#context
+    // The crash of another process may have begun a longer delay.
     if (restarts.waitMs > 0) this.#wait(restarts.waitMs)
     else void this.#start()
   }
 
-  /** Whether the process is needed now. */
   get #isWanted(): boolean {
     return this.#isWantedUncalled || this.#hasCalls
   }
