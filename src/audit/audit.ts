@@ -20,7 +20,6 @@ const NAME_LENGTH_MAX = 2048
 
 const PROFILE = 'profile:'
 
-/** The destination of the lines. */
 export interface AuditSink {
   /** Takes a line with its line end, or counts it as lost. */
   write(line: string): void
@@ -43,13 +42,11 @@ export interface AuditOptions {
 
 /** The clock, and the redactor of the log. */
 export interface AuditContext {
-  /** Milliseconds since 1970. */
   wallNow(): number
   /** The text without secrets, cut after about `lengthMax` UTF-16 units. */
   clean(text: string, lengthMax: number): string
 }
 
-/** Writes the lines. */
 export class Audit implements CallGate {
   readonly #sink: AuditSink
   readonly #refuses: boolean

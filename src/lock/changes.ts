@@ -20,10 +20,8 @@ export interface Change extends ListChange {
 /** The name of the one entry of instructions. */
 export const INSTRUCTIONS = 'instructions'
 
-/** The contents of items that were parsed before. */
 export type KnownContents = WeakMap<ListItem, Content>
 
-/** The contents of what a server lists. */
 export function contentsOf({ instructions, lists }: Listed, known: KnownContents): ListedServer {
   const { text = '' } = instructions ?? {}
   const entries = text === '' ? [] : [[INSTRUCTIONS, contentOf(Buffer.from(quote(text)))] as const]
@@ -104,7 +102,6 @@ interface Leaf {
 /** Lines for one item; further ones are counted or left out. */
 const LINES_MAX = 40
 
-/** Of each side of a difference. */
 const SHOWN_LENGTH_MAX = 1000
 
 /** The characters before and behind a difference inside a text. */

@@ -12,7 +12,6 @@ import { type Content, contentOf, DEPTH_MAX, indented, type Member, objectText }
 
 export const lockedKinds = ['instructions', 'tools', 'prompts'] as const
 
-/** By name. */
 export type Contents = ReadonlyMap<string, Content>
 
 /** The accepted contents of a server. */

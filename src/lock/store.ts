@@ -39,7 +39,6 @@ const LOCK_WAIT_MS = 30_000
 /** Changes that are remembered as logged, and first lists that wait to be written. */
 const REMEMBERED_MAX = 1024
 
-/** Names in one error. */
 const NAMED_MAX = 5
 
 /** A line of the log; mcps-proxy lock shows the whole change. */
@@ -53,7 +52,6 @@ interface FirstList {
   readonly listed: ListedServer
 }
 
-/** The lock of one configuration. */
 export class LockStore {
   readonly path: string
   readonly #runtime: LockRuntime
@@ -106,7 +104,6 @@ export class LockStore {
     this.#saving = this.#saving.then(() => this.#save())
   }
 
-  /** Logs each change once. */
   changed(server: string, { kind, name, after }: Change, message: () => string): void {
     const change = `${server} ${kind} ${name} ${after?.hash ?? ''}`
     if (this.#logged.has(change) || this.#logged.size >= REMEMBERED_MAX) return

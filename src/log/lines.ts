@@ -79,27 +79,17 @@ function plain(read: () => unknown, redactor: Redactor, depth = 0): Plain {
 
 function plainOf(value: unknown, redactor: Redactor, depth: number): Plain {
   if (typeof value === 'string') return plainText(value, redactor)
-  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
-  if (typeof value === 'boolean' || value === null) return value
-  if (typeof value === 'bigint') return plainText(value.toString(), redactor)
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
   if (typeof value !== 'object') return `[${typeof value}]`
   if (depth >= depthMax) return '[…]'
   if (value instanceof Error) return plainError(value, redactor, depth)
-  if (value instanceof Uint8Array) return plainBytes(value, redactor)
   if (Array.isArray(value)) return plainList(value, redactor, depth)
   return plainMembers(value, redactor, depth)
 }
 
-/** Without secrets and no longer than the limit. */
 function plainText(text: string, redactor: Redactor): string {
   const shown = redactor.shown(text, logTextLengthMax)
   return text.length <= logTextLengthMax ? shown : `${shown}… (${text.length} characters)`
-}
-
-function plainBytes(bytes: Uint8Array, redactor: Redactor): string {
-  const text = new TextDecoder().decode(bytes.subarray(0, logTextLengthMax))
-  if (bytes.length <= logTextLengthMax) return redactor.clean(text)
-  return `${redactor.beginning(text)}… (${bytes.length} bytes)`
 }
 
 function plainList(values: readonly unknown[], redactor: Redactor, depth: number): Plain {

@@ -30,7 +30,6 @@ export interface ConsoleOptions {
 export interface LoggerOptions {
   /** The least severe level that is logged. */
   readonly level: LogLevel
-  /** Undefined logs to no console. */
   readonly console: ConsoleOptions | undefined
   readonly paint?: Paint
   /** JSON lines, rotated; undefined writes no file. */
@@ -42,9 +41,7 @@ const severity: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 
 
 /** It is closed by its owner. */
 export class Logger {
-  /** Takes a record; never throws. */
   readonly sink: LogSink
-  /** The least severe level that is logged from now on. */
   level: LogLevel
   /** Receives each value that is added later. */
   onSecrets: (values: readonly string[]) => void = () => {}
@@ -67,7 +64,6 @@ export class Logger {
     this.sink = (record) => this.#log(record)
   }
 
-  /** Whether everything is logged. */
   get isVerbose(): boolean {
     return this.level === 'debug'
   }

@@ -18,7 +18,6 @@ const pendingLengthMax = 4 * 1024 * 1024
 const batchLengthMax = 64 * 1024
 
 export interface RotatingFileOptions {
-  /** Absolute. */
   readonly path: string
   /** The file in messages; the log file unless given. */
   readonly what?: string
@@ -43,7 +42,6 @@ export class RotatingFile {
   #pendingLength = 0
   /** Lines that were lost since the last message about them. */
   #dropped = 0
-  /** The number of lines that were lost since the start. */
   lost = 0
   #isFailing = false
   #writing: Promise<void> | undefined
@@ -112,7 +110,6 @@ export class RotatingFile {
     this.#dropped -= dropped
   }
 
-  /** The lines of one write; one at least. */
   #takeLines(): string[] {
     const room = Math.min(batchLengthMax, this.#options.maxSizeBytes)
     let [count, length] = [0, 0]
@@ -190,7 +187,6 @@ function ignoreMissing(error: unknown): void {
   if (errorCode(error) !== 'ENOENT') throw error
 }
 
-/** Opens for appending, and makes the folder. */
 async function openLog({
   path,
   mayBeStdout,

@@ -44,7 +44,6 @@ export function apartUriEdits(bytes: Buffer, span: Span, uris: ApartUris): reado
   return inOrder(edits)
 }
 
-/** Whether the text at `at` is the value of a member that holds an address. */
 function isAddress(bytes: Buffer, at: number): boolean {
   const before = bytes.toString('latin1', Math.max(0, at - LOOK_BACK), at).trimEnd()
   if (!before.endsWith(':')) return false

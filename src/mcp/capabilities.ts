@@ -1,7 +1,7 @@
 // Capabilities, extensions and names, as clients and servers declare them and as the proxy declares them for all.
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
-import { toLine } from '../jsonrpc/line.js'
+import { toOneLine } from '../jsonrpc/line.js'
 import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
@@ -11,7 +11,6 @@ import { cutNamed } from './member-edits.js'
 import type { ListKind } from './methods.js'
 import type { Revision } from './revisions.js'
 
-/** The name and version of the proxy, for clients and servers. */
 export interface ServerIdentity {
   readonly name: string
   readonly version: string
@@ -39,7 +38,6 @@ export function clientInfo(line: Buffer, span: Span | undefined): ClientInfo | u
 
 /** The capabilities of a client, as a server gets them that only this client uses. */
 export interface ClientCapabilities {
-  /** Raw JSON of the object. */
   readonly json: string
   readonly names: ReadonlySet<string>
 }
@@ -58,28 +56,18 @@ export function clientCapabilities(
   span: Span | undefined,
   { era, serverRequests }: Pick<Revision, 'era' | 'serverRequests'>,
 ): ClientCapabilities {
-  const members = membersAt(bytes, span)
-  if (members === undefined) return noCapabilities
+  const own = membersAt(bytes, span) && toOneLine(bytes.subarray(span?.start, span?.end))
+  if (own === undefined) return noCapabilities
   // A client of a revision without elicitation cannot be asked even if it declares it, so a server must not rely on it.
   const isAsked = era === 'stateless' || serverRequests.includes('elicitation/create')
-  const left = ['tasks', ...(isAsked ? [] : ['elicitation'])]
-  const kept = [...members]
-    .map(({ key, value }) => ({ key, value, name: bytes.toString('utf8', key.start + 1, key.end - 1) }))
-    .filter(({ name }) => !left.includes(name))
-  const texts = kept.map(({ key, value, name }) => {
-    const passes = name !== 'extensions' || era === 'stateless'
-    return `${rawAt(bytes, key)}:${passes ? rawAt(bytes, value) : relayedAt(bytes, value)}`
-  })
-  return { json: onOneLine(`{${texts.join(',')}}`), names: new Set(kept.map(({ name }) => name)) }
+  const names = ['tasks', ...(isAsked ? [] : ['elicitation'])]
+  const cuts = cutsOf(own, { start: 0, end: own.length }, names, era === 'stateless' ? [] : notRelayed(false))
+  const json = splice(own, cuts).toString()
+  return { json, names: new Set(namesOf(membersOf(json))) }
 }
 
-function relayedAt(bytes: Buffer, { start, end }: Span): string {
-  const own = toLine(bytes.subarray(start, end))
-  const members = membersOf(own)
-  return splice(
-    own,
-    members === undefined ? [] : cutNamed(members, notRelayed(false), 'capability'),
-  ).toString()
+function namesOf(members: Members | undefined): string[] {
+  return [...(members ?? [])].flatMap(({ key }) => (members && stringAt(members.bytes, key)) ?? [])
 }
 
 /**
@@ -88,16 +76,23 @@ function relayedAt(bytes: Buffer, { start, end }: Span): string {
  * `bytes` is a whole message; the capabilities object at `span` may be missing.
  */
 export function capabilityEdits(bytes: Buffer, span: Span | undefined, hasTasks: boolean): readonly Edit[] {
+  return cutsOf(bytes, span, hasTasks ? [] : ['tasks'], notRelayed(false))
+}
+
+function cutsOf(
+  bytes: Buffer,
+  span: Span | undefined,
+  names: readonly string[],
+  extensionNames: readonly string[],
+): readonly Edit[] {
   const members = membersAt(bytes, span)
-  if (members === undefined) return []
-  const extensions = membersAt(bytes, members.span('extensions'))
+  const extensions = membersAt(bytes, members?.span('extensions'))
   return inOrder([
-    ...(hasTasks ? [] : cutNamed(members, ['tasks'], 'capability')),
-    ...(extensions === undefined ? [] : cutNamed(extensions, notRelayed(false), 'capability')),
+    ...(members === undefined ? [] : cutNamed(members, names, 'capability')),
+    ...(extensions === undefined ? [] : cutNamed(extensions, extensionNames, 'capability')),
   ])
 }
 
-/** Whether a client declared this part of a capability. */
 export function hasCapability({ json }: ClientCapabilities, name: string, part: string): boolean {
   const members = membersOf(json)
   return members !== undefined && membersAt(members.bytes, members.span(name))?.span(part) !== undefined
@@ -115,10 +110,8 @@ export function isAskable(capabilities: ClientCapabilities): boolean {
   return askableNames(capabilities).length > 0
 }
 
-/** Everything that a server may ask a client for. */
 export const everyAskable: readonly string[] = ['elicitation', 'roots', 'sampling']
 
-/** What a server could ask this client for, in one order. */
 function askableNames({ names }: ClientCapabilities): string[] {
   return everyAskable.filter((name) => names.has(name))
 }
@@ -159,7 +152,6 @@ export interface TaskCapabilities {
   readonly cancel: boolean
 }
 
-/** The capabilities of a server. */
 export interface ServerCapabilities {
   readonly tools: boolean
   readonly prompts: boolean

@@ -14,7 +14,6 @@ export interface ClientOrigin {
   readonly isSeveral?: boolean
   /** What it sees of the servers, as in `profile:review` or `server:github`; undefined is everything. */
   readonly view?: string | undefined
-  /** The address of a client over HTTP. */
   readonly address?: string | undefined
   /** Undefined where its connection does not say. */
   readonly transport?: TransportName | undefined
@@ -33,7 +32,6 @@ export interface CallContext {
   readonly capabilities: ClientCapabilities
   /** The least severe log messages that it wants of this call; undefined where its session says, and for none. */
   readonly logLevel?: string | undefined
-  /** Reads a header field of the HTTP request that brought it. */
   readonly field?: FieldReader | undefined
   /** Whether several clients may send its requests, since they share a principal. */
   readonly isSeveral?: boolean

@@ -77,7 +77,6 @@ export function statelessRefusal(code: number): 'header' | 'capability' | 'versi
   return refusals.get(code)
 }
 
-/** Whether an error means that the method is unknown. */
 export function isMissing(code: number): boolean {
   return code === METHOD_NOT_FOUND
 }
@@ -173,7 +172,6 @@ export const invalidParams = row(INVALID_PARAMS, (why: string, data?: Details) =
   `Invalid params: ${why}`,
   data,
 ])
-/** A request lacks a parameter that it must have. */
 export const missingParameter = row(INVALID_PARAMS, (parameter: string) => [
   `Invalid params: Missing required parameter '${parameter}'`,
   { parameter },
@@ -183,7 +181,6 @@ export const mistyped = row(INVALID_PARAMS, (parameter: string, what: string) =>
   `Invalid params: '${parameter}' must be ${what}`,
   { parameter },
 ])
-/** Arguments that do not fit; `message` is the whole sentence. */
 export const invalidArguments = row(INVALID_PARAMS, (message: string, data: Details) => [message, data])
 
 // Names, of which `nearest` are those that the caller may have meant.
@@ -200,12 +197,10 @@ export const resourceNotFound = row(RESOURCE_NOT_FOUND, (uri: string) => [
   `Resource '${uri}' not found`,
   { uri },
 ])
-/** `known` are the schemas that are served. */
 export const schemaNotFound = row(SCHEMA_NOT_FOUND, (name: string, known: readonly string[]) => [
   `Schema '${name}' not found or disabled`,
   { schemas: known },
 ])
-/** A tool that a sandbox does not have. */
 export const sandboxToolNotFound = row(METHOD_NOT_FOUND, (name: string) => `Method not found: tool:${name}`)
 
 // Tasks.
@@ -249,7 +244,6 @@ export const upstreamFailed = row(
     { service, reason, ...details },
   ],
 )
-/** Every configured server has failed; each problem is a sentence. */
 export const noUpstream = row(
   INTERNAL_ERROR,
   (problems: readonly { readonly service: string; readonly problem: string }[]) => {
@@ -265,7 +259,6 @@ export const authenticationFailed = row(
   INTERNAL_ERROR,
   (service: string, message: string, details?: Details) => [message, { service, ...details }],
 )
-/** A server does not tell of changes of a resource. */
 export const notFollowed = row(INVALID_PARAMS, (service: string, uri: string) => [
   `Invalid params: '${service}' does not tell of changes of '${uri}'`,
   { service, uri },
@@ -301,7 +294,6 @@ export const stateUnknown = row(INVALID_PARAMS, (problem: StateProblem) => [
   { parameter: 'requestState', reason: `state-${problem}` },
 ])
 
-/** Why a `requestState` cannot be used. */
 export type StateProblem = 'unknown' | 'other-request' | 'other-server'
 
 const stateProblems: Readonly<Record<StateProblem, string>> = {
@@ -311,9 +303,7 @@ const stateProblems: Readonly<Record<StateProblem, string>> = {
   'other-server': 'the server that gave it is not reached by this request any more',
 }
 
-/** The error for a server whose question did not get to a client. */
 export const clientUnreachable = row(INTERNAL_ERROR, () => 'The client cannot be reached')
-/** The error for a server whose request was to a client that has left. */
 export const clientGone = row(INTERNAL_ERROR, () => 'The client is gone')
 
 // The proxy and its policy.
@@ -363,7 +353,6 @@ export function retryAfterIn({ line, error }: ErrorFrame): number | undefined {
 /** An HTTP request that is refused before it reaches a session. */
 export const transportRefused = row(TRANSPORT_ERROR, (why: string) => why)
 export const sessionNotFound = row(SESSION_NOT_FOUND, (why: string) => why)
-/** Header fields of a request say something else than its message. */
 export const headerMismatch = row(HEADER_MISMATCH, (why: string) => `Header mismatch: ${why}`)
 /** A request names a revision that is not served; `supported` are those that may be named. */
 export const unsupportedVersion = row(
@@ -392,7 +381,6 @@ const sandboxCodes: Readonly<Record<SandboxRefusal, number>> = {
   failed: INTERNAL_ERROR,
 }
 
-/** The error of a sandbox for a call. */
 export function sandboxRefused(kind: SandboxRefusal, message: string, data: Details): ErrorBody {
   return { code: sandboxCodes[kind], message, data: write(data) }
 }

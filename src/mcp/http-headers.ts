@@ -62,14 +62,12 @@ function fieldOfText(text: string): string {
 export interface ParamHeader {
   /** `Mcp-Param-` and the name, in lower case. */
   readonly field: string
-  /** The members that lead to the argument. */
   readonly path: readonly string[]
 }
 
 const MARK = 'x-mcp-header'
 const QUOTED_MARK = Buffer.from(`"${MARK}"`)
 
-/** The marked arguments of a schema. */
 export function paramHeaders(schema: Buffer): readonly ParamHeader[] {
   return [...marksOf(schema)].flatMap(({ name, path = [] }) =>
     name === undefined || path.length === 0 ? [] : [{ field: `mcp-param-${name.toLowerCase()}`, path }],
@@ -94,7 +92,6 @@ export function markFault(schema: Buffer): string | undefined {
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const markable: readonly unknown[] = ['string', 'integer', 'boolean']
 
-/** A schema that is marked. */
 interface Mark {
   readonly name: string | undefined
   /** The members that lead to it; undefined where something else than `properties` leads there. */
@@ -171,7 +168,7 @@ const NUMBER = /^-?\d+(?:\.\d+)?$/
 /** Finds arguments; each object on the way is read once, since they may be long and many of them marked. */
 class Values {
   readonly #args: Buffer
-  /** The members of an object by their names, by where the object begins. */
+  /** The values of the members of each object that was read, by where it begins and the name. */
   readonly #objects = new Map<number, ReadonlyMap<string, Span>>()
 
   constructor(args: Buffer) {
@@ -185,11 +182,14 @@ class Values {
   }
 
   #membersOf(object: Span): ReadonlyMap<string, Span> {
-    const known = this.#objects.get(object.start)
-    if (known !== undefined) return known
-    const members = new Map<string, Span>()
-    for (const { key, value } of membersAt(this.#args, object) ?? [])
-      members.set(stringAt(this.#args, key) ?? '', value)
+    const members =
+      this.#objects.get(object.start) ??
+      new Map(
+        [...(membersAt(this.#args, object) ?? [])].map(({ key, value }) => [
+          stringAt(this.#args, key) ?? '',
+          value,
+        ]),
+      )
     this.#objects.set(object.start, members)
     return members
   }

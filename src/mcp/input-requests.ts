@@ -18,7 +18,6 @@ export interface InputRequest {
   /** The server's name for it as raw JSON, quotes included. */
   readonly key: string
   readonly method: string
-  /** Raw JSON. */
   readonly params: string
 }
 
@@ -80,7 +79,6 @@ export function whyUnaskable(
   return `the client has not declared ${part === undefined ? name : `${name}.${part}`}, which ${method} needs`
 }
 
-/** The question of a server's own request. */
 export function questionOf({
   method,
   line,
@@ -96,7 +94,6 @@ export function requiredCapabilities({ method, params }: Pick<InputRequest, 'met
   return `{${quote(name)}:{${part === undefined ? '' : `${quote(part)}:{}`}}}`
 }
 
-/** Whether a client has declared what a request needs. */
 export function isDeclared(
   { method, params }: Pick<InputRequest, 'method' | 'params'>,
   capabilities: ClientCapabilities,

@@ -21,7 +21,6 @@ type Type = 'text' | 'list' | 'object' | 'boolean' | 'number'
 /** The form of a value: its type, and what it holds. */
 interface Form {
   readonly type: Type
-  /** The members that must be there. */
   readonly required?: readonly string[]
   readonly members?: Readonly<Record<string, Form>>
   /** Of each item of a list, or of each member of an object. */

@@ -23,7 +23,6 @@ interface ListShape {
   readonly items: string
   /** The member by which an item is known. */
   readonly key: string
-  /** The notification of a change. */
   readonly changed: string
 }
 
@@ -137,7 +136,6 @@ export function cursorAt(line: Line, span: Span | undefined): string | undefined
   return rawAt(line, span)
 }
 
-/** Whether both are written the same. */
 export function isSameItem(one: ListItem, other: ListItem | undefined): boolean {
   return one === other || other?.line.equals(one.line) === true
 }
@@ -176,7 +174,6 @@ export function listResult(
   return itemList(listShapes[kind].items, items, tail)
 }
 
-/** The raw JSON of a list of items, which `tail` ends. */
 export function itemList(member: string, items: readonly Uint8Array[], tail = ']}'): Uint8Array {
   const parts = items.flatMap((item, at) => (at === 0 ? [item] : [COMMA, item]))
   return Buffer.concat([Buffer.from(`{${quote(member)}:[`), ...parts, Buffer.from(tail)])

@@ -7,7 +7,6 @@ import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
 
-/** The edit that inserts text. */
 export function insertion(at: number, text: string, why: EditReason): Edit {
   return { start: at, end: at, bytes: Buffer.from(text), why }
 }
@@ -33,7 +32,6 @@ export function cutMembers(
   members: Iterable<Member>,
   whyOf: (member: Member, index: number) => EditReason | undefined,
 ): readonly Edit[] {
-  // Nearly always there is none.
   let edits: Edit[] | undefined
   const all = [...members]
   let hasKept = false

@@ -59,7 +59,6 @@ export function metaEdits(
 
 const TRACEPARENT = 'traceparent'
 
-/** How a call is traced. */
 export interface CallTrace {
   /** The span of the proxy, for the server (W3C Trace Context, section 3.2). */
   readonly traceparent: string
@@ -71,7 +70,6 @@ export interface CallTracer {
   begin(parent: string | undefined, id: string): CallTrace | undefined
 }
 
-/** The edits of a client's request, with its trace. */
 export function requestEdits(
   { frame, trace }: { readonly frame: RequestFrame; readonly trace: CallTrace | undefined },
   others: readonly Edit[],

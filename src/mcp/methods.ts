@@ -25,7 +25,6 @@ type RequestRoute =
   /** To the only server, which announces an extension that may have the method. */
   | { readonly to: 'extension' }
 
-/** A request that clients send. */
 export interface RequestRow extends NamedRow {
   readonly route: RequestRoute
   /** Whether a server may ask the client something while it handles this. */
@@ -38,18 +37,15 @@ export interface RequestRow extends NamedRow {
   readonly subscribes?: boolean
 }
 
-/** How a notification of a client is handled. */
 export interface ClientNotificationRow extends NamedRow {
   readonly does: 'initialized' | 'cancel' | 'progress' | 'news' | 'exit'
 }
 
-/** A request that servers send. */
 export interface ServerRequestRow extends NamedRow {
   /** Answered by the proxy, or asked of the client that declared the capability. */
   readonly capability: 'roots' | 'sampling' | 'elicitation' | undefined
 }
 
-/** How a notification of a server is handled. */
 export interface ServerNotificationRow extends NamedRow {
   readonly does: 'cancel' | 'progress' | 'log' | 'list-changed' | 'updated' | 'owner' | 'task'
   readonly lists: readonly ListKind[]
@@ -59,19 +55,11 @@ interface NamedRow {
   readonly method: string
 }
 
-/** Rows by method. */
 type MethodTable<R extends NamedRow> = ReadonlyMap<string, R>
 
-/** @throws TypeError where a method stands twice */
-function methodTable<R extends NamedRow>(families: readonly (readonly R[])[]): MethodTable<R> {
-  const rows = new Map<string, R>()
-  for (const row of families.flat()) {
-    if (rows.has(row.method)) throw new TypeError(`method '${row.method}' has two rows`)
-    rows.set(row.method, row)
-  }
-  return rows
+function methodTable<R extends NamedRow>(rows: readonly R[]): MethodTable<R> {
+  return new Map(rows.map((row) => [row.method, row]))
 }
-// Every method, by who sends it and the feature that it is of.
 
 // Server features: tools, prompts, resources with their templates; utilities: completion.
 const features: readonly RequestRow[] = [
@@ -112,43 +100,35 @@ export const followableTasks: Followable = {
 
 /** The requests of clients in a session. */
 export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
-  features,
+  ...features,
   // Lifecycle; Utilities: ping.
-  [
-    { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },
-    { method: 'ping', route: { to: 'proxy' }, askable: false, reads: true },
-    // Not MCP, but what clients with a language-server background send.
-    { method: 'shutdown', route: { to: 'proxy' }, askable: false },
-  ],
+  { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },
+  { method: 'ping', route: { to: 'proxy' }, askable: false, reads: true },
+  // Not MCP, but what clients with a language-server background send.
+  { method: 'shutdown', route: { to: 'proxy' }, askable: false },
   // Resources: subscriptions; Utilities: logging.
-  [
-    followableResources.begins,
-    followableResources.ends,
-    { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
-  ],
+  followableResources.begins,
+  followableResources.ends,
+  { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
   // Utilities: tasks.
-  [
-    { method: 'tasks/get', route: { to: 'task' }, askable: false },
-    // The server asks its questions about the task while a client waits for the result.
-    { method: 'tasks/result', route: { to: 'task' }, askable: true },
-    { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
-    { method: 'tasks/list', route: { to: 'tasks' }, askable: false },
-  ],
+  { method: 'tasks/get', route: { to: 'task' }, askable: false },
+  // The server asks its questions about the task while a client waits for the result.
+  { method: 'tasks/result', route: { to: 'task' }, askable: true },
+  { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
+  { method: 'tasks/list', route: { to: 'tasks' }, askable: false },
 ])
 
 /** The requests of clients without a session. */
 export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Versioning: discovery.
-  [{ method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true }],
+  { method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true },
   // Utilities: subscriptions.
-  [{ method: 'subscriptions/listen', route: { to: 'proxy' }, askable: false, stays: true }],
-  features,
+  { method: 'subscriptions/listen', route: { to: 'proxy' }, askable: false, stays: true },
+  ...features,
   // The extension Tasks.
-  [
-    { method: 'tasks/get', route: { to: 'task' }, askable: false, reads: true },
-    { method: 'tasks/update', route: { to: 'task' }, askable: false },
-    { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
-  ],
+  { method: 'tasks/get', route: { to: 'task' }, askable: false, reads: true },
+  { method: 'tasks/update', route: { to: 'task' }, askable: false },
+  { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
 ])
 
 /**
@@ -160,60 +140,45 @@ export function extensionRow(method: string): RequestRow | undefined {
   return { method, route: { to: 'extension' }, askable: false }
 }
 
-/** The notifications of clients. */
 export const clientNotifications: MethodTable<ClientNotificationRow> = methodTable<ClientNotificationRow>([
   // Lifecycle; Utilities: cancellation, progress.
-  [
-    { method: 'notifications/initialized', does: 'initialized' },
-    { method: 'notifications/cancelled', does: 'cancel' },
-    { method: 'notifications/progress', does: 'progress' },
-    { method: 'notifications/exit', does: 'exit' },
-    { method: 'exit', does: 'exit' },
-  ],
+  { method: 'notifications/initialized', does: 'initialized' },
+  { method: 'notifications/cancelled', does: 'cancel' },
+  { method: 'notifications/progress', does: 'progress' },
+  { method: 'notifications/exit', does: 'exit' },
+  { method: 'exit', does: 'exit' },
   // Client features: roots.
-  [{ method: 'notifications/roots/list_changed', does: 'news' }],
+  { method: 'notifications/roots/list_changed', does: 'news' },
 ])
 
-/** The requests of servers. */
 export const serverRequests: MethodTable<ServerRequestRow> = methodTable<ServerRequestRow>([
   // Utilities: ping.
-  [{ method: 'ping', capability: undefined }],
+  { method: 'ping', capability: undefined },
   // Client features: roots, sampling, elicitation.
-  [
-    { method: 'roots/list', capability: 'roots' },
-    { method: 'sampling/createMessage', capability: 'sampling' },
-    { method: 'elicitation/create', capability: 'elicitation' },
-  ],
+  { method: 'roots/list', capability: 'roots' },
+  { method: 'sampling/createMessage', capability: 'sampling' },
+  { method: 'elicitation/create', capability: 'elicitation' },
 ])
 
-/** The notifications of servers. */
 export const serverNotifications: MethodTable<ServerNotificationRow> = methodTable<ServerNotificationRow>([
   // Utilities: cancellation, progress.
-  [
-    { method: 'notifications/cancelled', does: 'cancel', lists: [] },
-    { method: 'notifications/progress', does: 'progress', lists: [] },
-  ],
+  { method: 'notifications/cancelled', does: 'cancel', lists: [] },
+  { method: 'notifications/progress', does: 'progress', lists: [] },
   // Server features: tools, prompts, resources.
-  [
-    { method: 'notifications/tools/list_changed', does: 'list-changed', lists: ['tools'] },
-    { method: 'notifications/prompts/list_changed', does: 'list-changed', lists: ['prompts'] },
-    {
-      method: 'notifications/resources/list_changed',
-      does: 'list-changed',
-      lists: ['resources', 'templates'],
-    },
-    { method: 'notifications/resources/updated', does: 'updated', lists: [] },
-  ],
+  { method: 'notifications/tools/list_changed', does: 'list-changed', lists: ['tools'] },
+  { method: 'notifications/prompts/list_changed', does: 'list-changed', lists: ['prompts'] },
+  {
+    method: 'notifications/resources/list_changed',
+    does: 'list-changed',
+    lists: ['resources', 'templates'],
+  },
+  { method: 'notifications/resources/updated', does: 'updated', lists: [] },
   // Server utilities: logging. Client features: elicitation.
-  [
-    { method: 'notifications/message', does: 'log', lists: [] },
-    { method: 'notifications/elicitation/complete', does: 'owner', lists: [] },
-  ],
+  { method: 'notifications/message', does: 'log', lists: [] },
+  { method: 'notifications/elicitation/complete', does: 'owner', lists: [] },
   // Utilities: tasks. The extension Tasks.
-  [
-    { method: 'notifications/tasks/status', does: 'task', lists: [] },
-    { method: 'notifications/tasks', does: 'task', lists: [] },
-  ],
+  { method: 'notifications/tasks/status', does: 'task', lists: [] },
+  { method: 'notifications/tasks', does: 'task', lists: [] },
 ])
 
 // The levels of log messages (MCP, Server utilities: logging).

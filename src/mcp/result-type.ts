@@ -16,7 +16,6 @@ const resultNames: RoutedNames = routedNames(
   { key: '_meta', names: routedNames([SERVER_INFO]) },
 )
 
-/** The members by which a message is routed, and those of `resultNames`. */
 export const messageNames: RoutedNames = messageNamesWith(resultNames)
 
 const TRUE = Buffer.from('true')

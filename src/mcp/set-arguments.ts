@@ -8,7 +8,6 @@ import { type Edit, NO_EDITS, inOrder, splice, writing } from '../jsonrpc/splice
 import { quote, stringAt } from '../jsonrpc/text.js'
 import { cutMembers, insertion } from './member-edits.js'
 
-/** Names and their values as raw JSON. */
 export type SetArguments = ReadonlyMap<string, string>
 
 /**

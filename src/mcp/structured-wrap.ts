@@ -13,7 +13,6 @@ import { insertion } from './member-edits.js'
 const HASH = 0x23
 const WRAP = 'structured-wrap'
 
-/** The edits around a value. */
 export function wrapping({ start, end }: Span): readonly Edit[] {
   return [insertion(start, '{"result":', WRAP), insertion(end, '}', WRAP)]
 }
@@ -24,7 +23,6 @@ export function isOtherThanObject(line: Buffer, span: Span | undefined): boolean
   return members !== undefined && members.string('type') !== 'object'
 }
 
-/** The edits around the schema of such values. */
 export function schemaWrapping(line: Buffer, { start, end }: Span): readonly Edit[] {
   return [
     insertion(start, '{"type":"object","properties":{"result":', WRAP),

@@ -29,11 +29,9 @@ const TASK_IDS = 'taskIds'
 export interface SubscriptionFilter {
   readonly lists: readonly ListKind[]
   readonly uris: readonly string[]
-  /** Ids of tasks. */
   readonly tasks: readonly string[]
 }
 
-/** The filter of a request, or its error. */
 export function readFilter({ line, params }: RequestFrame): SubscriptionFilter | ErrorBody {
   const members = membersAt(line, params.members.span('notifications'))
   if (members === undefined) return mistyped('notifications', 'an object')
@@ -63,7 +61,6 @@ export function isFilter(read: SubscriptionFilter | ErrorBody): read is Subscrip
   return 'lists' in read
 }
 
-/** The params that acknowledge a filter. */
 export function acknowledgement(id: RequestId, { lists, uris, tasks }: SubscriptionFilter): string {
   const named = [...listMembers].flatMap(([name, kinds]) =>
     kinds.every((kind) => lists.includes(kind)) ? [`${quote(name)}:true`] : [],

@@ -46,7 +46,6 @@ export function createdTask(frame: ResultFrame, era: Revision['era']): TaskState
   return task && taskIn(frame.line, membersAt(frame.line, task), 'ttl')
 }
 
-/** The task in an answer that is one. */
 export function answeredTask(
   { line, result }: ResultFrame,
   era: Revision['era'],
@@ -61,7 +60,6 @@ function taskIn(line: Line, members: Members | undefined, ttl: 'ttl' | 'ttlMs'):
   return { id, status: members.string('status'), ttlMs, isDurable: ttl === 'ttlMs' }
 }
 
-/** Whether a task of this status will have no other. */
 export function isTerminal(status: string | undefined): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }

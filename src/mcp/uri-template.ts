@@ -11,7 +11,6 @@ type TemplatePart =
   /** Nothing, or `first` and any number of characters that `stops` does not contain. */
   | { readonly kind: 'expression'; readonly first: string; readonly stops: string }
 
-/** A template that has been read. */
 export interface UriTemplate {
   readonly parts: readonly TemplatePart[]
 }
@@ -63,7 +62,6 @@ interface ListedTemplate<T> {
   readonly template: UriTemplate
 }
 
-/** The templates of a list, read once. */
 export class UriTemplates<T> {
   /** The most specific first; those that are equally specific as they were listed. */
   readonly #templates: readonly ListedTemplate<T>[]

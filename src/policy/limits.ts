@@ -18,7 +18,6 @@ export interface LimitRule {
   readonly each: boolean
 }
 
-/** A call as the limits see it. */
 export interface LimitedCall {
   /** Empty for clients that came through no front. */
   readonly principal: string
@@ -40,13 +39,12 @@ interface Bucket {
 }
 
 interface Limit extends LimitRule {
-  /** Identifies the rule; a reload that changes only its numbers keeps it. */
+  /** Names the buckets of the rule; an unchanged rule keeps them. */
   readonly id: string
   readonly isFor: (principal: string) => boolean
   readonly covers: (name: string) => boolean
 }
 
-/** Counts calls. */
 export class CallLimits {
   readonly #clock: Pick<Clock, 'now'>
   #limits: readonly Limit[] = []
@@ -57,11 +55,12 @@ export class CallLimits {
     this.change(rules)
   }
 
-  /** Takes other rules; a rule for the same principals and tools keeps its buckets. */
+  /** Takes other rules; unchanged ones keep their buckets. */
   change(rules: readonly LimitRule[]): void {
-    this.#limits = rules.map((rule, index) => limitOf(rule, rules.slice(0, index)))
+    this.#limits = rules.map(limitOf)
     const kept = new Set(this.#limits.map(({ id }) => id))
-    for (const key of this.#buckets.keys()) if (!kept.has(idIn(key))) this.#buckets.delete(key)
+    for (const key of this.#buckets.keys())
+      if (!kept.has(key.slice(0, key.indexOf('\n')))) this.#buckets.delete(key)
   }
 
   /** Takes a token from the bucket of each rule for this call, or from none; gives the milliseconds to wait in that case. */
@@ -92,21 +91,12 @@ export class CallLimits {
   }
 }
 
-function limitOf(rule: LimitRule, before: readonly LimitRule[]): Limit {
-  const about = aboutOf(rule)
-  const twins = before.filter((other) => aboutOf(other) === about).length
+function limitOf(rule: LimitRule): Limit {
+  const { principal, tools, perMinute, burst, each } = rule
   return {
     ...rule,
-    id: `${twins} ${about}`,
-    isFor: rule.principal === undefined ? () => true : matcherOf([rule.principal]),
-    covers: matcherOf(rule.tools),
+    id: write([principal ?? null, tools, perMinute, burst, each]),
+    isFor: principal === undefined ? () => true : matcherOf([principal]),
+    covers: matcherOf(tools),
   }
-}
-
-function aboutOf({ principal, tools, each }: LimitRule): string {
-  return write([principal ?? null, tools, each])
-}
-
-function idIn(key: string): string {
-  return key.slice(0, key.indexOf('\n'))
 }

@@ -4,19 +4,21 @@
 
 import { readFrame } from '../jsonrpc/frame.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
+import { membersAt, membersOf } from '../jsonrpc/members.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import type { Call } from '../calls/call.js'
 import { rateLimited } from '../mcp/error-codes.js'
+import type { ListItem } from '../mcp/list-items.js'
 import type { CallPolicy } from '../proxy/routing/router.js'
 import type { Target } from '../proxy/routing/catalog.js'
 import { usualName } from '../proxy/routing/views.js'
 import type { Runtime } from '../runtime/runtime.js'
+import { matcherOf } from '../text/name-patterns.js'
 import { Redactor } from '../text/redactor.js'
-import { ConfirmRules } from './confirm-rules.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { Confirmations } from './confirmations.js'
 import { CallLimits, type LimitRule } from './limits.js'
 
-/** The policies of all schemas. */
 export class Policy {
   readonly #runtime: Runtime
   readonly #limits: CallLimits
@@ -48,7 +50,6 @@ export class Policy {
 export class SchemaPolicy implements CallPolicy {
   readonly #questions: Confirmations
   readonly #limits: CallLimits
-  readonly #rules = new ConfirmRules()
   /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
   readonly #admitted = new WeakMap<Call, string>()
 
@@ -57,17 +58,13 @@ export class SchemaPolicy implements CallPolicy {
     this.#questions = questions
   }
 
-  shown(targets: readonly Target[]): void {
-    for (const target of targets) this.#rules.asksFor(target, toolOf(target))
-  }
-
   admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void {
     const { lane, item } = target
     const { config } = lane
     const tool = toolOf(target)
     if (this.#admitted.get(call.root) === tool) return go()
     const name = usualName(config, 'tools', item.key)
-    const mustAsk = this.#rules.asksFor(target, tool)
+    const mustAsk = needsConsent(config, item)
     const principal = call.context.origin?.principal ?? ''
     const waitMs = this.#limits.take({ principal, tool, name })
     if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
@@ -96,4 +93,20 @@ function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
   const sent = set.length === 0 ? frame : readFrame(splice(frame.line, inOrder(set)).joined)
   const span = sent.kind === 'request' ? sent.params.members.span('arguments') : undefined
   return span === undefined ? '{}' : rawAt(sent.line, span)
+}
+
+/** Whether a person must agree to a call of this tool, by the rules of its server. */
+export function needsConsent({ confirm }: Pick<ServerConfig, 'confirm'>, item: ListItem): boolean {
+  const patterns = confirm.filter((rule) => typeof rule === 'string')
+  return matcherOf(patterns)(item.key) || (patterns.length < confirm.length && isDestructive(item))
+}
+
+/** A tool is destructive unless it is said to read only, or not to destroy (MCP, Tools: annotations). */
+function isDestructive({ line }: ListItem): boolean {
+  const annotations = membersAt(line, membersOf(line)?.span('annotations'))
+  const says = (hint: string, value: string): boolean => {
+    const span = annotations?.span(hint)
+    return span !== undefined && rawAt(line, span) === value
+  }
+  return !says('readOnlyHint', 'true') && !says('destructiveHint', 'false')
 }

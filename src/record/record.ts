@@ -16,14 +16,12 @@ import { type RecordLine, recordHead, recordLine, recordMessage } from './line.j
 
 /** The header of a recording. */
 export interface RecordMeta {
-  /** For people. */
   readonly command: string
   /** The arguments of the proxy, with which a replay starts it again. */
   readonly args?: readonly string[]
 }
 
 export interface RecordOptions {
-  /** Whether a file that exists is replaced. */
   readonly replaces?: boolean
   /** Called once, when the recording has a gap. */
   readonly onGap?: (error: TransportError) => void
@@ -142,7 +140,6 @@ const LF = 0x0a
 export class RecordStream {
   readonly #write: (line: RecordLine) => void
   readonly #lineBytesMax: number
-  /** Names the connection of the lines. */
   readonly #event: Omit<WireEvent, 'at' | 'bytes'>
   #parts: Buffer[] = []
   #bytes = 0
@@ -172,7 +169,6 @@ export class RecordStream {
     if (this.#bytes > this.#lineBytesMax) this.end()
   }
 
-  /** Writes what is held back, whether its line has ended or not. */
   end(): void {
     if (this.#bytes === 0) return
     const raw = Buffer.concat(this.#parts)

@@ -5,20 +5,20 @@ import { describe, test } from 'node:test'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
 import { parse } from '../../src/jsonrpc/text.js'
 import { readListItem } from '../../src/mcp/list-items.js'
-import { ConfirmRules, type RuledTool } from '../../src/policy/confirm-rules.js'
+import { needsConsent } from '../../src/policy/policy.js'
 import { confirmParams } from '../../src/policy/confirmations.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { textAt } from '../integration/support/json.js'
 
-/** A tool `x` of a server with these rules. */
-function targetOf(confirm: unknown, annotations: string | undefined): RuledTool {
+/** Of a tool `x` of a server with these rules. */
+function isConsentNeeded(confirm: unknown, annotations: string | undefined): boolean {
   const value = { mcpServers: { s: { command: 'c', confirm } } }
   const context = { source: 'memory', folder: '/', env: {}, home: '/' }
   const config = selectSchema(resolveConfig(value, context), 'default').servers[0]
   const more = annotations === undefined ? '' : `,"annotations":${annotations}`
   const item = readListItem(Buffer.from(`{"name":"x"${more}}`), 'tools')
   assert(config !== undefined && item !== undefined)
-  return { lane: { config }, item }
+  return needsConsent(config, item)
 }
 
 const destructive = [{ annotations: 'destructive' }]
@@ -36,19 +36,7 @@ describe('consent is needed', () => {
     ['by nothing without a rule', [], '{"destructiveHint":true}', false],
   ]
   for (const [title, confirm, annotations, isAsked] of cases)
-    test(title, () => assert.equal(new ConfirmRules().asksFor(targetOf(confirm, annotations), 'x'), isAsked))
-
-  test('by a tool that destroyed before, and by every tool once 10,000 of them did', () => {
-    const rules = new ConfirmRules()
-    const [harmful, harmless] = [undefined, '{"readOnlyHint":true}'].map((each) =>
-      targetOf(destructive, each),
-    )
-    assert(harmful !== undefined && harmless !== undefined)
-    for (let at = 0; at < 9999; at++) rules.asksFor(harmful, `x${at}`)
-    assert.deepEqual([rules.asksFor(harmless, 'x0'), rules.asksFor(harmless, 'y')], [true, false])
-    rules.asksFor(harmful, 'x9999')
-    assert.equal(rules.asksFor(harmless, 'y'), true)
-  })
+    test(title, () => assert.equal(isConsentNeeded(confirm, annotations), isAsked))
 })
 
 const said = (args: string): string => {

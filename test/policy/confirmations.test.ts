@@ -19,26 +19,24 @@ import type { Scope } from '../integration/support/spawned.js'
 
 const V = '2026-07-28'
 const hints = '"resultType":"complete","ttlMs":0,"cacheScope":"private"'
-const kinds = '"inputSchema":{"type":"object"}'
 
 interface Stage extends Scripted {
   /** Each call that a server got. */
   readonly got: string[]
-  /** Both servers have these tools from now on; raw JSON. */
-  readonly relist: (tools: string) => Promise<void>
 }
 
 /** A server of each era; `ask` of the new one wants to know something first. */
 async function stage(t: Scope, confirm: unknown = ['delete*', 'ask'], more: object = {}): Promise<Stage> {
   const got: string[] = []
-  const named = ['delete', 'read', 'ask'].map((name) => `{"name":"${name}",${kinds}}`).join(',')
-  const state = { tools: named }
+  const named = ['delete', 'read', 'ask']
+    .map((name) => `{"name":"${name}","inputSchema":{"type":"object"}}`)
+    .join(',')
   const act: Act = (method, { command }, params) => {
     const isNew = command === 'new'
     if (method === 'server/discover' && isNew)
       return `{${hints},"supportedVersions":["${V}"],"capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}`
     if (method === 'initialize') return handshake(command)
-    if (method === 'tools/list') return `{${isNew ? `${hints},` : ''}"tools":[${state.tools}]}`
+    if (method === 'tools/list') return `{${isNew ? `${hints},` : ''}"tools":[${named}]}`
     if (method !== 'tools/call') return '{}'
     const { _meta, ...own } = { _meta: undefined, ...Object(params) }
     got.push(`${command} ${JSON.stringify(own)}`)
@@ -50,13 +48,7 @@ async function stage(t: Scope, confirm: unknown = ['delete*', 'ask'], more: obje
   const servers = { old: { confirm }, new: { confirm, protocol: V } }
   const it = await scripted(t, servers, act, {}, { ...more })
   await enter(it)
-  const relist = async (tools: string): Promise<void> => {
-    state.tools = tools
-    for (const child of it.runtime.children)
-      child.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
-    await it.runtime.pass(1000)
-  }
-  return { ...it, got, relist }
+  return { ...it, got }
 }
 
 const forms = { elicitation: {} }
@@ -267,20 +259,7 @@ describe('a state', () => {
   })
 })
 
-const listed = (annotations: string): string => `{"name":"x",${kinds},"annotations":${annotations}}`
-
 describe('the rules', () => {
-  test('hold for a tool that was shown as destructive and is not any more', async (t) => {
-    const it = await stage(t, [{ annotations: 'destructive' }])
-    const party = await enter(it, forms)
-    await it.relist(listed('{"destructiveHint":true}'))
-    await timed(it, party.client.request('tools/list'))
-    await it.relist(listed('{"readOnlyHint":true}'))
-    const asked = answering(party, '{"action":"decline"}')
-    assert.deepEqual(error(await send(it, party, { name: 'old__x' })), refusal('its user has declined'))
-    assert.equal(asked.length, 1)
-  })
-
   test('hold under every name, show what a profile sets, and count a call once', async (t) => {
     const tools = {
       rename: { old__delete: 'tidy' },

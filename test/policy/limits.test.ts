@@ -64,11 +64,11 @@ describe('a bucket', () => {
       assert.equal(calls.map((call) => (take(...call) === undefined ? '+' : '-')).join(''), wanted)
     })
 
-  test('keeps its fill when a reload changes the numbers or adds a rule', () => {
+  test('keeps its fill when a reload adds another rule', () => {
     const { take, limits } = stage(rule())
     take()
-    limits.change([rule({ tools: ['other'] }), rule({ burst: 5, perMinute: 1 })])
-    assert.deepEqual([take(), take()], [undefined, 60_000])
+    limits.change([rule({ tools: ['other'] }), rule()])
+    assert.deepEqual([take(), take()], [undefined, 1000])
     limits.change([])
     limits.change([rule()])
     assert.equal(take(), undefined, 'a rule that has gone leaves nothing')

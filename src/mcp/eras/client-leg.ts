@@ -42,14 +42,12 @@ import {
 
 /** The servers behind the proxy, as one description for a client. */
 export interface ServerDescription {
-  /** Raw JSON. */
   readonly capabilities: string
   readonly instructions: string | undefined
   /** Whether all servers have said what they are. */
   readonly isKnown: boolean
 }
 
-/** A request of a client. */
 export interface Received {
   readonly row: RequestRow
   /** The client, where it has said with the request itself what it is; undefined for a request of its session. */

@@ -46,14 +46,12 @@ export function metaFault(frame: RequestFrame): ErrorBody | undefined {
   return isLevel ? undefined : mistyped(`_meta.${requestMeta.logLevel}`, 'a log level')
 }
 
-/** The revision is none that may be named. */
 export function versionFault(frame: RequestFrame): ErrorBody | undefined {
   const version = namedVersion(frame)
   const supported = statelessRevisions.map((each) => each.version)
   return supported.includes(version) ? undefined : unsupportedVersion(version, supported)
 }
 
-/** The revision has no such request. */
 export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
   const row = statelessRequests.get(method) ?? extensionRow(method)
   return row === undefined ? methodNotFound(method) : undefined
@@ -62,7 +60,6 @@ export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
 /** The facts of a client that no request says. */
 export type RequestSender = Pick<StatelessContext, 'origin' | 'principal' | 'isSeveral'>
 
-/** The context that a request without a fault brings. */
 export function statelessContext(
   frame: RequestFrame,
   { origin, principal, isSeveral }: RequestSender,
@@ -83,32 +80,16 @@ export function statelessContext(
 /** Longer words are not compared with those of the request before. */
 const META_LENGTH_MAX = 4096
 
-/** The reserved members of `_meta` as raw text; undefined if that is long. */
-export function reservedMeta(frame: RequestFrame): string | undefined {
-  const { meta, metaSpan } = frame.params
-  if (metaSpan === undefined) return undefined
-  const { line } = frame
-  let said = ''
-  // Members side by side are taken together; nearly always these are all of them.
-  for (let index = 0, first = 0; index < meta.size; index = first) {
-    while (first < meta.size && isReserved(line, meta.at(first).key.start)) first++
-    if (first > index) {
-      const [{ start }, { end }] = [meta.at(index).key, meta.at(first - 1).value]
-      if (end - start > META_LENGTH_MAX) return undefined
-      said += line.toString('latin1', start, end)
-    } else first++
+/** The members of `_meta` that say what the client is, as raw text; undefined if that is long. */
+export function reservedMeta({ line, params: { meta } }: RequestFrame): string | undefined {
+  const texts: string[] = []
+  for (const name of requestMetaKeys) {
+    const { start, end } = meta.span(name) ?? { start: 0, end: 0 }
+    if (end - start > META_LENGTH_MAX) return undefined
+    texts.push(line.toString('latin1', start, end))
   }
-  return said
+  return texts.join('\n')
 }
-
-/** Whether a key begins as those do that say something of the request, and few others. */
-function isReserved(line: Buffer, key: number): boolean {
-  return line[key + 1] === LETTER_I && line[key + 2] === LETTER_O && line[key + 3] === DOT
-}
-
-const LETTER_I = 0x69
-const LETTER_O = 0x6f
-const DOT = 0x2e
 
 // The members of `_meta` that a stateless server needs. The proxy inserts them into a request of a client with a
 // session, from the client's `initialize`.

@@ -32,9 +32,7 @@ export interface Answer {
   readonly message: Message
 }
 
-/** Forwards answers of servers. */
 export interface ClientWriter {
-  /** The bytes of an answer, with these edits and the client's own id. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Message
 }
 
@@ -72,7 +70,6 @@ function errorAnswer(id: RequestId, error: ErrorBody): Answer {
   return { kind: 'error', message: buildError(id, error) }
 }
 
-/** The answer of a server for a client of either era. */
 function serverAnswer(call: Call, { frame, edits, era, isTask }: Answered, writer: ClientWriter): Answer {
   const { id } = call.frame
   const isStateless = call.context.revision.era === 'stateless'
@@ -91,9 +88,7 @@ function serverAnswer(call: Call, { frame, edits, era, isTask }: Answered, write
   }
 }
 
-/** How the answer of a server passes. */
 type PassedAnswer =
-  /** The answer, with these edits. */
   | { readonly kind: 'edited'; readonly edits: readonly Edit[] }
   /** A result for the model in its place, as raw JSON. */
   | { readonly kind: 'result'; readonly result: string }

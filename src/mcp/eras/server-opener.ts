@@ -45,7 +45,6 @@ export interface ServerFacts {
 
 /** How it was found out in which era a server is spoken to. */
 export type EraEvidence =
-  /** The configuration names it. */
   | 'configured'
   /** It has described itself. */
   | 'described'
@@ -53,14 +52,12 @@ export type EraEvidence =
   | 'unlisted'
   /** It has refused to describe itself. */
   | 'refused'
-  /** It did not answer. */
   | 'silent'
   /** It has ended on the question. */
   | 'ended'
   /** One of the last two, at an earlier start of the proxy. */
   | 'kept'
 
-/** A server that takes calls. */
 export interface OpenedServer {
   readonly kind: 'opened'
   readonly facts: ServerFacts
@@ -82,14 +79,12 @@ export type Probed =
   | { readonly kind: 'silent'; readonly late: Promise<ResponseFrame> }
   /** The transport says that the server does not take it. */
   | { readonly kind: 'refused' }
-  /** The server has ended. */
   | { readonly kind: 'ended' }
 
 /** The era of one server, which is remembered from one connection to the next. */
 export interface EraMemory {
   /** How the server writes its messages; undefined where it is to be asked. */
   readonly era: Revision['era'] | undefined
-  /** How that was found out. */
   readonly evidence: EraEvidence | undefined
   /** Why the handshake comes before the question, which got no answer earlier; the question follows a refused handshake. */
   probeFailure: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
@@ -150,7 +145,6 @@ type AfterAll = () => Promise<ResponseFrame | undefined>
 
 const noAnswer: AfterAll = () => Promise.resolve(undefined)
 
-/** Opens one connection. */
 class ServerOpener {
   readonly #identity: ServerIdentity
   readonly #memory: EraMemory
@@ -241,7 +235,6 @@ class ServerOpener {
       this.#memory.probeFailure = undefined
       if (spokenIn(came).kind === 'ours') this.#memory.learned('stateless', 'described')
     }
-    // It may never come.
     late.then(onAnswer, () => undefined)
     return () => Promise.resolve(answer)
   }
@@ -257,7 +250,6 @@ class ServerOpener {
 
   // A stateless server.
 
-  /** Opens a stateless server with its answer to `server/discover`. */
   async describe(given?: ResponseFrame): Promise<Opened> {
     const { request } = this.#opening
     const answer = given ?? (await this.#opening.ask(DISCOVER, this.#meta.own('{}', false)))
@@ -333,7 +325,6 @@ function passedOn(frame: ResponseFrame): Outcome {
   return { kind: 'answered', frame, edits, era: 'session' }
 }
 
-/** The result of `initialize`. */
 function readHandshake(handshake: Line): Opened {
   const version = membersOf(handshake)?.string('protocolVersion')
   const revision = sessionRevision(version)

@@ -43,8 +43,6 @@ export interface CallPolicy {
   admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void
   /** The server of a call wants the same request again, with answers of the client. */
   continues(call: Call): void
-  /** A client is shown these tools. */
-  shown(targets: readonly Target[]): void
 }
 
 /** The context of the routes of all clients. */
@@ -361,7 +359,6 @@ export class Router {
         : this.#catalog.page(kind, cursor, this.#context.limits.session.listPageBytesMax, call)
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
-    if (kind === 'tools') this.#context.policy()?.shown(this.#catalog.shown(kind))
     this.#onListed(kind)
   }
 }
