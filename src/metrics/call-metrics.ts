@@ -11,15 +11,6 @@ export interface ServerLabels {
   readonly transport: string
 }
 
-/** The most tools of all servers with separate series. */
-export const TOOLS_MAX = 500
-
-/** Error numbers are chosen by servers. */
-export const ERROR_TYPES_MAX = 64
-
-/** The error type that stands for every further one (OpenTelemetry, error.type). */
-const OTHER_ERROR = '_OTHER'
-
 /** The bounds of the OpenTelemetry conventions for MCP, in seconds. */
 const operationBounds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
@@ -48,11 +39,8 @@ export class CallMetrics {
     this.#argumentBytes,
     this.resultBytes,
   ]
-  readonly #errorTypes = new LimitedValues(ERROR_TYPES_MAX, OTHER_ERROR)
-  readonly #tools = new LimitedValues(TOOLS_MAX, OTHER)
   /** By schema and server; there are as many as were ever configured. */
   readonly #servers = new Map<string, ServerLabels>()
-  /** Of the events of a proxy. */
   readonly listeners: ProxyListeners = {
     call: (event) => this.observe(event),
     server: (event) => this.#noteServer(event),
@@ -78,29 +66,21 @@ export class CallMetrics {
   observe(event: CallEvent): void {
     const { schema, server = '', method, item, revision = '', ms, serverMs, outcome } = event
     const named = [schema, server, isKnownMethod(method) ? method : OTHER]
-    const hasTool = this.#hasTools && method === 'tools/call' && item !== undefined
-    const tool = hasTool ? this.#tools.of(item) : ''
-    const front = [...named, this.#errorType(event, frontError(event)), revision, transportOf(event), tool]
-    this.#front.observe(front, ms / 1000)
+    const tool = this.#hasTools && method === 'tools/call' ? (item ?? '') : ''
+    this.#front.observe([...named, frontError(event), revision, transportOf(event), tool], ms / 1000)
     if (serverMs !== undefined) {
       const own = this.serverLabelsOf(schema, server) ?? { revision: '', transport: '' }
-      const error = this.#errorType(event, upstreamError(event))
-      this.#upstream.observe([...named, error, own.revision, own.transport, tool], serverMs / 1000)
+      this.#upstream.observe(
+        [...named, upstreamError(event), own.revision, own.transport, tool],
+        serverMs / 1000,
+      )
       this.#overhead.observe([schema, server], (ms - serverMs) / 1000)
     }
-    if (outcome === 'failed') this.#failed.observe([schema, server, this.#reasonOf(event)], 1)
-    if (outcome === 'refused') this.#refused.observe([schema, server, this.#reasonOf(event)], 1)
+    const reason = event.reason ?? (event.code === undefined ? 'arguments' : String(event.code))
+    if (outcome === 'failed') this.#failed.observe([schema, server, reason], 1)
+    if (outcome === 'refused') this.#refused.observe([schema, server, reason], 1)
     this.#argumentBytes.observe(named, event.argumentBytes)
     this.resultBytes.observe(named, event.resultBytes)
-  }
-
-  #reasonOf({ reason, code }: CallEvent): string {
-    return this.#errorTypes.of(reason ?? (code === undefined ? 'arguments' : String(code)))
-  }
-
-  #errorType({ isToolError }: CallEvent, type: string): string {
-    if (isToolError) return 'tool_error'
-    return type === '' ? '' : this.#errorTypes.of(type)
   }
 
   #noteServer(event: ServerEvent): void {
@@ -111,45 +91,27 @@ export class CallMetrics {
   }
 }
 
-/** At most so many different values; every further one is `other`. */
-class LimitedValues {
-  readonly #valuesMax: number
-  readonly #other: string
-  readonly #known = new Set<string>()
-
-  constructor(valuesMax: number, other: string) {
-    this.#valuesMax = valuesMax
-    this.#other = other
-  }
-
-  of(value: string): string {
-    if (this.#known.has(value)) return value
-    if (this.#known.size >= this.#valuesMax) return this.#other
-    this.#known.add(value)
-    return value
-  }
-}
-
 export function isKnownMethod(method: string): boolean {
   return requests.get(method) !== undefined || statelessRequests.get(method) !== undefined
 }
 
+/** What decides about the error of a call. */
+type Ended = Pick<CallEvent, 'outcome' | 'code' | 'reason' | 'isToolError'>
+
 /**
- * The error of a call towards its client, but for that of a tool; empty where there is none.
+ * The error of a call towards its client; empty where there is none.
  *
  * A mistake of the client is no error of the side that was asked (OpenTelemetry, RPC: server spans).
  */
-export function frontError({ outcome, code }: Pick<CallEvent, 'outcome' | 'code'>): string {
+export function frontError({ outcome, code, isToolError }: Ended): string {
+  if (isToolError) return 'tool_error'
   if (outcome === 'cancelled') return 'cancelled'
   return code === undefined || isClientMistake(code) ? '' : String(code)
 }
 
 /** The server's own error, or why there was no answer; empty where there is none. */
-export function upstreamError({
-  outcome,
-  code,
-  reason,
-}: Pick<CallEvent, 'outcome' | 'code' | 'reason'>): string {
+export function upstreamError({ outcome, code, reason, isToolError }: Ended): string {
+  if (isToolError) return 'tool_error'
   if (outcome === 'cancelled') return 'cancelled'
   return reason ?? (code === undefined ? '' : String(code))
 }

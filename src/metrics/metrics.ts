@@ -13,7 +13,6 @@ import { type Family, exposition, familyOf } from './registry.js'
 /** The proxies that are looked at, by their schemas. */
 export type WatchedProxies = ReadonlyMap<string, Pick<McpProxy, 'status' | 'sessions'>>
 
-/** How often the delay of the event loop is measured. */
 const DELAY_RESOLUTION_MS = 20
 
 const delayQuantiles = ['0.5', '0.99', '1']

@@ -7,20 +7,13 @@
 import process from 'node:process'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { CollectionResult, DataPoint, HistogramMetricData, MetricData } from '@opentelemetry/sdk-metrics'
-import type { IdGenerator } from '@opentelemetry/sdk-trace-base'
+import type { BasicTracerProvider, IdGenerator } from '@opentelemetry/sdk-trace-base'
 import type { CallEvent } from '../events/proxy-events.js'
 import type { CallTrace, CallTracer } from '../mcp/meta-edits.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import { version } from '../version.js'
-import {
-  type CallMetrics,
-  frontError,
-  isKnownMethod,
-  type ServerLabels,
-  transportOf,
-  upstreamError,
-} from './call-metrics.js'
+import { type CallMetrics, frontError, isKnownMethod, transportOf, upstreamError } from './call-metrics.js'
 import type { Metrics } from './metrics.js'
 import { countOf, type Family, OTHER } from './registry.js'
 
@@ -33,9 +26,6 @@ const METRICS_INTERVAL_MS = 60_000
 
 const EXPORT_MS_MAX = 30_000
 
-/** A timer of Node takes no more. */
-const INTERVAL_MS_MAX = 2_147_483_647
-
 /** Which signals the variables of OpenTelemetry ask for. */
 export function exportedSignals(env: Environment): ReadonlySet<'METRICS' | 'TRACES'> {
   const isOff = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
@@ -47,7 +37,6 @@ export function exportedSignals(env: Environment): ReadonlySet<'METRICS' | 'TRAC
   return new Set(isOff ? [] : signals)
 }
 
-/** A collector that gets what the environment asks for. */
 export interface Collector {
   /** Undefined where no spans are sent. */
   readonly tracer: (CallTracer & { ended(event: CallEvent): void }) | undefined
@@ -72,10 +61,12 @@ export async function openCollector(
     .resourceFromAttributes({ 'service.name': name, 'service.version': version })
     .merge(resources.detectResources({ detectors: [resources.envDetector] }))
   const meters = signals.has('METRICS') ? metersOf(packages, metrics, resource, runtime) : undefined
-  const traces = signals.has('TRACES') ? tracesOf(packages, metrics, resource, runtime) : undefined
+  const tracer = signals.has('TRACES')
+    ? new CallTraces(packages, metrics.calls, resource, () => runtime.wallNow())
+    : undefined
   return {
-    tracer: traces?.tracer,
-    close: async () => void (await Promise.allSettled([meters?.shutdown(), traces?.provider.shutdown()])),
+    tracer,
+    close: async () => void (await Promise.allSettled([meters?.shutdown(), tracer?.provider.shutdown()])),
   }
 }
 
@@ -96,8 +87,7 @@ function metersOf(
   clock: Clock,
 ): { shutdown(): Promise<void> } {
   const { sdkMetrics, metricsExporter } = packages
-  const interval = Number(clock.env['OTEL_METRIC_EXPORT_INTERVAL'])
-  const intervalMs = interval > 0 && interval <= INTERVAL_MS_MAX ? interval : METRICS_INTERVAL_MS
+  const intervalMs = Number(clock.env['OTEL_METRIC_EXPORT_INTERVAL']) || METRICS_INTERVAL_MS
   const startTime = hrTime(clock.wallNow())
   const collect = (): Promise<CollectionResult> => {
     const filled = metrics.families().filter((family) => family.points().length > 0)
@@ -116,26 +106,10 @@ function metersOf(
   return new sdkMetrics.MeterProvider({ resource, readers: [reader] })
 }
 
-function tracesOf(
-  { api, sdkTraces, tracesExporter }: Packages,
-  { calls }: Metrics,
-  resource: Resource,
-  clock: Clock,
-): { readonly provider: { shutdown(): Promise<void> }; readonly tracer: CallTraces } {
-  const ids = new Ids(new sdkTraces.RandomIdGenerator())
-  const exporter = new tracesExporter.OTLPTraceExporter(exporterOptions())
-  const spanProcessors = [new sdkTraces.BatchSpanProcessor(exporter)]
-  const provider = new sdkTraces.BasicTracerProvider({ resource, idGenerator: ids, spanProcessors })
-  return {
-    provider,
-    tracer: new CallTraces(api, provider.getTracer('mcps-proxy', version), ids, calls, () => clock.wallNow()),
-  }
-}
-
 /** From Node 22.21 on HTTPS_PROXY and its like hold for a collector too. */
 function exporterOptions(): { httpAgentOptions: { keepAlive: boolean } } {
-  const agent = { keepAlive: true, proxyEnv: process.env }
-  return { httpAgentOptions: agent }
+  const httpAgentOptions = { keepAlive: true, proxyEnv: process.env }
+  return { httpAgentOptions }
 }
 
 async function loadPackages() {
@@ -195,26 +169,6 @@ function hrTime(ms: number): [number, number] {
   return [Math.floor(ms / 1000), (ms % 1000) * 1e6]
 }
 
-/** Makes ids of spans; one that a server has been given already comes first. */
-class Ids implements IdGenerator {
-  readonly #random: IdGenerator
-  given: string | undefined
-
-  constructor(random: IdGenerator) {
-    this.#random = random
-  }
-
-  generateTraceId(): string {
-    return this.#random.generateTraceId()
-  }
-
-  generateSpanId(): string {
-    const id = this.given ?? this.#random.generateSpanId()
-    this.given = undefined
-    return id
-  }
-}
-
 /** The trace of one call. */
 class SampledCall implements CallTrace {
   /** The span of the client's request. */
@@ -233,45 +187,69 @@ class SampledCall implements CallTrace {
   }
 }
 
-/** Begins a trace when a call comes, since its server gets the id of the second span, which is made when the call ends. */
-class CallTraces implements CallTracer {
+/**
+ * Begins a trace when a call comes. The server gets the id of the second span then, and the proxy makes that span when the
+ * call ends: so this class generates the ids of spans too.
+ */
+class CallTraces implements CallTracer, IdGenerator {
+  readonly provider: BasicTracerProvider
   readonly #api: Packages['api']
   readonly #tracer: Tracer
-  readonly #ids: Ids
-  readonly #serverLabelsOf: (schema: string, server: string) => ServerLabels | undefined
+  readonly #random: IdGenerator
+  readonly #calls: CallMetrics
   /** In milliseconds since 1970. */
   readonly #wallNow: () => number
+  /** The id of the next span, where its server has it already. */
+  #given: string | undefined
 
-  constructor(api: Packages['api'], tracer: Tracer, ids: Ids, calls: CallMetrics, wallNow: () => number) {
+  constructor(
+    { api, sdkTraces, tracesExporter }: Packages,
+    calls: CallMetrics,
+    resource: Resource,
+    wallNow: () => number,
+  ) {
     this.#api = api
-    this.#tracer = tracer
-    this.#ids = ids
-    this.#serverLabelsOf = (schema, server) => calls.serverLabelsOf(schema, server)
+    this.#calls = calls
     this.#wallNow = wallNow
+    this.#random = new sdkTraces.RandomIdGenerator()
+    const exporter = new tracesExporter.OTLPTraceExporter(exporterOptions())
+    const spanProcessors = [new sdkTraces.BatchSpanProcessor(exporter)]
+    this.provider = new sdkTraces.BasicTracerProvider({ resource, idGenerator: this, spanProcessors })
+    this.#tracer = this.provider.getTracer('mcps-proxy', version)
+  }
+
+  generateTraceId(): string {
+    return this.#random.generateTraceId()
+  }
+
+  generateSpanId(): string {
+    const id = this.#given ?? this.#random.generateSpanId()
+    this.#given = undefined
+    return id
   }
 
   begin(parent: string | undefined, id: string): CallTrace | undefined {
     const front = this.#tracer.startSpan('call', { kind: this.#api.SpanKind.SERVER }, this.#contextOf(parent))
-    return front.isRecording() ? new SampledCall(front, this.#ids.generateSpanId(), id) : undefined
+    return front.isRecording() ? new SampledCall(front, this.generateSpanId(), id) : undefined
   }
 
   ended(event: CallEvent): void {
-    const { trace, serverMs, server, isToolError, schema, outcome, revision } = event
+    const { trace, serverMs, server, schema, outcome, revision } = event
     if (!(trace instanceof SampledCall)) return
     const now = this.#wallNow()
     const { front, upstream } = trace
     if (serverMs !== undefined && server !== undefined) {
       const below = this.#api.trace.setSpan(this.#api.ROOT_CONTEXT, front)
       const options = { kind: this.#api.SpanKind.CLIENT, startTime: now - serverMs }
-      this.#ids.given = upstream
+      this.#given = upstream
       const span = this.#tracer.startSpan(nameOf(event), options, below)
       // A call that has failed without an answer of the server has the proxy's own number.
       const own = outcome === 'failed' ? { ...event, code: undefined } : event
-      const error = isToolError ? 'tool_error' : upstreamError(event)
-      this.#end(span, attributesOf(own, trace, error, this.#serverLabelsOf(schema, server)), error, now)
+      const error = upstreamError(event)
+      this.#end(span, attributesOf(own, trace, error, this.#calls.serverLabelsOf(schema, server)), error, now)
     }
     front.updateName(nameOf(event))
-    const error = isToolError ? 'tool_error' : frontError(event)
+    const error = frontError(event)
     const speech = { revision, transport: transportOf(event) }
     this.#end(front, attributesOf(event, trace, error, speech), error, now)
   }

@@ -7,10 +7,10 @@ import { type Description, descriptions } from './table.js'
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** The value of a label that is one too many. */
+/** The labels of the series beyond the limit, and the method that the proxy does not know. */
 export const OTHER = 'other'
 
-/** Series of one metric. */
+/** The most series of one metric. */
 export const SERIES_MAX = 2000
 
 /** One series: a sum or the value of a gauge, or a histogram. An empty label is one that it does not have. */
@@ -26,12 +26,11 @@ export interface Histogram {
   sum: number
 }
 
-/** How many values a histogram has counted. */
 export function countOf({ buckets }: Histogram): number {
   return buckets.reduce((sum, each) => sum + each, 0)
 }
 
-/** The series of one metric, by their labels. */
+/** The series of one metric. */
 export class Family {
   readonly description: Description
   readonly #bounds: readonly number[] | undefined

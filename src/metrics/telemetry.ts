@@ -3,19 +3,18 @@
 // Loaded only where the configuration or the environment asks for it.
 
 import type { Configuration } from '../config/configuration.js'
-import type { ProxyListeners } from '../events/proxy-events.js'
+import type { CallEvent, ProxyListeners } from '../events/proxy-events.js'
 import { within } from '../runtime/deadline.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import { Metrics, type WatchedProxies } from './metrics.js'
-import { MetricsServer } from './metrics-server.js'
+import { type MetricsServer, serveMetrics } from './metrics-server.js'
 import type { Collector } from './opentelemetry.js'
 import { EXPOSITION_TYPE } from './registry.js'
 
 /** How long the end of the program waits for a collector. */
 const CLOSE_MS = 2000
 
-/** The log and the clock of the program, and how strict it is. */
 export interface TelemetryOptions {
   readonly log: LogSink
   readonly runtime: Pick<Runtime, 'now' | 'setTimer' | 'wallNow' | 'env'>
@@ -26,55 +25,17 @@ export interface TelemetryOptions {
 }
 
 /** Counts the calls of one process, and serves or sends the counts. */
-export class Telemetry {
-  readonly #metrics: Metrics
-  readonly #collector: Collector | undefined
-  readonly #runtime: TelemetryOptions['runtime']
-  #server: MetricsServer | undefined
-
-  constructor(metrics: Metrics, collector: Collector | undefined, runtime: TelemetryOptions['runtime']) {
-    this.#metrics = metrics
-    this.#collector = collector
-    this.#runtime = runtime
-  }
-
+export interface Telemetry {
   /** Traces calls; undefined where no collector gets them. */
-  get tracer(): Collector['tracer'] {
-    return this.#collector?.tracer
-  }
-
+  readonly tracer: Collector['tracer']
   /** The page for the HTTP front. */
-  readonly page: { readonly type: string; text(): string } = {
-    type: EXPOSITION_TYPE,
-    text: () => this.#metrics.text(),
-  }
-
+  readonly page: { readonly type: string; text(): string }
   /** Of the proxies whose calls are counted. */
-  get listeners(): readonly ProxyListeners[] {
-    const { tracer } = this
-    const counting = this.#metrics.listeners
-    return tracer === undefined ? [counting] : [counting, { call: (event) => tracer.ended(event) }]
-  }
-
+  readonly listeners: readonly ProxyListeners[]
   /** Servers and clients are read from these proxies. */
-  watch(proxies: () => WatchedProxies): void {
-    this.#metrics.watch(proxies)
-  }
-
-  /** Serves the page on a port without a token. */
-  async listen(place: ConstructorParameters<typeof MetricsServer>[0]): Promise<number> {
-    const server = new MetricsServer(place, () => this.page.text())
-    const port = await server.listen()
-    this.#server = server
-    return port
-  }
-
+  watch(proxies: () => WatchedProxies): void
   /** Sends what waits for the collector, for up to two seconds. */
-  async close(): Promise<void> {
-    const sent = this.#collector?.close() ?? Promise.resolve()
-    await Promise.all([this.#server?.close(), within(sent, CLOSE_MS, this.#runtime)])
-    this.#metrics.close()
-  }
+  close(): Promise<void>
 }
 
 /**
@@ -97,19 +58,30 @@ export async function openTelemetry(
       return undefined
     },
   )
-  const telemetry = new Telemetry(metrics, collector, runtime)
-  if (wanted?.port === undefined) return telemetry
-  const { host, port: wantedPort } = wanted
-  try {
-    const port = await telemetry.listen({ host, port: wantedPort })
-    const shown = host.includes(':') ? `[${host}]` : host
-    log({ level: 'info', message: `metrics are at http://${shown}:${port}/metrics` })
-  } catch (error) {
-    if (needsPort || !(error instanceof Error)) {
-      await telemetry.close()
-      throw error
-    }
-    log({ level: 'warn', message: error.message })
+  let server: MetricsServer | undefined
+  const close = async (): Promise<void> => {
+    server?.close()
+    await within(collector?.close() ?? Promise.resolve(), CLOSE_MS, runtime)
+    metrics.close()
   }
-  return telemetry
+  if (wanted?.port !== undefined)
+    try {
+      server = await serveMetrics(wanted.host, wanted.port, () => metrics.text())
+      const shown = wanted.host.includes(':') ? `[${wanted.host}]` : wanted.host
+      log({ level: 'info', message: `metrics are at http://${shown}:${server.port}/metrics` })
+    } catch (error) {
+      if (needsPort) {
+        await close()
+        throw error
+      }
+      log({ level: 'warn', message: errorText(error) })
+    }
+  const tracer = collector?.tracer
+  return {
+    tracer,
+    page: { type: EXPOSITION_TYPE, text: () => metrics.text() },
+    listeners: [metrics.listeners, ...(tracer ? [{ call: (event: CallEvent) => tracer.ended(event) }] : [])],
+    watch: (proxies) => metrics.watch(proxies),
+    close,
+  }
 }

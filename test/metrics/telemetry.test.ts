@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { type ForwardEvent, httpServer } from '../../src/index.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { EXPOSITION_TYPE } from '../../src/metrics/registry.js'
-import { MetricsServer } from '../../src/metrics/metrics-server.js'
+import { serveMetrics } from '../../src/metrics/metrics-server.js'
 import { exportedSignals } from '../../src/metrics/opentelemetry.js'
 import { type Telemetry, openTelemetry } from '../../src/metrics/telemetry.js'
 import { realRuntime } from '../../src/real-runtime.js'
@@ -119,12 +119,11 @@ test('the front shows them to those with its token, and only where they are conf
 
 describe('the port', () => {
   test('answers its own page alone, under names of this machine', async (t) => {
-    const server = new MetricsServer({ host: '127.0.0.1', port: 0 }, () => 'page')
-    const port = await server.listen()
-    t.after(() => server.close())
+    const { port, close } = await serveMetrics('127.0.0.1', 0, () => 'page')
+    t.after(close)
     const cases: readonly (readonly [string, string, string, number])[] = [
       ['GET', '/metrics', `127.0.0.1:${port}`, 200],
-      ['HEAD', '/metrics?x', `localhost:${port}`, 200],
+      ['GET', '/metrics?x', `localhost:${port}`, 200],
       ['POST', '/metrics', 'localhost', 405],
       ['GET', '/', 'localhost', 404],
       ['GET', '/metrics', 'evil.example', 403],
