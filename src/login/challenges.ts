@@ -3,7 +3,6 @@
 import { write } from '../jsonrpc/text.js'
 import { requestMeta } from '../mcp/meta-keys.js'
 import { latestSession, latestStateless } from '../mcp/revisions.js'
-import type { Runtime } from '../runtime/runtime.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp, LoginResponse } from './login-http.js'
 
@@ -15,7 +14,7 @@ const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 /** A parameter, or the name of a scheme, which stands before a space, a comma or the end. */
 const piece = `(${token})\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|(${token}))|(${token})(?=\\s|,|$)`
 
-/** The first challenge of the scheme `Bearer`; undefined where there is none. Other schemes and what cannot be read are passed over. */
+/** The first challenge of the scheme `Bearer`; undefined where there is none. Skips other schemes and unreadable text. */
 export function bearerChallenge(fields: readonly string[]): BearerChallenge | undefined {
   let found: Map<string, string> | undefined
   for (const field of fields)
@@ -92,43 +91,17 @@ function ask(
   })
 }
 
-// More rights for single requests: the scopes that a server names when it refuses one (MCP, Authorization: step-up
-// authorization flow).
-
-/** How many requests for more rights of one server are followed in a row, and how long further ones are not. */
-const TIMES_MAX = 3
-const PAUSE_MS = 600_000
-
 /** A challenge may be of any length. */
 const SCOPES_MAX = 100
 
-/** Remembers the requests for more scopes, and ends the loop of a server that always wants more. */
-export class StepUps {
-  readonly #runtime: Pick<Runtime, 'now'>
-  #times: number[] = []
-  /** Scopes that the server has wanted, beyond those of the login. */
-  #wanted: readonly string[] = []
-
-  constructor(runtime: Pick<Runtime, 'now'>) {
-    this.#runtime = runtime
-  }
-
-  get wanted(): readonly string[] {
-    return this.#wanted
-  }
-
-  /**
-   * The union of all scopes to ask for, where that may help: the challenge names one that was never asked for, and few were
-   * asked for lately. `asked` are those of the last request for a token.
-   */
-  next(asked: readonly string[], challenge: BearerChallenge | undefined): readonly string[] | undefined {
-    const now = this.#runtime.now()
-    this.#times = this.#times.filter((at) => now - at < PAUSE_MS)
-    const more = scopesIn(challenge?.get('scope')).filter((scope) => !asked.includes(scope))
-    const all = scopesIn([...this.#wanted, ...more].join(' '))
-    if (more.length === 0 || this.#times.length >= TIMES_MAX || all.length > SCOPES_MAX) return undefined
-    this.#times.push(now)
-    this.#wanted = all
-    return scopesIn([...asked, ...all].join(' '))
-  }
+/**
+ * The scopes to request where a server refuses a request of a token with the scopes `asked` (MCP, Authorization: step-up
+ * authorization flow). Undefined where the challenge names no further one, so that a server cannot repeat its refusal for ever.
+ */
+export function moreScopes(
+  asked: readonly string[],
+  challenge: BearerChallenge | undefined,
+): readonly string[] | undefined {
+  const all = scopesIn(...asked, challenge?.get('scope'))
+  return all.length > asked.length && all.length <= SCOPES_MAX ? all : undefined
 }

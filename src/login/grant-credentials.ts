@@ -15,7 +15,7 @@ import type {
   HttpCredentials,
 } from '../transports/http-client/options.js'
 import type { LoginSettings, UnattendedGrant } from '../upstream/contracts/server-config.js'
-import { type BearerChallenge, StepUps, bearerChallenge, scopesIn } from './challenges.js'
+import { type BearerChallenge, bearerChallenge, moreScopes, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginRuntime, loginHttp } from './login-http.js'
 import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
@@ -37,9 +37,10 @@ export class GrantCredentials implements HttpCredentials {
   readonly #tell: (level: LogLevel, message: string) => void
   /** The challenge of the server, once it has wanted a token. */
   #challenge: BearerChallenge | undefined
-  readonly #stepUps: StepUps
   /** Scopes of the last request for a token. */
   #asked: readonly string[] = []
+  /** Scopes that refusals of single requests have named. */
+  #more: readonly string[] = []
   #held: HeldToken | undefined
   #fetching: Promise<Credential> | undefined
   /** The authorization server that got the secret. No other one gets it. */
@@ -60,7 +61,6 @@ export class GrantCredentials implements HttpCredentials {
     this.#grant = login.grant
     this.#runtime = runtime
     this.#tell = tell
-    this.#stepUps = new StepUps(runtime)
   }
 
   credential(): Credential | undefined | Promise<Credential | undefined> {
@@ -75,7 +75,11 @@ export class GrantCredentials implements HttpCredentials {
     // Another request has got a new token meanwhile.
     if (this.#held !== undefined && sent?.secret !== this.#held.credential.secret) return 'again'
     if (refusal.status === 401) this.#challenge = challenge
-    else if (this.#stepUps.next(this.#asked, challenge) === undefined) return this.#tooLittle(challenge)
+    else {
+      const scopes = moreScopes(this.#asked, challenge)
+      if (scopes === undefined) return this.#tooLittle(challenge)
+      this.#more = scopes
+    }
     try {
       await this.#fetch()
       return 'again'
@@ -117,20 +121,10 @@ export class GrantCredentials implements HttpCredentials {
     } catch (error) {
       if (!(error instanceof LoginError) || !error.isRefusal)
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)
-      const failure = this.#failed(
-        `${error.message}, for the grant ${this.#grant.kind}; ${this.#mend(error)}`,
-      )
+      const failure = this.#failed(`${error.message}, for the grant ${this.#grant.kind}; check its "auth"`)
       this.#refusal = { error: failure, until: this.#runtime.now() + REFUSED_MS }
       throw failure
     }
-  }
-
-  /** The remedy for the person who reads of the refusal. */
-  #mend({ code = '' }: LoginError): string {
-    const proof = this.#settings.clientKey === undefined ? 'clientSecret' : 'clientKey'
-    return (
-      mends.get(code) ?? (ofClient.has(code) ? `check auth.clientId and auth.${proof}` : 'check its "auth"')
-    )
   }
 
   async #tokens(): Promise<Tokens> {
@@ -144,7 +138,7 @@ export class GrantCredentials implements HttpCredentials {
     const client = requests.configured(this.#settings)
     if (client === undefined) throw new LoginError('auth.clientId is missing')
     const scope = this.#settings.scope ?? this.#challenge?.get('scope') ?? place.scopes?.join(' ')
-    this.#asked = scopesIn(scope, ...this.#stepUps.wanted)
+    this.#asked = scopesIn(scope, ...this.#more)
     const parameters = this.#common(place)
     switch (this.#grant.kind) {
       case 'client_credentials':
@@ -199,14 +193,6 @@ export class GrantCredentials implements HttpCredentials {
     return file.text.trim()
   }
 }
-
-const ofClient: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client'])
-
-const mends: ReadonlyMap<string, string> = new Map([
-  ['invalid_grant', 'auth.assertion is not valid there: check its audience and its end'],
-  ['invalid_scope', 'check auth.scope'],
-  ['invalid_target', 'set auth.resource, or false to leave it out'],
-])
 
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'

@@ -4,7 +4,7 @@
 // one process for all.
 
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
-import type { LogLevel, Runtime, Timer } from '../runtime/runtime.js'
+import type { LogLevel, Timer } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 import { errorText } from '../text/error-text.js'
 import type {
@@ -15,7 +15,7 @@ import type {
   UnprovenRequest,
 } from '../transports/http-client/options.js'
 import { isLoopback } from '../text/loopback.js'
-import { type BearerChallenge, StepUps, bearerChallenge, scopesIn } from './challenges.js'
+import { type BearerChallenge, bearerChallenge, moreScopes, scopesIn } from './challenges.js'
 import { LoginError, loginCommand } from './login-error.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
@@ -26,6 +26,9 @@ const RENEW_AGAIN_MS = 30_000
 
 /** How often the file of a login that is in use is read again: the login may have ended or changed. */
 const LOOK_AGAIN_MS = 1000
+
+/** How often the proxy looks for a login while a server waits for one. A person does not notice this delay. */
+const WATCH_MS = 500
 
 /** How long a request waits for the person, who may also log in or grant more rights later. */
 const PERSON_MS = 20_000
@@ -42,7 +45,6 @@ interface Held extends HeldToken {
   readonly renewAt: number
 }
 
-/** Leads a person to a login. */
 export interface LoginHelp {
   /** The address at which the pending login begins. */
   readonly startPage: string | undefined
@@ -61,8 +63,8 @@ export class LoginCredentials implements HttpCredentials {
   readonly #store: LoginStore
   readonly #tell: (level: LogLevel, message: string) => void
   readonly #help: LoginHelp | undefined
-  readonly #watch: LoginWatch
-  readonly #stepUps: StepUps
+  /** Scopes that were requested for single requests. */
+  #more: readonly string[] = []
   #held: Held | undefined
   /** The version of the login that was read last; empty if there was none. */
   #version = ''
@@ -72,7 +74,7 @@ export class LoginCredentials implements HttpCredentials {
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is that of the server in the configuration; `tell` logs, and never a token. `help` leads a person to the login, which is that of `named` for the command. */
+  /** `name` is that of the server in the configuration, and `named` its name for the command; `tell` logs, and never a token. */
   constructor(
     name: string,
     url: string,
@@ -89,8 +91,6 @@ export class LoginCredentials implements HttpCredentials {
     this.#store = store
     this.#tell = tell
     this.#help = help
-    this.#stepUps = new StepUps(runtime)
-    this.#watch = new LoginWatch(() => store.versionOf(url), runtime)
   }
 
   /** A call needs the login. One that was made since the server refused is used first, and needs no second tab. */
@@ -98,9 +98,18 @@ export class LoginCredentials implements HttpCredentials {
     if (this.#isNeeded) void this.#help?.ask(true, [], this.#version)
   }
 
-  /** Calls `wake` once, when a login was made or has ended since the server was last asked. */
+  /** Calls `wake` once, when a login was made or has ended since the server was last asked, also by another process. */
   onChange(wake: () => void): Timer {
-    return this.#watch.next(wake, this.#version)
+    const version = this.#version
+    let timer: Timer | undefined
+    const look = (): void => {
+      timer = this.#runtime.setTimer(WATCH_MS, () => {
+        if (this.#store.versionOf(this.#url) === version) look()
+        else wake()
+      })
+    }
+    look()
+    return { cancel: () => timer?.cancel() }
   }
 
   credential(request: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
@@ -144,7 +153,7 @@ export class LoginCredentials implements HttpCredentials {
     }
   }
 
-  /** A call goes on with the login where a browser opens for it. */
+  /** A call waits for the login where a browser opens for it. */
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
     await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#runtime)
@@ -166,14 +175,15 @@ export class LoginCredentials implements HttpCredentials {
     return `${page === undefined ? '' : `open ${page} or `}run: ${this.#command}`
   }
 
-  /** More rights for one request: the person is asked for them, and it is sent again. */
+  /** Asks the person for more rights for one request, which is then sent again. */
   async #stepUp(sent: Credential, challenge: BearerChallenge): Promise<CredentialVerdict> {
     this.#look()
     if (this.#held === undefined) return this.#needed()
     // The login has changed meanwhile.
     if (this.#held.credential.secret !== sent.secret) return 'again'
-    const asked = scopesIn(this.#held.login.scope, ...this.#stepUps.wanted)
-    const scopes = this.#stepUps.next(asked, challenge)
+    const asked = scopesIn(this.#held.login.scope, ...this.#more)
+    const scopes = moreScopes(asked, challenge)
+    this.#more = scopes ?? this.#more
     if (scopes !== undefined && this.#help !== undefined) {
       await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#runtime)
       this.#look()
@@ -272,49 +282,4 @@ function heldOf(login: Login): Held {
 
 function authError(why: string): TransportError {
   return new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`)
-}
-
-// Notices that another process has logged in or out, while a server waits for that.
-
-/** A person who has just logged in does not notice this delay. */
-const WATCH_MS = 500
-
-/** Runs while something waits. */
-export class LoginWatch {
-  readonly #version: () => string
-  readonly #runtime: Pick<Runtime, 'setTimer'>
-  /** The version that each waiter knows: some may have read a later one already. */
-  readonly #waiting = new Map<() => void, string>()
-  #look: Timer | undefined
-
-  /** `version` is that of the login now. */
-  constructor(version: () => string, runtime: Pick<Runtime, 'setTimer'>) {
-    this.#version = version
-    this.#runtime = runtime
-  }
-
-  /** Calls `wake` once, when there is another version than `known`, unless it is cancelled before. */
-  next(wake: () => void, known: string = this.#version()): Timer {
-    const own = (): void => wake()
-    this.#waiting.set(own, known)
-    this.#look ??= this.#lookLater()
-    return {
-      cancel: () => {
-        this.#waiting.delete(own)
-        if (this.#waiting.size > 0) return
-        this.#look?.cancel()
-        this.#look = undefined
-      },
-    }
-  }
-
-  #lookLater(): Timer {
-    return this.#runtime.setTimer(WATCH_MS, () => {
-      const version = this.#version()
-      const woken = [...this.#waiting].flatMap(([wake, known]) => (known === version ? [] : wake))
-      for (const wake of woken) this.#waiting.delete(wake)
-      this.#look = this.#waiting.size > 0 ? this.#lookLater() : undefined
-      for (const wake of woken) wake()
-    })
-  }
 }

@@ -193,10 +193,9 @@ export class LoginTool {
       return `'${name}' needs a login, which the operator of mcps-proxy makes on its machine: ${command} --no-browser. ${after}`
     if (this.#target.pages !== undefined)
       return `'${name}' needs a login. The user has ten minutes to open this page: ${page}\n${after} Call this tool again to wait for it.`
-    const { port } = new URL(page)
     return [
       `'${name}' needs a login. The user has ten minutes to open this page in a browser of the machine on which mcps-proxy runs: ${page}`,
-      `From another machine it opens after: ssh -L ${port}:127.0.0.1:${port} HOST. Or run on that machine: ${command} --no-browser`,
+      `Or run on that machine: ${command} --no-browser`,
       `${after} Call this tool again to wait for it.`,
     ].join('\n')
   }

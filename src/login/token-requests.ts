@@ -1,7 +1,7 @@
 // Requests to an authorization server: registration, codes, tokens. The one file that knows `oauth4webapi`.
 //
-// Answers are mended before that library reads them, since servers of large providers break the rules that it keeps:
-// a null for an absent member, no `token_type`, an error with status 200, a registration with status 200.
+// Servers of large providers break rules that the library enforces: a null for an absent member, no `token_type`, an error
+// with status 200. So `mended` changes their answers before the library reads them.
 
 import { createPrivateKey, webcrypto, type KeyObject } from 'node:crypto'
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
@@ -10,8 +10,9 @@ import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginResponse, basicField } from './login-http.js'
 import { membersIn, textsIn } from './metadata.js'
 import { errorText } from '../text/error-text.js'
-import { type JsonObject, isObject } from '../text/json-object.js'
+import { isObject } from '../text/json-object.js'
 import type { Credential } from '../transports/http-client/options.js'
+import type { LoginSettings } from '../upstream/contracts/server-config.js'
 
 export interface Tokens {
   readonly accessToken: string
@@ -34,17 +35,10 @@ export interface DeviceCode {
   readonly interval: number
 }
 
-/** The keys of the configuration about the client. */
-export interface ConfiguredClient {
-  readonly clientId?: string | undefined
-  readonly clientSecret?: string | undefined
-  /** A private key (PEM) in place of the secret. */
-  readonly clientKey?: string | undefined
-  /** The address of a client ID metadata document, which is the id of the client. */
-  readonly clientMetadataUrl?: string | undefined
-  /** The authorization server to which the client belongs. */
-  readonly issuer?: string | undefined
-}
+/** The keys of the configuration about the client, and the authorization server to which it belongs. */
+export type ConfiguredClient = Partial<
+  Pick<LoginSettings, 'clientId' | 'clientSecret' | 'clientKey' | 'clientMetadataUrl' | 'issuer'>
+>
 
 /** The login before, with the client of its authorization server. */
 export interface LastLogin {
@@ -98,7 +92,11 @@ export class TokenRequests {
     })
     const members = membersIn(text)
     const id = members?.['client_id']
-    if (status >= 300 || typeof id !== 'string') throw this.#refused('registration', status, text, NO_CLIENT)
+    if (status >= 300 || typeof id !== 'string') {
+      const code = members?.['error']
+      const why = typeof code === 'string' ? code : `HTTP ${status}`
+      throw new LoginError(`registration: ${why} (${this.host})${status < 500 ? NO_CLIENT : ''}`)
+    }
     const secret = members?.['client_secret']
     const given = methods.find((each) => each === members?.['token_endpoint_auth_method']) ?? method
     return typeof secret === 'string' && secret !== ''
@@ -228,7 +226,7 @@ export class TokenRequests {
 
   /** The first arguments of each request. */
   async #sender(client: LoginClient): Promise<[AuthorizationServer, Client, ClientAuth]> {
-    return [this.#server, libraryClient(client), await authOf(client, this.#server, this.#library)]
+    return [this.#server, libraryClient(client), await authOf(client, this.#library)]
   }
 
   #options(read: typeof mended = mended): TokenOptions {
@@ -259,15 +257,7 @@ export class TokenRequests {
     if (typeof code !== 'string') return new LoginError(`${this.host} gave no tokens: ${errorText(error)}`)
     const words =
       typeof description === 'string' ? `${code}: ${description.slice(0, SHOWN_LENGTH_MAX)}` : code
-    // Entra v2 takes the resource from the scopes alone.
-    const mend = words.includes('AADSTS9010010') ? '; set "resource": false in auth' : ''
-    return new LoginError(`${words} (${this.host})${mend}`, code)
-  }
-
-  #refused(what: string, status: number, text: string, mend = ''): LoginError {
-    const code = membersIn(text)?.['error']
-    const why = typeof code === 'string' ? code : `HTTP ${status}`
-    return new LoginError(`${what}: ${why} (${this.host})${status < 500 ? mend : ''}`)
+    return new LoginError(`${words} (${this.host})`, code)
   }
 }
 
@@ -325,12 +315,9 @@ function memberOf(value: unknown, name: string): unknown {
  */
 function mended(response: LoginResponse, host: string): Response {
   const { status, text } = response
-  const members = membersIn(text) ?? formIn(response)
-  const code = members?.['error']
-  if (members === undefined || status >= 500 || status === 429) {
-    const words = typeof code === 'string' ? `: ${code.slice(0, SHOWN_LENGTH_MAX)}` : ''
-    throw new LoginError(`HTTP ${status} of the token endpoint${words} (${host})`)
-  }
+  const members = membersIn(text)
+  if (members === undefined || status >= 500 || status === 429)
+    throw new LoginError(`HTTP ${status} of the token endpoint (${host})`)
   // Slack has the members of a user's token in a separate object.
   const user = members['authed_user']
   const hasToken = typeof members['access_token'] === 'string'
@@ -352,13 +339,6 @@ function mended(response: LoginResponse, host: string): Response {
 
 const ofSlack: ReadonlySet<string> = new Set(['bot', 'user'])
 
-/** The members of a form, which some servers send in place of JSON. */
-function formIn(response: LoginResponse): JsonObject | undefined {
-  const types = response.all('content-type')
-  const isForm = types.some((type) => type.startsWith('application/x-www-form-urlencoded'))
-  return isForm ? Object.fromEntries(new URLSearchParams(response.text)) : undefined
-}
-
 // How a client authenticates at a token endpoint (RFC 6749, section 2.3; RFC 7523, section 2.2).
 
 /** The proxy as a client of one authorization server. */
@@ -371,11 +351,7 @@ export interface LoginClient {
 }
 
 /** @throws LoginError for a key that cannot sign */
-async function authOf(
-  { id, secret = '', method }: LoginClient,
-  server: AuthorizationServer,
-  library: Library,
-): Promise<ClientAuth> {
+async function authOf({ id, secret = '', method }: LoginClient, library: Library): Promise<ClientAuth> {
   switch (method) {
     case 'none':
       return library.None()
@@ -383,17 +359,8 @@ async function authOf(
       return basic(id, secret)
     case 'client_secret_post':
       return library.ClientSecretPost(secret)
-    case 'private_key_jwt': {
-      const accepted = textsIn(server.token_endpoint_auth_signing_alg_values_supported)
-      const key = await signingKey(secret, accepted)
-      const modify = library.modifyAssertion
-      return library.PrivateKeyJwt(key, {
-        // Its other name is that of RFC 8037.
-        [modify]: (header: Record<string, unknown>) => {
-          if (header['alg'] === 'Ed25519' && !accepted.includes('Ed25519')) header['alg'] = 'EdDSA'
-        },
-      })
-    }
+    case 'private_key_jwt':
+      return library.PrivateKeyJwt(await signingKey(secret))
   }
 }
 
@@ -402,14 +369,17 @@ function basic(id: string, secret: string): ClientAuth {
   return (_server, _client, _body, headers) => headers.set('authorization', field)
 }
 
-/** `accepted` are the algorithms that the server names; none where it does not say. */
-async function signingKey(pem: string, accepted: readonly string[]): Promise<webcrypto.CryptoKey> {
+async function signingKey(pem: string): Promise<webcrypto.CryptoKey> {
   const key = parsedKey(pem)
-  const algorithm = algorithmOf(key, accepted)
-  if (algorithm === undefined)
+  const namedCurve = curves.get(key.asymmetricKeyDetails?.namedCurve ?? '')
+  const isRsa = key.asymmetricKeyType === 'rsa'
+  if (!isRsa && namedCurve === undefined)
     throw new LoginError(
-      `auth.clientKey is a key of the type ${key.asymmetricKeyType}; it must be EC (P-256, P-384, P-521), RSA or Ed25519`,
+      `auth.clientKey is a key of the type ${key.asymmetricKeyType}; it must be EC (P-256, P-384, P-521) or RSA`,
     )
+  const algorithm = isRsa
+    ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+    : { name: 'ECDSA', namedCurve: namedCurve ?? '' }
   const bytes = key.export({ type: 'pkcs8', format: 'der' })
   return webcrypto.subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
 }
@@ -428,19 +398,6 @@ const curves = new Map([
   ['secp384r1', 'P-384'],
   ['secp521r1', 'P-521'],
 ])
-
-function algorithmOf(
-  { asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject,
-  accepted: readonly string[],
-): webcrypto.RsaHashedImportParams | webcrypto.EcKeyImportParams | { name: 'Ed25519' } | undefined {
-  if (type === 'ed25519') return { name: 'Ed25519' }
-  if (type === 'rsa') {
-    const isPss = accepted.includes('PS256') && !accepted.includes('RS256')
-    return { name: isPss ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
-  }
-  const namedCurve = curves.get(asymmetricKeyDetails?.namedCurve ?? '')
-  return namedCurve === undefined ? undefined : { name: 'ECDSA', namedCurve }
-}
 
 // An access token as requests carry it, and how long.
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { bearerChallenge, scopesIn } from '../../src/login/challenges.js'
+import { bearerChallenge, moreScopes, scopesIn } from '../../src/login/challenges.js'
 
 describe('the challenge of a server', () => {
   const cases: readonly [readonly string[], Readonly<Record<string, string>> | undefined][] = [
@@ -28,4 +28,18 @@ describe('the challenge of a server', () => {
 
 test('scopes are joined, each once', () => {
   assert.deepEqual(scopesIn('a b', undefined, ' b  c '), ['a', 'b', 'c'])
+})
+
+describe('more rights', () => {
+  const wants = (scope: string) => bearerChallenge([`Bearer error="insufficient_scope", scope="${scope}"`])
+  const many = Array.from({ length: 101 }, (_, at) => `s${at}`)
+  const cases: readonly [string, readonly string[], ReturnType<typeof wants>, number | undefined][] = [
+    ['are asked for beside those of before', ['read'], wants('write read'), 2],
+    ['that were asked for before are not asked for again', ['read'], wants('read'), undefined],
+    ['that have no name are not asked for', ['read'], wants(''), undefined],
+    ['are 100 at most', [], wants(many.slice(1).join(' ')), 100],
+    ['beyond 100 are not asked for', [], wants(many.join(' ')), undefined],
+  ]
+  for (const [title, asked, challenge, count] of cases)
+    test(title, () => assert.equal(moreScopes(asked, challenge)?.length, count))
 })

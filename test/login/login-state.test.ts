@@ -5,7 +5,6 @@ import { type TestContext, describe, test } from 'node:test'
 import { homeOf, ownPath } from '../../src/config/file.js'
 import { logIn } from '../../src/login/login-flow.js'
 import { LoginStore } from '../../src/login/login-store.js'
-import { LoginWatch } from '../../src/login/login-credentials.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
@@ -66,38 +65,4 @@ describe('a server that wants a login', () => {
       async () => at((await first.client.call('guarded__hello')).value, 'error') !== undefined,
     )
   })
-})
-
-test('what waits for a login is woken once, and nothing is looked at before and after', () => {
-  let looks = 0
-  let version = ''
-  const timers = new Set<() => void>()
-  const watch = new LoginWatch(
-    () => {
-      looks++
-      return version
-    },
-    {
-      setTimer: (_, fire) => {
-        timers.add(fire)
-        return { cancel: () => void timers.delete(fire) }
-      },
-    },
-  )
-  const fire = (): void => {
-    const due = [...timers]
-    timers.clear()
-    for (const each of due) each()
-  }
-  let woken = 0
-  const wake = (): void => void woken++
-  watch.next(wake, '').cancel()
-  assert.equal(timers.size, 0)
-  for (let time = 0; time < 3; time++) watch.next(wake, '')
-  watch.next(wake, '').cancel()
-  fire()
-  assert.deepEqual([looks, woken, timers.size], [1, 0, 1])
-  version = 'made'
-  fire()
-  assert.deepEqual([looks, woken, timers.size], [2, 3, 0])
 })

@@ -1,7 +1,7 @@
 // Requests to an authorization server, byte by byte, and answers as large providers give them.
 
 import assert from 'node:assert/strict'
-import { type KeyObject, constants, generateKeyPairSync, verify } from 'node:crypto'
+import { type KeyObject, generateKeyPairSync, verify } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { AuthorizationServer } from 'oauth4webapi'
 import { LoginError } from '../../src/login/login-error.js'
@@ -14,7 +14,6 @@ const metadata = { issuer, token_endpoint: `${issuer}/token`, registration_endpo
 interface Answered {
   readonly status?: number
   readonly text: string
-  readonly type?: string
 }
 
 interface Place {
@@ -26,7 +25,7 @@ async function place(answer: Answered, more: Partial<AuthorizationServer> = {}):
   const sent: LoginRequest[] = []
   const http: LoginHttp = async (_, request = {}) => {
     sent.push(request)
-    return { status: answer.status ?? 200, text: answer.text, all: () => [answer.type ?? 'application/json'] }
+    return { status: answer.status ?? 200, text: answer.text, all: () => ['application/json'] }
   }
   return { requests: await TokenRequests.of({ ...metadata, ...more }, http), sent }
 }
@@ -49,20 +48,13 @@ describe('a client', () => {
 
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const ed = generateKeyPairSync('ed25519')
-  const keys: readonly [string, { privateKey: KeyObject; publicKey: KeyObject }, readonly string[]][] = [
-    ['ES256', ec, []],
-    ['RS256', rsa, ['RS256', 'PS256']],
-    ['PS256', rsa, ['PS256']],
-    ['EdDSA', ed, []],
-    ['Ed25519', ed, ['Ed25519']],
+  const keys: readonly [string, { privateKey: KeyObject; publicKey: KeyObject }][] = [
+    ['ES256', ec],
+    ['RS256', rsa],
   ]
-  for (const [alg, { privateKey, publicKey }, accepted] of keys)
+  for (const [alg, { privateKey, publicKey }] of keys)
     test(`with a key signs for the issuer by ${alg}`, async () => {
-      const { requests, sent } = await place(
-        { text: tokens },
-        { token_endpoint_auth_signing_alg_values_supported: [...accepted] },
-      )
+      const { requests, sent } = await place({ text: tokens })
       const clientKey = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
       const client = requests.configured({ clientId: 'c', clientKey })
       assert(client !== undefined)
@@ -73,10 +65,8 @@ describe('a client', () => {
       const claims = Object(decoded(body))
       assert.deepEqual([claims.iss, claims.sub, claims.aud], ['c', 'c', issuer])
       const key = alg === 'ES256' ? ({ key: publicKey, dsaEncoding: 'ieee-p1363' } as const) : publicKey
-      const padded = { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
-      const hash = alg.startsWith('Ed') ? null : 'sha256'
       const signed = Buffer.from(`${head}.${body}`)
-      assert(verify(hash, signed, alg === 'PS256' ? padded : key, Buffer.from(signature, 'base64url')))
+      assert(verify('sha256', signed, key, Buffer.from(signature, 'base64url')))
     })
 
   test('with a text that is no key says so, and nothing of it', async () => {
@@ -127,14 +117,13 @@ describe('a client', () => {
   })
 })
 
-const form = 'application/x-www-form-urlencoded; charset=utf-8'
 const aad = 'AADSTS9010010: The resource parameter does not match with the requested scopes.'
 
 describe('an answer of a token endpoint', () => {
   const given: readonly [string, Answered, object][] = [
     [
-      'GitHub, as a form',
-      { type: form, text: 'access_token=gho_1&scope=repo%2Cuser&token_type=bearer' },
+      'GitHub',
+      { text: '{"access_token":"gho_1","scope":"repo,user","token_type":"bearer"}' },
       { accessToken: 'gho_1', scope: 'repo user' },
     ],
     [
@@ -185,12 +174,11 @@ describe('an answer of a token endpoint', () => {
       /^bad_refresh_token: The refresh token is incorrect or expired\. \(as\.example\)$/,
       true,
     ],
-    ['GitHub, as a form', { type: form, text: 'error=bad_refresh_token' }, /^bad_refresh_token \(/, true],
     ['Slack', { text: '{"ok":false,"error":"invalid_refresh_token"}' }, /^invalid_refresh_token/, true],
     [
       'Entra',
       { status: 400, text: JSON.stringify({ error: 'invalid_request', error_description: aad }) },
-      /^invalid_request: AADSTS9010010.*\(as\.example\); set "resource": false in auth$/,
+      /^invalid_request: AADSTS9010010.*\(as\.example\)$/,
       false,
     ],
     [
@@ -201,22 +189,17 @@ describe('an answer of a token endpoint', () => {
     ],
     [
       'a proxy before it',
-      { status: 502, type: 'text/html', text: '<html>Bad Gateway</html>' },
+      { status: 502, text: '<html>Bad Gateway</html>' },
       /^HTTP 502 of the token endpoint \(as\.example\)$/,
       false,
     ],
     [
       'a busy server',
       { status: 429, text: '{"error":"invalid_grant"}' },
-      /^HTTP 429 of the token endpoint: invalid_grant \(/,
+      /^HTTP 429 of the token endpoint \(/,
       false,
     ],
-    [
-      'no token endpoint',
-      { type: 'text/html', text: '<html>Hello' },
-      /^HTTP 200 of the token endpoint \(/,
-      false,
-    ],
+    ['no token endpoint', { text: '<html>Hello' }, /^HTTP 200 of the token endpoint \(/, false],
   ]
   for (const [title, answer, message, isOver] of refusals)
     test(`of ${title}, ${isOver ? 'ends' : 'does not end'} the login`, async () => {
