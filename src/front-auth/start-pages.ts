@@ -13,12 +13,13 @@ import { Deferred } from '../runtime/deferred.js'
 import { putNewest } from '../runtime/newest.js'
 import { errorText } from '../text/error-text.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
-import { type BegunIdentity, Identity, randomText } from './identity.js'
+import type { BegunLogin } from '../login/token-requests.js'
+import { Identity, randomText } from './identity.js'
 
 /** Logins of all users that are under way. Each lasts ten minutes at most. */
 export const LOGINS_MAX = 1000
 
-/** Browsers that have opened the start page of one login: the preview of a link in a chat is one too. */
+/** Browsers that have opened the start page of one login. The preview of a link in a chat is one too. */
 export const BROWSERS_MAX = 8
 
 const COOKIE = '__Host-mcps-login'
@@ -27,7 +28,7 @@ const COOKIE = '__Host-mcps-login'
 interface Visit {
   /** The hash of its cookie. */
   readonly browser: string
-  readonly begun: BegunIdentity
+  readonly begun: BegunLogin
 }
 
 interface PendingLogin {
@@ -118,7 +119,6 @@ export class StartPages {
     await this.#visit(response, login, cookie)
   }
 
-  /** The person at the browser is identified first. */
   async #visit(response: HttpResponse, { visits }: PendingLogin, cookie = randomText()): Promise<void> {
     const begun = await this.#identity.begin()
     putNewest(visits, begun.state, { browser: hashOf(cookie), begun }, BROWSERS_MAX)
@@ -145,7 +145,7 @@ export class StartPages {
     const login = [...this.#logins].find((each) => state !== null && each.state === state)
     if (login === undefined || login.provenBrowser !== hashOf(cookie)) return page(response, 404, OVER)
     login.state = undefined
-    // The words of the authorization server are shown by the tool, once the identity of that server was checked, and not by this page.
+    // The tool, and not this page, shows the words of the authorization server, after it has checked the identity of that server.
     const end = query.has('error') ? 'refused' : 'done'
     // Neither state nor code stays in the history of the window.
     redirect(response, `${this.#origin}/login/${end}`)

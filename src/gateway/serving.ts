@@ -15,6 +15,7 @@ import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/ht
 import type { GuardRemedies, HttpRules } from '../transports/http-server/access.js'
 import { type AccessConfig, type FrontAccess, accessBy } from './front-access.js'
 import { type MorePaths, Routes, type ServedGateway } from './routes.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
 import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptors.js'
@@ -196,23 +197,13 @@ function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWat
 }
 
 /** The system's error with its `code`, and why the front cannot listen, with a remedy. */
-function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const found = listenProblems.get(code)
-  if (found === undefined) return error
-  const [problem, remedy] = found
-  const message = `cannot listen on ${host}, port ${port}: ${problem} (${code}); ${remedies[remedy]}`
+function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): Error {
+  const code = errorCode(error)
+  const remedy = code === 'EADDRINUSE' || code === 'EACCES' ? remedies.port : remedies.host
+  const problem = code === 'EADDRINUSE' ? 'the port is taken (EADDRINUSE)' : errorText(error)
+  const message = `cannot listen on ${host}, port ${port}: ${problem}; ${remedy}`
   return Object.assign(new Error(message, { cause: error }), { code })
 }
-
-/** The remedy of each error. */
-const listenProblems: ReadonlyMap<string, readonly [string, 'port' | 'host']> = new Map([
-  ['EADDRINUSE', ['the port is taken', 'port']],
-  ['EACCES', ['this user may not listen there', 'port']],
-  ['EADDRNOTAVAIL', ['this machine has no such address', 'host']],
-  ['ENOTFOUND', ['the name is not known', 'host']],
-  ['EAI_AGAIN', ['the name could not be looked up', 'host']],
-])
 
 /** Of 192 random bits; written in visible ASCII. */
 const ID_BYTES = 24

@@ -169,8 +169,7 @@ export class GrantCredentials implements HttpCredentials {
     const http: LoginHttp = loginHttp(this.#runtime, true)
     const server = await serverMetadata(issuer, http, { endpoints: ofToken })
     const requests = await TokenRequests.of(server, http)
-    const client = requests.configured({ clientId, clientSecret })
-    if (client === undefined) throw new LoginError('auth.identityProvider.clientId is missing')
+    const client = requests.ownClient(clientId, clientSecret)
     const { accessToken } = await requests.grant(client, TOKEN_EXCHANGE, {
       ...this.#common(place),
       ...this.#subject(),

@@ -108,28 +108,16 @@ async function openCallback(port: number, { callbackPort }: LoginTarget): Promis
 }
 
 async function authorize(
-  { server, requests, scope, resource }: WantedPlace,
+  { requests, scope, resource }: WantedPlace,
   client: LoginClient,
   callback: LoginPages,
   person: LoginPerson,
   runtime: LoginRuntime,
 ): Promise<Tokens> {
-  const { verifier, challenge, state } = await requests.secrets()
   const { redirectUri } = callback
-  const address = new URL(server.authorization_endpoint ?? '')
-  const parameters = {
-    response_type: 'code',
-    client_id: client.id,
-    redirect_uri: redirectUri,
-    state,
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-    ...(resource !== undefined && { resource }),
-    ...(scope !== '' && { scope }),
-  }
-  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
-  callback.expect(state, address.href)
-  await person.show(callback.startPage, address.href)
+  const begun = await requests.begin(client, { redirectUri, resource, scope: scope || undefined })
+  callback.expect(begun.state, begun.address)
+  await person.show(callback.startPage, begun.address)
   const pasted = person.pasted?.then((text) => parametersIn(text))
   const left = person.left?.then(() => {
     throw new LoginError('it is not wanted any more')
@@ -140,7 +128,7 @@ async function authorize(
     runtime,
   )
   if (answer === undefined) throw new LoginError(`there was no login within ${LOGIN_MS / 60_000} minutes`)
-  return requests.exchange(client, answer, { state, verifier, redirectUri, resource })
+  return requests.exchange(client, answer, begun)
 }
 
 /** The configured scopes, else those of the challenge, else all that the resource offers; with `offline_access`, for a refresh token, where the server knows that scope. */
@@ -186,7 +174,7 @@ async function stored(
     redirectUri,
     accessToken,
     refreshToken,
-    scope: tokens.scope ?? (scope === '' ? undefined : scope),
+    scope: tokens.scope ?? (scope || undefined),
     obtainedAtMs: now,
     expiresAtMs: expiresIn === undefined ? undefined : now + expiresIn * 1000,
   }
@@ -215,7 +203,7 @@ export async function logInByDevice(
   const place = await wantedPlace(target, runtime, ['device_authorization_endpoint', 'token_endpoint'])
   const { requests, scope, resource } = place
   const client = await requests.clientFor(target, undefined, store.read(target.url))
-  const code = await requests.deviceCode(client, { scope: scope === '' ? undefined : scope, resource })
+  const code = await requests.deviceCode(client, { scope: scope || undefined, resource })
   await show(code)
   const parameters = { device_code: code.deviceCode, resource }
   const tokens = await poll(code, runtime, () => requests.grant(client, DEVICE_GRANT, parameters))

@@ -49,6 +49,21 @@ export interface LastLogin {
   readonly redirectUri: string
 }
 
+interface LoginAddress {
+  readonly redirectUri: string
+  /** Undefined leaves it out. */
+  readonly resource?: string | undefined
+  readonly scope?: string | undefined
+  readonly nonce?: string | undefined
+}
+
+/** A login that has begun: what its answer is compared with, and the address to which the browser is sent. */
+export interface BegunLogin extends LoginAddress {
+  readonly verifier: string
+  readonly state: string
+  readonly address: string
+}
+
 type Library = typeof import('oauth4webapi')
 
 type GrantParameters = Readonly<Record<string, string | undefined>>
@@ -135,44 +150,86 @@ export class TokenRequests {
       return { id: clientMetadataUrl, secret: undefined, method: 'none' }
     }
     if (clientKey !== undefined) return { id: clientId, secret: clientKey, method: 'private_key_jwt' }
-    const supported = textsIn(this.#server.token_endpoint_auth_methods_supported)
-    const withSecret = supported.includes('client_secret_basic') || !supported.includes('client_secret_post')
-    return {
-      id: clientId,
-      secret,
-      method: secret === undefined ? 'none' : withSecret ? 'client_secret_basic' : 'client_secret_post',
-    }
+    return this.ownClient(clientId, secret)
   }
 
-  /** Verifier and challenge (RFC 7636), and a state: in memory only. */
-  async secrets(): Promise<{
-    readonly verifier: string
-    readonly challenge: string
-    readonly state: string
-  }> {
-    const verifier = this.#library.generateRandomCodeVerifier()
-    const challenge = await this.#library.calculatePKCECodeChallenge(verifier)
-    return { verifier, challenge, state: this.#library.generateRandomState() }
+  /** A client that is registered at this server. */
+  ownClient(id: string, secret: string | undefined): LoginClient {
+    const supported = textsIn(this.#server.token_endpoint_auth_methods_supported)
+    const isBasic = supported.includes('client_secret_basic') || !supported.includes('client_secret_post')
+    const method = secret === undefined ? 'none' : isBasic ? 'client_secret_basic' : 'client_secret_post'
+    return { id, secret, method }
+  }
+
+  /** The address at which a person logs in. The verifier (RFC 7636) and the state stay in memory. */
+  async begin(
+    client: LoginClient,
+    { redirectUri, resource, scope, nonce }: LoginAddress,
+  ): Promise<BegunLogin> {
+    const { generateRandomCodeVerifier, calculatePKCECodeChallenge, generateRandomState } = this.#library
+    const [verifier, state] = [generateRandomCodeVerifier(), generateRandomState()]
+    const address = new URL(this.#server.authorization_endpoint ?? '')
+    const parameters = present({
+      response_type: 'code',
+      client_id: client.id,
+      redirect_uri: redirectUri,
+      state,
+      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      resource,
+      scope,
+      nonce,
+    })
+    for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
+    return { redirectUri, resource, nonce, verifier, state, address: address.href }
   }
 
   /** The code for tokens, from the parameters of the callback. @throws LoginError */
-  async exchange(
+  async exchange(client: LoginClient, callback: URLSearchParams, begun: BegunLogin): Promise<Tokens> {
+    const code = (await this.#validated(client, callback, begun)).get('code') ?? ''
+    if (code === '') throw new LoginError(`${this.host} gave no code`)
+    const { redirectUri: redirect_uri, verifier: code_verifier, resource } = begun
+    return this.grant(client, 'authorization_code', { code, redirect_uri, code_verifier, resource })
+  }
+
+  /** The subject of the ID token for the code of a callback (OpenID Connect Core, section 3.1.3). @throws LoginError */
+  async subject(client: LoginClient, callback: URLSearchParams, begun: BegunLogin): Promise<string> {
+    const { authorizationCodeGrantRequest, processAuthorizationCodeResponse, getValidatedIdTokenClaims } =
+      this.#library
+    const parameters = await this.#validated(client, callback, begun)
+    const [server, own, authentication] = await this.#sender(client)
+    const { redirectUri, verifier, nonce: expectedNonce = '' } = begun
+    const options = this.#options((response, host) => mended(response, host, true))
+    const claims = await this.#answered(async () => {
+      const response = await authorizationCodeGrantRequest(
+        server,
+        own,
+        authentication,
+        parameters,
+        redirectUri,
+        verifier,
+        options,
+      )
+      const wanted = { expectedNonce, requireIdToken: true }
+      return getValidatedIdTokenClaims(await processAuthorizationCodeResponse(server, own, response, wanted))
+    })
+    if (claims === undefined || claims.sub === '') throw new LoginError(`${this.host} gave no ID token`)
+    return claims.sub
+  }
+
+  async #validated(
     client: LoginClient,
     callback: URLSearchParams,
-    asked: { state: string; verifier: string; redirectUri: string; resource: string | undefined },
-  ): Promise<Tokens> {
+    { state }: BegunLogin,
+  ): Promise<URLSearchParams> {
     // The library passes an issuer with a slash behind it (RFC 9207, section 2.4: simple string comparison).
     const issuer = callback.get('iss')
     if (issuer !== null && issuer !== this.#server.issuer)
       throw new LoginError('the answer is that of another authorization server')
     const { validateAuthResponse } = this.#library
-    const answer = await this.#answered(async () =>
-      validateAuthResponse(this.#server, libraryClient(client), callback, asked.state),
+    return this.#answered(async () =>
+      validateAuthResponse(this.#server, libraryClient(client), callback, state),
     )
-    const code = answer.get('code') ?? ''
-    if (code === '') throw new LoginError(`${this.host} gave no code`)
-    const { redirectUri: redirect_uri, verifier: code_verifier, resource } = asked
-    return this.grant(client, 'authorization_code', { code, redirect_uri, code_verifier, resource })
   }
 
   /** Tokens of one grant; parameters that are undefined are left out. @throws LoginError */
@@ -229,7 +286,7 @@ export class TokenRequests {
     return [this.#server, libraryClient(client), await authOf(client, this.#library)]
   }
 
-  #options(read: typeof mended = mended): TokenOptions {
+  #options(read: (response: LoginResponse, host: string) => Response = mended): TokenOptions {
     const { customFetch, allowInsecureRequests } = this.#library
     return {
       // `LoginHttp` decides about addresses: http is for this machine alone.
@@ -313,7 +370,7 @@ function memberOf(value: unknown, name: string): unknown {
  *
  * @throws LoginError for an outage, and for what is no answer of a token endpoint
  */
-function mended(response: LoginResponse, host: string): Response {
+function mended(response: LoginResponse, host: string, hasIdToken = false): Response {
   const { status, text } = response
   const members = membersIn(text)
   if (members === undefined || status >= 500 || status === 429)
@@ -322,7 +379,9 @@ function mended(response: LoginResponse, host: string): Response {
   const user = members['authed_user']
   const hasToken = typeof members['access_token'] === 'string'
   const named = hasToken || !isObject(user) ? members : { ...members, ...user }
-  const kept = Object.entries(named).filter(([name, value]) => value !== null && name !== 'id_token')
+  const kept = Object.entries(named).filter(
+    ([name, value]) => value !== null && (hasIdToken || name !== 'id_token'),
+  )
   const clean: Record<string, unknown> = Object.fromEntries(kept)
   const { token_type: type, expires_in: life, scope } = clean
   if ('access_token' in clean && (typeof type !== 'string' || ofSlack.has(type)))

@@ -228,7 +228,7 @@ describe('the keys of an issuer', () => {
     issuer.metadataChanges = { authorization_endpoint: undefined }
     assert.match(
       (await loginTrouble(login, options.runtime)) ?? '',
-      /the metadata of http.*team has no page$/,
+      /the metadata of http.*team has no usable authorization_endpoint$/,
     )
   })
 

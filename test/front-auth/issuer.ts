@@ -135,8 +135,9 @@ export class Issuer {
       code?.asked.get('code_challenge') === challenge &&
       code.asked.get('redirect_uri') === sent.get('redirect_uri')
     if (!isRight || code === undefined) return [400, { error: 'invalid_grant' }]
-    const exp = Math.floor(Date.now() / 1000) + 60
-    const claims = { aud: 'front', sub: code.person, nonce: code.asked.get('nonce'), exp, ...this.idClaims }
+    const iat = Math.floor(Date.now() / 1000)
+    const nonce = code.asked.get('nonce')
+    const claims = { aud: 'front', sub: code.person, nonce, iat, exp: iat + 60, ...this.idClaims }
     return [200, { id_token: this.token(claims, { typ: 'JWT' }), access_token: 'a', token_type: 'Bearer' }]
   }
 
@@ -150,6 +151,7 @@ export class Issuer {
             jwks_uri: this.keysAddress ?? `${this.#origin}/keys`,
             authorization_endpoint: `${this.#origin}/authorize`,
             token_endpoint: `${this.#origin}/token`,
+            id_token_signing_alg_values_supported: ['ES256'],
             ...this.metadataChanges,
           },
         ]
