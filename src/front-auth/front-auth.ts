@@ -38,7 +38,6 @@ export interface FrontAuthOptions {
   readonly runtime: LoginRuntime
 }
 
-/** A token whose claims are known: its sender, and where it counts. */
 interface KnownToken {
   readonly sender: Sender & { readonly untilMs: number }
   /** When its issuer is asked again, in monotonic time: a clock that is set back keeps no revoked token alive. */
@@ -61,7 +60,6 @@ export class FrontAuth {
   readonly #issuers: ReadonlyMap<string, Issuer>
   /** The keys of these three maps are hashes of tokens. */
   readonly #known = new Map<string, KnownToken>()
-  /** Tokens that no issuer has accepted. */
   readonly #refused = new Map<string, RefusedToken>()
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
   /** The rights of the latest token of each principal. */
@@ -130,7 +128,6 @@ export class FrontAuth {
     return resources === undefined || resources.has(this.resources.at(path).id) ? sender : elsewhere
   }
 
-  /** Requests with one token wait together. */
   #examine(token: string, hash: string, from: string): Promise<KnownToken | TokenRefusal> {
     const running = this.#examined.get(hash)
     if (running !== undefined) return running

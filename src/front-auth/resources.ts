@@ -100,7 +100,6 @@ export class Resources {
 
 // Which profiles the scopes and claims of a token open, and which scopes a client should ask for.
 
-/** The parts of a token that rules look at. */
 export interface Grants {
   readonly scopes: readonly string[]
   /** The values of the claims that rules name. */

@@ -24,9 +24,7 @@ export const BROWSERS_MAX = 8
 
 const COOKIE = '__Host-mcps-login'
 
-/** A browser at which one login was begun. */
 interface Visit {
-  /** The hash of its cookie. */
   readonly browser: string
   readonly begun: BegunLogin
 }
@@ -156,7 +154,6 @@ export class StartPages {
 const OVER = 'This login is over, or was begun in another browser. Ask for it again in your client.'
 const OTHER_PERSON =
   'You are somebody else than the user of this login. Ask for a login in a client of your own.'
-/** The keys are the paths of the pages. */
 const ENDS: ReadonlyMap<string, string> = new Map([
   ['/login/done', 'mcps-proxy has the answer. You can close this window.'],
   ['/login/refused', 'The login was refused. You can close this window.'],

@@ -191,7 +191,7 @@ function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules
   return { ...server, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
-/** The value of the command line, or of the configuration that the front was started with. */
+/** Host and port need a restart. */
 function warnOfFixed(
   started: Configuration,
   next: Configuration,
@@ -211,12 +211,10 @@ function warnOfFixed(
     log({ level: 'warn', message: 'server.auth.login or its publicUrl has changed, which needs a restart' })
 }
 
-/** The settings of the pages for logins, to be compared. */
 function loginAt({ auth, publicUrl }: Configuration['server']): string | undefined {
   return auth?.login && write([auth.login, publicUrl])
 }
 
-/** The proxies of the enabled schemas. */
 class SchemaProxies {
   readonly #options: GatewayOptions
   readonly #common: Common
@@ -331,7 +329,6 @@ function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
   if (problems.length > 0) throw new ConfigError('CONFIG_LOOP', config.source, problems)
 }
 
-/** A server that is a schema of this front. */
 interface OwnLink {
   readonly name: string
   readonly url: string

@@ -18,10 +18,8 @@ import type {
   RequestHandler,
 } from '../transports/http-server/endpoint.js'
 
-/** The schema that has the short paths. */
 const DEFAULT = 'default'
 
-/** The page of metrics, and its media type. */
 export interface MetricsPage {
   readonly type: string
   text(): string
@@ -36,7 +34,6 @@ export interface ServedGateway {
   readonly views: ReadonlyMap<string, ServedView>
 }
 
-/** A profile, or one server, of a proxy. */
 interface ServedView {
   readonly proxy: ServedProxy
   readonly view: string
@@ -59,7 +56,6 @@ export class Routes implements HttpRoutes {
   readonly revisions: readonly HttpRevision[] = [...sessionRevisions, ...statelessRevisions]
   /** Known once the front listens; it is not read before. */
   address = { port: 0, origin: '' }
-  /** The front that these are the routes of. */
   front: { readonly access: FrontAccess | undefined } = { access: undefined }
   #served: ServedGateway
   /** By the beginnings of their paths, as in `/api/NAME` and `/p/NAME`. */
@@ -169,7 +165,6 @@ export class Routes implements HttpRoutes {
     return write({ name, version, endpoints: this.#list(), ...this.#sandbox() })
   }
 
-  /** The names of those that are enabled. */
   get #schemas(): string[] {
     return [...this.#served.schemas].flatMap(([name, proxy]) => (proxy === undefined ? [] : [name]))
   }
@@ -198,7 +193,6 @@ export class Routes implements HttpRoutes {
   }
 }
 
-/** An endpoint, the beginning of its path, and the proxy behind it. */
 interface ServedEndpoint extends HttpEndpoint {
   readonly path: string
   readonly proxy: ServedProxy
@@ -280,5 +274,4 @@ const noLogin: HttpRoute = {
   },
 }
 
-/** Most characters of an unknown path that an error repeats. */
 const NAME_LENGTH_MAX = 100

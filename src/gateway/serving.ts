@@ -84,19 +84,13 @@ export async function serveProxies(
   }
 }
 
-/** An HTTP server and its rules. */
 export class Front {
   readonly server: HttpServer
   readonly #options: FrontOptions
   #access: FrontAccess | undefined
-  /** Loaded where a configuration needs it. */
   #Auth: typeof FrontAuth | undefined
 
-  /**
-   * It does not listen yet.
-   *
-   * @throws ConfigError when it would be open to the network without a token
-   */
+  /** @throws ConfigError when it would be open to the network without a token */
   static async make(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch): Promise<Front> {
     return new Front(options, routes, watch, await authFor(options))
   }
@@ -151,7 +145,7 @@ export class Front {
     })
   }
 
-  /** The server sees that the access has not changed by its functions, which are the same. */
+  /** While the access does not change, its functions are the same objects, by which the server sees that. */
   #rulesOf(rules: FrontRules): HttpRules {
     const { publicUrl, allowedHosts, clientAddressField, cors } = rules
     this.#access = accessBy(rules, this.#options.runtime, this.#Auth, this.#access)

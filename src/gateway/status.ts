@@ -7,7 +7,6 @@ import { escapeJson } from '../text/escape.js'
 import { type UpstreamStatus, evidenceInWords } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 
-/** The most sessions that the page shows. It always shows their number. */
 const SESSIONS_SHOWN_MAX = 100
 
 /** The parts of a proxy that its status is made of; undefined for a schema that is disabled. */

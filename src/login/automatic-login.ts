@@ -22,7 +22,6 @@ export const LOGIN_JOB_MS = 620_000
 /** How often a process looks whether the tab of another one is closed. */
 const LOOK_MS = 500
 
-/** A login for another process. */
 export interface LoginJob {
   readonly folder: string
   readonly target: LoginTarget
@@ -70,12 +69,12 @@ export class AutomaticLogin {
     return this.#startPage
   }
 
-  /** Resolves when the login that is under way has ended; undefined when none is. */
+  /** Resolves when the current login has ended; undefined without one. */
   get underWay(): Promise<void> | undefined {
     return this.#running
   }
 
-  /** The same as `ask` for a person who asks for the login itself; `onPage` gets its address. Rejects with LoginError where there is no login then. */
+  /** For a person who wants the login; `onPage` gets its address. Rejects with LoginError where there is no login then. */
   async logIn(onPage: (startPage: string) => void): Promise<void> {
     const { url } = this.#target
     const before = this.#store.versionOf(url)
@@ -100,7 +99,7 @@ export class AutomaticLogin {
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {
       const isEnough = scopes.every((scope) => this.#moreScopes.includes(scope))
-      // The login that is under way, here or in another process, asks for fewer rights. A refusal of it is one of this call too.
+      // A refusal of a login with fewer rights is a refusal of this call too.
       return isEnough ? this.#running : this.#running.then(() => this.ask(false, scopes))
     }
     this.#moreScopes = scopes
@@ -114,7 +113,6 @@ export class AutomaticLogin {
     return this.#running
   }
 
-  /** Gives up a login that is under way. */
   close(): void {
     this.#closing.abort()
     this.#look?.cancel()
@@ -159,7 +157,6 @@ export class AutomaticLogin {
     else this.#tell('warn', `its login came to nothing: ${this.#store.refusal(url)?.why ?? 'it has ended'}`)
   }
 
-  /** Whether no process has opened the browser. */
   get #isTurnFree(): boolean {
     const turn = this.#store.browserTurn()
     const isFree = turn.tryTake()

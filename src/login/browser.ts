@@ -8,7 +8,7 @@ import { findProgram, systemFolders } from '../runtime/path-folders.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** False where no browser can be opened; true says that one was started. */
+/** Whether a browser was started. */
 export async function openBrowser(address: string, env: Environment): Promise<boolean> {
   if (!/^https?:\/\//.test(address)) return false
   const isChosen = ownOpeners(env['BROWSER'] ?? '').length > 0
@@ -19,12 +19,7 @@ export async function openBrowser(address: string, env: Environment): Promise<bo
   return false
 }
 
-/**
- * The programs that can open an address, with their arguments.
- *
- * `$BROWSER` is a choice of the person, also where there is no desktop. The others are those of the system: a folder of PATH may be
- * writable for a server in a sandbox.
- */
+/** The programs that can open an address. Only `$BROWSER` is looked up in PATH, where a server in a sandbox may write. */
 export function openers(env: Environment): readonly (readonly string[])[] {
   const own = ownOpeners(env['BROWSER'] ?? '')
   if (own.length > 0) return own.map(([name = '', ...args]) => [findProgram(name) ?? name, ...args])
@@ -42,7 +37,7 @@ function systemOpeners(env: Environment): readonly (readonly string[])[] {
   return hasDesktop(env) ? [['xdg-open'], ['gio', 'open']] : []
 }
 
-/** A list of programs with their arguments, separated as in PATH; `%s` stands for the address, which comes last anyway. */
+/** The programs of `$BROWSER`, separated as in PATH; the address is the last argument, with `%s` and without. */
 function ownOpeners(list: string): readonly (readonly string[])[] {
   // The path of one program may have spaces and colons.
   if (existsSync(list)) return [[list]]
@@ -61,7 +56,6 @@ export function hasPerson(env: Environment): boolean {
   return openers(env).length > 0
 }
 
-/** Docker and Podman leave these. */
 const containerMarks = ['/.dockerenv', '/run/.containerenv']
 
 function hasDesktop(env: Environment): boolean {

@@ -6,10 +6,9 @@ import { errorCode, errorText } from '../text/error-text.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError } from './login-error.js'
 
-/** A machine may have no IPv6, or this address switched off. */
+/** The errors of a machine without IPv6. */
 const absent: ReadonlySet<string | undefined> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
-/** Listens until the browser has come back, or `close`. */
 export class CallbackServer implements LoginPages {
   readonly redirectUri: string
   readonly parameters: Promise<URLSearchParams>
@@ -74,7 +73,7 @@ export class CallbackServer implements LoginPages {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { url = '/', method, headers } = request
-    // A page of another name, which points here by its DNS, gets nothing. Every page can ask for `//`, which is no address.
+    // The check of the name stops DNS rebinding. A page can request `//`, which is no address.
     if (headers.host !== this.#host || method !== 'GET' || !URL.canParse(url, this.redirectUri))
       return page(response, 404, 'Not found.')
     const { pathname, searchParams } = new URL(url, this.redirectUri)
@@ -83,7 +82,7 @@ export class CallbackServer implements LoginPages {
     if (pathname !== '/callback' || state === null || state !== this.#state)
       return page(response, 404, 'This login is over, or was not started here.')
     this.#state = undefined
-    // The log shows the words of the authorization server after its identity was checked; this page does not.
+    // The log shows the words of the authorization server, after the check of its identity.
     const words = searchParams.has('error')
       ? 'The login was refused; the log of mcps-proxy has the reason.'
       : 'mcps-proxy has the answer.'
@@ -111,7 +110,7 @@ export class CallbackServer implements LoginPages {
 const OPENED =
   'Another browser has opened this login already. Go on there, or end this login and begin it again; if you have opened no other browser, another user of this machine has.'
 
-/** Takes the state and the code out of the address bar, and so out of the history of the window. */
+/** Removes the state and the code from the history of the window. */
 const script = "history.replaceState(null, '', location.pathname)"
 
 const headers = {
@@ -121,7 +120,6 @@ const headers = {
   'referrer-policy': 'no-referrer',
 }
 
-/** `text` is a constant of this file. */
 function page(response: ServerResponse, status: number, text: string): void {
   const html = `<!doctype html><title>mcps-proxy</title><script>${script}</script><p>${text}</p>\n`
   response.writeHead(status, headers).end(html)

@@ -32,9 +32,7 @@ export function scopesIn(...texts: readonly (string | undefined)[]): string[] {
   return [...new Set(texts.flatMap((text) => text?.split(' ') ?? []).filter((scope) => scope !== ''))]
 }
 
-/** The answers of a server to requests without a login. */
 export interface WantedLogin {
-  /** Undefined if the server does not name the login that it wants. */
   readonly challenge: BearerChallenge | undefined
   /** The server refused none of these requests, so only its metadata tells whether other requests need a login. */
   readonly isOpen: boolean
@@ -42,7 +40,7 @@ export interface WantedLogin {
 
 const clientInfo = { name: 'mcps-proxy', version: '1' }
 
-/** A request of each era; servers that do not speak the era of the first one understand the second. */
+/** A request of each era. */
 const requests = [
   {
     revision: latestSession.version,

@@ -37,7 +37,6 @@ export class GrantCredentials implements HttpCredentials {
   readonly #tell: (level: LogLevel, message: string) => void
   /** The challenge of the server, once it has wanted a token. */
   #challenge: BearerChallenge | undefined
-  /** Scopes of the last request for a token. */
   #asked: readonly string[] = []
   /** Scopes that refusals of single requests have named. */
   #more: readonly string[] = []
@@ -98,7 +97,6 @@ export class GrantCredentials implements HttpCredentials {
     return new TransportError('TRANSPORT_AUTH', `Authentication failed: '${this.#name}': ${why}`)
   }
 
-  /** Rejects with TransportError. */
   #fetch(): Promise<Credential> {
     const refusal = this.#refusal
     if (refusal !== undefined && this.#runtime.now() < refusal.until) return Promise.reject(refusal.error)

@@ -46,12 +46,8 @@ interface Held extends HeldToken {
 }
 
 export interface LoginHelp {
-  /** The address at which the pending login begins. */
   readonly startPage: string | undefined
-  /**
-   * The server wants a login, with these scopes too, and that of this version does not suffice; `isCalled` says that a call needs
-   * it. Resolves when none is under way any more.
-   */
+  /** `version` is the login that does not suffice; `isCalled` says that a call needs one. Resolves when no login is pending. */
   ask(isCalled: boolean, scopes: readonly string[], version: string): Promise<void>
 }
 
@@ -66,10 +62,8 @@ export class LoginCredentials implements HttpCredentials {
   /** Scopes that were requested for single requests. */
   #more: readonly string[] = []
   #held: Held | undefined
-  /** The version of the login that was read last; empty if there was none. */
   #version = ''
   #lookedAt = Number.NEGATIVE_INFINITY
-  /** Whether the server wants a login and there is none. */
   #isNeeded = false
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
@@ -93,7 +87,6 @@ export class LoginCredentials implements HttpCredentials {
     this.#help = help
   }
 
-  /** A call needs the login. One that was made since the server refused is used first, and needs no second tab. */
   ask(): void {
     if (this.#isNeeded) void this.#help?.ask(true, [], this.#version)
   }
@@ -145,7 +138,7 @@ export class LoginCredentials implements HttpCredentials {
       this.#look()
       if (this.#held === undefined)
         return challenge === undefined && sent === undefined ? undefined : await this.#awaited(refusal)
-      // Another process has renewed the token, or logged in; that token may have ended too.
+      // Another process has renewed the token, or logged in. That token may have ended too.
       if (this.#held.credential.secret !== sent?.secret) return 'other'
       return (await this.#renew(this.#held)) === undefined ? await this.#awaited(refusal) : 'again'
     } catch (error) {
@@ -179,7 +172,6 @@ export class LoginCredentials implements HttpCredentials {
   async #stepUp(sent: Credential, challenge: BearerChallenge): Promise<CredentialVerdict> {
     this.#look()
     if (this.#held === undefined) return this.#needed()
-    // The login has changed meanwhile.
     if (this.#held.credential.secret !== sent.secret) return 'again'
     const asked = scopesIn(this.#held.login.scope, ...this.#more)
     const scopes = moreScopes(asked, challenge)
@@ -265,7 +257,6 @@ export class LoginCredentials implements HttpCredentials {
     }
   }
 
-  /** Removes the login, which is over. No other code does. */
   #ended(login: Login, why: string): undefined {
     this.#store.remove(login.url)
     this.#look()

@@ -1,8 +1,8 @@
 import { inShell } from '../text/escape.js'
 
-/** Why there is no login, in words for a person; holds nothing secret. */
+/** The message is for a person, and has nothing secret. */
 export class LoginError extends Error {
-  /** The refusal of the authorization server (RFC 6749, section 5.2); undefined where it gave none, and may give another answer later. */
+  /** The refusal of the authorization server (RFC 6749, section 5.2); undefined where it gave none. */
   readonly code: string | undefined
 
   constructor(message: string, code?: string) {
@@ -24,7 +24,6 @@ export class LoginError extends Error {
 /** Codes of a server that may answer later (RFC 6749, section 4.1.2.1). */
 const passing: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
 
-/** The code of the standard, and those of GitHub and Slack. */
 const over: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token'])
 
 /** The command that makes the login of a server, and of a user where each one has a login. */

@@ -22,26 +22,22 @@ import {
 /** The server that wants a login. */
 export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder' | 'isAutomatic'>> {
   readonly url: string
-  /** Scopes to ask for in addition. */
   readonly moreScopes?: string | undefined
 }
 
-/** The person who logs in. */
 export interface LoginPerson {
   /** Shows the person where the login takes place: our start page, and the address that it leads to. */
   show(startPage: string, address: string): Promise<void>
-  /** Resolves with the address of the callback, where the person pastes it; undefined waits for the browser alone. */
+  /** Resolves with the address of the callback, which the person pastes; undefined waits for the browser alone. */
   readonly pasted?: Promise<string>
-  /** In place of pages of this machine. */
   readonly pages?: LoginPages | undefined
   /** Resolves when the login is not wanted any more. */
   readonly left?: Promise<void>
 }
 
-/** The time that a person has for a login. */
 const LOGIN_MS = 600_000
 
-/** Ports for callbacks (RFC 6335: dynamic ports). The hash of a server's address chooses one, so a server gets the same port each time. */
+/** Ports for callbacks (RFC 6335: dynamic ports). The hash of a server's address chooses one, the same each time. */
 const FIRST_PORT = 49_152
 const PORTS = 16_000
 
@@ -131,7 +127,7 @@ async function authorize(
   return requests.exchange(client, answer, begun)
 }
 
-/** The configured scopes, else those of the challenge, else all that the resource offers; with `offline_access`, for a refresh token, where the server knows that scope. */
+/** The configured scopes, else those of the challenge, else all of the resource; with `offline_access` for a refresh token. */
 function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, place: LoginPlace): string {
   const wanted = target.scope ?? challenge?.get('scope') ?? place.scopes?.join(' ')
   const offline = textsIn(place.server.scopes_supported).includes('offline_access')
@@ -147,7 +143,6 @@ function parametersIn(text: string): URLSearchParams {
   return new URL(text.trim()).searchParams
 }
 
-/** A login that was made. */
 interface Made {
   readonly target: LoginTarget
   readonly place: WantedPlace
@@ -190,7 +185,6 @@ const CODE_MS_MAX = 30 * 60_000
 /** Added to the interval when the server wants that (RFC 8628, section 3.5). */
 const SLOWER_MS = 5000
 
-/** Shows the person the address, the code, and the address that has the code already. */
 export type ShowCode = (code: Pick<DeviceCode, 'address' | 'userCode' | 'wholeAddress'>) => Promise<void>
 
 /** Logs in, and stores the tokens. @throws LoginError */
@@ -210,7 +204,6 @@ export async function logInByDevice(
   return stored({ target, place, client, tokens, redirectUri: '' }, store, runtime)
 }
 
-/** Asks for the tokens until the person has entered the code, no faster than the server wants. */
 async function poll(
   { expiresIn, interval }: DeviceCode,
   runtime: Pick<Runtime, 'now' | 'setTimer'>,

@@ -102,10 +102,7 @@ function exchange(
   })
 }
 
-/**
- * HTTP Basic with the encoding of forms (RFC 6749, section 2.3.1), and no more of it than forms have: many servers do not
- * decode `-` and `_`, which oauth4webapi encodes too.
- */
+/** HTTP Basic with the encoding of forms (RFC 6749, section 2.3.1). Many servers do not decode `-`, which oauth4webapi encodes. */
 export function basicField(id: string, secret: string): string {
   const encoded = [id, secret].map((each) => new URLSearchParams({ '': each }).toString().slice(1))
   return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`
@@ -116,11 +113,9 @@ export function basicField(id: string, secret: string): string {
 // A server on the internet names its authorization server, and its metadata: it must not lead the proxy into the network of the
 // person, to this machine, or to the metadata server of a cloud, neither by an address nor by a name that resolves to one.
 
-/** The addresses that the servers of a login may have, beside public ones. */
 interface Reach {
   /** @throws LoginError for an address that is not allowed */
   check(url: URL): void
-  /** Resolves names to allowed addresses only. */
   readonly lookup: LookupFunction
 }
 

@@ -15,7 +15,6 @@ import { LoginError } from './login-error.js'
 import { membersIn } from './metadata.js'
 import type { LoginClient } from './token-requests.js'
 
-/** A login to one server. */
 export interface Login {
   /** The address of the server; a changed address is another server. */
   readonly url: string
@@ -40,7 +39,6 @@ export interface Login {
 /** The form of the files; a newer program reads the older ones. */
 const FORMAT = 1
 
-/** A login has some tokens. */
 const LOGIN_BYTES_MAX = 1024 * 1024
 
 /** The longest reason of a failed login, in UTF-16 units. */
@@ -52,7 +50,6 @@ const LOCK_WAIT_MS_MAX = 60_000
 export class LoginStore {
   readonly #folder: string
   readonly #runtime: LockRuntime
-  /** The user of these logins, where each user has one. */
   readonly user: string | undefined
 
   constructor(folder: string, runtime: LockRuntime, user?: string) {
@@ -77,7 +74,6 @@ export class LoginStore {
     }
   }
 
-  /** Of every user. */
   all(): Login[] {
     try {
       const names = readdirSync(this.#folder).filter((name) => name.endsWith('.json'))
@@ -99,7 +95,6 @@ export class LoginStore {
     rmSync(this.#pathOf(url), { force: true })
   }
 
-  /** A login to this address came to nothing, now. */
   refused(url: string, why: string): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     replaceFile(`${this.#pathOf(url)}.refused`, why.slice(0, WORDS_LENGTH_MAX), 0o600)
@@ -112,7 +107,7 @@ export class LoginStore {
     return atMs === undefined ? undefined : { atMs, why: textOf(path) ?? '' }
   }
 
-  /** The process that has the browser's turn shows the address with which its login begins to all others. */
+  /** Shows the address with which a login begins to other processes; only the process that has the browser's turn does so. */
   showStartPage(url: string, startPage: string): void {
     replaceFile(this.#pagePath, `${url}\n${startPage}`, 0o600)
   }
@@ -121,7 +116,6 @@ export class LoginStore {
     rmSync(this.#pagePath, { force: true })
   }
 
-  /** The address with which the login to this server begins, while some process makes it. */
   startPage(url: string): string | undefined {
     const [of, page] = textOf(this.#pagePath)?.split('\n') ?? []
     return of === url ? page : undefined

@@ -38,7 +38,6 @@ const PAGE_MS_MAX = 30_000
 /** Clients that one error each has sent to the page: the ends of many come before that of the login. */
 export const OFFERED_MAX = 100
 
-/** A login that is under way. */
 interface Begun {
   readonly page: Promise<string | undefined>
   /** Resolves when it has ended: undefined where it is made, else why not. */
@@ -50,7 +49,6 @@ interface Begun {
 /** The server, and where a login to it can begin. */
 export interface LoginToolTarget extends LoginTarget {
   readonly name: string
-  /** Its name in commands. */
   readonly named: string
   /** Whether the person can open a page of this machine. */
   readonly isHere: boolean
@@ -61,7 +59,6 @@ export interface LoginToolTarget extends LoginTarget {
 }
 
 export class LoginTool {
-  /** Its name is one of the server's. */
   readonly item: ListItem
   readonly #target: LoginToolTarget
   readonly #store: LoginStore
@@ -82,7 +79,6 @@ export class LoginTool {
     return this.#startPage
   }
 
-  /** A person begins the login, and nothing else does. */
   readonly ask = (): Promise<void> => Promise.resolve()
 
   close(): void {
@@ -156,7 +152,7 @@ export class LoginTool {
     await logIn(this.#target, this.#store, this.#runtime, { ...person, pages })
   }
 
-  /** Asks the client to open the page where it can do that; a text for the person otherwise. */
+  /** The client opens the page where it can; otherwise the result is a text for the person. */
   async #show(call: Call, begun: Begun): Promise<void> {
     const seen = begun.page.then((shown) => ({ shown }))
     const found = await within(seen, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)

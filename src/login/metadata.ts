@@ -10,7 +10,6 @@ import { LoginError } from './login-error.js'
 import type { LoginHttp } from './login-http.js'
 import { type JsonObject, isObject } from '../text/json-object.js'
 
-/** A server that wants a login, and where that takes place. */
 export interface LoginPlace {
   /** The `resource` of requests for tokens (RFC 8707). */
   readonly resource: string
@@ -96,9 +95,7 @@ export function placesOf(issuer: URL): string[] {
   return path === '' ? first : [...first, `${issuer.origin}${path}/.well-known/${openid}`]
 }
 
-/** How the metadata of an authorization server is looked for. */
 interface MetadataWish extends LoginWish {
-  /** The authorization server that the server names. */
   readonly named?: string | undefined
   /** Nothing names the authorization server, so it may be one without metadata. */
   readonly isGuess?: boolean

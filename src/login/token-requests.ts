@@ -68,7 +68,6 @@ type Library = typeof import('oauth4webapi')
 
 type GrantParameters = Readonly<Record<string, string | undefined>>
 
-/** Makes the requests of one login. */
 export class TokenRequests {
   readonly #server: AuthorizationServer
   readonly #http: LoginHttp
@@ -141,7 +140,7 @@ export class TokenRequests {
     return isSame ? last.client : this.register(redirectUri)
   }
 
-  /** The client that the configuration names: its id at this server, or the address of its metadata where the server reads that. */
+  /** The client of the configuration: its id at this server, or the address of its metadata where the server reads that. */
   configured(of: ConfiguredClient): LoginClient | undefined {
     const { clientId, clientSecret: secret, clientKey, clientMetadataUrl } = of
     if (clientId === undefined) {
@@ -281,7 +280,6 @@ export class TokenRequests {
     if (!response.ok) throw new LoginError(`${this.host} answered HTTP ${response.status}`)
   }
 
-  /** The first arguments of each request. */
   async #sender(client: LoginClient): Promise<[AuthorizationServer, Client, ClientAuth]> {
     return [this.#server, libraryClient(client), await authOf(client, this.#library)]
   }
@@ -328,7 +326,6 @@ export function clientElsewhere(issuer: string, own: string): LoginError {
   )
 }
 
-/** Of what an authorization server says about a refusal. */
 const SHOWN_LENGTH_MAX = 300
 
 const forBrowser = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }
@@ -343,7 +340,6 @@ const forDevice = {
 
 const methods = ['none', 'client_secret_basic', 'client_secret_post'] as const
 
-/** Of the fetch of the library. */
 interface FetchTerms {
   readonly headers: Record<string, string>
   readonly body?: unknown
@@ -400,10 +396,9 @@ const ofSlack: ReadonlySet<string> = new Set(['bot', 'user'])
 
 // How a client authenticates at a token endpoint (RFC 6749, section 2.3; RFC 7523, section 2.2).
 
-/** The proxy as a client of one authorization server. */
 export interface LoginClient {
   readonly id: string
-  /** Its secret, or its private key (PEM). */
+  /** A private key (PEM) for `private_key_jwt`. */
   readonly secret: string | undefined
   /** How it authenticates at the token endpoint (RFC 8414, section 2). */
   readonly method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'

@@ -14,7 +14,6 @@ export interface ServerLabels {
 /** The bounds of the OpenTelemetry conventions for MCP, in seconds. */
 const operationBounds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
-/** From a millisecond to a minute. */
 const overheadBounds = [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60]
 
 /** Reasons that have a series from the start, so that a rate sees the first calls too. */
@@ -51,7 +50,6 @@ export class CallMetrics {
     this.#hasTools = hasTools
   }
 
-  /** Undefined before the server is ready. */
   serverLabelsOf(schema: string, server: string): ServerLabels | undefined {
     return this.#servers.get(`${schema}\0${server}`)
   }

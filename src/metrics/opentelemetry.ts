@@ -40,7 +40,6 @@ export function exportedSignals(env: Environment): ReadonlySet<'METRICS' | 'TRAC
 export interface Collector {
   /** Undefined where no spans are sent. */
   readonly tracer: (CallTracer & { ended(event: CallEvent): void }) | undefined
-  /** Sends what waits. */
   close(): Promise<void>
 }
 
@@ -169,7 +168,6 @@ function hrTime(ms: number): [number, number] {
   return [Math.floor(ms / 1000), (ms % 1000) * 1e6]
 }
 
-/** The trace of one call. */
 class SampledCall implements CallTrace {
   /** The span of the client's request. */
   readonly front: Span

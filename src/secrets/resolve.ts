@@ -22,7 +22,6 @@ const LENGTH_MAX = 64 * 1024
 /** How long a program may take, which may ask a service or a fingerprint reader. */
 const PROGRAM_MS = 10_000
 
-/** How secrets are fetched. */
 export interface Fetching {
   /** The file of the secrets that were set. */
   readonly secretsFile: string
@@ -37,7 +36,6 @@ export interface Fetching {
 /** Asks a person for the value of an input; undefined when there is none. */
 export type AskInput = (input: InputConfig) => Promise<string | undefined>
 
-/** The ways to a secret. */
 interface Sources {
   readonly runtime: Runtime
   readonly store: SecretStore
@@ -110,7 +108,6 @@ function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
 }
 
-/** A value is kept, so that it is asked for once. */
 async function askedFor({ name: id }: SecretReference, { store, about, ask }: Sources): Promise<Resolution> {
   const kept = await store.get(id)
   if (kept !== undefined) return found(kept)

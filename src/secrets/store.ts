@@ -13,16 +13,13 @@ import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { replaceFile } from '../runtime/write-file.js'
 import { errorText } from '../text/error-text.js'
 
-/** A thousand secrets fit. */
 const FILE_BYTES_MAX = 1024 * 1024
 
 /** The form of the file; a newer program reads the older ones. */
 const FORMAT = 1
 
-/** Many changes, one after the other. */
 const LOCK_WAIT_MS_MAX = 30_000
 
-/** The two places for a secret. */
 export type SecretPlace = 'keyring' | 'file'
 
 /** A secret could not be read or written; the message says why, and what mends it. */
@@ -30,7 +27,6 @@ export class SecretStoreError extends Error {
   override readonly name = 'SecretStoreError'
 }
 
-/** The secrets of one user. */
 export class SecretStore {
   /** The file, which may not be there. */
   readonly path: string
@@ -115,7 +111,6 @@ export class SecretStore {
     )
   }
 
-  /** Two processes that change the file at the same time keep both changes. */
   async #change(change: (secrets: Map<string, string | null>) => unknown): Promise<void> {
     const folder = dirname(this.path)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -136,7 +131,6 @@ export class SecretStore {
 
 // The package of the keyring has native code, so users install it separately.
 
-/** The name under which the keyring has the secrets. */
 const SERVICE = 'mcps-proxy'
 
 /** The keyring of the kernel is not used: a restart of the machine empties it. */

@@ -10,7 +10,6 @@ import type { RequestHead, Fields } from '../http1/server.js'
 
 // The sender of a request, as its token shows.
 
-/** An admitted sender. */
 export interface Sender {
   /** The principal, as a word that is the same on every instance of the front. */
   readonly principal: string
@@ -76,7 +75,6 @@ export interface GuardRemedies {
   readonly name: (host: string) => string
 }
 
-/** All clients where no token is required. */
 const anybody: Sender = { principal: 'anybody' }
 
 /** The same text for every token, so that no client learns which tokens existed. */
@@ -104,7 +102,6 @@ export interface AdmittedHead {
   readonly forwardedFor: string | undefined
 }
 
-/** Checks requests by one set of rules. */
 export class Guard {
   readonly #rules: HttpRules
   readonly #hosts: ServedHosts
@@ -246,7 +243,6 @@ export class Guard {
 
 const noToken = { status: 401, why: 'it has no bearer token', description: undefined } as const
 
-/** RFC 6750, section 2.1. */
 export function bearerToken(head: RequestHead): string | undefined {
   return /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
 }
@@ -309,7 +305,6 @@ export function preflightFields(rules: CorsRules, fields: Fields): Fields {
 
 // The field `Accept` (RFC 9110, section 12.5.1).
 
-/** The two kinds of answer to a POST. */
 export interface Accepts {
   readonly json: boolean
   /** Only when it is named: a client that takes anything is a person with a command line. */
@@ -391,7 +386,6 @@ export class ServedHosts {
   }
 }
 
-/** How an address stands in a URL. */
 function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }

@@ -31,13 +31,11 @@ export type ConnectionLife =
   | { readonly kind: 'session'; readonly id: string; readonly store: EventStore }
   | { readonly kind: 'events' | 'shared' | 'single' }
 
-/** How an attempt to listen ends; `over` where the request was cancelled and the client has all events of it. */
-export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
+/** How an attempt to listen ends. */
+export type ListenState = 'open' | 'busy' | 'unknown'
 
-/** The number of the standalone stream. */
 const STANDALONE = 0
 
-/** One client, in its session or without one. */
 export class ClientConnection implements Connection {
   readonly transport: TransportName
   /** Resolves when its client is attached; undefined from then on. */
@@ -214,7 +212,6 @@ export class ClientConnection implements Connection {
     if (stream === undefined) return 'unknown'
     if (place === undefined && stream.attached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
-    if (place !== undefined && stream.isOverAfter(place.number)) return 'over'
     this.#write(response, stream, place?.number)
     return 'open'
   }

@@ -47,7 +47,6 @@ export class EventStream {
   #last = 0
   #written = 0
   #ended = false
-  #isCancelled = false
 
   constructor(
     number: number,
@@ -89,11 +88,6 @@ export class EventStream {
     if (response.unsentBytes > 0) this.#watch.behind(response)
   }
 
-  /** Whether its request was cancelled and event `number` was the last: nothing follows, not even an answer. */
-  isOverAfter(number: number): boolean {
-    return this.#isCancelled && number === this.#last
-  }
-
   /** Whether all events after `number` are stored. */
   reaches(number: number): boolean {
     return number <= this.#last && this.#kept(number).length === this.#last - number
@@ -128,11 +122,6 @@ export class EventStream {
 
   prime(retryMs: number): void {
     this.write([primingEvent(this.#id(this.#last), retryMs)])
-  }
-
-  cancel(): void {
-    this.#isCancelled = true
-    this.end()
   }
 
   end(): void {

@@ -2,7 +2,6 @@
 
 import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
 
-/** The limits, with their usual values. */
 const limits = {
   /** Bytes of one request's header fields, and how many of them. */
   headersBytesMax: 16_384, // 16 KiB

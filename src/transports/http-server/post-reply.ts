@@ -43,7 +43,6 @@ export class PostReply implements Reply {
   readonly #answers: Message[] = []
   readonly #wait: Timer | undefined
   #stream: EventStream | undefined
-  #hasAnswer = false
   #status = okStatus
   /** The status where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
@@ -79,7 +78,6 @@ export class PostReply implements Reply {
 
   answer(message: Message, kind: AnswerKind): void {
     if (this.#pending === 0 || !this.#connection.passes(message)) return
-    this.#hasAnswer = true
     if (this.isOpening) this.#connection.opens(kind === 'error')
     if (kind === 'error') this.#status = this.#connection.statusOf(message) ?? okStatus
     if (this.#stream === undefined) this.#answers.push(message)
@@ -131,8 +129,7 @@ export class PostReply implements Reply {
   #finish(): void {
     this.#wait?.cancel()
     if (this.#stream === undefined) this.#sendBody()
-    else if (this.#hasAnswer) this.#stream.end()
-    else this.#stream.cancel()
+    else this.#stream.end()
     this.#hold?.release()
     this.#connection.answered(this)
   }

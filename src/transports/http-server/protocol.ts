@@ -96,8 +96,7 @@ function namedRevision(head: RequestHead): HttpRevision | undefined {
 
 // The policy of messages that belong to no session, also when their heads name one.
 //
-// MCP 2026-07-28, Transports, Streamable HTTP. The faults are looked for in one order, since clients act on the first
-// fault.
+// MCP 2026-07-28, Transports, Streamable HTTP. The order of the faults is fixed, because clients act on the first one.
 
 /** Whether a request names a revision without sessions in its head. */
 export function namesStateless(head: RequestHead): boolean {
@@ -178,7 +177,6 @@ function mismatch(name: string, sent: string | undefined, body: string | undefin
   )
 }
 
-/** Most characters of a sent value that an error repeats. */
 const SHOWN_LENGTH_MAX = 200
 
 function shown(text: string): string {

@@ -15,7 +15,6 @@ interface Warned {
   unsaid: number
 }
 
-/** Limits the rate of warnings. */
 export class RareWarnings {
   readonly #environment: Pick<HttpEnvironment, 'now' | 'warn'>
   /** By kind and origin, the oldest first. */
