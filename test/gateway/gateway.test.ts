@@ -367,17 +367,6 @@ describe('a person with a command line', () => {
     assert.match(await answer({ 'mcp-protocol-version': '2025-06-18' }), /"error":\{"code":-32602/)
     assert.match(await answer({}), /"error":\{"code":-32602/)
   })
-
-  test('calls without a handshake', async (t) => {
-    const { port } = await gateway(t, { default: schema({ Time: time }) })
-    const plain = { accept: '*/*', 'content-type': 'application/json' }
-    const list = await send(port, { body: message('tools/list', 1), headers: plain })
-    assert.match(list.body, /"name":"Time__get_current_time"/)
-    const params = { name: 'Time__get_current_time', arguments: { timezone: 'Asia/Tokyo' } }
-    const answer = await send(port, { body: message('tools/call', 'a', params), headers: plain })
-    assert.equal(answer.headers['content-type'], 'application/json')
-    assert.match(answer.body, /"id":"a".*Asia\/Tokyo/)
-  })
 })
 
 test('a web page of this machine that is named speaks a whole session, another one is told what to do', async (t) => {
@@ -396,13 +385,6 @@ test('a web page of this machine that is named speaks a whole session, another o
       /add it to server\.cors\.origins, \\"origins\\": \[\\"http:\/\/localhost:5173\\"\]/,
     )
     assert.equal(refused.headers['access-control-allow-origin'], undefined)
-  }
-  for (const method of ['POST', 'GET', 'DELETE']) {
-    const asks = { origin, 'access-control-request-method': method }
-    const { status, headers } = await send(port, { method: 'OPTIONS', headers: asks })
-    assert.equal(status, 204)
-    assert.ok(String(headers['access-control-allow-methods']).split(', ').includes(method), method)
-    assert.match(String(headers['access-control-allow-headers']), /Mcp-Session-Id/)
   }
   const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
   const opened = await send(port, { body, headers: { origin } })
@@ -503,24 +485,6 @@ describe('a gateway that may be reached from elsewhere', () => {
       }
     for (const path of ['/mcp', '/well-known', '/registered', '/api/default/sse', '/'])
       assert.equal((await send(port, { path, method: 'GET' })).status, 401, path)
-  })
-
-  test('announces how long its connections may rest', async (t) => {
-    const announced = async (server: object): Promise<unknown> => {
-      const { port } = await gateway(t, { default: schema({}) }, { ...server })
-      const headers = { connection: 'keep-alive' }
-      return (await send(port, { path: '/health', method: 'GET', headers })).headers['keep-alive']
-    }
-    assert.equal(await announced({}), 'timeout=618')
-  })
-
-  test('asks for it', async (t) => {
-    const token = 'a long and secret token'.replaceAll(' ', '-')
-    const { port } = await gateway(t, { default: schema({ Time: time }) }, { token })
-    const body = message('ping', 1)
-    assert.equal((await send(port, { body })).status, 401)
-    assert.equal((await send(port, { body, headers: { authorization: `Bearer ${token}x` } })).status, 401)
-    assert.equal((await send(port, { body, headers: { authorization: `Bearer ${token}` } })).status, 200)
   })
 
   test('leaves nothing behind when the port is taken', async (t) => {

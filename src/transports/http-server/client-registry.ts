@@ -6,7 +6,7 @@
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import { ClientConnection, type ConnectionLife } from './client-connection.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
-import { EventBudget, EventStore } from './event-stream.js'
+import { EventStore } from './event-stream.js'
 
 interface Entry extends Owner {
   readonly connection: ClientConnection
@@ -18,7 +18,8 @@ type Entries = ChurnMap<string, Entry>
 /** Makes the connections of clients, and has them until they end. */
 export class ClientRegistry {
   readonly #environment: HttpEnvironment
-  readonly #budget: EventBudget
+  /** Those that have events. */
+  readonly #stores = new Set<EventStore>()
   readonly #sessions: Entries = new ChurnMap()
   /** The connections of clients without sessions: by endpoint and principal if they are shared, else by a number. */
   readonly #sessionless: Entries = new ChurnMap()
@@ -26,7 +27,6 @@ export class ClientRegistry {
 
   constructor(environment: HttpEnvironment) {
     this.#environment = environment
-    this.#budget = new EventBudget(environment.limits.events.totalBytesMax)
   }
 
   /**
@@ -41,7 +41,7 @@ export class ClientRegistry {
     const { newId, room, limits } = this.#environment
     if (room() !== 'enough' || !this.#makesRoom(owner)) return undefined
     const id = newId(owner)
-    const store = new EventStore(limits.events, this.#budget)
+    const store = new EventStore(limits.events, this.#stores)
     const life: ConnectionLife = kind === 'session' ? { kind, id, store } : { kind }
     return { id, connection: this.#add(this.#sessions, id, owner, life) }
   }

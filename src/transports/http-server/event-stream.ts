@@ -145,35 +145,6 @@ export class EventStream {
   }
 }
 
-/** The limit of all stores of a front together. Beyond it, the largest store drops events. */
-export class EventBudget {
-  readonly #bytesMax: number
-  readonly #stores = new Set<EventStore>()
-  #bytes = 0
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  makeRoom(bytes: number): void {
-    while (this.#bytes + bytes > this.#bytesMax) {
-      const [first, ...others] = this.#stores
-      if (first === undefined) return
-      others.reduce((most, store) => (store.bytes > most.bytes ? store : most), first).dropOldest()
-    }
-  }
-
-  count(store: EventStore, bytes: number): void {
-    this.#bytes += bytes
-    if (store.bytes > 0) this.#stores.add(store)
-    else this.#stores.delete(store)
-  }
-}
-
 interface StoredEvent {
   readonly stream: number
   readonly number: number
@@ -189,18 +160,14 @@ interface StoredEvent {
  */
 export class EventStore {
   readonly #limits: HttpServerLimits['events']
-  readonly #budget: EventBudget
-  /** Undefined before the first event, because a session with immediate answers needs none. */
-  #events: Set<StoredEvent> | undefined
+  /** The stores of all sessions that have events. */
+  readonly #stores: Set<EventStore>
+  readonly #events = new Set<StoredEvent>()
   #bytes = 0
 
-  constructor(limits: HttpServerLimits['events'], budget: EventBudget) {
+  constructor(limits: HttpServerLimits['events'], stores: Set<EventStore>) {
     this.#limits = limits
-    this.#budget = budget
-  }
-
-  get bytes(): number {
-    return this.#bytes
+    this.#stores = stores
   }
 
   /** False for an event that is larger than the store may be. */
@@ -208,39 +175,47 @@ export class EventStore {
     const length = lengthOf(event)
     const { eventsMax, bytesMax, totalBytesMax } = this.#limits
     if (length > bytesMax || length > totalBytesMax) return false
-    while (this.#bytes + length > bytesMax || (this.#events?.size ?? 0) >= eventsMax) this.dropOldest()
-    this.#budget.makeRoom(length)
-    this.#events ??= new Set()
+    while (this.#bytes + length > bytesMax || this.#events.size >= eventsMax) this.#dropOldest()
+    while (this.#totalBytes + length > totalBytesMax) this.#largest.#dropOldest()
     this.#events.add({ stream, number, bytes: Buffer.concat(event, length) })
-    this.#count(length)
+    this.#bytes += length
+    this.#stores.add(this)
     return true
-  }
-
-  dropOldest(): void {
-    const [oldest] = this.#events ?? []
-    if (oldest !== undefined) this.#drop(oldest)
   }
 
   /** The kept events of a stream after event number `after`, in order. */
   after(stream: number, after: number): Buffer[] {
     const found: Buffer[] = []
-    for (const event of this.#events ?? [])
+    for (const event of this.#events)
       if (event.stream === stream && event.number > after) found.push(event.bytes)
     return found
   }
 
   clear(): void {
-    for (const event of this.#events ?? []) this.#drop(event)
+    this.#events.clear()
+    this.#bytes = 0
+    this.#stores.delete(this)
   }
 
-  #drop(event: StoredEvent): void {
-    this.#events?.delete(event)
-    this.#count(-event.bytes.length)
+  get #totalBytes(): number {
+    let bytes = 0
+    for (const store of this.#stores) bytes += store.#bytes
+    return bytes
   }
 
-  #count(bytes: number): void {
-    this.#bytes += bytes
-    this.#budget.count(this, bytes)
+  get #largest(): EventStore {
+    return [...this.#stores].reduce<EventStore>(
+      (most, store) => (store.#bytes > most.#bytes ? store : most),
+      this,
+    )
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#events
+    if (oldest === undefined) return
+    this.#events.delete(oldest)
+    this.#bytes -= oldest.bytes.length
+    if (this.#bytes === 0) this.#stores.delete(this)
   }
 }
 

@@ -61,7 +61,7 @@ const limits = {
   retryMs: 1000,
   /** Ended event streams of a session that can still be resumed. */
   endedStreamsMax: 256,
-  /** Those of a session that it may ask for again; `totalBytesMax` is of all sessions together. */
+  /** Stored events of a session; `totalBytesMax` is of all sessions, and beyond it the largest store drops events. */
   events: {
     eventsMax: 1024,
     bytesMax: 4_194_304, // 4 MiB
