@@ -66,7 +66,7 @@ export async function serveProxies(
 ): Promise<ProxiesServing> {
   const events = new Emitter<ServingEvents>(options.log)
   const routes = new Routes(served, () => options.runtime.now(), options)
-  const front = await Front.make(options, routes, new SessionReports(events))
+  const front = new Front(options, routes, new SessionReports(events), await authFor(options))
   routes.front = front
   const address = await front.listen()
   routes.address = address
@@ -90,17 +90,12 @@ export class Front {
   #access: FrontAccess | undefined
   #Auth: typeof FrontAuth | undefined
 
-  /** @throws ConfigError when it would be open to the network without a token */
-  static async make(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch): Promise<Front> {
-    return new Front(options, routes, watch, await authFor(options))
-  }
-
-  private constructor(
-    options: FrontOptions,
-    routes: HttpRoutes,
-    watch: SessionWatch,
-    Auth: typeof FrontAuth | undefined,
-  ) {
+  /**
+   * `Auth` must be there where the rules have authorization servers.
+   *
+   * @throws ConfigError when the front would be open to the network without a token
+   */
+  constructor(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch, Auth?: typeof FrontAuth) {
     refuseOpenFront(options)
     const { host, port, remedies, log } = options
     if (!needsToken(options) && !isLoopback(host))

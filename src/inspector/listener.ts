@@ -24,7 +24,7 @@ export async function listenForPages(
     cors: { enabled: false, origins: [], methods: [], credentials: false, allowedHeaders: [] },
   }
   const remedy = 'choose another one with --ui PORT; --ui alone takes a free one'
-  const front = await Front.make(
+  const front = new Front(
     {
       ...rules,
       host: '127.0.0.1',

@@ -30,8 +30,9 @@ test('scopes are joined, each once', () => {
   assert.deepEqual(scopesIn('a b', undefined, ' b  c '), ['a', 'b', 'c'])
 })
 
+const wants = (scope: string) => bearerChallenge([`Bearer error="insufficient_scope", scope="${scope}"`])
+
 describe('more rights', () => {
-  const wants = (scope: string) => bearerChallenge([`Bearer error="insufficient_scope", scope="${scope}"`])
   const many = Array.from({ length: 101 }, (_, at) => `s${at}`)
   const cases: readonly [string, readonly string[], ReturnType<typeof wants>, number | undefined][] = [
     ['are asked for beside those of before', ['read'], wants('write read'), 2],

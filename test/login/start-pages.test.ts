@@ -174,7 +174,10 @@ describe('the pages at which users log in', () => {
       { sub: '' },
     ]) {
       issuer.idClaims = claims
-      assert.match((await new Browser('ann', here).open(page)).text, /The login cannot go on: \S+ gave no (?:tokens: |ID token)/)
+      assert.match(
+        (await new Browser('ann', here).open(page)).text,
+        /The login cannot go on: \S+ gave no (?:tokens: |ID token)/,
+      )
     }
     issuer.idClaims = {}
     assert.equal((await new Browser('ann', here).open(page)).status, 200)
