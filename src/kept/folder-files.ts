@@ -12,10 +12,8 @@ import { replaceFile } from '../runtime/write-file.js'
 import type { KeptFiles } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 
-/** Files of today, of the form before, and those that a process did not finish. */
-const OURS = /\.json$|\.lock$|\.kept$|^key$|\.tmp$/
+const OURS = /\.(?:json|lock|tmp)$/
 
-/** One folder; it is made before the first write. */
 export class FolderFiles implements KeptFiles {
   readonly folder: string
 

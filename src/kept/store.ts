@@ -34,7 +34,6 @@ export function keptFileName(source: string): string {
   return `${hashOf(source)}.json`
 }
 
-/** A server, what is known of it, and whether that is still to be written. */
 interface RememberedServer {
   readonly name: string
   /** All values that identify the server. */
@@ -43,7 +42,6 @@ interface RememberedServer {
   isUnsaved: boolean
 }
 
-/** Keeps the facts of every server of one proxy, or of all schemas of a gateway. */
 export class KeptStore implements KeptServers {
   readonly #limits: KeptLimits
   readonly #disk: KeptDisk | undefined

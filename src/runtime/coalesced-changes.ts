@@ -1,5 +1,3 @@
-// Makes changes one after the other; of those requested meanwhile, only the last is made.
-
 /** Makes one change after the other; of those that are asked for meanwhile, only the last. */
 export class CoalescedChanges<T, R> {
   readonly #make: (value: T) => Promise<R>

@@ -1,5 +1,3 @@
-// Works through many items, a few at a time.
-
 /** Begins the items in their order, so many at the same time. Rejects with the first failure. */
 export async function eachAtOnce<T>(
   items: readonly T[],

@@ -1,5 +1,3 @@
-// Maps that keep what was put into them last.
-
 /** Puts it behind all others; beyond `sizeMax` the one that was put first is forgotten. */
 export function putNewest<K, V>(map: Map<K, V>, key: K, value: V, sizeMax: number): void {
   map.delete(key)

@@ -1,5 +1,3 @@
-// When two values are the same.
-
 import { write } from '../jsonrpc/text.js'
 import { isObject } from './json-object.js'
 

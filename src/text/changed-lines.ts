@@ -1,6 +1,4 @@
-// The lines in which two texts differ, for a person who is to agree to a change.
-
-/** The lines that differ: in each place what goes, then what comes. */
+/** The lines that differ, for a person who is to agree to a change: in each place what goes, then what comes. */
 export function changedLines(before: string, after: string): string {
   const [old, now] = [before.split('\n'), after.split('\n')]
   const [gone, come, lines]: [string[], string[], string[]] = [[], [], []]

@@ -1,5 +1,3 @@
-// A number of things in words.
-
 /** As in `1 server` and `2 servers`. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`

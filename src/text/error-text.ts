@@ -1,5 +1,3 @@
-// The text of a caught value: anything can be thrown.
-
 /** The message of an error; anything else as text. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -1,5 +1,3 @@
-// The place of a member in a JSON value, for people.
-
 import { quote } from '../jsonrpc/text.js'
 
 const plainName = /^[\w$-]+$/

@@ -1,6 +1,4 @@
-// Names by patterns, in which `*` stands for any characters.
-
-/** Whether a name fits one of these patterns. */
+/** Whether a name fits one of these patterns, in which `*` stands for any characters. */
 export function matcherOf(patterns: readonly string[]): (name: string) => boolean {
   const split = patterns.map((pattern) => pattern.split('*'))
   return (name) => split.some((parts) => isMatch(parts, name))

@@ -23,7 +23,6 @@ const ADDED_MAX = 1000
 /** A secret that is added again after so many others counts as new, so that newer ones do not displace it while it is used. */
 const RENEWED_AFTER = 100
 
-/** An added secret. */
 interface Known {
   readonly forms: readonly string[]
   /** How many were added before it. */
@@ -39,7 +38,6 @@ const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/g
 /** Each of the four begins with one of these; most texts have none, and this search is the faster one. */
 const mayHaveCredentials = /bearer|\/\//i
 
-/** A piece of a text, in UTF-16 units. */
 export interface Range {
   readonly start: number
   readonly end: number
@@ -109,7 +107,6 @@ export class Redactor {
     return text.length > lengthMax ? this.beginning(text.slice(0, lengthMax)) : this.clean(text)
   }
 
-  /** A whole text without secrets. */
   clean(text: string): string {
     return masked(text, this.ranges(text, false))
   }

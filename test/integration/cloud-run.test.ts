@@ -468,11 +468,11 @@ describe('the current token', () => {
       'Authorization',
       fetchOne,
       { ...testTimers, now: () => now, wallNow: () => now },
-      (level, message) => told.push(`${level} ${message}`),
+      (message) => told.push(message),
     )
     const [a, b] = await Promise.all([held.credential(service), held.credential(service)])
     assert.deepEqual([a, fetched], [b, 1])
-    assert.deepEqual(told, ['debug an ID token for 3600 s was fetched in 0 ms'])
+    assert.deepEqual(told, ['an ID token for 3600 s was fetched in 0 ms'])
     now = 3_600_000 - 60_001
     assert.equal(await held.credential(service), a)
     now = 3_600_000 - 60_000

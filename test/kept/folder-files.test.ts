@@ -55,7 +55,7 @@ describe('kept files', () => {
 
   test('go when nobody has written them for long, and what is not of the proxy stays', (t) => {
     const files = filesIn(t)
-    const names = ['a.json', 'b.json', 'c.kept', 'key', 'notes.txt', '.a.json.1.1.tmp']
+    const names = ['a.json', 'b.json', 'c.lock', 'notes.txt', '.a.json.1.1.tmp']
     for (const name of names) writeFileSync(join(files.folder, name), bytes, { mode: 0o600 })
     for (const name of names) if (name !== 'b.json') utimesSync(join(files.folder, name), 1, 1)
     files.removeUnused(10_000)

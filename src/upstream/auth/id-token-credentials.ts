@@ -46,26 +46,25 @@ const FETCH_MS = 20_000
 /** Of a token that does not say, or has ended by our clock when it comes, so that our clock must be wrong. */
 const LIFE_MS = 5 * 60_000
 
-/** Holds the current token. */
 export class IdTokenCredentials implements HttpCredentials {
   readonly #name: string
   readonly #fetch: () => Promise<string>
   readonly #clocks: TokenClocks
-  readonly #tell: (level: 'debug', message: string) => void
+  readonly #log: (message: string) => void
   #held: { readonly credential: Credential; readonly endsAt: number } | undefined
   #fetching: Promise<Credential> | undefined
 
-  /** `name` is the header's; `fetch` rejects with TransportError; `tell` logs fetches, and never a token. */
+  /** `name` is the header's; `fetch` rejects with TransportError; `log` gets fetches, and never a token. */
   constructor(
     name: string,
     fetch: () => Promise<string>,
     clocks: TokenClocks,
-    tell: (level: 'debug', message: string) => void = () => {},
+    log: (message: string) => void = () => {},
   ) {
     this.#name = name
     this.#fetch = fetch
     this.#clocks = clocks
-    this.#tell = tell
+    this.#log = log
   }
 
   credential({ url }: UnprovenRequest): Credential | Promise<Credential> {
@@ -97,7 +96,7 @@ export class IdTokenCredentials implements HttpCredentials {
     const lifeMs = left > 0 ? left : LIFE_MS
     this.#held = { credential, endsAt: now + lifeMs - Math.min(MARGIN_MS, lifeMs / 10) }
     const seconds = Math.round(lifeMs / 1000)
-    this.#tell('debug', `an ID token for ${seconds} s was fetched in ${Math.round(now - startedAt)} ms`)
+    this.#log(`an ID token for ${seconds} s was fetched in ${Math.round(now - startedAt)} ms`)
     return credential
   }
 }

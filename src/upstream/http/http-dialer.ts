@@ -208,7 +208,7 @@ function googleCredentialsFor(
   })
   const fetch = async (): Promise<string> => (await found.get())()
   const name = hasOwn ? 'X-Serverless-Authorization' : 'Authorization'
-  return new IdTokenCredentials(name, fetch, runtime, tell)
+  return new IdTokenCredentials(name, fetch, runtime, (message) => tell('debug', message))
 }
 
 function isList(method: string): boolean {

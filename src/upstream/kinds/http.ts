@@ -11,7 +11,7 @@ import type { Dialed, KnownServer } from '../contracts/dial.js'
 import { fromTransport, thatServer } from '../contracts/upstream-error.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
-import type { ProxyContext, ServerLogins } from '../server/context.js'
+import type { ProxyContext } from '../server/context.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 
 export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server {
@@ -29,7 +29,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
   }
   const behaviour = {
     dial,
-    logins: loginsOf(() => made),
+    logins: () => made?.logins,
     redactor,
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
@@ -54,21 +54,6 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
   })
 }
 
-/** There is a dialer before a server can want a login. */
-function loginsOf(dialer: () => HttpDialer | undefined): ServerLogins {
-  return {
-    onChange: (wake) => dialer()?.logins?.onChange(wake) ?? { cancel: () => {} },
-    ask: () => dialer()?.logins?.ask(),
-    get underWay() {
-      return dialer()?.logins?.underWay
-    },
-    get tool() {
-      return dialer()?.logins?.tool
-    },
-    close: () => dialer()?.logins?.close(),
-  }
-}
-
 /**
  * Redacts the log lines about a server.
  *
@@ -84,7 +69,6 @@ function redactedLog(log: ProxyContext['log'], redactor: Redactor): ProxyContext
   }
 }
 
-/** One session with a remote server. */
 function dialed(service: string, connection: PendingConnection): Dialed {
   const ended = connection.ended.then((cause) =>
     cause === undefined

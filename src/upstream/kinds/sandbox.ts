@@ -4,6 +4,7 @@ import process from 'node:process'
 import { join } from 'node:path'
 import { programFolder } from '../../folder.js'
 import { parse, quote, rawAt, write } from '../../jsonrpc/text.js'
+import { isObject } from '../../text/json-object.js'
 import { Redactor } from '../../text/redactor.js'
 import { aboutKey, principalKey, settingsVariable } from '../contracts/sandbox-config.js'
 import type { SandboxServerConfig, StdioServerConfig } from '../contracts/server-config.js'
@@ -15,7 +16,6 @@ import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { ServerWriter } from '../../mcp/eras/server-writers.js'
 
-/** Every session has a separate queue. */
 const CONCURRENCY = 1024
 
 /** Before it is started again after a crash. */
@@ -56,7 +56,6 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
   return new Server(config, behaviour, { ...around, open })
 }
 
-/** The program as a server on stdio. */
 function programConfig(
   config: SandboxServerConfig,
   marks: Readonly<Record<string, string>>,
@@ -113,13 +112,5 @@ function aboutIn(handshake: Uint8Array): ServerAbout | undefined {
 }
 
 function isAbout(value: unknown): value is ServerAbout {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'runtime' in value &&
-    'isolation' in value &&
-    'network' in value &&
-    'tools' in value &&
-    Array.isArray(value.tools)
-  )
+  return isObject(value) && typeof value['runtime'] === 'string' && Array.isArray(value['tools'])
 }

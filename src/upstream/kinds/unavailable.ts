@@ -62,7 +62,6 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly shared = true
   readonly pids: readonly number[] = []
   readonly #refusal: ErrorBody
-  /** The state in the status. */
   readonly #shown: UpstreamState
 
   constructor(config: ServerConfig, message: string, refusal: ErrorBody, shown: UpstreamState = 'error') {

@@ -92,8 +92,8 @@ export interface ServerKind {
   readonly mirrors: boolean
   /** How long the proxy relies on the era that it found for the server, in milliseconds. */
   readonly eraMs: number
-  /** Absent where there are no logins. */
-  readonly logins?: ServerLogins
+  /** Undefined where there are no logins, or nothing has connected yet. */
+  readonly logins?: () => ServerLogins | undefined
   /** The sandbox's description of itself; undefined before it runs. */
   readonly about?: () => ServerAbout | undefined
 }

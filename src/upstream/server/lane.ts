@@ -190,7 +190,7 @@ export class ServerLane implements Lane, ServerView {
   hurry(call: Call): void {
     this.#endDeferral()
     if (this.#lists.hasNames) return
-    if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
+    if (this.failure?.reason === 'login-required') this.#context.logins?.()?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#workersFailure?.reason === 'unauthorized' && this.state !== 'starting'
     this.#inbox.callers = [...this.#inbox.callers.filter(({ settled }) => !settled), call]
@@ -253,7 +253,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    const own = this.#context.logins?.tool
+    const own = this.#context.logins?.()?.tool
     if (
       own !== undefined &&
       this.view.items('tools').at(-1) === own.item &&
@@ -419,7 +419,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** The login that is under way, without which the server cannot be opened. */
   get #login(): Promise<void> | undefined {
-    return this.#workersFailure?.reason === 'login-required' ? this.#context.logins?.underWay : undefined
+    return this.#workersFailure?.reason === 'login-required' ? this.#context.logins?.()?.underWay : undefined
   }
 
   /** Resolves when that has succeeded or failed. */

@@ -639,7 +639,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const { body, message, reason } = fromTransport(this.service, error)
     const isLogin = reason === 'login-required'
     if (isLogin) this.#inbox.lists.loginNeeded(this, { message, reason, body })
-    const instead = isLogin ? this.#context.logins?.tool?.refusal(call) : undefined
+    const instead = isLogin ? this.#context.logins?.()?.tool?.refusal(call) : undefined
     if (mayStillRun(error)) this.#abandon(sent)
     if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(call, error)) return this.#repeat(sent)
     this.#end(sent)

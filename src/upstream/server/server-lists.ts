@@ -279,7 +279,7 @@ export class ServerLists {
 
   /** The server wants a login during its session: after a login its lists are read again. */
   loginNeeded(connection: ServerConnection, why: ListFailure): void {
-    const { logins } = this.#context
+    const logins = this.#context.logins?.()
     if (logins === undefined || connection !== this.#connection || this.#login !== undefined) return
     if (logins.tool !== undefined) this.showOwnTool(logins.tool.item)
     const watch = logins.onChange(() => {

@@ -214,7 +214,7 @@ export class Server implements Upstream {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#context.logins?.close()
+    this.#context.logins?.()?.close()
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#shared.clear()

@@ -554,7 +554,8 @@ export class Worker {
 
   /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
   #awaitLogin({ message }: UpstreamError): void {
-    const { logins, restarts } = this.#context
+    const { restarts } = this.#context
+    const logins = this.#context.logins?.()
     if (!restarts.isLoginLogged) this.#context.tell('warn', message)
     restarts.isLoginLogged = true
     if (this.#hasCalls) logins?.ask()
