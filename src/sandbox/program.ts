@@ -5,6 +5,7 @@
 import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { parse } from '../jsonrpc/text.js'
+import { isObject } from '../text/json-object.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogRecord, LogSink, Runtime } from '../runtime/runtime.js'
 import { stdio } from '../transports/stdio/ndjson.js'
@@ -17,7 +18,7 @@ import {
   probedRuntime,
   runtimeIds,
 } from './runtimes.js'
-import { type SandboxService, openService } from './service.js'
+import { openService } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
        sandbox.js --check                         says which runtimes can be used
@@ -85,6 +86,7 @@ export async function runtimeReport(
   settings: SandboxSettings,
   around: { readonly runtime: Runtime; readonly log: LogSink },
 ): Promise<{ readonly text: string; readonly isUsable: boolean }> {
+  const { network } = settings
   const surroundings = { ...settings, ...around, stateFolder: undefined }
   const lines: string[] = []
   for (const id of runtimeIds) {
@@ -92,30 +94,21 @@ export async function runtimeReport(
     await probed.runtime.close()
     lines.push(lineOf(probed))
   }
-  const prepared = await openService({ settings, ...around }).catch(reasonOf)
-  const used =
-    typeof prepared === 'string' ? { text: prepared, isUsable: false } : await use(prepared, settings)
-  return { ...used, text: `sandbox runtimes:\n${lines.join('\n')}\n${used.text}\n` }
-}
-
-/** Names the runtime that is used, and the templates of which it starts no session: for want of a volume, or an interpreter. */
-async function use(
-  service: SandboxService,
-  { runtime, network, templates }: SandboxSettings,
-): Promise<{ readonly text: string; readonly isUsable: boolean }> {
-  const { facts } = service
-  const hosts = network.kind === 'allow' ? `: ${network.hosts.join(', ')}` : ''
-  const used = `${runtime}: ${facts.runtime} is used, network ${facts.network}${hosts}`
-  // A server elsewhere gets no sandboxes for a check.
-  const isHere = automaticRuntimeIds.some((id) => id === facts.runtime)
-  const problems = isHere ? await service.trial() : []
-  await service.close()
-  return { text: [used, ...problems].join('\n'), isUsable: problems.length < templates.length }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof NoRuntimeError) return error.message
-  throw error
+  const found = ['sandbox runtimes:', ...lines]
+  try {
+    const service = await openService({ settings, ...around })
+    const { facts } = service
+    const hosts = network.kind === 'allow' ? `: ${network.hosts.join(', ')}` : ''
+    const used = `${settings.runtime}: ${facts.runtime} is used, network ${facts.network}${hosts}`
+    // A server elsewhere gets no sandboxes for a check.
+    const problems = automaticRuntimeIds.some((id) => id === facts.runtime) ? await service.trial() : []
+    await service.close()
+    const isUsable = problems.length < settings.templates.length
+    return { text: `${[...found, used, ...problems].join('\n')}\n`, isUsable }
+  } catch (error) {
+    if (!(error instanceof NoRuntimeError)) throw error
+    return { text: `${[...found, error.message].join('\n')}\n`, isUsable: false }
+  }
 }
 
 function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {
@@ -139,7 +132,7 @@ async function readSettings(): Promise<SandboxSettings> {
 }
 
 function isSettings(value: unknown): value is SandboxSettings {
-  return typeof value === 'object' && value !== null && 'templates' in value && 'executionTimeoutMs' in value
+  return isObject(value) && 'templates' in value
 }
 
 /** @throws ConfigError for a variable that cannot be used */

@@ -4,7 +4,12 @@
 // in one way. It starts machines, in which the service runs programs.
 
 import type { Readable, Writable } from 'node:stream'
-import type { FlavorLimits, SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
+import type {
+  FlavorLimits,
+  SandboxNetwork,
+  SandboxTemplate,
+  SandboxVolume,
+} from '../upstream/contracts/sandbox-config.js'
 
 export type SandboxIsolation = 'vm' | 'container' | 'namespaces'
 
@@ -45,30 +50,18 @@ export interface SandboxRuntime {
   close(): Promise<void>
 }
 
-export interface MachineSpec {
+export interface MachineSpec extends Omit<SandboxTemplate, 'name'> {
   /** Identifies the session among all sessions of its runtime; any text. */
   readonly sessionId: string
   /** The name that clients use for the session, for log lines. */
   readonly sessionName: string
-  readonly language: SandboxLanguage
-  readonly interpreter: string | undefined
-  /** The name of an image, for runtimes that have images; undefined selects that of the language. */
-  readonly image: string | undefined
-  readonly env: Readonly<Record<string, string>>
   readonly flavor: FlavorLimits
-  readonly volumes: readonly MachineVolume[]
+  readonly volumes: readonly SandboxVolume[]
   readonly network: SandboxNetwork
   readonly startTimeoutMs: number
 }
 
-export type SandboxLanguage = 'python' | 'node'
-
-/** A folder of the host inside a machine. */
-export interface MachineVolume {
-  readonly hostPath: string
-  readonly guestPath: string
-  readonly isReadOnly: boolean
-}
+export type SandboxLanguage = SandboxTemplate['language']
 
 export interface Machine {
   /** The folder of the session, as programs inside see it. */

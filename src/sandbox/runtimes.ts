@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
+import type { SandboxRuntimeName, SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapDriver } from './runtimes/bubblewrap/bubblewrap.js'
 import { type HostIdentity, hostIdentity } from './runtimes/identities.js'
@@ -33,7 +33,7 @@ export const automaticRuntimeIds: readonly RuntimeId[] = ['bubblewrap', 'contain
 
 export const runtimeIds: readonly RuntimeId[] = [...automaticRuntimeIds, 'microsandbox-server']
 
-export type RuntimeId = 'bubblewrap' | 'container' | 'microsandbox-server'
+export type RuntimeId = Exclude<SandboxRuntimeName, 'auto'>
 
 export interface ProbedRuntime {
   readonly runtime: SandboxRuntime

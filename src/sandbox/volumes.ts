@@ -12,12 +12,13 @@ import type { Runtime } from '../runtime/runtime.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { covers } from '../runtime/places.js'
 import { systemProgram } from './host-program.js'
-import { type MachineVolume, MachineStartError } from './runtime.js'
+import type { SandboxVolume } from '../upstream/contracts/sandbox-config.js'
+import { MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
 import type { StateFolder } from './state-folder.js'
 
 /** A volume with a descriptor of its folder, which stays open as long as the service runs. */
-export interface OpenVolume extends MachineVolume {
+export interface OpenVolume extends SandboxVolume {
   readonly descriptor: number
 }
 
@@ -46,7 +47,7 @@ export class Volumes {
     this.#runAs = runAs
   }
 
-  async of(volumes: readonly MachineVolume[]): Promise<OpenVolume[]> {
+  async of(volumes: readonly SandboxVolume[]): Promise<OpenVolume[]> {
     const opened: OpenVolume[] = []
     for (const volume of volumes) {
       const problem = this.#problem(volume, volumes)
@@ -63,7 +64,7 @@ export class Volumes {
     this.#open.clear()
   }
 
-  #problem(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
+  #problem(volume: SandboxVolume, all: readonly SandboxVolume[]): string | undefined {
     const { hostPath, guestPath, isReadOnly } = volume
     if (!guestPath.startsWith('/') || normalize(guestPath) !== guestPath || guestPath.endsWith('/'))
       return `${guestPath} is no plain absolute path inside: write it without '..', '//' and an ending '/'`
@@ -84,7 +85,7 @@ export class Volumes {
   }
 
   /** The descriptor from the first use, if the path still leads to the same folder. */
-  #descriptor({ hostPath }: MachineVolume): number {
+  #descriptor({ hostPath }: SandboxVolume): number {
     const known = this.#open.get(hostPath)
     const descriptor = known ?? openFolder(hostPath)
     if (known === undefined) this.#open.set(hostPath, descriptor)
@@ -97,7 +98,7 @@ export class Volumes {
     return descriptor
   }
 
-  async #assertNoSockets({ hostPath }: MachineVolume): Promise<void> {
+  async #assertNoSockets({ hostPath }: SandboxVolume): Promise<void> {
     const search = ['find', hostPath, '(', '-type', 's', '-o', '-type', 'p', ')', '-print', '-quit'] as const
     const { stdout, isLate } = await systemProgram(this.#runtime, search, SEARCH_MS)
     const [found = ''] = stdout.split('\n', 1)

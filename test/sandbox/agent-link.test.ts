@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { text } from 'node:stream/consumers'
 import { type TestContext, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -22,7 +23,7 @@ import * as fc from 'fast-check'
 import { realRuntime } from '../../src/real-runtime.js'
 import { type AgentOrder, LineReader } from '../../src/sandbox/agent-messages.js'
 import { AgentLink } from '../../src/sandbox/runtimes/bubblewrap/agent-link.js'
-import { MachinePipes } from '../../src/sandbox/runtimes/bubblewrap/machine-program.js'
+import { MachinePipes, paced } from '../../src/sandbox/runtimes/bubblewrap/machine-program.js'
 import { until } from '../integration/support/waiting.js'
 import { numRuns } from '../properties/runs.js'
 
@@ -50,7 +51,7 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}): Scene {
     input.on('data', (chunk: Buffer) => {
       for (const line of reader.push(chunk) ?? []) orders.push(JSON.parse(line))
     })
-  const link = new AgentLink({ stdin: input, stdout: output }, pipes, (how) => broken.push(how))
+  const link = new AgentLink({ stdin: input, stdout: output }, pipes, runtime, (how) => broken.push(how))
   t.after(async () => {
     link.end({ code: undefined, signal: undefined, failure: 'over' })
     await pipes.remove()
@@ -138,6 +139,19 @@ describe('an agent', { skip }, () => {
     closeSync(descriptor)
     assert(written < 1024 * 1024, `${written} bytes were taken`)
     assert(program.stdout.readableLength <= 128 * 1024)
+  })
+
+  test('reads long output slowly after a burst', async () => {
+    let waits = 0
+    const setTimer = (_delayMs: number, fire: () => void): { cancel(): void } => {
+      waits++
+      setImmediate(fire)
+      return { cancel: () => {} }
+    }
+    const stream = paced({ setTimer }).resume()
+    for (let mib = 0; mib < 18; mib++) stream.write(Buffer.alloc(1024 * 1024))
+    await finished(stream.end())
+    assert.equal(waits, 2)
   })
 
   test('passes input on when it has opened the pipe, and to the end', async (t) => {

@@ -103,7 +103,7 @@ export interface Destination {
 
 export interface EgressRefusal {
   readonly kind: 'refusal'
-  readonly status: 400 | 403 | 408 | 431 | 502 | 503 | 504
+  readonly status: 400 | 403 | 431 | 502 | 503 | 504
   /** The reason as ASCII text. */
   readonly reason: string
   /** Undefined when the request names no valid destination. */

@@ -27,15 +27,16 @@ const HOST_NAME = 0
 export type HelloFinding =
   { readonly kind: 'name'; readonly name: string } | { readonly kind: 'none'; readonly why: string }
 
-export interface FoundHello {
-  readonly found: HelloFinding
+/** The result of a search in a stream, and the bytes that return to the stream. */
+export interface Found<T> {
+  readonly found: T
   readonly rest: Buffer
 }
 
 export class HelloReader {
   #bytes: Buffer = Buffer.alloc(0)
 
-  take(chunk: Buffer): FoundHello | undefined {
+  take(chunk: Buffer): Found<HelloFinding> | undefined {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
     const message = messageIn(this.#bytes)
     if (message === undefined) {
@@ -44,7 +45,7 @@ export class HelloReader {
     return typeof message === 'string' ? this.#none(message) : { found: nameIn(message), rest: this.#bytes }
   }
 
-  #none(why: string): FoundHello {
+  #none(why: string): Found<HelloFinding> {
     return { found: { kind: 'none', why }, rest: this.#bytes }
   }
 }

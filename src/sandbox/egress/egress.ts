@@ -18,7 +18,7 @@ import {
   refusalResponse,
   refusalText,
 } from './allowed-hosts.js'
-import { HelloReader } from './client-hello.js'
+import { type Found, HelloReader } from './client-hello.js'
 import { type EgressRuntime, dial } from './dial.js'
 
 /** A port on the loopback of a separate network, where no other program listens. */
@@ -143,7 +143,6 @@ class EgressConnection {
   readonly #egress: Egress
   readonly #life = new AbortController()
   #idleMs = IDLE_MS
-  #hasAsked = false
   #timer: { cancel(): void } | undefined
   #server: Duplex | undefined
 
@@ -160,9 +159,7 @@ class EgressConnection {
     try {
       const request = await within(this.#request(), ASK_MS, this.#egress.runtime)
       if (this.#life.signal.aborted) return
-      // Whoever only looks whether the port is there asks for nothing.
-      if (request === undefined && !this.#hasAsked) return this.close()
-      if (request === undefined) return this.#refuse(refusal(408, 'the request did not come, or not whole'))
+      if (request === undefined) return this.close()
       if ('kind' in request) return this.#refuse(request)
       const server = await this.#reached(request)
       if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server)
@@ -190,7 +187,6 @@ class EgressConnection {
   #request(): Promise<Destination | EgressRefusal | undefined> {
     let bytes: Buffer = Buffer.alloc(0)
     return readUntil(this.#program, (chunk) => {
-      this.#hasAsked = true
       bytes = Buffer.concat([bytes, chunk])
       const end = bytes.indexOf(END_OF_HEAD)
       if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX)
@@ -260,12 +256,6 @@ class EgressConnection {
     program.once('finish', () => this.close())
     program.end(refusalResponse(refused, this.#egress.allowed))
   }
-}
-
-/** The result of a search, and the bytes that return to the stream. */
-interface Found<T> {
-  readonly found: T
-  readonly rest: Buffer
 }
 
 /** Resolves with undefined when the stream ends before a find; rejects when it breaks off. */

@@ -7,6 +7,7 @@ import type { Child, ChildExit, Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import { findProgram } from '../../runtime/path-folders.js'
+import type { SandboxTemplate, SandboxVolume } from '../../upstream/contracts/sandbox-config.js'
 import { callMark } from '../agent-messages.js'
 import { SIGNALLED } from '../processes.js'
 import { type ProgramOutput, StderrHead, programOutput } from '../host-program.js'
@@ -17,7 +18,6 @@ import {
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
-  type MachineVolume,
   type RuntimeProbe,
   type SandboxLanguage,
 } from '../runtime.js'
@@ -123,10 +123,7 @@ function readiness({ stdout }: Child): Promise<boolean> {
   })
 }
 
-export interface TemplateImage {
-  readonly language: SandboxLanguage
-  readonly image: string | undefined
-}
+export type TemplateImage = Pick<SandboxTemplate, 'language' | 'image'>
 
 /** The images of languages, for templates that name none. */
 const usualImages: Readonly<Record<SandboxLanguage, string>> = {
@@ -339,7 +336,7 @@ function execArguments(name: string, variables: readonly string[], command: read
   return ['exec', '--interactive', ...named, name, ...command]
 }
 
-function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
+function mount({ hostPath, guestPath, isReadOnly }: SandboxVolume): string {
   return ['type=bind', `source=${hostPath}`, `target=${guestPath}`, ...(isReadOnly ? ['readonly'] : [])]
     .map((value) => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
     .join(',')

@@ -88,16 +88,13 @@ export function hostIdentity(
 
 function named(runAs: string, { passwd, group }: HostUsers): HostIdentity | string {
   const [user = '', ownGroup] = runAs.split(':')
-  const users = linesOf(passwd)
-  const entry = users.find(([name]) => name === user) ?? users.find(([, , uid]) => uid === user)
+  const entry = linesOf(passwd).find(([name, , uid]) => name === user || uid === user)
   const uid = idOf(user) ?? idOf(entry?.[2])
-  if (uid === undefined) return `names the user ${user}, who is not in /etc/passwd: write numbers, uid:gid`
   const groupEntry = linesOf(group).find(([name]) => name === ownGroup)
   const gid = ownGroup === undefined ? idOf(entry?.[3]) : (idOf(ownGroup) ?? idOf(groupEntry?.[2]))
-  if (gid !== undefined) return { uid, gid }
-  return ownGroup === undefined
-    ? `names the user ${user} without a group, which is not in /etc/passwd: write uid:gid`
-    : `names the group ${ownGroup}, which is not in /etc/group: write numbers, uid:gid`
+  return uid === undefined || gid === undefined
+    ? `is ${runAs}, whose user or group is not in /etc/passwd or /etc/group: write numbers, uid:gid`
+    : { uid, gid }
 }
 
 function systemUsers(): HostUsers {

@@ -137,13 +137,11 @@ export class ServerProcess implements Dialed {
   /** In the words of the program. Lines before its handshake are taken to be about its failure. */
   #why({ code }: ChildExit): string {
     const isStarted = this.connection.given > HANDSHAKE_MESSAGES
-    const { damagedFolder: folder, error, lines } = this.#words
+    const { error, lines } = this.#words
     const last = isStarted || code === 0 ? [] : lines.slice(-1)
     const said = error.length > 0 ? error : last
     if (said.length === 0 || code === undefined) return ''
-    const remedy =
-      folder === undefined ? '' : `; remove ${folder}, which npm has not installed as a whole, and try again`
-    return `: ${said.join(' ').trim().slice(0, WHY_LENGTH_MAX)}${remedy}`
+    return `: ${said.join(' ').trim().slice(0, WHY_LENGTH_MAX)}`
   }
 
   /** A server that leaks takes the machine down with it, and all others. So it is ended before that. */

@@ -154,9 +154,6 @@ const npm = /^npm (?:error|ERR!) \S/
 const plainNpm =
   /is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised/
 
-const missingModule = /Cannot find (?:module|package) /
-const npxFolder = /(?:\/|[A-Za-z]:\\)[^\s'"]*[/\\]_npx[/\\][0-9a-f]+/
-
 /** Rust says where, and what on the next line. */
 const panicked = /^thread '.*' \S*\s*panicked at /
 
@@ -184,18 +181,7 @@ export class LastWords {
     return said === undefined ? [] : [said]
   }
 
-  /** The folder to remove where `npx` runs a package that npm has not installed as a whole. */
-  get damagedFolder(): string | undefined {
-    const at = this.#lines.findLastIndex((line) => missingModule.test(line))
-    if (at < 0) return undefined
-    for (const line of this.#lines.slice(at)) {
-      const [folder] = npxFolder.exec(line) ?? []
-      if (folder !== undefined) return folder
-    }
-    return undefined
-  }
-
-  /** The same; the last lines where none names an error. */
+  /** Those lines; the last ones where none names an error. */
   get lines(): readonly string[] {
     const { error } = this
     return error.length > 0 ? error : this.#lines.filter((line) => !noise.test(line)).slice(-SHOWN_MAX)

@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { connect } from 'node:tls'
 import * as fc from 'fast-check'
-import { type FoundHello, HelloReader } from '../../../src/sandbox/egress/client-hello.js'
+import { type Found, type HelloFinding, HelloReader } from '../../../src/sandbox/egress/client-hello.js'
 import { numRuns } from '../../properties/runs.js'
 
 /** What a client of Node's says first. */
@@ -23,7 +23,7 @@ function realHello(servername: string): Promise<Buffer> {
   })
 }
 
-function found(reader: HelloReader, bytes: Buffer, size: number): FoundHello | undefined {
+function found(reader: HelloReader, bytes: Buffer, size: number): Found<HelloFinding> | undefined {
   for (let at = 0; at < bytes.length; at += size) {
     const said = reader.take(bytes.subarray(at, at + size))
     if (said !== undefined) return said

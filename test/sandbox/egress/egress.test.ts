@@ -302,8 +302,7 @@ describe('a request', () => {
     const scene = new Scene()
     const program = await scene.ask('CONNECT good')
     await scene.time.pass(31_000)
-    assert.match(program.heard, /^HTTP\/1\.1 408 /)
-    assert(program.isDropped)
+    assert.deepEqual([program.heard, program.isDropped], ['', true])
     assert.equal(scene.time.waiting, 0)
   })
 

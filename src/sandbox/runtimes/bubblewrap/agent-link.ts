@@ -5,6 +5,7 @@
 import type { Buffer } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import { parse, write } from '../../../jsonrpc/text.js'
+import type { Clock } from '../../../runtime/deadline.js'
 import { Deferred } from '../../../runtime/deferred.js'
 import { errorCode, errorText } from '../../../text/error-text.js'
 import { isObject } from '../../../text/json-object.js'
@@ -38,6 +39,7 @@ export class AgentLink {
   readonly #orders: Writable
   readonly #reports: Readable
   readonly #pipes: MachinePipes
+  readonly #clock: Clock
   readonly #onBroken: (how: string) => void
   readonly #reader = new LineReader(REPORT_BYTES_MAX)
   readonly #programs = new Map<number, MachineProgram>()
@@ -49,11 +51,13 @@ export class AgentLink {
   constructor(
     { stdin, stdout }: { readonly stdin: Writable; readonly stdout: Readable },
     pipes: MachinePipes,
+    clock: Clock,
     onBroken: (how: string) => void,
   ) {
     this.#orders = stdin.on('error', () => undefined)
     this.#reports = stdout.on('error', () => undefined)
     this.#pipes = pipes
+    this.#clock = clock
     this.#onBroken = onBroken
     stdout.on('data', (chunk: Buffer) => this.#read(chunk))
   }
@@ -66,7 +70,7 @@ export class AgentLink {
   /** `explained` adds to an exit that the agent reports the limit that caused it. */
   run(command: AgentCommand, explained: (exit: GuestExit) => GuestExit = (exit) => exit): GuestProcess {
     const id = ++this.#last
-    const program = new MachineProgram((kind) => this.#send({ kind, id }), explained)
+    const program = new MachineProgram(this.#clock, (kind) => this.#send({ kind, id }), explained)
     const order = write({ kind: 'start', id, ...command })
     const failure = this.#refusal(order.length)
     if (failure !== undefined) program.end(failure)

@@ -9,7 +9,8 @@ import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { isProgram, systemFolders } from '../../../runtime/path-folders.js'
 import { covers } from '../../../runtime/places.js'
-import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
+import type { SandboxVolume } from '../../../upstream/contracts/sandbox-config.js'
+import { MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
 
 export interface GuestInterpreter {
@@ -21,7 +22,7 @@ export interface GuestInterpreter {
 export interface WantedInterpreter {
   readonly language: SandboxLanguage
   readonly interpreter: string | undefined
-  readonly volumes: readonly MachineVolume[]
+  readonly volumes: readonly SandboxVolume[]
 }
 
 /** @throws MachineStartError */

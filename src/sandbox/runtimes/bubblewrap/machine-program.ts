@@ -8,7 +8,8 @@ import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, readSy
 import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { PassThrough, type Readable, Transform, type Writable } from 'node:stream'
+import type { Clock } from '../../../runtime/deadline.js'
 import { Deferred } from '../../../runtime/deferred.js'
 import type { Runtime } from '../../../runtime/runtime.js'
 import { pipeName } from '../../agent-messages.js'
@@ -90,8 +91,8 @@ export class MachinePipes {
 
 export class MachineProgram implements GuestProcess {
   readonly stdin = new PassThrough()
-  readonly stdout = new PassThrough()
-  readonly stderr = new PassThrough()
+  readonly stdout: Transform
+  readonly stderr: Transform
   readonly explained: (exit: GuestExit) => GuestExit
   readonly #send: (kind: 'interrupt' | 'kill') => void
   readonly #begun = new Deferred<void>()
@@ -101,8 +102,14 @@ export class MachineProgram implements GuestProcess {
   /** A descriptor until the agent has opened its end. */
   #input: number | Socket | undefined
 
-  constructor(send: (kind: 'interrupt' | 'kill') => void, explained: (exit: GuestExit) => GuestExit) {
+  constructor(
+    clock: Clock,
+    send: (kind: 'interrupt' | 'kill') => void,
+    explained: (exit: GuestExit) => GuestExit,
+  ) {
     this.#send = send
+    this.stdout = paced(clock)
+    this.stderr = paced(clock)
     this.explained = explained
     this.stdin.on('error', () => undefined)
   }
@@ -151,6 +158,24 @@ export class MachineProgram implements GuestProcess {
     const full = exit.failure === undefined ? streams.filter((stream) => stream.writableLength > 0) : []
     void Promise.all(full.map(whenRead)).then(() => this.#exit.resolve(exit))
   }
+}
+
+/** Bytes that pass at full speed, such as a file that a client reads. */
+const BURST_BYTES = 16 * 1024 * 1024
+
+/**
+ * After its burst a stream reads a chunk (64 KiB at most) in a millisecond: long output is read only to be dropped, and a program
+ * that writes without end would take a processor of the host for itself and another one for the service.
+ */
+export function paced(clock: Pick<Clock, 'setTimer'>): Transform {
+  let bytes = 0
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      bytes += chunk.length
+      if (bytes <= BURST_BYTES) done(null, chunk)
+      else clock.setTimer(1, () => done(null, chunk))
+    },
+  })
 }
 
 function whenRead(stream: Readable): Promise<void> {

@@ -95,7 +95,7 @@ class BubblewrapMachine implements HostMachine {
     this.#startedAt = readProcess(first)?.startedAt
     this.#memoryKills = new MemoryKills(host.scopes && groupOf(child.pid ?? 0))
     this.#env = variables(spec)
-    this.link = new AgentLink(child, pipes, (how) =>
+    this.link = new AgentLink(child, pipes, runtime, (how) =>
       this.#end({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
     )
     this.ended = child.exited.then(async () => {
