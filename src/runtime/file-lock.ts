@@ -13,7 +13,6 @@ import type { Runtime, Timer } from './runtime.js'
 
 const LOOK_MS = 50
 
-/** How often the holder touches the file. */
 const BEAT_MS = 2000
 
 /** A file that was not touched for this long is that of a process that has ended. Waits for a lock must be longer. */
@@ -21,7 +20,6 @@ const STALE_MS = 15_000
 
 const MARK_BYTES_MAX = 1024
 
-/** The parts of the runtime that a lock needs. */
 export type LockRuntime = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 
 /** One lock in one process. `path` is removed when the lock is free. */
@@ -86,7 +84,6 @@ export class FileLock {
     if (!this.#isStale(this.path)) return
     const turn = `${this.path}.turn`
     if (!create(turn, this.#mark)) {
-      // It exists for less than a millisecond, unless its process was killed.
       if (this.#isStale(turn)) rmSync(turn, { force: true })
       return
     }

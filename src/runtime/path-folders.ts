@@ -35,7 +35,6 @@ export function findProgram(name: string, more: readonly string[] = []): string 
   return [...more, ...systemFolders].map((folder) => join(folder, name)).find((path) => isTrusted(path))
 }
 
-/** Whether this user may execute a file that only its owner, who is root or this user, can write. */
 function isTrusted(path: string): boolean {
   if (!isProgram(path)) return false
   const { uid, mode } = statSync(path)

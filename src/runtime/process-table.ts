@@ -2,7 +2,6 @@
 
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** A process, as it was when it was looked at. */
 export interface ProcessRow {
   readonly pid: number
   readonly parent: number
@@ -28,7 +27,6 @@ export function processIds(): number[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? Number(name) : []))
 }
 
-/** All processes that this one sees, on Linux. */
 export function readProcesses(): ProcessRow[] {
   return processIds().flatMap((pid) => readProcess(pid) ?? [])
 }

@@ -31,7 +31,6 @@ export function readTextFile(path: string, bytesMax: number): TextFile {
     : unread('no-text', 'it is not UTF-8 text')
 }
 
-/** Reads once and synchronously; never throws. */
 export function readFileBytes(path: string, bytesMax: number): FileBytes {
   let fd: number | undefined
   try {

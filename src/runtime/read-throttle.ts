@@ -16,7 +16,6 @@ const READS_MAX = 4
 /** So many messages are as much work as a read. */
 const MESSAGES_A_READ = 128
 
-/** Lets others have their turn. */
 export class ReadThrottle {
   readonly #input: Readable
   #wanted = true
@@ -43,7 +42,6 @@ export class ReadThrottle {
     this.#input.pause()
   }
 
-  /** Everybody has had a turn. */
   readonly #turn = (): void => {
     this.#work = 0
     if (!this.#isHeld) return

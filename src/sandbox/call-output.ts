@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
 import { type Clock, within } from '../runtime/deadline.js'
 import type { GuestProcess, Machine } from './runtime.js'
 
@@ -155,11 +156,12 @@ export class BoundedText {
   text(where: string | undefined): string {
     if (!this.isCut) return this.content().toString('utf8')
     this.#join()
-    const first = this.#head.subarray(0, lastStart(this.#head))
-    const last = this.#tail.subarray(firstStart(this.#tail))
-    const cut = this.bytes - first.length - last.length
+    // Neither part shows the piece of a character at the cut.
+    const first = new StringDecoder('utf8').write(this.#head)
+    const last = this.#tail.toString('utf8').replace(/^\uFFFD{1,3}/, '')
+    const cut = this.bytes - this.#head.length - this.#tail.length
     const whole = where === undefined ? '' : `; the whole output is in ${where}`
-    return `${first.toString('utf8')}\n[... ${cut} bytes are left out here${whole} ...]\n${last.toString('utf8')}`
+    return `${first}\n[... ${cut} bytes are left out here${whole} ...]\n${last}`
   }
 
   #join(): void {
@@ -172,21 +174,4 @@ export class BoundedText {
     this.#recent = []
     this.#recentBytes = 0
   }
-}
-
-function continues(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0xc0) === 0x80
-}
-
-function firstStart(bytes: Buffer): number {
-  let at = 0
-  while (continues(bytes[at])) at++
-  return at
-}
-
-/** The index at which the last character begins, which may be incomplete. */
-function lastStart(bytes: Buffer): number {
-  let at = bytes.length - 1
-  while (at > 0 && continues(bytes[at])) at--
-  return Math.max(0, at)
 }

@@ -28,18 +28,16 @@ export function texts(name: string, description: string): Parameter<readonly str
   return { name, schema: { type: 'array', items: { type: 'string' }, description }, read }
 }
 
-/** One of these texts; `aliases` are other spellings, which no schema names. */
 export function choice<const T extends string>(
   name: string,
   description: string,
   options: readonly T[],
   usual: T | undefined,
-  aliases: ReadonlyMap<string, string> = new Map(),
 ): Parameter<T> {
   const any = text(name, description, { enum: options, default: usual })
   const read = (value: unknown): T => {
     const given = any.read(value)
-    const found = options.find((option) => option === given || option === aliases.get(given))
+    const found = options.find((option) => option === given)
     if (found !== undefined) return found
     const names = options.map((option) => `'${option}'`).join(', ')
     throw wrongArgument(`Parameter '${name}' must be one of: [${names}]`, name)

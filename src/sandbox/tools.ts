@@ -1,4 +1,4 @@
-// The tools in the order in which the server lists them: names, descriptions, schemas and calls.
+// The tools in the order in which the server lists them: names, descriptions, schemas of arguments, and calls.
 
 import { Buffer } from 'node:buffer'
 import type PQueue from 'p-queue'
@@ -27,7 +27,6 @@ export interface SandboxTool {
   readonly name: string
   readonly description: string
   readonly inputSchema: Schema
-  readonly outputSchema: Schema
   /** @throws SandboxError */
   readonly run: (call: ToolCall) => Promise<ToolResult>
 }
@@ -64,12 +63,6 @@ export interface ToolCall extends SessionCall {
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
 
-/** Other names of a template, which older clients use. */
-const templateAliases: ReadonlyMap<string, string> = new Map([
-  ['nodejs', 'node'],
-  ['javascript', 'node'],
-])
-
 const NAME_LENGTH = 8
 
 export function toolsOf(settings: SandboxSettings): readonly SandboxTool[] {
@@ -93,7 +86,6 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
       name: 'execute_code',
       description: `Execute code in a sandbox with automatic session management. ${hint}`,
       inputSchema: input([code], Object.values(parameters)),
-      outputSchema: runOutput({ template: 'string', code_success: 'boolean' }),
       run: async (call) => {
         const source = call.args.need(code)
         const ran = await runInSession(call, parameters, (session, terms) => session.runCode(source, terms))
@@ -105,7 +97,6 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
       name: 'execute_command',
       description: `Execute a command in a sandbox with automatic session management. ${hint}`,
       inputSchema: input([command], [commandArguments, ...Object.values(parameters)]),
-      outputSchema: runOutput({ command: 'string', args: arrayOf('string'), exit_code: 'integer' }),
       run: async (call) => {
         const line = call.args.need(command)
         const args = call.args.get(commandArguments)
@@ -124,13 +115,11 @@ const queriedSession = text('session_id', 'Optional specific session ID to query
 const stoppedSession = text('session_id', 'ID of the session to stop')
 
 function sessionTools(settings: SandboxSettings): SandboxTool[] {
-  const mapping = { host_path: 'string', container_path: 'string', read_only: 'boolean' }
   return [
     {
       name: 'get_sessions',
       description: 'Get information about active sandbox sessions',
       inputSchema: input([], [queriedSession]),
-      outputSchema: object({ sessions: arrayOf(object(sessionOutput)) }),
       run: async ({ args, sessions, owner }) => {
         const id = args.get(queriedSession)
         const found = sessions.of(owner).filter(({ facts }) => id === undefined || facts.id === id)
@@ -143,7 +132,6 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
       name: 'stop_session',
       description: 'Stop a specific sandbox session and clean up its resources',
       inputSchema: input([stoppedSession]),
-      outputSchema: object({ success: 'boolean', session_id: 'string' }),
       run: async ({ args, sessions, owner }) => {
         const id = args.need(stoppedSession)
         const success = await sessions.stop(id, owner)
@@ -155,7 +143,6 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
       name: 'get_volume_path',
       description: 'Get configured volume mappings between host and container paths',
       inputSchema: input([]),
-      outputSchema: object({ volume_mappings: arrayOf(object(mapping, ['host_path', 'container_path'])) }),
       run: async () => {
         const mappings = settings.volumes.map(({ hostPath, guestPath, isReadOnly }) => {
           return { host_path: hostPath, container_path: guestPath, read_only: isReadOnly }
@@ -182,26 +169,18 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
       name: 'read_file',
       description: 'Read a file of a sandbox session',
       inputSchema: input([fileSession, filePath], [fileOffset, limit]),
-      outputSchema: object({ ...fileOutput, data: 'string' }, Object.keys(fileOutput)),
       run: (call) => readFileCall(call, call.args.get(limit) ?? outputBytesMax),
     },
     {
       name: 'write_file',
       description: 'Write a file of a sandbox session; folders on the way are made',
       inputSchema: input([fileSession, filePath, fileContent], [fileEncoding]),
-      outputSchema: object({
-        session_id: 'string',
-        session_created: 'boolean',
-        path: 'string',
-        size: 'integer',
-      }),
       run: writeFileCall,
     },
     {
       name: 'list_files',
       description: 'List a folder of a sandbox session',
       inputSchema: input([fileSession], [folderPath]),
-      outputSchema: object({ path: 'string', entries: arrayOf(object(entryOutput)), truncated: 'boolean' }),
       run: listFilesCall,
     },
   ]
@@ -302,75 +281,16 @@ function input(
   required: readonly Parameter<unknown>[],
   optional: readonly Parameter<unknown>[] = [],
 ): Schema {
-  const properties = [...required, ...optional].map(({ name, schema }) => [name, schema] as const)
+  const properties = Object.fromEntries([...required, ...optional].map(({ name, schema }) => [name, schema]))
   const names = required.map(({ name }) => name)
-  return object(Object.fromEntries(properties), names)
-}
-
-/** The schemas of members; a text is the name of a type. */
-type Properties = Readonly<Record<string, Schema | string>>
-
-/** The schema of an object with these members; all are required unless `required` names some. */
-function object(members: Properties, required: readonly string[] = Object.keys(members)): Schema {
-  const properties = Object.fromEntries(
-    Object.entries(members).map(([name, schema]) => [name, schemaOf(schema)]),
-  )
-  return { type: 'object', properties, ...(required.length > 0 && { required }) }
-}
-
-function arrayOf(items: Schema | string): Schema {
-  return { type: 'array', items: schemaOf(items) }
-}
-
-function schemaOf(schema: Schema | string): Schema {
-  return typeof schema === 'string' ? { type: schema } : schema
-}
-
-const sessionOutput: Properties = {
-  session_id: 'string',
-  template: 'string',
-  flavor: 'string',
-  created_at: 'string',
-  last_accessed: 'string',
-  status: 'string',
-  namespace: 'string',
-  sandbox_name: 'string',
-}
-
-const fileOutput: Properties = {
-  path: 'string',
-  size: 'integer',
-  offset: 'integer',
-  length: 'integer',
-  encoding: { enum: ['utf8', 'base64'] },
-  truncated: 'boolean',
-}
-
-const entryOutput: Properties = {
-  name: 'string',
-  type: { enum: ['file', 'folder', 'link', 'other'] },
-  size: 'integer',
-  modified: 'string',
-}
-
-function runOutput(own: Properties): Schema {
-  const always = { session_id: 'string', execution_time_ms: 'integer', session_created: 'boolean' }
-  const artifact = { uri: 'string', path: 'string', size: 'integer', mime_type: 'string' }
-  const more = {
-    truncated: 'boolean',
-    sandbox_restarted: 'boolean',
-    artifacts: arrayOf(object(artifact)),
-    stdout: 'string',
-    stderr: 'string',
-  }
-  return object({ ...always, ...more, ...own }, Object.keys({ ...always, ...own }))
+  return { type: 'object', properties, ...(names.length > 0 && { required: names }) }
 }
 
 function runParameters({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings) {
   const names = templates.map(({ name }) => name)
   const flavors = 'Resource configuration for the sandbox'
   return {
-    template: choice('template', 'Sandbox template', names, names[0], templateAliases),
+    template: choice('template', 'Sandbox template', names, names[0]),
     session: text('session_id', 'Optional session ID for session reuse'),
     flavor: choice('flavor', flavors, flavorNames, defaultFlavor),
     timeout: integer('timeout', 'Optional execution timeout in seconds', [1, executionTimeoutMsMax / 1000]),

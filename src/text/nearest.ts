@@ -12,7 +12,6 @@ const mistakesMax = 4
 /** Shortest word that counts as a part of a longer name (`time` in `get_current_time`). */
 const partLengthMin = 4
 
-/** Most names that a hint lists. */
 const listedMax = 20
 
 /** `no server is called "githup"; did you mean "github"?` */

@@ -65,7 +65,6 @@ function valueEnd(text: string, quotes: string, from: number): Range {
   return { start, end: text.length }
 }
 
-/** The places of such values in JSON, or in the beginning of it. */
 export function secretMemberRanges(json: string): Range[] {
   if (!secretNamePart.test(json)) return []
   return [...json.matchAll(memberName)].flatMap(({ index, 0: whole, 1: quotes = '', 2: name = '' }) => {

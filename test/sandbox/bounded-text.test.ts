@@ -21,7 +21,7 @@ describe('output of which the beginning and the end are kept', () => {
   test('one byte beyond its limit says how much is missing, and where the whole is', () => {
     const text = pushed(8, 'abc', 'def', 'ghi')
     assert.equal(text.isCut, true)
-    assert.equal(text.text(undefined), 'abc\n[... 2 bytes are left out here ...]\nfghi')
+    assert.equal(text.text(undefined), 'abcd\n[... 1 bytes are left out here ...]\nfghi')
     assert.match(text.text('/w/.output/1'), /left out here; the whole output is in \/w\/\.output\/1 \.\.\.\]/)
   })
 

@@ -17,7 +17,7 @@ async function client(t: Parameters<typeof openSandbox>[0], more: object = {}): 
 const idOf = (said: Said): string => String(said.of('session_id'))
 
 describe('the server', () => {
-  test('shakes hands, answers ping, and lists its tools with both schemas', async (t) => {
+  test('shakes hands, answers ping, and lists its tools with their schemas', async (t) => {
     const { raw } = await client(t)
     const opened = await raw.open({}, '2025-06-18')
     assert.equal(at(opened, 'protocolVersion'), '2025-06-18')
@@ -41,10 +41,7 @@ describe('the server', () => {
       String(at(tools[0], 'description')),
       /^Execute code in a sandbox with automatic session management\. .*session_id.*Programs reach no network\./,
     )
-    for (const tool of tools) {
-      assert.equal(at(tool, 'inputSchema', 'type'), 'object')
-      assert.equal(at(tool, 'outputSchema', 'type'), 'object')
-    }
+    for (const tool of tools) assert.equal(at(tool, 'inputSchema', 'type'), 'object')
     assert.deepEqual(at(tools[0], 'inputSchema'), {
       type: 'object',
       properties: {
@@ -151,7 +148,7 @@ describe('code', () => {
 
   test('has every member of its result at the top and in structuredContent', async (t) => {
     const sandbox = await client(t)
-    const { value } = await sandbox.code('console.log(1); console.error(2); null.x', { template: 'nodejs' })
+    const { value } = await sandbox.code('console.log(1); console.error(2); null.x', node)
     const { content, isError, structuredContent, ...top } = Object(at(value, 'result'))
     assert.equal(isError, true, 'code that fails')
     assert.deepEqual(Object.keys(top).sort(), [

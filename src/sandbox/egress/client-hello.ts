@@ -27,27 +27,12 @@ const HOST_NAME = 0
 export type HelloFinding =
   { readonly kind: 'name'; readonly name: string } | { readonly kind: 'none'; readonly why: string }
 
-/** The result of a search in a stream, and the bytes that return to the stream. */
-export interface Found<T> {
-  readonly found: T
-  readonly rest: Buffer
-}
-
-export class HelloReader {
-  #bytes: Buffer = Buffer.alloc(0)
-
-  take(chunk: Buffer): Found<HelloFinding> | undefined {
-    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
-    const message = messageIn(this.#bytes)
-    if (message === undefined) {
-      return this.#bytes.length > HELLO_BYTES_MAX ? this.#none('its first message is too long') : undefined
-    }
-    return typeof message === 'string' ? this.#none(message) : { found: nameIn(message), rest: this.#bytes }
-  }
-
-  #none(why: string): Found<HelloFinding> {
-    return { found: { kind: 'none', why }, rest: this.#bytes }
-  }
+/** Undefined until the message is complete; `bytes` are all that have come so far. */
+export function findHello(bytes: Buffer): HelloFinding | undefined {
+  const message = messageIn(bytes)
+  if (message === undefined)
+    return bytes.length > HELLO_BYTES_MAX ? { kind: 'none', why: 'its first message is too long' } : undefined
+  return typeof message === 'string' ? { kind: 'none', why: message } : nameIn(message)
 }
 
 /** The body of the message from its records; undefined while it is incomplete, a reason when it is another message. */

@@ -18,7 +18,7 @@ import {
   refusalResponse,
   refusalText,
 } from './allowed-hosts.js'
-import { type Found, HelloReader } from './client-hello.js'
+import { findHello } from './client-hello.js'
 import { type EgressRuntime, dial } from './dial.js'
 
 /** A port on the loopback of a separate network, where no other program listens. */
@@ -185,15 +185,11 @@ class EgressConnection {
   }
 
   #request(): Promise<Destination | EgressRefusal | undefined> {
-    let bytes: Buffer = Buffer.alloc(0)
-    return readUntil(this.#program, (chunk) => {
-      bytes = Buffer.concat([bytes, chunk])
+    return readUntil(this.#program, (bytes) => {
       const end = bytes.indexOf(END_OF_HEAD)
-      if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX)
-        return { found: refusal(431, TOO_LONG), rest: Buffer.alloc(0) }
+      if ((end === -1 ? bytes.length : end) > HEAD_BYTES_MAX) return [refusal(431, TOO_LONG), bytes.length]
       if (end === -1) return undefined
-      const found = proxyRequest(bytes.toString('latin1', 0, end))
-      return { found, rest: bytes.subarray(end + END_OF_HEAD.length) }
+      return [proxyRequest(bytes.toString('latin1', 0, end)), end + END_OF_HEAD.length]
     })
   }
 
@@ -218,8 +214,10 @@ class EgressConnection {
   async #tunnel(server: Duplex, to: Destination): Promise<void> {
     const program = this.#program
     program.write(ESTABLISHED)
-    const reader = new HelloReader()
-    const first = readUntil(program, (chunk) => reader.take(chunk))
+    const first = readUntil(program, (bytes) => {
+      const found = findHello(bytes)
+      return found && [found, 0]
+    })
     const hello = await within(first, ASK_MS, this.#egress.runtime)
     if (this.#life.signal.aborted) return
     program.on('data', () => this.#touch())
@@ -258,15 +256,20 @@ class EgressConnection {
   }
 }
 
-/** Resolves with undefined when the stream ends before a find; rejects when it breaks off. */
+/**
+ * `look` gets all bytes so far, and returns what it finds with the count of bytes that do not return to the stream. Resolves with
+ * undefined when the stream ends before a find; rejects when it breaks off.
+ */
 async function readUntil<T>(
   input: Readable,
-  look: (chunk: Buffer) => Found<T> | undefined,
+  look: (bytes: Buffer) => readonly [found: T, taken: number] | undefined,
 ): Promise<T | undefined> {
+  let bytes: Buffer = Buffer.alloc(0)
   for await (const chunk of input.iterator({ destroyOnReturn: false })) {
-    const { found, rest } = look(Buffer.from(chunk)) ?? {}
+    bytes = Buffer.concat([bytes, Buffer.from(chunk)])
+    const [found, taken] = look(bytes) ?? []
     if (found === undefined) continue
-    if (rest !== undefined && rest.length > 0) input.unshift(rest)
+    if (bytes.length > (taken ?? 0)) input.unshift(bytes.subarray(taken))
     return found
   }
   return undefined

@@ -16,14 +16,11 @@ import { importerName, withoutImports } from './import-statements.js'
 
 const REQUESTS = 3
 
+const INTERRUPTED = 'interrupted\n'
+
 /** The key under which the driver leaves the code for the script that SIGINT can end. */
 const ENTRY = "globalThis[Symbol.for('entry of the session')]"
 const entry = Symbol.for('entry of the session')
-
-interface Ended {
-  readonly ok: boolean
-  readonly interrupted: boolean
-}
 
 /** `@types/node` does not declare `replMode` yet. */
 interface ConsoleTerms extends Runtime.EvaluateParameterType {
@@ -50,7 +47,8 @@ class Driver {
   /** The id that the console uses for the function that receives values of expressions. */
   #taker = ''
   #taken: unknown
-  #end: (ended: Ended) => void = () => {}
+  /** Ends the code that runs, after these last words on stderr. */
+  #end: (isOk: boolean, words?: string) => void = () => {}
   #queue: Promise<void> = Promise.resolve()
 
   start(): void {
@@ -59,7 +57,7 @@ class Driver {
     writeAtOnce(process.stderr, 2)
     this.#console.connect()
     this.#prepareNames()
-    process.on('SIGINT', () => this.#end({ ok: false, interrupted: true }))
+    process.on('SIGINT', () => this.#end(false, INTERRUPTED))
     process.on('uncaughtException', (error) => this.#uncaught(error))
     process.on('unhandledRejection', (error) => this.#uncaught(error))
     const requests = new Socket({ fd: REQUESTS, readable: true, writable: false })
@@ -98,18 +96,18 @@ class Driver {
   async #serve(line: string): Promise<void> {
     const space = line.indexOf(' ')
     const nonce = line.slice(0, space)
-    const ended = await this.#run(String(JSON.parse(line.slice(space + 1))))
-    const state = JSON.stringify({ ...ended, artifacts: existsSync(this.#folder) })
+    const ok = await this.#run(String(JSON.parse(line.slice(space + 1))))
+    const state = JSON.stringify({ ok, artifacts: existsSync(this.#folder) })
     writeFully(2, `\0${nonce}\n`)
     writeFully(1, `\0${nonce}${state}\n`)
   }
 
-  #run(code: string): Promise<Ended> {
+  #run(code: string): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#end = (ended) => {
-        if (ended.interrupted) writeFully(2, 'interrupted\n')
+      this.#end = (isOk, words = '') => {
+        writeFully(2, words)
         this.#end = () => {}
-        resolve(ended)
+        resolve(isOk)
       }
       const name = `cell-${++this.#cells}`
       const evaluate = (): void => this.#evaluate(code, name)
@@ -117,7 +115,7 @@ class Driver {
       try {
         vm.runInThisContext(`${ENTRY}()`, { breakOnSigint: true })
       } catch {
-        this.#end({ ok: false, interrupted: true })
+        this.#end(false, INTERRUPTED)
       }
     })
   }
@@ -128,11 +126,8 @@ class Driver {
     const terms: ConsoleTerms = { expression, replMode: true, awaitPromise: true }
     this.#console.post('Runtime.evaluate', terms, (error, evaluated) => {
       if (this.#end !== own) return
-      if (error === null) own({ ok: this.#show(code, evaluated), interrupted: false })
-      else {
-        writeFully(2, `${error.message}\n`)
-        own({ ok: false, interrupted: false })
-      }
+      if (error === null) own(this.#show(code, evaluated))
+      else own(false, `${error.message}\n`)
     })
   }
 
@@ -162,7 +157,7 @@ class Driver {
   }
 
   #uncaught(error: unknown): void {
-    if (error instanceof ExitAsked) return this.#end({ ok: error.exitCode === 0, interrupted: false })
+    if (error instanceof ExitAsked) return this.#end(error.exitCode === 0)
     writeFully(2, `Uncaught ${shown(error)}\n`)
   }
 }

@@ -55,12 +55,12 @@ class Driver:
         for line in iter(self.requests.readline, b""):
             nonce, _, code = line.decode("utf-8", "surrogatepass").partition(" ")
             self.take_signals()
-            ok, interrupted = self.run(scanstring(code, 1)[0])
+            ok = self.run(scanstring(code, 1)[0])
             self.flush()
             if os.getpid() != self.pid:
                 # The code has forked, and its child has returned from the call.
                 os._exit(0)
-            self.end(nonce, ok, interrupted)
+            self.end(nonce, ok)
 
     def take_signals(self):
         try:
@@ -82,12 +82,12 @@ class Driver:
                 self.evaluate(code, name)
             finally:
                 self.running = False
-            return True, False
+            return True
         except SystemExit as end:
-            return self.exited(end.code), False
+            return self.exited(end.code)
         except BaseException as error:
             self.show(error)
-            return False, isinstance(error, KeyboardInterrupt)
+            return False
 
     def evaluate(self, code, name):
         flags = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -148,10 +148,9 @@ class Driver:
             except BaseException:
                 pass
 
-    def end(self, nonce, ok, interrupted):
+    def end(self, nonce, ok):
         words = ["false", "true"]
-        found = words[os.path.isdir(self.folder)]
-        state = '{"ok":%s,"interrupted":%s,"artifacts":%s}\n' % (words[ok], words[interrupted], found)
+        state = '{"ok":%s,"artifacts":%s}\n' % (words[ok], words[os.path.isdir(self.folder)])
         mark = b"\0" + nonce.encode()
         self.write(self.err, mark + b"\n")
         self.write(self.out, mark + state.encode())

@@ -128,7 +128,6 @@ async function said<T>(google: Library, run: () => Promise<T>): Promise<T> {
 export const noCredentials =
   'No credentials found. Please run "gcloud auth application-default login" or set the GOOGLE_APPLICATION_CREDENTIALS environment variable.'
 
-/** Remedies, by the text of an error or an answer. */
 const remedies: readonly (readonly [written: RegExp, remedy: string])[] = [
   [/reasonable timeframe|iat and exp/i, 'set the clock of this machine right'],
   [/invalid jwt signature|account not found/i, 'make a new key for the service account'],

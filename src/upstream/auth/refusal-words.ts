@@ -58,7 +58,6 @@ function credentialVariable({ variables }: HttpServerConfig): string | undefined
   )
 }
 
-/** Whether the configuration has anything that may be a credential. */
 function saysWho({ headers, url, secrets }: HttpServerConfig): boolean {
   const names = Object.keys(headers).map((name) => name.toLowerCase())
   return secrets.length > 0 || names.includes('authorization') || new URL(url).username !== ''

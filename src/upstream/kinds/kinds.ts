@@ -10,7 +10,6 @@ import { openStdio } from './stdio-server.js'
 import { unavailableUpstream } from './unavailable.js'
 import type { Upstream } from '../contracts/upstream.js'
 
-/** Opens a configured server. */
 export function openUpstream(config: ServerConfig, around: ProxyContext): Upstream {
   const { name: server, kind, unavailable: message } = config
   if (message === undefined) return openGuarded(config, around)

@@ -18,7 +18,6 @@ import type { ServerWriter } from '../../mcp/eras/server-writers.js'
 
 const CONCURRENCY = 1024
 
-/** Before it is started again after a crash. */
 const RESTART_DELAY_MS = 1000
 
 const STOP_TIMEOUT_MS = 5000
@@ -87,7 +86,6 @@ function programConfig(
 
 // How the bundled sandbox is spoken to: like its era, and each call says whose it is.
 
-/** The methods that reach a session. */
 const OF_SESSIONS = new Set(['tools/call', 'resources/read'])
 
 /** Writes to a sandbox in which each principal has separate sessions. */

@@ -7,7 +7,6 @@ import { credentialsRefusal } from '../auth/refusal-words.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 
-/** One whose configuration cannot be used; `failure` says why. */
 export function unavailableUpstream(config: ServerConfig, failure: string): Upstream {
   // The variables of a remote server hold its credentials, nearly always.
   const refusal = isRemote(config)

@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { connect } from 'node:tls'
 import * as fc from 'fast-check'
-import { type Found, type HelloFinding, HelloReader } from '../../../src/sandbox/egress/client-hello.js'
+import { type HelloFinding, findHello } from '../../../src/sandbox/egress/client-hello.js'
 import { numRuns } from '../../properties/runs.js'
 
 /** What a client of Node's says first. */
@@ -23,9 +23,10 @@ function realHello(servername: string): Promise<Buffer> {
   })
 }
 
-function found(reader: HelloReader, bytes: Buffer, size: number): Found<HelloFinding> | undefined {
-  for (let at = 0; at < bytes.length; at += size) {
-    const said = reader.take(bytes.subarray(at, at + size))
+/** The finding when so many bytes come at a time. */
+function found(bytes: Buffer, size: number): HelloFinding | undefined {
+  for (let end = size; end < bytes.length + size; end += size) {
+    const said = findHello(bytes.subarray(0, end))
     if (said !== undefined) return said
   }
   return undefined
@@ -73,12 +74,10 @@ function records(of: Buffer, size = 16_384, type = 22): Buffer {
 const plain = serverName(entry('good.example'))
 
 describe('the first message of TLS', () => {
-  test('of a real client has its name, however it is cut, and goes on whole', async () => {
+  test('of a real client has its name, however it is cut', async () => {
     const hello = await realHello('good.example')
     for (const size of [1, 2, 3, 7, 100, hello.length]) {
-      const said = found(new HelloReader(), hello, size)
-      assert.deepEqual(said?.found, { kind: 'name', name: 'good.example' })
-      assert.deepEqual(said?.rest, hello)
+      assert.deepEqual(found(hello, size), { kind: 'name', name: 'good.example' })
     }
   })
 
@@ -86,8 +85,7 @@ describe('the first message of TLS', () => {
     const whole = message(body(plain))
     const early = records(Buffer.from('early'), 100, 23)
     const bytes = Buffer.concat([records(whole, Math.ceil(whole.length / 4)), early])
-    const said = new HelloReader().take(bytes)
-    assert.deepEqual(said, { found: { kind: 'name', name: 'good.example' }, rest: bytes })
+    assert.deepEqual(findHello(bytes), { kind: 'name', name: 'good.example' })
   })
 
   const whole = message(body(plain))
@@ -127,17 +125,15 @@ describe('the first message of TLS', () => {
   for (const [title, bytes, why] of refusals)
     test(`that is ${title} is refused`, () => {
       if (bytes.length === 0) bytes.fill(0)
-      const said = new HelloReader().take(bytes.length > 0 ? bytes : Buffer.from([22, 3, 1, 0, 0]))
-      assert(said?.found.kind === 'none', JSON.stringify(said?.found))
-      assert.match(said.found.why, why)
+      const said = findHello(bytes.length > 0 ? bytes : Buffer.from([22, 3, 1, 0, 0]))
+      assert(said?.kind === 'none', JSON.stringify(said))
+      assert.match(said.why, why)
     })
 
   test('that never ends is refused', () => {
-    const reader = new HelloReader()
     const start = records(Buffer.concat([u8(1), u8(0), u16(0x3f00), Buffer.alloc(16_000)]))
-    assert.equal(reader.take(start.subarray(0, 16_000)), undefined)
-    assert.equal(reader.take(start.subarray(16_000))?.found, undefined)
-    assert.equal(reader.take(records(Buffer.alloc(400)))?.found.kind, 'none')
+    assert.equal(findHello(start), undefined)
+    assert.equal(findHello(Buffer.concat([start, records(Buffer.alloc(400))]))?.kind, 'none')
   })
 
   test('that is anything at all gives an answer or waits, and never throws', () => {
@@ -149,9 +145,8 @@ describe('the first message of TLS', () => {
         (changes, size) => {
           const bytes = Buffer.from(near)
           for (const [at, value] of changes) bytes[at] = value
-          const said = found(new HelloReader(), bytes, size)
-          const whole = new HelloReader().take(bytes)
-          if (said?.found.kind === 'name') assert.deepEqual(said.found, whole?.found)
+          const said = found(bytes, size)
+          if (said?.kind === 'name') assert.deepEqual(said, findHello(bytes))
         },
       ),
       { numRuns: numRuns(500) },
