@@ -85,12 +85,11 @@ export async function writeFile(where: MachineUse, path: string, content: Uint8A
 
 export async function listFiles(where: MachineUse, path: string): Promise<FileListing> {
   const run = await shell(where, LIST, [path], LISTING_BYTES_MAX)
-  const isTooLong = run.kind === 'too-long'
-  const text = (isTooLong ? run.beginning : contentOf(run, path)).toString('utf8')
-  const entries = text.split('\n').flatMap(entryOf)
+  if (run.failure !== undefined) throw fileFailed(`${path}: ${run.failure}`, { path })
+  const entries = run.bytes.toString('utf8').split('\n').flatMap(entryOf)
   return {
     entries: entries.sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, ENTRIES_MAX),
-    isCut: isTooLong || entries.length > ENTRIES_MAX,
+    isCut: run.isCut || entries.length > ENTRIES_MAX,
   }
 }
 
@@ -105,8 +104,9 @@ function shell(
 }
 
 function contentOf(run: SmallRun, path: string): Buffer {
-  if (run.kind === 'read') return run.bytes
-  throw fileFailed(`${path}: ${run.kind === 'failed' ? run.why : 'it is too long'}`, { path })
+  const failure = run.failure ?? (run.isCut ? 'it is too long' : undefined)
+  if (failure !== undefined) throw fileFailed(`${path}: ${failure}`, { path })
+  return run.bytes
 }
 
 /** By the first digit of the mode in hexadecimal. */
@@ -171,10 +171,9 @@ export class Artifacts {
   #lines: ReadonlySet<string> = new Set()
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
-    const listed = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
+    const { bytes, failure } = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
     // A file that vanishes meanwhile makes the look fail; the next one tells the same.
-    if (listed.kind !== 'read' && listed.kind !== 'too-long') return []
-    const bytes = listed.kind === 'read' ? listed.bytes : listed.beginning
+    if (failure !== undefined) return []
     const before = this.#lines
     this.#lines = new Set(bytes.toString('utf8').split('\n'))
     return [...this.#lines]

@@ -84,11 +84,14 @@ export interface MachineUse {
   readonly signal?: AbortSignal
 }
 
-/** The output of a program that was run for it; `beginning` has at most as many bytes as may be read. */
-export type SmallRun =
-  | { readonly kind: 'read'; readonly bytes: Buffer }
-  | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'too-long'; readonly beginning: Buffer }
+/** The output of a program that was run for it. */
+export interface SmallRun {
+  readonly bytes: Buffer
+  /** Whether `bytes` are only the beginning, as much as may be read. */
+  readonly isCut: boolean
+  /** Why the program failed. */
+  readonly failure: string | undefined
+}
 
 const WHY_BYTES_MAX = 1000
 
@@ -118,11 +121,12 @@ export async function readAll(
   started.stdin.on('error', () => undefined).end(input)
   const exit = await within(programEnd(started, clock), RUN_MS_MAX, clock)
   if (exit === undefined) started.kill()
-  if (bytes > bytesMax) return { kind: 'too-long', beginning: Buffer.concat(chunks) }
-  if (exit?.code === 0) return { kind: 'read', bytes: Buffer.concat(chunks) }
+  const isCut = bytes > bytesMax
+  const ended = { bytes: Buffer.concat(chunks), isCut }
+  if (isCut || exit?.code === 0) return { ...ended, failure: undefined }
   const why =
     exit === undefined ? 'it took too long' : (exit.failure ?? (stderr.trim() || `code ${exit.code}`))
-  return { kind: 'failed', why }
+  return { ...ended, failure: why }
 }
 
 /** Output arrives soon after the exit of a program; processes that it left behind may hold its streams open for ever. */

@@ -8,7 +8,7 @@ import { type Clock, setDeadline, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './files.js'
 import { exitCodeOf } from './processes.js'
 import { CallOutput, OutputFile } from './call-output.js'
-import { SandboxError, executionFailed, resourceLimit, sandboxError } from './errors.js'
+import { SandboxError, executionFailed, fileFailed, resourceLimit, sandboxError } from './errors.js'
 import { Repl, startInterpreter } from './repl.js'
 import {
   type GuestExit,
@@ -123,11 +123,12 @@ export class SandboxSession {
     )
   }
 
-  /** Uses the machine for its files, in turn with commands; undefined when it gives no access to files. @throws SandboxError */
-  useMachine<T>(abort: AbortController, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
-    return this.#inTurn('Command', this.#commands, abort, async (machine) =>
-      machine.evaluate === undefined ? use({ machine, clock: this.#clock, signal: abort.signal }) : undefined,
-    )
+  /** Uses the machine for its files, in turn with commands. @throws SandboxError also when it gives no access to files */
+  useMachine<T>(abort: AbortController, use: (where: MachineUse) => Promise<T>): Promise<T> {
+    return this.#inTurn('Command', this.#commands, abort, (machine) => {
+      if (machine.evaluate !== undefined) throw fileFailed('this runtime gives no access to files', {})
+      return use({ machine, clock: this.#clock, signal: abort.signal })
+    })
   }
 
   /** Ends all programs of the session, and removes its files; running calls fail with that reason. */

@@ -9,7 +9,6 @@ import { AllowedHosts } from './egress/allowed-hosts.js'
 import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
 import {
   type Artifact,
-  type FilePart,
   fileBytesMax,
   inLargeTurn,
   listFiles,
@@ -190,7 +189,7 @@ async function readFileCall(call: ToolCall, limit: number): Promise<ToolResult> 
   const path = call.args.need(filePath)
   const offset = call.args.get(fileOffset) ?? 0
   const { bytes, size, encoding } = await inLargeTurn(call, limit, () =>
-    onFiles(sessionOf(call), call, (where) => readFile(where, path, offset, limit)),
+    sessionOf(call).useMachine(call.abort, (where) => readFile(where, path, offset, limit)),
   )
   const data = bytes.toString(encoding)
   const truncated = offset + bytes.length < size
@@ -199,20 +198,20 @@ async function readFileCall(call: ToolCall, limit: number): Promise<ToolResult> 
 }
 
 async function writeFileCall(call: ToolCall): Promise<ToolResult> {
-  const { args, sessions, owner } = call
+  const { args, sessions, owner, abort } = call
   const [id, path] = [args.need(fileSession), args.need(filePath)]
   const bytes = Buffer.from(args.need(fileContent), args.get(fileEncoding) ?? 'utf8')
   if (bytes.length > fileBytesMax)
     throw wrongArgument(`Parameter 'content' must have at most ${fileBytesMax} bytes`, 'content')
   const { session, isCreated } = sessions.open({ id, owner, template: undefined, flavor: undefined })
-  await onFiles(session, call, (where) => writeFile(where, path, bytes))
+  await session.useMachine(abort, (where) => writeFile(where, path, bytes))
   const facts = { session_id: id, session_created: isCreated, path, size: bytes.length }
   return textResult(`Wrote ${bytes.length} bytes to ${path}`, facts)
 }
 
 async function listFilesCall(call: ToolCall): Promise<ToolResult> {
   const path = call.args.get(folderPath) ?? '.'
-  const { entries, isCut } = await onFiles(sessionOf(call), call, (where) => listFiles(where, path))
+  const { entries, isCut } = await sessionOf(call).useMachine(call.abort, (where) => listFiles(where, path))
   const lines = entries.map(({ name, type, size }) =>
     type === 'folder' ? `${name}/` : `${name} (${size} bytes)`,
   )
@@ -225,16 +224,6 @@ function sessionOf({ args, sessions, owner }: ToolCall): SandboxSession {
   const session = sessions.find(id, owner)
   if (session === undefined) throw noSuchSession(id)
   return session
-}
-
-async function onFiles<T>(
-  session: SandboxSession,
-  { abort }: ToolCall,
-  use: (where: MachineUse) => Promise<T>,
-): Promise<T> {
-  const made = await session.useMachine(abort, async (where) => ({ value: await use(where) }))
-  if (made === undefined) throw fileFailed('this runtime gives no access to files', {})
-  return made.value
 }
 
 interface Ran extends CallResult {
@@ -361,12 +350,12 @@ async function blocksOf(
   const shown = await session.useMachine(abort, (where) =>
     Promise.all(images.map(({ path }) => imageOf(where, path))),
   )
-  return [...links, ...(shown ?? []).flat()]
+  return [...links, ...shown.flat()]
 }
 
 async function imageOf(where: MachineUse, path: string): Promise<Members[]> {
   const read = await readAll(where, ['cat', '--', path], IMAGE_BYTES_MAX)
-  if (read.kind !== 'read') return []
+  if (read.failure !== undefined || read.isCut) return []
   return [{ type: 'image', data: read.bytes.toString('base64'), mimeType: mimeTypeOf(path) }]
 }
 
@@ -389,11 +378,9 @@ export async function readResource(uri: string, call: SessionCall): Promise<Memb
   const { sessionId, path } = readResourceUri(uri)
   const session = call.sessions.find(sessionId, call.owner)
   if (path === undefined || session === undefined) return undefined
-  const part: FilePart | undefined = await inLargeTurn(call, fileBytesMax, () =>
+  const { bytes, size, encoding } = await inLargeTurn(call, fileBytesMax, () =>
     session.useMachine(call.abort, (where) => readFile(where, path, 0, fileBytesMax + 1)),
   )
-  if (part === undefined) return undefined
-  const { bytes, size, encoding } = part
   if (size > fileBytesMax)
     throw fileFailed(`${path}: it has ${size} bytes, and a resource at most ${fileBytesMax}`, { path, size })
   const content = { [encoding === 'utf8' ? 'text' : 'blob']: bytes.toString(encoding) }
