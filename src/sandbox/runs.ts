@@ -1,7 +1,7 @@
 // The runs of calls: whose turn it is, what ends one that takes too long, and programs whose whole output is wanted.
 
 import { Buffer } from 'node:buffer'
-import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type PQueue from 'p-queue'
 import { type Clock, within } from '../runtime/deadline.js'
 import type { GuestExit, GuestProcess, Machine } from './runtime.js'
@@ -134,15 +134,8 @@ const LAST_OUTPUT_MS = 250
 
 /** Resolves when the program has ended and its streams have been read to their ends. */
 export async function programEnd({ exited, stdout, stderr }: GuestProcess, clock: Clock): Promise<GuestExit> {
-  const read = Promise.all([endOf(stdout), endOf(stderr)])
+  const read = Promise.allSettled([stdout, stderr].map((each) => finished(each, { writable: false })))
   const exit = await exited
   await within(read, LAST_OUTPUT_MS, clock)
   return exit
-}
-
-function endOf(stream: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    if (stream.readableEnded || stream.destroyed) resolve()
-    stream.once('end', resolve).once('close', resolve)
-  })
 }

@@ -1,7 +1,7 @@
 // One child process that speaks MCP on its stdin and stdout.
 
 import { existsSync } from 'node:fs'
-import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { Redactor } from '../../text/redactor.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../transports/stdio/ndjson.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
@@ -126,7 +126,7 @@ export class ServerProcess implements Dialed {
     this.#memoryTimer?.cancel()
     this.#memoryTimer = undefined
     const { stdout, stderr } = this.#child
-    const allRead = Promise.all([closed(stdout), closed(stderr)])
+    const allRead = Promise.allSettled([stdout, stderr].map((each) => finished(each, { writable: false })))
     await within(allRead, this.#limits.ladder.outputWaitMs, this.#runtime)
     this.#isGone = true
     stdout.destroy()
@@ -175,13 +175,6 @@ export class ServerProcess implements Dialed {
   #say(level: 'error' | 'warn', message: string): void {
     this.#log({ level, service: this.#config.name, message })
   }
-}
-
-async function closed(stream: Readable): Promise<void> {
-  if (stream.closed || stream.destroyed) return
-  await new Promise<void>((resolve) => {
-    stream.once('close', resolve)
-  })
 }
 
 /** A name with arguments behind it; a path may have spaces in it. */

@@ -554,10 +554,9 @@ export class Worker {
 
   /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
   #awaitLogin({ message }: UpstreamError): void {
-    const { restarts } = this.#context
     const logins = this.#context.logins?.()
-    if (!restarts.isLoginLogged) this.#context.tell('warn', message)
-    restarts.isLoginLogged = true
+    if (!this.#context.restarts.isLoginLogged) this.#context.tell('warn', message)
+    this.#context.restarts.isLoginLogged = true
     if (this.#hasCalls) logins?.ask()
     if (logins?.tool !== undefined) this.#inbox.lists.showOwnTool(logins.tool.item)
     // Also the process of one client, which sees nothing of the server until then.

@@ -8,7 +8,8 @@ import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, readSy
 import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { PassThrough, type Readable, Transform, type Writable } from 'node:stream'
+import { PassThrough, Transform, type Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { Clock } from '../../../runtime/deadline.js'
 import { Deferred } from '../../../runtime/deferred.js'
 import type { Runtime } from '../../../runtime/runtime.js'
@@ -156,7 +157,8 @@ export class MachineProgram implements GuestProcess {
     for (const stream of streams) stream.end()
     this.stdin.destroy()
     const full = exit.failure === undefined ? streams.filter((stream) => stream.writableLength > 0) : []
-    void Promise.all(full.map(whenRead)).then(() => this.#exit.resolve(exit))
+    const read = full.map((stream) => finished(stream, { writable: false }))
+    void Promise.allSettled(read).then(() => this.#exit.resolve(exit))
   }
 }
 
@@ -175,12 +177,6 @@ export function paced(clock: Pick<Clock, 'setTimer'>): Transform {
       if (bytes <= BURST_BYTES) done(null, chunk)
       else clock.setTimer(1, () => done(null, chunk))
     },
-  })
-}
-
-function whenRead(stream: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    stream.once('end', resolve).once('close', resolve)
   })
 }
 
