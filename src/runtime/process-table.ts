@@ -1,6 +1,7 @@
 // The processes of the system by their numbers: of servers, of what they have started, and of owners of what lies on the disk.
 
 import { readFileSync, readdirSync } from 'node:fs'
+import process from 'node:process'
 
 export interface ProcessRow {
   readonly pid: number
@@ -50,5 +51,14 @@ export function readProcFile(path: string): string {
     return readFileSync(path, 'latin1')
   } catch {
     return ''
+  }
+}
+
+/** Signals a process, or with a negative number its group. False where nobody is there, or who is there belongs to another user. */
+export function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
   }
 }

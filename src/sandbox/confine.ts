@@ -26,6 +26,7 @@ import { realRuntime } from '../real-runtime.js'
 import { Egress, PROXY_PORT, proxyVariables } from './egress/egress.js'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { type Place, covers, placesOf, realPlace, shieldsOf } from '../runtime/places.js'
+import { signalProcess } from '../runtime/process-table.js'
 import { closeInheritedDescriptors, exitCodeOf } from './processes.js'
 import {
   type Bwrap,
@@ -177,16 +178,8 @@ function passSignals(child: ChildProcess): void {
   })
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(name, () => {
-      if (group === undefined || !signalGroup(group, name)) child.kill(name)
+      if (group === undefined || !signalProcess(-group, name)) child.kill(name)
     })
-}
-
-function signalGroup(group: number, name: NodeJS.Signals): boolean {
-  try {
-    return process.kill(-group, name)
-  } catch {
-    return false
-  }
 }
 
 function exitOf(child: ChildProcess): Promise<number> {

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import process from 'node:process'
-import { readProcFile, readProcesses, withDescendants } from '../../runtime/process-table.js'
+import { readProcFile, readProcesses, signalProcess, withDescendants } from '../../runtime/process-table.js'
 import { type AgentOrder, type AgentReport, PIPES_PATH, callMark, pipeName } from '../agent-messages.js'
 
 type StartOrder = Extract<AgentOrder, { readonly kind: 'start' }>
@@ -114,10 +114,4 @@ export function kinOf(first: number, call: number): number[] {
 
 function isMarked(pid: number, call: number): boolean {
   return readProcFile(`/proc/${pid}/environ`).split('\0').includes(`${callMark}=${call}`)
-}
-
-function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, signal)
-  } catch {}
 }

@@ -7,6 +7,7 @@ import { programFolder } from '../../folder.js'
 import { write } from '../../jsonrpc/text.js'
 import { Redactor } from '../../text/redactor.js'
 import { Server } from '../server/server.js'
+import { signalProcess } from '../../runtime/process-table.js'
 import type { Child, ChildExit } from '../../runtime/runtime.js'
 import { thatServer } from '../contracts/upstream-error.js'
 import type { ProxyContext } from '../server/context.js'
@@ -98,10 +99,5 @@ function childOf(service: string, running: RunningProcess): Child {
 
 /** A process group has the number of the process only where the process leads it. */
 function signalled(running: RunningProcess, name: 'SIGTERM' | 'SIGKILL'): boolean {
-  try {
-    if (running.pid !== undefined) return process.kill(-running.pid, name)
-  } catch {
-    // It is in the process group of the program that started it.
-  }
-  return running.kill(name)
+  return (running.pid !== undefined && signalProcess(-running.pid, name)) || running.kill(name)
 }

@@ -10,6 +10,7 @@ import {
   readProcFile,
   readProcess,
   readProcesses,
+  signalProcess,
   withDescendants,
 } from '../../runtime/process-table.js'
 
@@ -91,9 +92,9 @@ export class ProcessGroup {
     if (process.platform === 'linux' && !isGroupEmpty(this.#group)) this.#surveyNow()
     for (const { pid, startedAt } of this.#outside.values()) {
       const isSame = process.platform !== 'linux' || readProcess(pid)?.startedAt === startedAt
-      if (isSame) kill(pid, name)
+      if (isSame) signalProcess(pid, name)
     }
-    return kill(-this.#group, name)
+    return signalProcess(-this.#group, name)
   }
 
   #surveyNow(): void {
@@ -111,7 +112,7 @@ export class ProcessGroup {
 
 /** Whether this group has no process that the proxy may signal. */
 export function isGroupEmpty(group: number): boolean {
-  return !kill(-group, 0)
+  return !signalProcess(-group, 0)
 }
 
 /** Ends a process of Windows with everything that it has started. */
@@ -120,15 +121,6 @@ export function endTree(pid: number, run: typeof execFile = execFile): void {
   run('taskkill', ['/T', '/F', '/PID', String(pid)], { windowsHide: true }, () => {
     // A process that has ended already is none of ours any more.
   })
-}
-
-/** False where nobody is there, or who is there belongs to another user. */
-function kill(pid: number, name: 'SIGTERM' | 'SIGKILL' | 0): boolean {
-  try {
-    return process.kill(pid, name)
-  } catch {
-    return false
-  }
 }
 
 /** The processes of a group, and those that have one of them as an ancestor. */

@@ -3,9 +3,8 @@
 import type { Buffer } from 'node:buffer'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import process from 'node:process'
 import type { Duplex } from 'node:stream'
-import { readProcFile, readProcess } from '../../../runtime/process-table.js'
+import { readProcFile, readProcess, signalProcess } from '../../../runtime/process-table.js'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
@@ -150,7 +149,8 @@ class BubblewrapMachine implements HostMachine {
   /** When the first process of the namespace ends, the kernel ends all others in it before bwrap ends. */
   async #kill(): Promise<void> {
     const [child, first] = [this.#child, this.#first]
-    if (this.#startedAt !== undefined && readProcess(first)?.startedAt === this.#startedAt) killProcess(first)
+    if (this.#startedAt !== undefined && readProcess(first)?.startedAt === this.#startedAt)
+      signalProcess(first, 'SIGKILL')
     if ((await within(child.exited, KILL_WAIT_MS, this.#runtime)) === undefined) child.signal('SIGKILL')
   }
 
@@ -160,12 +160,6 @@ class BubblewrapMachine implements HostMachine {
       ? { reason: 'memory', message: `${this.#memoryLimit} was reached` }
       : { reason: 'died', message: 'its first program was ended from inside' }
   }
-}
-
-function killProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {}
 }
 
 /** The bytes that processes have written, by their own list of processes. */
