@@ -17,29 +17,20 @@ export interface MemoryConnection extends Connection {
 /** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
 class MemoryEnd implements MemoryConnection {
   readonly transport = 'memory'
-  #other: MemoryEnd | undefined
+  other: MemoryEnd | undefined
   #sink: Sink | undefined
   /** Messages that have arrived and are not delivered. */
   #queue: Line[] = []
-  #queuedBytes = 0
+  queuedBytes = 0
   #reading = true
   #scheduled = false
   #otherClosed = false
   congested = false
   #closed = false
-  /** Why it has closed. */
   #cause: TransportError | undefined
 
   get backlogBytes(): number {
-    return this.#other?.queuedBytes ?? 0
-  }
-
-  get queuedBytes(): number {
-    return this.#queuedBytes
-  }
-
-  join(other: MemoryEnd): void {
-    this.#other = other
+    return this.other?.queuedBytes ?? 0
   }
 
   start(sink: Sink): void {
@@ -50,7 +41,7 @@ class MemoryEnd implements MemoryConnection {
 
   send(message: Message): void {
     const bytes = message.joined
-    if (!this.#closed && this.#passes('out', bytes)) this.#other?.accept(toLine(bytes))
+    if (!this.#closed && this.#passes('out', bytes)) this.other?.accept(toLine(bytes))
     if (!this.#closed && this.backlogBytes > BACKLOG_BYTES_HIGH) this.congested = true
   }
 
@@ -67,7 +58,7 @@ class MemoryEnd implements MemoryConnection {
   accept(line: Line): void {
     if (this.#closed) return
     this.#queue.push(line)
-    this.#queuedBytes += line.length
+    this.queuedBytes += line.length
     this.#schedule()
   }
 
@@ -98,12 +89,12 @@ class MemoryEnd implements MemoryConnection {
     for (const line of queue) {
       if (!this.#reading || this.#closed) break
       delivered++
-      this.#queuedBytes -= line.length
+      this.queuedBytes -= line.length
       if (this.#passes('in', line)) this.#sink?.message(line)
     }
     queue.splice(0, delivered)
     if (this.#closed || queue.length > 0) return
-    this.#other?.relieve()
+    this.other?.relieve()
     if (this.#otherClosed && this.#reading) this.#end(undefined)
   }
 
@@ -116,9 +107,9 @@ class MemoryEnd implements MemoryConnection {
     this.#closed = true
     this.#cause = cause
     this.#queue = []
-    this.#queuedBytes = 0
+    this.queuedBytes = 0
     this.congested = false
-    this.#other?.closeAfterQueue()
+    this.other?.closeAfterQueue()
     this.#sink?.closed(cause)
   }
 }
@@ -127,7 +118,7 @@ class MemoryEnd implements MemoryConnection {
 export function memoryPair(): [MemoryConnection, MemoryConnection] {
   const left = new MemoryEnd()
   const right = new MemoryEnd()
-  left.join(right)
-  right.join(left)
+  left.other = right
+  right.other = left
   return [left, right]
 }

@@ -40,7 +40,7 @@ test('each event comes once, or the call has one error', async (t) => {
     else response.write(part, () => response.destroy())
   })
   const { heard, request } = connect(t, server.url, {
-    limits: { ...defaultHttpClientLimits, sse: { ...defaultHttpClientLimits.sse, retryMsMin: 1 } },
+    limits: { ...defaultHttpClientLimits, reconnectMsMin: 1 },
   })
   // Ids of one length, so that every cut is at the same place of its stream.
   const firstId = 1000

@@ -38,7 +38,7 @@ const readers: readonly [title: string, before: string, after: string, make: () 
     '\n\n',
     () => {
       let read: Line | LongLine | undefined
-      const limits = { dataBytesMax: 1e9, fieldBytesMax: 1024, retryMsMin: 1, retryMsMax: 1 }
+      const limits = { dataBytesMax: 1e9, fieldBytesMax: 1024 }
       const parser = new SseParser({ event: (_type, data) => (read = data), oversize: fail }, limits)
       return (chunk) => {
         parser.push(chunk)

@@ -32,12 +32,6 @@ export interface LinkOptions {
   readonly onOlder?: (isOlder: boolean) => void
 }
 
-/** Whether the server speaks the transport that is used: `open` until it has answered, `refused` while the older is tried. */
-type Choice =
-  | { readonly kind: 'open'; readonly first: PostedMessage | undefined }
-  | { readonly kind: 'refused'; readonly error: TransportError }
-  | { readonly kind: 'made' }
-
 const refusals: readonly unknown[] = [400, 404, 405]
 
 /** One session with one server. */
@@ -45,10 +39,11 @@ export class HttpLink implements Connection {
   congested = false
   /** Whether the owner takes messages now. */
   isReading = true
-  readonly #target: HttpTarget
-  readonly #agent: HttpAgent
-  readonly #options: LinkOptions
-  #choice: Choice = { kind: 'open', first: undefined }
+  readonly #onOlder: LinkOptions['onOlder']
+  /** Whether a refusal of `initialize` may mean HTTP+SSE: the server has answered nothing yet. */
+  #mayBeOlder: boolean
+  /** That refusal, until a server of HTTP+SSE has answered. */
+  #refusal: TransportError | undefined
   #session: HttpSession
   #stream: ServerStream
   #sink: Sink | undefined
@@ -72,12 +67,11 @@ export class HttpLink implements Connection {
   /** Its messages say by themselves what they speak. */
   #isSessionless = false
 
-  constructor(target: HttpTarget, agent: HttpAgent, options: LinkOptions = {}) {
-    this.#target = target
-    this.#agent = agent
-    this.#options = options
+  constructor(target: HttpTarget, agent: HttpAgent, { older, onOlder }: LinkOptions = {}) {
+    this.#onOlder = onOlder
+    this.#mayBeOlder = older === 'maybe'
     this.#session = new HttpSession(target, agent)
-    this.#stream = new ServerStream(this.#session, this, options.older === 'yes')
+    this.#stream = new ServerStream(this.#session, this, older === 'yes')
   }
 
   /** Answers come on the stream of the server, so that a message is done once it is taken. */
@@ -105,11 +99,9 @@ export class HttpLink implements Connection {
 
   #send(head: MessageHead, bytes: Line): void {
     const post = new PostedMessage(head, bytes, this.#session, this, ++this.#number)
-    if (this.#choice.kind === 'open' && head.method === 'initialize')
-      this.#choice = { kind: 'open', first: post }
     this.#posts.set(post.number, post)
     this.backlogBytes += bytes.length
-    if (this.backlogBytes > this.#target.limits.backlogBytesHigh) this.congested = true
+    if (this.backlogBytes > this.#session.target.limits.backlogBytesHigh) this.congested = true
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined && !this.answersElsewhere) this.#isSessionless = true
     // Later: the sender must have returned before its handler is called.
@@ -133,14 +125,15 @@ export class HttpLink implements Connection {
   /** The system has the whole message. */
   sent(post: PostedMessage): void {
     this.backlogBytes -= post.bytes.length
-    if (!this.congested || this.backlogBytes > this.#target.limits.backlogBytesHigh) return
+    if (!this.congested || this.backlogBytes > this.#session.target.limits.backlogBytesHigh) return
     this.congested = false
     if (!this.#isClosed) this.#sink?.drained()
   }
 
   /** The message did not get through, or its answer will not come. */
   failed(post: PostedMessage, error: TransportError): void {
-    if (this.#triesOlder(error)) return
+    if (this.#mayBeOlder && post.head.method === 'initialize' && isRefusal(error))
+      return this.#tryOlder(post, error)
     this.#tellFailed(post, error)
     // Other requests in flight show that the server can be reached.
     const isAlone = this.#posts.size === 1 && !this.answersElsewhere
@@ -149,12 +142,9 @@ export class HttpLink implements Connection {
 
   /** The server does not know the session any more, and has not taken the message. */
   forgotten(post: PostedMessage, status: number): void {
-    if (this.answersElsewhere) {
-      this.#tellFailed(post, forgetful(status))
-      return this.end(forgetful(status))
-    }
-    this.forget()
-    this.#refuse(post, status)
+    this.#tellFailed(post, forgetful(status))
+    if (this.answersElsewhere) this.end(forgetful(status))
+    else this.forget()
   }
 
   /** The message is over; nothing comes after it. */
@@ -180,8 +170,9 @@ export class HttpLink implements Connection {
   ): void {
     if (this.#isClosed) return
     if (this.#sink?.wire !== undefined && !this.#passes('in', joinedLine(message))) return
-    if (this.#choice.kind === 'refused') this.#options.onOlder?.(true)
-    if (this.#choice.kind !== 'made') this.#choice = { kind: 'made' }
+    if (this.#refusal !== undefined) this.#onOlder?.(true)
+    this.#refusal = undefined
+    this.#mayBeOlder = false
     for (const each of received)
       if (this.#sink?.received === undefined) this.#sink?.message(each.line, during)
       else this.#sink.received(each, during)
@@ -212,7 +203,7 @@ export class HttpLink implements Connection {
 
   /** The server speaks no HTTP+SSE. */
   refusedOlder(): void {
-    this.#options.onOlder?.(false)
+    this.#onOlder?.(false)
   }
 
   /** The server does not know the session any more: requests in flight may end, and nothing new is sent. */
@@ -228,7 +219,7 @@ export class HttpLink implements Connection {
   end(cause: TransportError | undefined): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#cause = this.#choice.kind === 'refused' && cause !== undefined ? this.#choice.error : cause
+    this.#cause = cause && (this.#refusal ?? cause)
     this.#sink?.closed(this.#cause)
     this.#stop()
   }
@@ -242,17 +233,15 @@ export class HttpLink implements Connection {
   /** Two POSTs may overtake each other, and a server must not be called before it has taken `notifications/initialized`. */
   #post(post: PostedMessage): void {
     if (this.#gate !== undefined || !this.#stream.hasAddress) return void this.#held.push(post)
-    if (post.head.method === 'notifications/initialized') this.#closeGate(post)
+    if (post.head.method === 'notifications/initialized') {
+      const { timers, limits } = this.#session.target
+      this.#gate = post
+      // A server that says nothing to it is called all the same.
+      this.#gateTimer = timers.setTimer(limits.readyMs, () => this.#openGate())
+    }
     if (!this.#passes('out', post.bytes)) return
     post.send()
-    const { cancels } = post.head
-    this.#request(cancels)?.abandon()
-  }
-
-  /** A server that says nothing to it is called all the same. */
-  #closeGate(post: PostedMessage): void {
-    this.#gate = post
-    this.#gateTimer = this.#target.timers.setTimer(this.#target.limits.readyMs, () => this.#openGate())
+    this.#request(post.head.cancels)?.abandon()
   }
 
   #openGate(): void {
@@ -263,19 +252,16 @@ export class HttpLink implements Connection {
     for (const post of this.#held.splice(0)) this.#post(post)
   }
 
-  /** Begins anew with the older transport where the first answer of the server may mean that; false where it does not. */
-  #triesOlder(error: TransportError): boolean {
-    const first = this.#choice.kind === 'open' ? this.#choice.first : undefined
-    if (first === undefined) return false
-    this.#choice = { kind: 'made' }
-    if (this.#options.older !== 'maybe' || !isRefusal(error)) return false
-    this.#choice = { kind: 'refused', error }
+  /** Begins anew with the older transport. */
+  #tryOlder({ head, bytes }: PostedMessage, refusal: TransportError): void {
+    const { target, agent } = this.#session
+    this.#mayBeOlder = false
+    this.#refusal = refusal
     this.#stop()
-    this.#session = new HttpSession(this.#target, this.#agent)
+    this.#session = new HttpSession(target, agent)
     this.#stream = new ServerStream(this.#session, this, true)
     this.#stream.open()
-    this.#send(first.head, first.bytes)
-    return true
+    this.#send(head, bytes)
   }
 
   #tellFailed({ head }: PostedMessage, error: TransportError): void {
@@ -283,8 +269,8 @@ export class HttpLink implements Connection {
   }
 
   /** The server did not accept it, so its sender may send it to the next session. */
-  #refuse(post: PostedMessage, status?: number): void {
-    this.#tellFailed(post, forgetful(status))
+  #refuse(post: PostedMessage): void {
+    this.#tellFailed(post, forgetful())
     post.cancel()
   }
 
@@ -317,7 +303,7 @@ export class HttpLink implements Connection {
 
   /** Resolves when `begin` calls back, and otherwise soon. */
   async #briefly(begin: (done: () => void) => void): Promise<void> {
-    const { timers, limits } = this.#target
+    const { timers, limits } = this.#session.target
     await within(new Promise<void>(begin), limits.closeMs, timers)
   }
 

@@ -21,8 +21,6 @@ const limits = {
   sse: {
     dataBytesMax: 67_108_864, // 64 MiB
     fieldBytesMax: 1024,
-    retryMsMin: 100,
-    retryMsMax: 60_000,
   },
   /** A JSON answer, or a batch of them: servers send files, over HTTP as over stdio. */
   answerBytesMax: 67_108_864, // 64 MiB

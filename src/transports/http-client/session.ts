@@ -21,24 +21,12 @@ export interface HttpAsk extends UnprovenRequest {
 }
 
 /** Fields that the transport writes itself; the configuration cannot replace them. */
-const reserved: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'content-type',
-  'host',
-  'last-event-id',
-  'mcp-method',
-  'mcp-name',
-  'mcp-protocol-version',
-  'mcp-session-id',
-  'transfer-encoding',
-])
+const reserved =
+  /^(?:accept|accept-encoding|connection|content-(?:length|type)|host|last-event-id|mcp-(?:method|name|protocol-version|session-id)|transfer-encoding)$/i
 
 /** Whether a header field is none of the configuration's. */
 export function isReserved(name: string): boolean {
-  return reserved.has(name.toLowerCase())
+  return reserved.test(name)
 }
 
 /** Visible ASCII (MCP 2025-06-18, Transports: session management). */

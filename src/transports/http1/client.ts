@@ -10,7 +10,7 @@ import { ReadThrottle } from '../../runtime/read-throttle.js'
 import type { SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from '../address.js'
 import { behind, type HttpSocket, writeAll } from './bytes.js'
-import type { Dial } from './dial.js'
+import { type Dial, opened } from './dial.js'
 import type { ResponseHead } from './head.js'
 import { type MessageSink, responseReader } from './reader.js'
 import { asError } from './trouble.js'
@@ -28,9 +28,8 @@ export interface HttpAgentLimits {
 
 /** The owner of a connection during one exchange. `responded` or `failed` is called once. */
 export interface ClientSocketUser {
-  /** Its connection. */
+  /** Its connection, which may not be connected yet. */
   gets?(socket: ClientSocket): void
-  /** There is a connection to send on. */
   connected?(): void
   /** The system has taken the whole request. */
   sent?(): void
@@ -54,12 +53,12 @@ export class HttpAgent {
     this.#dial = dial
   }
 
-  /** Sends a head and a body. @throws what `dial` throws; any error where no connection may be used */
+  /** Sends a head and a body. @throws any error where no connection may be used */
   request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
-    const { socketsMax } = this.#limits
     if (this.#isDestroyed) throw new Error('the connections to the server have been closed')
     let socket = this.#resting.pop()
     if (socket === undefined) {
+      const { socketsMax } = this.#limits
       if (this.#sockets.size >= socketsMax) throw new Error(`all ${socketsMax} connections to it are in use`)
       socket = new ClientSocket(this.#dial, this.#place, this)
       this.#sockets.add(socket)
@@ -73,7 +72,7 @@ export class HttpAgent {
     for (const socket of this.#sockets) socket.close()
   }
 
-  /** The connection has no exchange any more and may have another. */
+  /** The connection may have another exchange. */
   rests(socket: ClientSocket): void {
     const { idleSocketsMax, idleSocketMs } = this.#limits
     if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) return socket.close()
@@ -81,7 +80,6 @@ export class HttpAgent {
     this.#resting.push(socket)
   }
 
-  /** The connection is closed. */
   gone(socket: ClientSocket): void {
     this.#sockets.delete(socket)
     const at = this.#resting.indexOf(socket)
@@ -119,35 +117,19 @@ export class ClientSocket implements MessageSink<ResponseHead> {
 
   constructor(dial: Dial, to: SocketPlace, agent: HttpAgent) {
     this.#agent = agent
-    const dialed = dial(to, this.#dialing.signal)
-    if (dialed instanceof Promise) {
-      const opened = (socket: HttpSocket): void => {
-        if (this.#gone) return void socket.destroy()
-        this.#attach(socket)
-        if (socket.destroyed) this.close()
-        else this.#connects(socket)
-      }
-      dialed.then(opened, (error: unknown) => this.close(asError(error)))
-      return
-    }
-    this.#attach(dialed)
-    const isReady = !to.isTls && dialed.connecting !== true
-    if (isReady) this.#isConnected = true
-    else dialed.once(to.isTls ? 'secureConnect' : 'connect', () => this.#connects(dialed))
+    this.#open(dial, to).catch((error: unknown) => this.close(asError(error)))
   }
 
   get isConnected(): boolean {
     return this.#isConnected
   }
 
-  /** Sends a request; `user` is called with everything that happens to it. */
   send(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
     this.#user = user
     this.#isSent = false
     this.#reader.next()
     user.gets?.(this)
     this.#unsent = behind(head, body === undefined ? [] : [body])
-    // A socket that connects takes the bytes already.
     if (this.#socket !== undefined) this.#write(this.#socket)
   }
 
@@ -182,7 +164,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.close()
   }
 
-  /** Closes it for good. */
   close(error?: Error): void {
     if (this.#gone) return
     this.#gone = true
@@ -191,7 +172,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#user = undefined
     this.#answer = undefined
     this.#dialing.abort()
-    this.#socket?.destroy()
     this.#agent.gone(this)
     if (answer === undefined) user?.failed(error ?? hangup())
     else answer.ended(false, error)
@@ -209,6 +189,18 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#answer?.data(chunk)
   }
 
+  async #open(dial: Dial, to: SocketPlace): Promise<void> {
+    const { signal } = this.#dialing
+    const socket = await dial(to, signal)
+    signal.addEventListener('abort', () => socket.destroy())
+    if (signal.aborted) socket.destroy()
+    await opened(socket, to.isTls)
+    this.#attach(socket)
+    this.#isConnected = true
+    this.#user?.connected?.()
+    this.#write(socket)
+  }
+
   #attach(socket: HttpSocket): void {
     const throttle = new ReadThrottle(socket)
     this.#socket = socket
@@ -224,12 +216,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     })
     socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
     socket.on('close', () => this.#ends({ isWhole: false }))
-  }
-
-  #connects(socket: HttpSocket): void {
-    this.#isConnected = true
-    this.#user?.connected?.()
-    if (this.#unsent.length > 0) this.#write(socket)
   }
 
   #write(socket: HttpSocket): void {
@@ -321,7 +307,6 @@ export class HttpAnswer {
     return this.head.fields.get(name)
   }
 
-  /** Every field of this name. */
   all(name: string): readonly string[] {
     return this.head.fields.all(name)
   }

@@ -5,11 +5,7 @@ import { type LookupFunction, type Socket, connect } from 'node:net'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
 
-/**
- * Makes a socket: at once, or when there is a way to the server.
- *
- * A socket for TLS emits `secureConnect` when it is ready, any other `connect` if it is `connecting`; one that is promised is ready.
- */
+/** Makes a socket that may still connect: at once, or when there is a way to the server. */
 export type Dial = (to: SocketPlace, signal: AbortSignal) => HttpSocket | Promise<HttpSocket>
 
 /** The TLS options, in addition to the defaults of the machine. */
@@ -39,6 +35,16 @@ export function connectPlain(to: SocketPlace): Socket {
 function connectTo({ host, port }: SocketPlace, lookup: LookupFunction | undefined): Socket {
   const keepAlive = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS }
   return connect({ host, port, ...keepAlive, ...(lookup !== undefined && { lookup }) })
+}
+
+/** Resolves when the socket is connected and, for TLS, encrypted. */
+export async function opened(socket: HttpSocket, isTls: boolean): Promise<void> {
+  if (!isTls && socket.connecting !== true && !socket.destroyed) return
+  await new Promise<void>((resolve, reject) => {
+    socket.once(isTls ? 'secureConnect' : 'connect', resolve)
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('the connection was closed before it was open')))
+  })
 }
 
 /** Resolves to the function that makes sockets for this address. */

@@ -70,9 +70,8 @@ export function responseReader(): MessageReader<ResponseHead> {
     if (interim === 0) return head
     if (head.status === 101)
       throw new HttpSyntaxError('it switches to another protocol, which was not asked for')
-    if (!head.keepsAlive) throw new HttpSyntaxError('it ends its connection with an interim response')
-    if (interim > INTERIM_MAX)
-      throw new HttpSyntaxError(`it has more than ${INTERIM_MAX} interim responses before it`)
+    if (!head.keepsAlive || interim > INTERIM_MAX)
+      throw new HttpSyntaxError('an interim response is the last, or one of too many')
     return undefined
   }
   return new MessageReader({ of: 'responses', bytesMax: RESPONSE_HEAD_BYTES_MAX, parse })

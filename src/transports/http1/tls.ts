@@ -9,7 +9,7 @@ import { type SecureContext, type TLSSocket, connect, createSecureContext } from
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { basicLogin, hostAndPort } from '../address.js'
 import { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
-import type { Dial, TlsMeans } from './dial.js'
+import { type Dial, opened, type TlsMeans } from './dial.js'
 import type { ResponseHead } from './head.js'
 import { responseReader } from './reader.js'
 import { SocketTroubleError, asError } from './trouble.js'
@@ -54,22 +54,10 @@ export function tunnelDial(proxy: URL, connectProxy: Connect, secure: TlsConnect
   return async (to, signal) => {
     const inner: HttpSocket = connectProxy(place)
     signal.addEventListener('abort', () => inner.destroy())
-    if (isTls || inner.connecting === true) await opened(inner, isTls ? 'secureConnect' : 'connect')
+    await opened(inner, isTls)
     await asked(inner, to, basicLogin(proxy))
-    if (secure === undefined) return inner
-    const outer = secure(to, inner)
-    signal.addEventListener('abort', () => outer.destroy())
-    await opened(outer, 'secureConnect')
-    return outer
+    return secure?.(to, inner) ?? inner
   }
-}
-
-function opened(socket: HttpSocket, event: 'connect' | 'secureConnect'): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.once(event, resolve)
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error('the connection was closed before it was open')))
-  })
 }
 
 /** Asks the proxy for a tunnel; resolves when there is one. */

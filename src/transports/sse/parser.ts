@@ -27,8 +27,6 @@ export interface SseLimits {
   readonly dataBytesMax: number
   /** A longer id, type or reconnection time is ignored; of a longer comment nothing is kept. */
   readonly fieldBytesMax: number
-  readonly retryMsMin: number
-  readonly retryMsMax: number
 }
 
 const BOM = Buffer.from('\u{feff}')
@@ -66,7 +64,7 @@ export class SseParser {
     return this.#lastEventId
   }
 
-  /** How long to wait before the stream is opened again, within the limits; undefined when it has not said. */
+  /** How long to wait before the stream is opened again, without any limit; undefined when it has not said. */
   get retryMs(): number | undefined {
     return this.#retryMs
   }
@@ -156,11 +154,7 @@ export class SseParser {
     const value = memory.toString('utf8', field.start, end)
     if (field.name === 'event') this.#type = value
     else if (field.name === 'id' && !control.test(value)) this.#pendingId = value
-    else if (field.name === 'retry' && /^\d+$/.test(value)) this.#retryMs = this.#clamped(Number(value))
-  }
-
-  #clamped(ms: number): number {
-    return Math.min(Math.max(ms, this.#limits.retryMsMin), this.#limits.retryMsMax)
+    else if (field.name === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
   }
 
   #dispatch(): void {
