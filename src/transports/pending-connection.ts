@@ -63,7 +63,7 @@ export class PendingConnection implements Connection {
   #join(connection: Connection): void {
     this.#current = connection
     this.#startCurrent()
-    for (const { message, head } of this.#waiting.splice(0)) connection.send(message, head)
+    for (const { message, head } of this.#waiting.splice(0)) this.#current.send(message, head)
   }
 
   #startCurrent(): void {

@@ -1,8 +1,7 @@
 // A line, or the body of a message of HTTP, whose end has not come yet.
 //
-// Large parts are kept as they are. Small ones are copied together, so that a
-// line in tiny chunks costs little more memory than its bytes, and so that the
-// short end of a chunk does not keep the whole of it. The values of a long line are looked for while its parts come, so that
+// The first part and large ones are kept as they are. Small ones behind them are copied together, so that a
+// line in tiny chunks costs little more memory than its bytes. The values of a long line are looked for while its parts come, so that
 // no turn looks at more than one read.
 
 import { Buffer } from 'node:buffer'
@@ -27,8 +26,6 @@ export class UnfinishedLine {
   readonly #beginning: Beginning
   #parts: Buffer[] = []
   #bytes = 0
-  /** The first part, as long as it is small and alone: most bodies have no other, and need no block. */
-  #only: Buffer | undefined
   /** The memory for small parts; the bytes between `#from` and `#to` are not among the parts yet. */
   #block: Buffer = NOTHING
   #from = 0
@@ -48,23 +45,16 @@ export class UnfinishedLine {
   }
 
   get firstByte(): number | undefined {
-    const [first = this.#block.subarray(this.#from, this.#to)] = this.#parts
-    return (this.#only ?? first)[0]
+    return this.#parts[0]?.[0]
   }
 
   add(part: Buffer): void {
-    const only = this.#only
-    if (part.length > SMALL_BYTES_MAX) {
+    if (part.length > SMALL_BYTES_MAX || this.#bytes === 0) {
       this.#cut()
       this.#parts.push(part)
-    } else if (this.#bytes === 0) this.#only = part
-    else {
-      this.#only = undefined
-      if (only !== undefined) this.#copy(only)
-      this.#copy(part)
-    }
+    } else this.#copy(part)
     this.#bytes += part.length
-    if (this.#parts.length > this.#followed) this.#follow()
+    if (this.#bytes >= LONG_BYTES_MIN && this.#parts.length > this.#followed) this.#follow()
   }
 
   /** The line without a CR at its end: a message that was followed in its parts, any other as a copy. Empty afterwards. */
@@ -133,8 +123,6 @@ export class UnfinishedLine {
   }
 
   #cut(): void {
-    if (this.#only !== undefined) this.#parts.push(this.#only)
-    this.#only = undefined
     if (this.#to > this.#from) this.#parts.push(this.#block.subarray(this.#from, this.#to))
     this.#from = this.#to
   }

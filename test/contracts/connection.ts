@@ -83,11 +83,8 @@ export interface ContractOptions {
   readonly carry?: (value: string) => string
   /** Whether messages to the right come in the order in which they were sent. */
   readonly inOrder?: boolean
-  /**
-   * Who buffers what the other end has not taken: the connection itself, the system as well, or the system alone, since
-   * every message has a socket of its own.
-   */
-  readonly buffers?: 'own' | 'system-too' | 'system'
+  /** Who buffers what the other end has not taken: the connection itself, or the system as well. */
+  readonly buffers?: 'own' | 'system-too'
   /** Whether the right end can be stopped. */
   readonly stops?: boolean
   /** What the tap sees at a time. */
@@ -112,8 +109,7 @@ export function holdsConnectionContract(
   }: ContractOptions = {},
 ): void {
   const say = (value: string): Message => message(carry(value))
-  // Larger than what the system takes of one message, where each has a socket of its own.
-  const big = say(`"${'x'.repeat(buffers === 'system' ? 12_000_000 : 1_000_000)}"`)
+  const big = say(`"${'x'.repeat(1_000_000)}"`)
   const heard = (value: string): string => `message ${carry(value)}`
   const arranged = (events: readonly string[]): readonly string[] => (inOrder ? events : [...events].sort())
 
@@ -251,7 +247,7 @@ export function holdsConnectionContract(
     left.start(near)
     right.read(false)
     right.start(far)
-    if (buffers !== 'system') send(left, big)
+    send(left, big)
     if (buffers === 'own') assert.ok(left.backlogBytes >= 1_000_000)
     while (!left.congested) {
       send(left, big)
@@ -262,12 +258,12 @@ export function holdsConnectionContract(
     right.read(true)
     await Promise.all([near.seen('drained'), far.seen(heard('"last"'))])
     assert.equal(left.congested, false)
-    if (buffers !== 'system') assert.equal(left.backlogBytes, 0)
+    assert.equal(left.backlogBytes, 0)
     if (buffers === 'own') assert.deepEqual(near.events, ['drained'])
     await left.close()
   })
 
-  test(`${kind}: a connection that has ended is congested no more`, async (t) => {
+  test(`${kind}: a connection that has ended is congested no more`, { skip }, async (t) => {
     const { left, right } = await open(t)
     left.start(new Recorder())
     right.read(false)

@@ -6,7 +6,7 @@ import { type HttpKind, httpPair } from './support/http-pairs.js'
 const carry = (value: string): string => `{"jsonrpc":"2.0","method":"say","params":{"value":${value}}}`
 
 // Two POSTs may overtake each other, and each has a socket of its own.
-const toFront: ContractOptions = { carry, inOrder: false, buffers: 'system', stops: false }
+const toFront: ContractOptions = { carry, inOrder: false, stops: false }
 const fromFront: ContractOptions = { carry, buffers: 'system-too' }
 
 const kinds: readonly (readonly [HttpKind, ContractOptions])[] = [

@@ -128,10 +128,10 @@ const cases: readonly Case[] = [
     keepsAlive: true,
   },
   {
-    name: 'chunks with extensions and trailers',
-    raw: `${chunked}5;a=b;c="d"\r\nhello\r\n0;x\r\nA: b\r\nC: d\r\n\r\n`,
-    read: '200 hello',
-    keepsAlive: true,
+    name: 'chunks with extensions',
+    raw: `${chunked}5;a=b\r\nhello\r\n0\r\n\r\n`,
+    read: undefined,
+    unlikeNode: 'nobody sends them',
   },
   {
     name: 'a last chunk with more than one zero',
@@ -254,9 +254,10 @@ const cases: readonly Case[] = [
     read: undefined,
   },
   {
-    name: 'an extension of 20 KB',
-    raw: `${chunked}1;${'x'.repeat(20_000)}\r\nx\r\n0\r\n\r\n`,
+    name: 'a trailer',
+    raw: `${chunked}1\r\nx\r\n0\r\nA: b\r\n\r\n`,
     read: undefined,
+    unlikeNode: 'nobody sends them',
   },
 ]
 
@@ -320,7 +321,7 @@ const responses = constantFrom(
   `${OK}Content-Type: application/json\r\nContent-Length: 5\r\n\r\nhello`,
   `${OK}Content-Length: ${hidden.length}\r\nX: y\r\n\r\n${hidden}`,
   `${json}5\r\nhello\r\n0\r\n\r\n`,
-  `${json}${hidden.length.toString(16)}\r\n${hidden}\r\n1;a=b;c="d\\"e"\r\nx\r\n0\r\nA: b\r\n\r\n`,
+  `${json}${hidden.length.toString(16)}\r\n${hidden}\r\n1\r\nx\r\n0\r\n\r\n`,
   `${OK}Content-Type: text/event-stream\r\n\r\ndata: x\n\n`,
   `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nhi`,
   'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi',

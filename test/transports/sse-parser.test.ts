@@ -97,18 +97,6 @@ describe('SseParser', () => {
     }
   }
 
-  test('data over the limit is told before its end comes, once', () => {
-    const head = Buffer.from('data: {"jsonrpc":"2.0","id":4,"result":"')
-    const part = Buffer.alloc(40_000, 'x')
-    const own = { ...limits, dataBytesMax: 100_000 }
-    const said = [{ oversize: '4', isCall: false }]
-    assert.deepEqual(heard([head, part, part], own), [])
-    assert.deepEqual(heard([head, part, part, part], own), said)
-    assert.deepEqual(heard([head, part, part, part, part, Buffer.from('"}\n\n')], own), said)
-    const end = Buffer.from('"}\n\ndata: next\n\n')
-    assert.deepEqual(heard([Buffer.concat([head, part, part, part, end])], own), [...said, 'next'])
-  })
-
   test('any chunking gives the same events', () => {
     const line = fc.constantFrom(
       'data: a',

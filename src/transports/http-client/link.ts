@@ -36,7 +36,8 @@ const refusals: readonly unknown[] = [400, 404, 405]
 
 /** One session with one server. */
 export class HttpLink implements Connection {
-  congested = false
+  /** Its owner limits what it sends by `backlogBytes`. */
+  readonly congested = false
   /** Whether the owner takes messages now. */
   isReading = true
   readonly #onOlder: LinkOptions['onOlder']
@@ -53,7 +54,7 @@ export class HttpLink implements Connection {
   #closing: Promise<void> | undefined
   readonly #posts = new ChurnMap<number, PostedMessage>()
   #number = 0
-  /** Bytes that the system has not taken. */
+  /** Of messages that may be sent again, since they are not answered. */
   backlogBytes = 0
   /** Called when the server has taken every message that has no answer. */
   #onQuiet: (() => void) | undefined
@@ -101,7 +102,6 @@ export class HttpLink implements Connection {
     const post = new PostedMessage(head, bytes, this.#session, this, ++this.#number)
     this.#posts.set(post.number, post)
     this.backlogBytes += bytes.length
-    if (this.backlogBytes > this.#session.target.limits.backlogBytesHigh) this.congested = true
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined && !this.answersElsewhere) this.#isSessionless = true
     // Later: the sender must have returned before its handler is called.
@@ -121,14 +121,6 @@ export class HttpLink implements Connection {
   }
 
   // Messages of the proxy.
-
-  /** The system has the whole message. */
-  sent(post: PostedMessage): void {
-    this.backlogBytes -= post.bytes.length
-    if (!this.congested || this.backlogBytes > this.#session.target.limits.backlogBytesHigh) return
-    this.congested = false
-    if (!this.#isClosed) this.#sink?.drained()
-  }
 
   /** The message did not get through, or its answer will not come. */
   failed(post: PostedMessage, error: TransportError): void {
@@ -150,6 +142,7 @@ export class HttpLink implements Connection {
   /** The message is over; nothing comes after it. */
   ended(post: PostedMessage): void {
     this.#posts.take(post.number)
+    this.backlogBytes -= post.bytes.length
     if (post === this.#gate) this.#openGate()
     if (this.#onQuiet !== undefined && !this.#isTelling()) this.#onQuiet()
     if (this.#isForgotten) this.#endWhenIdle()
@@ -316,7 +309,6 @@ export class HttpLink implements Connection {
     this.#gateTimer?.cancel()
     this.#stream.stop()
     for (const post of this.#posts.values()) post.cancel()
-    this.congested = false
   }
 
   /** Whether the message may pass the tap. Bodies are tapped as lines; headers, which hold credentials, are not. */

@@ -27,8 +27,6 @@ const limits = {
   /** How much is read of a body that is no answer, and how much of it is shown. */
   excerptBytesMax: 16_384, // 16 KiB
   excerptCharsMax: 200,
-  /** Above this many bytes that the server has not taken the connection is congested. */
-  backlogBytesHigh: 1_048_576, // 1 MiB
   /** Every call in flight holds a socket, and so does the standalone stream of each of the thousand sessions of a front. */
   socketsMax: 2048,
   idleSocketsMax: 64,

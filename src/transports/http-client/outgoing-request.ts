@@ -20,8 +20,6 @@ export interface RequestHandler {
   isAnswer?(answer: HttpAnswer, body: string): boolean
   /** There is no response that could be used; `status` is that of a refusal for which the credentials gave `error`. */
   troubled(error: TransportError, status?: number): void
-  /** The system has taken the whole request. */
-  sent?(): void
 }
 
 /** A request that is on its way. */
@@ -128,10 +126,6 @@ export class OutgoingRequest implements ClientSocketUser {
 
   connected(): void {
     this.#timer?.cancel()
-  }
-
-  sent(): void {
-    this.#handler.sent?.()
   }
 
   responded(answer: HttpAnswer): void {

@@ -44,8 +44,6 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   /** The response, where it is events, and the responses that go on with it. */
   #stream: ResponseStream | undefined
   #timeout: Timer
-  /** Whether the system has the whole of it. */
-  #isSent = false
   /** Whether it was sent again because the server had named another session meanwhile. */
   #hasFollowed = false
 
@@ -98,7 +96,6 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     this.#timeout.cancel()
     this.#request?.cancel()
     this.#stream?.stop()
-    this.sent()
     this.#link.ended(this)
   }
 
@@ -128,11 +125,6 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   }
 
   // RequestHandler: what becomes of the POST.
-
-  sent(): void {
-    if (!this.#isSent) this.#link.sent(this)
-    this.#isSent = true
-  }
 
   troubled(error: TransportError): void {
     this.#fail(error)

@@ -61,14 +61,10 @@ function readProxy(text: string, from: string): URL {
 function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   const host = bareHost(hostname)
   const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port
-  return list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((entry) => entry !== '')
-    .some((entry) => {
-      const [, name = entry, only] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
-      return (only === undefined || only === own) && covers(name, host)
-    })
+  return list.split(/[\s,]+/).some((entry) => {
+    const [, name = entry, only] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
+    return (only === undefined || only === own) && covers(name.toLowerCase(), host)
+  })
 }
 
 /** A name covers those below it, with or without a dot or an asterisk before it; an address may have a mask. */
@@ -80,8 +76,9 @@ function covers(entry: string, host: string): boolean {
     const name = entry.replace(/^\*?\./, '').replace(/\.$/, '')
     return name !== '' && (host === name || host.endsWith(`.${name}`))
   }
-  const bits = Number(mask ?? (kind === 4 ? 32 : 128))
-  if (!Number.isInteger(bits) || bits < 0 || bits > (kind === 4 ? 32 : 128)) return false
+  const bitsMax = kind === 4 ? 32 : 128
+  const bits = Number(mask ?? bitsMax)
+  if (!Number.isInteger(bits) || bits < 0 || bits > bitsMax) return false
   const block = new BlockList()
   block.addSubnet(address, bits, kind === 4 ? 'ipv4' : 'ipv6')
   const hostKind = isIP(host)
@@ -90,8 +87,5 @@ function covers(entry: string, host: string): boolean {
 
 /** Without the brackets of an address in a URL, and without the dot that ends a name. */
 function bareHost(hostname: string): string {
-  return hostname
-    .toLowerCase()
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
+  return hostname.toLowerCase().replaceAll(/^\[|\]?\.?$/g, '')
 }

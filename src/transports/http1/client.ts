@@ -31,8 +31,6 @@ export interface ClientSocketUser {
   /** Its connection, which may not be connected yet. */
   gets?(socket: ClientSocket): void
   connected?(): void
-  /** The system has taken the whole request. */
-  sent?(): void
   responded(answer: HttpAnswer): void
   /** There will be no response. */
   failed(error: Error): void
@@ -225,8 +223,7 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     writeAll(socket, pieces, (error) => {
       if (error) return
       this.#isSent = true
-      if (this.#user !== undefined) this.#user.sent?.()
-      else if (!this.#gone) this.#agent.rests(this)
+      if (this.#user === undefined && !this.#gone) this.#agent.rests(this)
     })
   }
 

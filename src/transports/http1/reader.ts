@@ -7,11 +7,9 @@ import {
   type Framing,
   HttpSyntaxError,
   notHttp,
-  readField,
   RequestHead,
   RESPONSE_BEGINNING,
   ResponseHead,
-  TOKEN,
 } from './head.js'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -24,17 +22,10 @@ const FAMILIAR_BYTES_MAX = 10_240
 const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
 /** Of responses that only say that another will come (RFC 9110, section 15.2); one every few seconds is a server at work. */
 const INTERIM_MAX = 1000
-/** The size of a chunk with its extensions, or one trailer. */
-const LINE_BYTES_MAX = 4 * 1024
-/** The limit of extensions and trailers of a message, which are not used. */
-const ASIDE_BYTES_MAX = 16 * 1024
-
-const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
-/** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
-const SIZE = new RegExp(`^([\\da-fA-F]{1,12})(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)*$`)
-/** A field behind a body must say nothing of how the message or the connection is read (RFC 9110, section 6.5.1). */
-const NO_TRAILER =
-  /^(?:connection|content-encoding|content-length|content-type|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
+/** Without extensions, which nobody sends and readers understand in their ways. */
+const SIZE = /^[\da-fA-F]{1,12}$/
+/** Of a line between chunks. */
+const LINE_BYTES_MAX = 64
 
 /** The receiver of a message: its head, then its body. */
 export interface MessageSink<H> {
@@ -77,11 +68,11 @@ export function responseReader(): MessageReader<ResponseHead> {
   return new MessageReader({ of: 'responses', bytesMax: RESPONSE_HEAD_BYTES_MAX, parse })
 }
 
-/** Reads one message after another. Trailers are read, for they may not be nonsense, and dropped. */
+/** Reads one message after another. Trailers, which nobody sends, are refused. */
 export class MessageReader<H extends { readonly framing: Framing }> {
   readonly #rules: HeadRules<H>
   /** The part that comes next: `length` and `close` are bodies, `whole` is none until `next`. */
-  #part: 'head' | 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'whole' = 'head'
+  #part: 'head' | 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'end' | 'whole' = 'head'
   /** The beginning of a head or of a line whose end has not come. */
   #pending: Buffer = NOTHING
   #blankLines = 0
@@ -89,8 +80,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   #familiar: { readonly bytes: Buffer; readonly head: H } | undefined
   /** Of the body, or of the chunk. */
   #remainingBytes = 0
-  /** Of extensions and trailers. */
-  #asideBytes = 0
 
   constructor(rules: HeadRules<H>) {
     this.#rules = rules
@@ -138,7 +127,7 @@ export class MessageReader<H extends { readonly framing: Framing }> {
         return NOTHING
       case 'size':
       case 'chunk-end':
-      case 'trailers':
+      case 'end':
         return this.#takeLine(bytes)
       case 'whole':
         return bytes
@@ -168,7 +157,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   /** Begins the body. */
   #begin(head: H, rest: Buffer, sink: MessageSink<H>): Buffer {
     const { framing } = head
-    this.#asideBytes = 0
     this.#remainingBytes = framing.kind === 'length' ? framing.bytes : 0
     const bytes = this.#remainingBytes
     const isAll = this.#rules.of === 'requests' && framing.kind === 'length' && bytes <= rest.length
@@ -224,38 +212,23 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     const at = chunk.indexOf(LF)
     const bytes = at < 0 ? chunk : chunk.subarray(0, at)
     if (this.#pending.length + bytes.length > LINE_BYTES_MAX)
-      throw new HttpSyntaxError('the size of a chunk, or a trailer, is too long')
+      throw new HttpSyntaxError('a line between chunks is too long')
     const line = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
     this.#pending = at < 0 ? line : NOTHING
     if (at < 0) return NOTHING
     if (line[line.length - 1] !== CR) throw new HttpSyntaxError('a line of a chunk does not end in CRLF')
     const text = line.toString('latin1', 0, line.length - 1)
     if (this.#part === 'size') this.#takeSize(text)
-    else if (this.#part === 'trailers') this.#takeTrailer(text)
-    else if (text === '') this.#part = 'size'
-    else throw new HttpSyntaxError('a chunk is longer than its size')
+    else if (text === '') this.#part = this.#part === 'end' ? 'whole' : 'size'
+    else
+      throw new HttpSyntaxError(this.#part === 'end' ? 'it has trailers' : 'a chunk is longer than its size')
     return chunk.subarray(at + 1)
   }
 
   #takeSize(line: string): void {
-    const [, size] = SIZE.exec(line) ?? []
-    if (size === undefined) throw new HttpSyntaxError('the size of a chunk is no number')
-    this.#countAside(line.length - size.length)
-    this.#remainingBytes = Number.parseInt(size, 16)
-    this.#part = this.#remainingBytes === 0 ? 'trailers' : 'chunk'
-  }
-
-  #takeTrailer(line: string): void {
-    if (line === '') this.#part = 'whole'
-    else if (NO_TRAILER.test(readField(line)[0]))
-      throw new HttpSyntaxError('it has a trailer that must come before its body')
-    this.#countAside(line.length)
-  }
-
-  #countAside(bytes: number): void {
-    this.#asideBytes += bytes
-    if (this.#asideBytes > ASIDE_BYTES_MAX)
-      throw new HttpSyntaxError(`its chunks say more than ${ASIDE_BYTES_MAX} bytes besides the data`)
+    if (!SIZE.test(line)) throw new HttpSyntaxError('the size of a chunk is no number')
+    this.#remainingBytes = Number.parseInt(line, 16)
+    this.#part = this.#remainingBytes === 0 ? 'end' : 'chunk'
   }
 }
 

@@ -79,17 +79,10 @@ const NOTHING = Buffer.alloc(0)
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 
 /** One socket and its requests. */
-export class FrontConnection {
+export class FrontConnection implements MessageSink<RequestHead> {
   readonly socket: HttpSocket
   readonly #server: FrontServer
   readonly #reader: MessageReader<RequestHead>
-  readonly #input: MessageSink<RequestHead> = {
-    head: (head, body) => this.#head(head, body),
-    data: (chunk) => {
-      this.#isExpected = false
-      this.#body?.data(chunk)
-    },
-  }
   /** The fields of a response after which another may follow. */
   readonly #keepAliveField: string
   /** The one that is being answered. Its body is not kept here, so that its memory is free once it has been read. */
@@ -107,7 +100,6 @@ export class FrontConnection {
   #isGone = false
   /** The end of a refused request is read until this timer fires, so that its client can read the refusal. */
   #lingering: { cancel(): void } | undefined
-  #isTimed = false
   #isTaking = false
   /** A request was answered while its bytes were taken: those behind it are another turn's, so that others come first. */
   #hasServed = false
@@ -213,15 +205,21 @@ export class FrontConnection {
 
   /** Cuts the connection when the client takes nothing for so long, or for up to twice as long. */
   cutWhenStalled(): void {
-    this.#isTimed = true
     this.socket.setTimeout?.(this.#server.environment.limits.stallMs)
   }
 
-  #head(head: RequestHead, body: Buffer | undefined): void {
+  // MessageSink
+
+  head(head: RequestHead, body: Buffer | undefined): void {
     const response = new HttpResponse(this, head)
     this.#request = { head, response }
     if (body !== undefined) this.#server.asked(this)
     this.#server.serve({ wire: this, head, body, response })
+  }
+
+  data(chunk: Buffer): void {
+    this.#isExpected = false
+    this.#body?.data(chunk)
   }
 
   /** Nothing is asked on it, and nothing has begun to come. */
@@ -276,7 +274,7 @@ export class FrontConnection {
   #takeSome(): void {
     const bytes = this.#rest
     this.#rest = NOTHING
-    this.#rest = this.#reader.take(bytes, this.#input)
+    this.#rest = this.#reader.take(bytes, this)
     if (!this.#reader.isWhole || this.#body === undefined) return
     const body = this.#body
     this.#body = undefined
@@ -300,8 +298,7 @@ export class FrontConnection {
   #finish(): void {
     const request = this.#request
     this.#request = undefined
-    if (this.#isTimed) this.socket.setTimeout?.(0)
-    this.#isTimed = false
+    this.socket.setTimeout?.(0)
     request?.response.close()
     if (this.#isGone) return
     if (!this.#reader.isWhole) return this.#dropBody()

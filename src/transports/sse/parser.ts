@@ -3,8 +3,7 @@
 // A push parser without I/O. The data of an event is a message, so it is handed
 // on as bytes: a view on the chunk where the line lies in one chunk and ends with
 // a line feed, the parts of a long object over several chunks, else one copy. An event over the limit is dropped while it
-// arrives. The parser looks for its id only, and reports the event as soon as the id is known, since the event may have
-// no end.
+// arrives, and only its id is looked for.
 
 import { Buffer } from 'node:buffer'
 import { COLON, CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
@@ -179,8 +178,6 @@ class SseData {
   #lines: (Line | LongLine)[] = []
   #bytes = 0
   #dropped: IdFinder | undefined
-  /** Whether the sink knows that the event is over the limit. */
-  #isTold = false
 
   constructor(sink: SseSink, bytesMax: number) {
     this.#sink = sink
@@ -205,9 +202,7 @@ class SseData {
   drop(part: Buffer): void {
     this.#dropped ??= this.#dropLines()
     this.#bytes += part.length
-    if (this.#isTold) return
     this.#dropped.push(part)
-    if (this.#dropped.isSure) this.#tell(this.#dropped)
   }
 
   /** The event is complete. */
@@ -215,21 +210,16 @@ class SseData {
     if (this.isEmpty) return
     const lines = this.#lines
     const dropped = this.#dropped
-    if (dropped !== undefined) this.#tell(dropped)
+    const bytes = this.#bytes
     this.#lines = []
     this.#bytes = 0
     this.#dropped = undefined
-    this.#isTold = false
-    if (dropped !== undefined) return
+    if (dropped !== undefined) {
+      const { id, isCall } = dropped.found()
+      return this.#sink.oversize(id, bytes, isCall)
+    }
     const data = joined(lines)
     if (data.length > 0) this.#sink.event(type, data)
-  }
-
-  #tell(dropped: IdFinder): void {
-    if (this.#isTold) return
-    this.#isTold = true
-    const { id, isCall } = dropped.found()
-    this.#sink.oversize(id, this.#bytes, isCall)
   }
 
   #dropLines(): IdFinder {

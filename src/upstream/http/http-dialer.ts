@@ -77,8 +77,8 @@ export async function httpDialer(
     retryDelayMs: config.retryDelayMs,
     onUnreachable: known.onUnreachable,
     reconnectMs: config.reconnectIntervalMs,
-    isRead,
-    isList,
+    isRead: (method) => method === DISCOVER || requests.get(method)?.reads === true,
+    isList: (method) => requests.get(method)?.route.to === 'merge',
     // Servers of revisions with sessions want no fields that repeat a message, so that messages to them are not read.
     mirror: (message, method) => {
       const hasSessions = config.protocol === 'handshake' || isSaidOlder
@@ -86,7 +86,8 @@ export async function httpDialer(
       return isMirrored && !hasSessions ? requestFields(message, known.marked) : undefined
     },
     isEndless: (method) => method === LISTEN,
-    overrules: (method, status) => method === DISCOVER && saysNothing(status),
+    // Of the first request these say nothing about the server, regardless of their body.
+    overrules: (method, status) => method === DISCOVER && (status >= 500 || status === 408 || status === 429),
     refusesRequest,
     refusals: new DoubtfulRefusals(),
     refusal: refusalsOf(config, tell),
@@ -105,11 +106,6 @@ export async function httpDialer(
         onOlder: (isOlderNow) => (isOlder = isOlderNow || isSaidOlder),
       }),
   }
-}
-
-/** Whether a refusal of the first request says nothing about the server, regardless of its body. */
-function saysNothing(status: number): boolean {
-  return status >= 500 || status === 408 || status === 429
 }
 
 /** The meaning of a refusal; the server's words are logged, once for the same words. */
@@ -211,16 +207,10 @@ function googleCredentialsFor(
   return new IdTokenCredentials(name, fetch, runtime, (message) => tell('debug', message))
 }
 
-function isList(method: string): boolean {
-  return requests.get(method)?.route.to === 'merge'
-}
-
-function isRead(method: string): boolean {
-  return method === DISCOVER || requests.get(method)?.reads === true
-}
-
 /** A bundle of all authorities has a quarter of it. */
 const CERTIFICATE_BYTES_MAX = 1024 * 1024
+
+const CHECK_FILES = 'check the files that the configuration names'
 
 /** A file without any certificate must not mean the certificates of the machine. */
 const BEGINNING = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/
@@ -232,7 +222,7 @@ function tlsMeans({ ca, cert, key, servername }: HttpTls): TlsMeans {
     material: () => {
       const read = { ca: file('tls.ca', ca), cert: file('tls.cert', cert), key: file('tls.key', key) }
       if (read.ca !== undefined && !BEGINNING.test(read.ca.toString('latin1')))
-        throw unusableFile(`tls.ca (${ca}) holds no certificate in PEM`)
+        throw new SocketTroubleError(`tls.ca (${ca}) holds no certificate in PEM`, CHECK_FILES)
       return read
     },
   }
@@ -242,9 +232,6 @@ function file(name: string, path: string | undefined): Buffer | undefined {
   if (path === undefined) return undefined
   const read = readFileBytes(path, CERTIFICATE_BYTES_MAX)
   if (read.kind === 'read') return read.bytes
-  throw unusableFile(`${name} cannot be read: ${path} (${read.code === '' ? read.why : read.code})`)
-}
-
-function unusableFile(what: string): SocketTroubleError {
-  return new SocketTroubleError(what, 'check the file that the configuration names')
+  const why = read.code === '' ? read.why : read.code
+  throw new SocketTroubleError(`${name} cannot be read: ${path} (${why})`, CHECK_FILES)
 }
