@@ -65,8 +65,6 @@ interface ListedTemplate<T> {
 export class UriTemplates<T> {
   /** The most specific first; those that are equally specific as they were listed. */
   readonly #templates: readonly ListedTemplate<T>[]
-  /** Whether the list is longer than what is read of one. */
-  readonly isCut: boolean
 
   /** Of `textOf` each; what cannot be read matches nothing. */
   constructor(owners: readonly T[], textOf: (owner: T) => string) {
@@ -81,7 +79,6 @@ export class UriTemplates<T> {
       const steps = template.parts.length + (text.length >> 3)
       templates.push({ owner, prefix: literalPrefix(text), steps, template })
     }
-    this.isCut = left < 0
     this.#templates = templates.toSorted((one, other) => other.prefix.length - one.prefix.length)
   }
 

@@ -177,8 +177,7 @@ export class Taps implements TapSwitch {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #startedAt: number
   readonly #log: LogSink
-  /** Adds the switched tap to each open connection, or removes it; undefined without a switch, so that none is kept. */
-  readonly #open: Set<() => void> | undefined
+  readonly #hasSwitch: boolean
   #live: LiveTap | undefined
   #connections = 0
 
@@ -187,15 +186,16 @@ export class Taps implements TapSwitch {
     this.#log = log
     this.#runtime = runtime
     this.#startedAt = runtime.now()
-    this.#open = hasSwitch ? new Set() : undefined
+    this.#hasSwitch = hasSwitch
   }
 
   /** The observers of a new connection. */
   watch(hop: Omit<Hop, 'connection'>): PeerWatch {
     const to: Hop = { ...hop, connection: ++this.#connections }
     const fixed = this.#fixed(to)
-    const watch = { ...fixed, onFault: (error: unknown) => this.#fault(to, error) }
-    if (this.#open === undefined) return watch
+    const onFault = (error: unknown): void => this.#fault(to, error)
+    if (!this.#hasSwitch) return { ...fixed, onFault }
+    const observers = (): Observers => (this.#live === undefined ? fixed : live)
     const live: Observers = {
       wire: (direction, bytes, whole) => {
         fixed.wire?.(direction, bytes, whole)
@@ -206,30 +206,24 @@ export class Taps implements TapSwitch {
         this.#show((tap) => tap.forward(to, input, edits))
       },
     }
-    const update = (): void => {
-      const { wire, forwarded } = this.#live === undefined ? fixed : live
-      Object.assign(watch, { wire, forwarded })
+    return {
+      get wire() {
+        return observers().wire
+      },
+      get forwarded() {
+        return observers().forwarded
+      },
+      onFault,
+      onClosed: () => this.#show((tap) => tap.ended(to.connection)),
     }
-    update()
-    this.#open.add(update)
-    const onClosed = (): void => {
-      this.#open?.delete(update)
-      this.#show((tap) => tap.ended(to.connection))
-    }
-    return Object.assign(watch, { onClosed })
   }
 
   on(tap: LiveTap): void {
-    this.#switch(tap)
+    this.#live = tap
   }
 
   off(): void {
-    this.#switch(undefined)
-  }
-
-  #switch(tap: LiveTap | undefined): void {
-    this.#live = tap
-    for (const update of this.#open ?? []) update()
+    this.#live = undefined
   }
 
   #fixed(to: Hop): Observers {

@@ -80,7 +80,6 @@ export class AttachedClient
   readonly #context: ClientContext
   readonly #peer: Peer<Question>
   readonly #reports: ClientReports
-  /** The calls that are not answered. */
   readonly #calls = new ChurnMap<CallKey, Call>()
   #lastCall = 0
   readonly #attachedAtMs: number
@@ -89,7 +88,6 @@ export class AttachedClient
   #leastSeverity = 0
   /** Whether the server refused the client's own `initialize`, so that the client may try again. */
   #isRefused = false
-  /** Whether a request without a session has come. */
   #hasStateless = false
 
   /** `view` is that of its client, and of each client whose requests come on it. */
@@ -138,8 +136,6 @@ export class AttachedClient
     this.#closeIfIdle()
   }
 
-  // RoutedClient: what servers see of its session, and say to it.
-
   get profile(): CallContext {
     return this.#leg.profile
   }
@@ -164,8 +160,6 @@ export class AttachedClient
     const level = severity(frame.params.members.string('level'))
     if (level < 0 || level >= this.#leastSeverity) this.tell(frame, [], during)
   }
-
-  // PeerOwner: what arrives.
 
   request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
     if (this.#calls.has(keyOf(frame.id, reply)))
@@ -233,7 +227,6 @@ export class AttachedClient
     else this.questions.refused(question, error)
   }
 
-  /** The client takes bytes again. */
   drained(): void {
     this.#context.unread.remove(this)
     this.#routes?.read(true)
@@ -260,9 +253,6 @@ export class AttachedClient
     else void left.finally(over)
   }
 
-  // ReplyChannel, and whatever else is sent to the client:
-
-  /** A notification of a server, which may be about a call. */
   tell(frame: NotificationFrame, edits: readonly Edit[], call: Call | undefined): void {
     this.#peer.pass(frame, edits, { reply: call?.reply })
     this.sent()
@@ -301,13 +291,10 @@ export class AttachedClient
   /** Something was sent to the client, which may have more bytes to read now than it takes at once. */
   sent(): void {
     if (!this.#connection.congested) return
-    // A client that reads too slowly holds back the servers that work for it alone.
     this.#routes?.read(false)
     if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
     else this.#context.unread.add(this)
   }
-
-  // SlowReader:
 
   get backlogBytes(): number {
     return this.#connection.backlogBytes
@@ -324,8 +311,6 @@ export class AttachedClient
     void this.#peer.close(true)
     return bytes
   }
-
-  // Its session:
 
   /** Its routes; the first call opens them, and reports the client as attached. */
   #openRoutes(): ClientRoutes {
@@ -351,7 +336,6 @@ export class AttachedClient
     }
   }
 
-  /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
   #initialize(frame: RequestFrame, row: RequestRow, to: Reply): void {
     const fault = this.#leg.initialize(frame)
     if (fault !== undefined) return this.#refuse(frame, fault, to)
@@ -408,7 +392,6 @@ export class AttachedClient
     this.#closeIfIdle()
   }
 
-  /** The client has sent `initialized`: it gets questions and notifications of changes. */
   #ready(): void {
     this.questions.ready()
     this.#routes?.clientIsReady()
@@ -427,8 +410,6 @@ export class AttachedClient
     this.#closeIfIdle()
   }
 
-  // CallOwner: what becomes of its calls, and of those of other clients that came here.
-
   settled(call: Call, outcome: Outcome): void {
     this.#calls.take(keyOf(call.frame.id, call.reply))
     this.#answer(call, outcome)
@@ -445,12 +426,9 @@ export class AttachedClient
     context.pending.relay(call, needed)
   }
 
-  /** The request is answered by another call. */
   replaced(_call: Call, by: Call): void {
     this.#calls.set(keyOf(by.frame.id, by.reply), by)
   }
-
-  // Requests:
 
   #call(frame: RequestFrame, row: RequestRow, reply: Reply): void {
     const { intake } = this.session
@@ -509,7 +487,6 @@ export class AttachedClient
     return this.#calls.size >= this.#context.limits.session.callsMax
   }
 
-  /** A call has ended: one that came before `initialize`, or behind its answer. */
   #answer(call: Call, outcome: Outcome): void {
     const answer = answerOf(call, outcome, this.#peer)
     if (answer === undefined) call.reply?.drop()
@@ -520,8 +497,6 @@ export class AttachedClient
     this.refuse(reply, frame.id, this.#reports.refused(frame, error, this.#leg.profile))
   }
 
-  // The end:
-
   #giveUp(): void {
     this.session.opened()
     // Each call is answered with this error, and its server gets a cancellation.
@@ -529,7 +504,6 @@ export class AttachedClient
     this.#closeIfIdle()
   }
 
-  /** Why a call is not answered while the session ends. */
   #ending(): ErrorBody {
     return this.#directory.isClosing ? shuttingDown() : sessionEnded()
   }
@@ -537,7 +511,6 @@ export class AttachedClient
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
   #closeIfIdle(): void {
     if (this.session.intake !== 'refuse') return
-    // Requests that stay open end.
     for (const call of this.#calls.values())
       if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
     if (this.#calls.size > 0 || this.session.owesAnswers) return

@@ -29,7 +29,6 @@ class BatchReply implements Reply {
     this.#client = client
   }
 
-  /** One more member that is answered, or dropped. */
   expect(): this {
     this.#open++
     return this
@@ -40,7 +39,6 @@ class BatchReply implements Reply {
     this.drop()
   }
 
-  /** A request was cancelled, or every member has been read. */
   drop(): void {
     if (--this.#open > 0) return
     // A batch of notifications has no answer at all.

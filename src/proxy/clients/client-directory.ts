@@ -52,7 +52,6 @@ export interface ClientContext extends RoutingContext, ReportsContext {
 /** Finds the client of each connection, and the client of each request without a session. */
 export class ClientDirectory {
   readonly context: ClientContext
-  /** By their serials. */
   readonly #attached = new ChurnMap<number, AttachedClient>()
   #serials = 0
   #connections = 0
@@ -79,7 +78,6 @@ export class ClientDirectory {
     return this.#isClosing
   }
 
-  /** A number that no other client of the proxy has. */
   nextSerial(): number {
     return ++this.#serials
   }
@@ -103,13 +101,11 @@ export class ClientDirectory {
     }
   }
 
-  /** The connection with this serial is closed. */
   detached(serial: number): void {
     this.#attached.take(serial)
     for (const [key] of this.#of(this.#principalOf(serial))) this.#end(key)
   }
 
-  /** Every client, the oldest first. */
   status(): SessionStatus[] {
     const connected = [...this.#attached.values()].flatMap((client) => client.status() ?? [])
     const stateless = [...this.#clients.values()].map((client) => client.status())
@@ -139,7 +135,6 @@ export class ClientDirectory {
     return client
   }
 
-  /** Whether one more request of this principal may stay open. */
   mayListen(principal: string): boolean {
     let [own, all] = [0, 0]
     for (const { listening, profile } of this.#clients.values()) {
@@ -150,7 +145,6 @@ export class ClientDirectory {
     return all < listensMax && own < listensOfOneMax
   }
 
-  /** Nothing is left to be answered. */
   close(): void {
     this.#sweeping?.cancel()
     for (const key of this.#clients.keys()) this.#end(key)
@@ -224,7 +218,6 @@ export class ClientDirectory {
     void client.leave()
   }
 
-  /** Looks from time to time for those that have asked nothing for long, as long as there are any. */
   #sweepLater(): void {
     const { runtime, limits } = this.context
     const { statelessIdleMs } = limits.stateless

@@ -5,7 +5,6 @@ import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import type { Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../../calls/call.js'
 import type { CallContext } from '../../mcp/client-context.js'
@@ -27,23 +26,19 @@ export interface ReportsContext {
   readonly runtime: Pick<Runtime, 'now'>
 }
 
-/** Emits the events of one client. */
 export class ClientReports {
-  /** The names of the events that have a listener. */
   readonly heard: Emitter<ProxyEvents>['heard']
   readonly #context: ReportsContext
   readonly #client: number
   #attachedAt: number | undefined
   #name: string | undefined
 
-  /** `client` tells the client from all others of the proxy. */
   constructor(context: ReportsContext, client: number) {
     this.#context = context
     this.#client = client
     this.heard = context.events.heard
   }
 
-  /** The client has said who it is, or calls without saying it. */
   attached({ info, revision }: CallContext): void {
     // One that was refused by its server may try again.
     if (this.#attachedAt !== undefined) return
@@ -76,20 +71,25 @@ export class ClientReports {
     return error
   }
 
-  /** The messages stay readable for the listeners alone: one that keeps the event does not keep their memory. */
   #emit(request: EndedRequest, outcome: Outcome, ms: number, serverMs: number | undefined): void {
-    const messages: Messages = { frame: request.frame, result: resultOf(outcome) }
-    const times = { schema: this.#context.schema, client: this.#client, ms, serverMs }
+    // Cleared after the event, so that a listener that keeps the event does not keep the memory of the messages.
+    let messages: Messages | undefined = { frame: request.frame, result: resultOf(outcome) }
     const event: CallEvent = {
-      ...times,
+      schema: this.#context.schema,
+      client: this.#client,
+      ms,
+      serverMs,
       ...requestMembers(request),
-      ...endMembers(request, outcome, messages),
+      isAsked: outcome.kind === 'asked',
+      isToolError: request.frame.method === 'tools/call' && isToolError(outcome),
+      resultBytes: resultLength(messages.result),
+      bytes: (part) => messages && bytesOf(messages, part),
+      ...endOf(outcome),
     }
     this.#context.events.emit('call', event)
     if (event.outcome !== 'answered' && event.outcome !== 'cancelled')
       this.#context.events.emit('failure', event)
-    messages.frame = undefined
-    messages.result = undefined
+    messages = undefined
   }
 }
 
@@ -98,11 +98,10 @@ function hasFailed(outcome: Outcome): boolean {
   return outcome.kind === 'failed' || (outcome.kind === 'result' && outcome.refusal !== undefined)
 }
 
-/** The messages of a call while its event is emitted. */
 interface Messages {
-  frame: RequestFrame | undefined
+  readonly frame: RequestFrame
   /** Of a server, or raw JSON of the proxy itself. */
-  result: ResultFrame | string | Uint8Array | undefined
+  readonly result: ResultFrame | string | Uint8Array | undefined
 }
 
 function requestMembers(request: EndedRequest) {
@@ -127,17 +126,6 @@ function requestMembers(request: EndedRequest) {
   }
 }
 
-function endMembers({ frame }: EndedRequest, outcome: Outcome, messages: Messages) {
-  return {
-    isAsked: outcome.kind === 'asked',
-    isToolError: frame.method === 'tools/call' && isToolError(outcome),
-    resultBytes: resultLength(messages),
-    bytes: (part: 'arguments' | 'result') =>
-      part === 'result' ? resultBytes(messages) : messages.frame && argumentsOf(messages.frame),
-    ...endOf(outcome),
-  }
-}
-
 /** A request that was refused before its own claim was read; undefined where it names no version that the proxy speaks. */
 function claimed(frame: RequestFrame): string | undefined {
   return statelessRevision(namedVersion(frame))?.version
@@ -154,24 +142,21 @@ function resultOf(outcome: Outcome): Messages['result'] {
   return outcome.frame.kind === 'result' ? outcome.frame : undefined
 }
 
-function resultLength({ result }: Messages): number {
+function resultLength(result: Messages['result']): number {
   if (result === undefined) return 0
-  return isFrame(result) ? lengthOf(result.result) : Buffer.byteLength(result)
+  return isFrame(result) ? result.result.end - result.result.start : Buffer.byteLength(result)
 }
 
-function resultBytes({ result }: Messages): Uint8Array | undefined {
-  if (result === undefined || result instanceof Uint8Array) return result
+function bytesOf({ frame, result }: Messages, part: 'arguments' | 'result'): Uint8Array | undefined {
+  if (part === 'arguments') return argumentsOf(frame)
   if (typeof result === 'string') return Buffer.from(result)
+  if (result === undefined || !isFrame(result)) return result
   const { start, end } = result.result
   return result.long?.slice(start, end) ?? result.line.subarray(start, end)
 }
 
 function isFrame(result: ResultFrame | string | Uint8Array): result is ResultFrame {
   return typeof result !== 'string' && 'kind' in result
-}
-
-function lengthOf({ start, end }: Span): number {
-  return end - start
 }
 
 /** Whether a tool was refused, or its result says that it has failed. */

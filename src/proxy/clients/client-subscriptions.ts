@@ -31,7 +31,6 @@ import type { ClientContext } from './client-directory.js'
 /** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
 const ANSWER_WAIT_MS = 1000
 
-/** A resource or a task that a request follows. */
 export interface Topic {
   readonly of: Followable
   readonly name: string
@@ -83,7 +82,6 @@ export class Listens {
     void within(Promise.all(answers), ANSWER_WAIT_MS, runtime).then(acknowledge)
   }
 
-  /** The request is settled: the client follows nothing for it any more. */
   end(call: Call): void {
     const { topics = [] } = this.#listens.get(call) ?? {}
     this.#listens.delete(call)
@@ -94,7 +92,6 @@ export class Listens {
     for (const { listen } of this.#listens.values()) listen.changed(kinds)
   }
 
-  /** A resource has changed, or a task is in another state. */
   updated(frame: NotificationFrame): void {
     for (const { listen } of this.#listens.values()) listen.updated(frame)
   }
@@ -108,7 +105,6 @@ class Listen {
   /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
-  /** `shown` gives the current list, and `soon` calls its argument a little later. */
   constructor(call: Call, shown: (kind: ListKind) => ShownList, soon: (tell: () => void) => unknown) {
     this.#call = call
     this.#changes = new ListChanges(this, shown, soon)
@@ -126,7 +122,6 @@ class Listen {
       this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
   }
 
-  /** Lists of servers may have changed. */
   changed(kinds: readonly ListKind[]): void {
     this.#changes.changed(kinds)
   }
@@ -148,7 +143,6 @@ class Listen {
   }
 }
 
-/** A topic with the number of requests that follow it. */
 interface Followed {
   wanted: number
   granted: Promise<boolean>
@@ -196,7 +190,6 @@ export class FollowedTopics {
     if (known === undefined || --known.wanted > 0) return
     this.#followed.delete(params)
     void known.granted.then((isGranted) => {
-      // Another request may have followed it since.
       if (isGranted) void this.#ask(topic.of.ends, params, () => !this.#followed.has(params))
     })
   }
@@ -209,7 +202,6 @@ export class FollowedTopics {
     return followed
   }
 
-  /** Asks a server in its turn, if that is still wanted then. */
   #ask(row: RequestRow, params: string, isWanted: () => boolean): Promise<boolean> {
     const answer = (): Promise<boolean> =>
       new Promise((resolve) => {

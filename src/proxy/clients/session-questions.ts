@@ -20,17 +20,13 @@ const USED_MAX = 1024
 /** One question: it waits until the client is ready, or is on its way to the client and back. */
 export class Question {
   readonly asker: Asker
-  /** The server's own id. */
   readonly id: RequestId
   /** Raw JSON of the server's own progress token. */
   readonly ownToken: string | undefined
   /** Lets the time of the calls go on that it may be about. */
   readonly over: () => void
-  /** Undefined once the client was asked. */
   early: ServerQuestion | undefined
-  /** The token that the client was given in place of the server's. */
   token: string | undefined
-  /** The id that the client was given. */
   lentId: RequestId | undefined
 
   constructor(asked: ServerQuestion) {
@@ -43,13 +39,10 @@ export class Question {
   }
 }
 
-/** Asks one client, and passes its answers on. */
 export class SessionQuestions implements Questions {
   readonly #peer: Peer<Question>
   readonly #client: Pick<AttachedClient, 'profile' | 'sent'>
-  /** Of questions from before the client was ready. */
   readonly #earlyMax: number
-  /** Those that are not answered, in the order in which they came. */
   readonly #questions = new Set<Question>()
   readonly #tokens = new ProgressTokens<Question>()
   /**
@@ -96,19 +89,16 @@ export class SessionQuestions implements Questions {
     return !this.#questions.delete(question)
   }
 
-  /** The client has answered. */
   answered(frame: ResponseFrame, question: Question): void {
     this.#end(question)
     question.asker.answered(frame, question.id)
   }
 
-  /** The client will not answer, or its answer cannot be passed on. */
   refused(question: Question, error: ErrorBody): void {
     this.#end(question)
     question.asker.refused(question.id, error)
   }
 
-  /** The client is at work on a question. */
   progressed(frame: NotificationFrame): void {
     const span = frame.params.members.span('progressToken')
     const question = this.#tokens.find(textAt(frame, span) ?? '')

@@ -37,13 +37,11 @@ interface Early {
 /** The `initialize` that waits for its answer. */
 interface Opening {
   readonly answer: () => void
-  /** Whether it is on its way to the one server. */
   readonly isPassed: boolean
 }
 
 /** One session, or a connection whose client never initializes. */
 export class Session {
-  /** Resolves when the session begins to end. */
   readonly leaving: Deferred<void> = new Deferred()
   /** Resolves when everything is answered, though the client may not have read it yet. */
   readonly answered: Deferred<void> = new Deferred()
@@ -58,7 +56,6 @@ export class Session {
   /** Whether its client has announced the end with `shutdown`, and whether it ends with the last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
   #exitCode = 0
-  /** Answers a `shutdown`. */
   #answerShutdown: (() => void) | undefined
   #patience: Timer | undefined
   #patienceEndsAt = Infinity
@@ -80,14 +77,10 @@ export class Session {
     return this.isOpening ? 'hold' : 'route'
   }
 
-  // The beginning:
-
-  /** Whether `initialize` has come and waits for its answer. */
   get isOpening(): boolean {
     return this.#opening !== undefined
   }
 
-  /** Whether the client's own `initialize` is on its way to the one server. */
   get isPassing(): boolean {
     return this.#opening?.isPassed === true
   }
@@ -144,9 +137,6 @@ export class Session {
     if (this.#early.delete(early)) this.#earlyBytes -= early.bytes
   }
 
-  // The end:
-
-  /** Whether a `shutdown` waits for its answer. */
   get owesShutdown(): boolean {
     return this.#answerShutdown !== undefined
   }
@@ -181,7 +171,6 @@ export class Session {
     return isLast
   }
 
-  /** Nothing is left to be answered. */
   finish(): void {
     this.#end = 'begun'
     this.#patienceEndsAt = -Infinity
@@ -190,7 +179,6 @@ export class Session {
     this.answered.resolve()
   }
 
-  /** The connection is closed, and its servers are left. */
   close(cause: TransportError | undefined): void {
     this.ended.resolve({ exitCode: this.#exitCode, cause })
   }

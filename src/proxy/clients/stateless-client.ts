@@ -36,7 +36,6 @@ export interface DirectoryLimits {
   readonly statelessRestMs: number
 }
 
-/** One such client. */
 export class StatelessClient implements RoutedClient {
   readonly serial: number
   /** What its requests say of it; of its capabilities those that matter to servers. */
@@ -52,16 +51,11 @@ export class StatelessClient implements RoutedClient {
   /** The client has made room for another one, or its principal has left: the next request makes a new client. */
   hasLeft = false
   #calls = 0
-  /** Made for the first request that stays open. */
   #listens: Listens | undefined
-  /** Calls that ask for log messages. */
   readonly #logged = new Set<Call>()
-  /** The log level that was set at servers with sessions. */
   #level: string | undefined
-  /** The time at which its last call ended. */
   usedAt: number
 
-  /** `tasks` are those of its principal. */
   constructor(profile: StatelessContext, view: CatalogView, tasks: TaskTable, directory: ClientDirectory) {
     const { context } = directory
     this.serial = directory.nextSerial()
@@ -107,14 +101,12 @@ export class StatelessClient implements RoutedClient {
     return this.idle && this.usedAt <= since
   }
 
-  /** Takes over one of its calls. */
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
     this.questions.route(call, this.#routes.router)
   }
 
-  /** Takes over a request that stays open and carries notifications of changes. */
   listen(call: Call, filter: SubscriptionFilter): void {
     this.#calls++
     if (!this.#directory.mayListen(this.profile.principal)) return call.fail(tooManyCalls())
@@ -122,12 +114,10 @@ export class StatelessClient implements RoutedClient {
     this.#listens.begin(call, filter)
   }
 
-  /** How many requests of it stay open. */
   get listening(): number {
     return this.#listens?.size ?? 0
   }
 
-  /** A call of the client is settled. */
   ended(call: Call, outcome: Outcome): void {
     this.#calls--
     this.#logged.delete(call)
@@ -163,7 +153,6 @@ export class StatelessClient implements RoutedClient {
     if (level < 0 || level >= severity(wanted)) this.tell(frame, [], call)
   }
 
-  /** Each open request sends its own notifications. */
   tellChanges(): void {}
 
   /** A log message that names no call belongs to the only call that asks for log messages. */

@@ -4,15 +4,12 @@
 // shares its server with others must not hold back theirs, so what it does not read
 // is kept, within one limit for all clients.
 
-/** A client that has left something unread. */
 export interface SlowReader {
-  /** The bytes that it has not read yet. */
   readonly backlogBytes: number
   /** It is taken to be gone. Gives how many of its bytes are not kept any more: all, or those of one of several readers. */
   tooSlow(bytes: number): number
 }
 
-/** The clients that have left something unread. */
 export class Unread {
   readonly #bytesMax: number
   readonly #readers = new Set<SlowReader>()
@@ -36,7 +33,6 @@ export class Unread {
     }
   }
 
-  /** It has read everything, or is gone. */
   remove(reader: SlowReader): void {
     this.#readers.delete(reader)
   }

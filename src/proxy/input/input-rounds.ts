@@ -41,7 +41,6 @@ export function askClient(call: Call, needed: InputNeeded, limits: InputLimits, 
 
 const CANCELLED = '{"action":"cancel"}'
 
-/** The rounds of one call. */
 class InputRounds implements CallOwner, CallHolder, Asker {
   readonly service: string
   readonly #call: Call
@@ -50,15 +49,11 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   readonly #limits: InputLimits
   readonly #runtime: Runtime
   #rounds = 0
-  /** How often in a row the server has only wanted the call repeated. */
   #repeats = 0
   #asked = 0
-  /** By the ids under which they were asked. */
   readonly #open = new Map<RequestId, InputRequest>()
-  /** Members of the object of answers, as raw JSON. */
   #answers: string[] = []
   #state: string | undefined
-  /** Of the wait for the client, or until the server is asked again. */
   #timer: { cancel(): void } | undefined
 
   constructor(call: Call, first: InputNeeded, limits: InputLimits, runtime: Runtime) {
@@ -68,8 +63,6 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     this.#limits = limits
     this.#runtime = runtime
   }
-
-  // CallOwner: what becomes of the call while its server has it.
 
   settled(_attempt: Call, outcome: Outcome): void {
     this.#call.settle(outcome)
@@ -101,14 +94,10 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     else this.#ask(asked)
   }
 
-  // CallHolder
-
   cancel(): void {
     this.#timer?.cancel()
     this.#withdraw('the call was cancelled')
   }
-
-  // Asker: what the client says.
 
   answered(frame: ResponseFrame, id: RequestId): void {
     const request = this.#open.get(id)
@@ -148,7 +137,6 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     }
   }
 
-  /** The wait is over: a form counts as cancelled, and any other question as failed. */
   #late(): void {
     const why = `its client did not answer within ${this.#limits.waitMs} ms`
     const open = [...this.#open]

@@ -32,22 +32,17 @@ const CANCEL = '{"action":"cancel"}'
  */
 export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
   readonly channel: this = this
-  /** The call that the server works on. */
   readonly call: Call
-  /** Bytes of what is held for as long as the client can come back. */
   heldBytes = 0
   /** The `requestState` of the questions that the client has; undefined while it has none. */
   state: string | undefined
   readonly #pending: PendingInput
   /** The questions without an answer, by their names for the client. */
   readonly #questions = new Map<string, ServerQuestion>()
-  /** Rises, so that no two questions of a call get the same name. */
   #named = 0
-  /** How often the client was asked. */
   #round = 0
   /** The client's request that waits for the outcome; undefined while the client has the questions. */
   #requester: Call | undefined
-  /** The outcome of the server, where no request waited for it. */
   #outcome: Outcome | undefined
   /** Ends the wait for the client, or that for more questions of the same round. */
   #timer: { cancel(): void } | undefined
@@ -61,13 +56,11 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     this.#requester.holder = this
   }
 
-  /** Whether the server may ask once more. */
   get hasRoom(): boolean {
     const { questionsMax, roundsMax } = this.#pending.limits
     return this.#questions.size < questionsMax && this.#round < roundsMax
   }
 
-  /** The server asks. */
   add(question: ServerQuestion): void {
     this.#questions.set(`q${++this.#named}`, question)
     if (this.#requester === undefined || this.#timer !== undefined) return
@@ -78,12 +71,10 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     })
   }
 
-  /** Whether this server waits for an answer. */
   isAskedBy(asker: Asker): boolean {
     return [...this.#questions.values()].some((question) => question.asker === asker)
   }
 
-  /** These questions need no answers any more. */
   drop(isGone: (question: ServerQuestion) => boolean = () => true): void {
     for (const [name, question] of this.#questions) if (isGone(question)) this.#take(name)
   }
@@ -117,8 +108,6 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     this.call.cancel(undefined)
   }
 
-  // CallOwner: what becomes of the server's call.
-
   settled(_call: Call, ended: Outcome): void {
     if (this.#isOver) return
     this.drop()
@@ -134,16 +123,12 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     requester?.needsInput(needed)
   }
 
-  // CallHolder: the holder of the request that waits.
-
   /** The client gives the call up, on a retry too: a closed response is a cancellation. */
   cancel(frame: NotificationFrame | undefined): void {
     this.drop()
     this.#over()
     this.call.cancel(frame)
   }
-
-  // ReplyChannel: notifications of the server go to the request that waits.
 
   tell(frame: NotificationFrame, edits: readonly Edit[]): void {
     const call = this.#requester
@@ -160,7 +145,6 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     this.#requester?.notify(method, params)
   }
 
-  /** The request that waits is answered with the questions. */
   #park(): void {
     const { limits, runtime } = this.#pending
     this.#round++
@@ -196,7 +180,6 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     return requester && Object.assign(requester, { service, item, missingCapabilities, confirmedAs })
   }
 
-  /** The kept form of an outcome that no request waits for. */
   #kept(outcome: Outcome): Outcome {
     if (outcome.kind !== 'answered') return outcome
     const bytes = lengthOf(outcome.frame)
@@ -217,7 +200,6 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     this.#requester = undefined
   }
 
-  /** Gives the server a client's answer, which is raw JSON. */
   #answerServer(name: string, answer: string): void {
     const question = this.#take(name)
     if (question === undefined) return
@@ -263,7 +245,6 @@ function tooLarge(service: string, bytes: number): string {
   return `'${service}' has answered with ${bytes} bytes while its client was away, and there was no room to keep them`
 }
 
-/** The answers that a retry brings, as raw JSON. */
 function responsesOf({ line, params }: RequestFrame): string {
   const span = params.members.span('inputResponses')
   return span === undefined ? '{}' : rawAt(line, span)
@@ -272,7 +253,6 @@ function responsesOf({ line, params }: RequestFrame): string {
 /** Members of a request that only a session has. */
 const sessionsOnly: ReadonlySet<string> = new Set(['task', 'elicitationId', '_meta'])
 
-/** The params for a client without sessions, as raw JSON. */
 function paramsOf({ line, params: { span, members } }: RequestFrame): string {
   if (span === undefined) return '{}'
   const kept = [...members].filter(({ key }) => !sessionsOnly.has(stringAt(line, key) ?? ''))

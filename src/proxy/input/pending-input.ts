@@ -27,7 +27,6 @@ import { PendingCall } from './pending-call.js'
 import { bindingOf, isOwnState, StateMac } from './request-state.js'
 
 export interface PendingInputLimits {
-  /** Calls that wait for their clients. */
   readonly callsMax: number
   /** Of one principal. */
   readonly callsOfOneMax: number
@@ -45,7 +44,6 @@ export interface PendingInputLimits {
   readonly lifeMs: number
 }
 
-/** The proxy whose clients are asked. */
 export interface InputContext {
   readonly runtime: Runtime
   readonly schema: string
@@ -56,9 +54,7 @@ export interface InputContext {
   isSigned(client: CallContext): boolean
 }
 
-/** The routes of a client. */
 export interface CallRoutes {
-  /** The names of the servers that may get calls of the client. */
   readonly services: readonly string[]
   route(call: Call): void
 }
@@ -116,12 +112,10 @@ export class PendingInput implements Questions {
     })
   }
 
-  /** Whether calls of this client wait for its answers. */
   isAsking(client: ClientPort): boolean {
     return [...this.#calls.keys()].some((call) => call.client === client)
   }
 
-  /** The client sends nothing any more. */
   giveUp(client: ClientPort): void {
     for (const [call, pending] of this.#calls) if (call.client === client) pending.giveUp()
   }
@@ -130,8 +124,6 @@ export class PendingInput implements Questions {
   callOf(call: Call): Call {
     return call.holder instanceof PendingCall ? call.holder.call : call
   }
-
-  // Questions: a server with sessions asks.
 
   /** False where the client of the call cannot be asked, or the limits leave no room. */
   ask(question: ServerQuestion): boolean {
@@ -165,8 +157,6 @@ export class PendingInput implements Questions {
     for (const pending of this.#calls.values()) pending.drop((each) => each.asker === asker)
   }
 
-  // The calls that wait:
-
   /** Adds so many bytes to those that are held for a pending call; false when there is no room. */
   reserve(pending: PendingCall, bytes: number): boolean {
     const hasRoom = this.#hasRoom(pending.call, bytes)
@@ -178,7 +168,6 @@ export class PendingInput implements Questions {
     this.#calls.delete(call)
   }
 
-  /** The entry of a call that is asked about, with room for a question of so many bytes. */
   #admit(call: Call, bytes: number): PendingCall | undefined {
     const known = this.#calls.get(call)
     if (known !== undefined) return known.hasRoom && this.reserve(known, bytes) ? known : undefined

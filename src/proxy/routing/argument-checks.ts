@@ -89,7 +89,6 @@ export class ArgumentChecks {
     this.#last.set(lane, turn)
   }
 
-  /** Synchronous for all calls but the first of a tool, which waits for its schema. */
   #fault(target: Target, json: Buffer | undefined): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined

@@ -7,18 +7,16 @@ import { offersTasks } from './client-tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { quote } from '../../jsonrpc/text.js'
 import { type ApartUris, apartUri, apartUriEdits, isSameApart } from '../../mcp/apart-uris.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/list-items.js'
 import type { Call } from '../../calls/call.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { type NameCollision, PublicNames } from '../../mcp/names.js'
-import { UriTemplates, uriTemplateLimits } from '../../mcp/uri-template.js'
+import { PublicNames } from '../../mcp/names.js'
+import { UriTemplates } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import type { CatalogView } from './views.js'
 import type { CallTarget, Lane } from '../../upstream/contracts/upstream.js'
 
-/** One listed item and where it is. */
 export interface Target {
   readonly lane: CallTarget
   readonly item: ListItem
@@ -41,9 +39,7 @@ export function nameEdits(
 }
 
 interface Index {
-  /** The lists of the lanes of which the index was made. */
   readonly sources: ReadonlyMap<CallTarget, readonly ListItem[]>
-  /** Those that are listed, in configuration order. */
   readonly targets: readonly Target[]
   /**
    * By public names, and of tools and prompts by the servers' own names and older ones where no item has that public name;
@@ -54,18 +50,15 @@ interface Index {
   readonly apart: ReadonlyMap<string, ApartUris>
   /** The number of this state of the list; a cursor names it. */
   readonly generation: number
-  /** Read when a URI is first matched with them. */
   templates?: UriTemplates<Target>
 }
 
 const NOTHING_APART: Index['apart'] = new Map()
 
-/** Whether an index was made of the list that a lane has now. */
 function isOf({ sources }: Index, lane: CallTarget, kind: ListKind): boolean {
   return sources.get(lane) === lane.view.items(kind)
 }
 
-/** The lists and names of some lanes. */
 export class Catalog {
   readonly lanes: readonly CallTarget[]
   readonly view: CatalogView
@@ -86,23 +79,28 @@ export class Catalog {
     return this.#index(kind).targets
   }
 
-  /** The item with this public name, or with this own name where only one server has it; listed or not. */
-  named(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    return this.#found(kind, name)
+  /**
+   * The item with this public name, or with this own name where only one server has it; listed or not.
+   *
+   * It is found as long as its own server lists the same. The lists of all others, which may be hundreds, are looked at for
+   * a list, and for a name that is not found so.
+   */
+  named(kind: ListKind, name: string): Target | undefined {
+    const known = this.#indexes.get(kind)
+    const target = known?.byName.get(name)
+    const isListed = known !== undefined && target !== undefined && isOf(known, target.lane, kind)
+    return isListed ? target : this.#index(kind).byName.get(name)
   }
 
-  /** The lane that lists this resource, else the one whose template fits it best. */
   resource(uri: string): CallTarget | undefined {
-    return this.#found('resources', uri)?.lane ?? this.#byTemplate(uri)
+    return this.named('resources', uri)?.lane ?? this.#byTemplate(uri)
   }
 
-  /** The edit from the address of a resource, which stands at `span`, to the one that its server knows. */
   uriEdits(uri: string, span: Span | undefined): readonly Edit[] {
-    const target = this.#found('resources', uri)
+    const target = this.named('resources', uri)
     return target === undefined ? NO_EDITS : nameEdits(span, uri, target, 'uri')
   }
 
-  /** The addresses of this server that clients see otherwise. */
   apartUris(lane: CallTarget): ApartUris | undefined {
     const known = this.#indexes.get('resources')
     const apart = known !== undefined && isOf(known, lane, 'resources') ? known.apart : this.#apart
@@ -152,35 +150,14 @@ export class Catalog {
   }
 
   #byTemplate(uri: string): CallTarget | undefined {
+    if (!this.view.hasUri(uri)) return undefined
     const index = this.#index('templates')
-    index.templates ??= this.#readTemplates(index.targets)
-    const lane = index.templates.match(uri)?.lane
-    return this.view.hasUri(uri) ? lane : undefined
-  }
-
-  #readTemplates(targets: readonly Target[]): UriTemplates<Target> {
-    const templates = new UriTemplates(targets, ({ item }) => item.key)
-    if (templates.isCut)
-      this.#all.warn(
-        undefined,
-        `only the first ${uriTemplateLimits.listLengthMax} characters of resource templates are matched with URIs`,
-      )
-    return templates
+    index.templates ??= new UriTemplates(index.targets, ({ item }) => item.key)
+    return index.templates.match(uri)?.lane
   }
 
   get #apart(): Index['apart'] {
     return this.lanes.length === 1 ? NOTHING_APART : this.#index('resources').apart
-  }
-
-  /**
-   * The item of this name, as long as its own server lists the same. The lists of all others, which may be hundreds, are looked
-   * at for a list, and for a name that is not found so.
-   */
-  #found(kind: ListKind, name: string): Target | undefined {
-    const known = this.#indexes.get(kind)
-    const target = known?.byName.get(name)
-    const isListed = known !== undefined && target !== undefined && isOf(known, target.lane, kind)
-    return isListed ? target : this.#index(kind).byName.get(name)
   }
 
   #index(kind: ListKind): Index {
@@ -213,7 +190,11 @@ export class Catalog {
   }
 
   #namedTargets(kind: 'tools' | 'prompts', sources: Index['sources']): Target[] {
-    const names = new PublicNames((collision) => this.#warnOfCollision(collision))
+    const names = new PublicNames(({ kind: how, name, earlier, later }) => {
+      const what = how === 'same' ? 'the name' : 'but for case, the name'
+      const whose = `'${earlier.own}' of '${earlier.service}' (${name})`
+      this.#all.warn(later.service, `'${later.own}' has ${what} of ${whose}`)
+    })
     return this.lanes.flatMap((lane) => {
       const { config } = lane
       const mark = kind === 'tools' && this.view.marks(config) ? `[${config.name}] ` : undefined
@@ -235,37 +216,18 @@ export class Catalog {
     return items.flatMap((item) => this.view.item(lane.config, kind, item) ?? [])
   }
 
-  #warnOfCollision({ kind, name, earlier, later }: NameCollision): void {
-    const what = kind === 'same' ? 'the name' : 'but for case, the name'
-    this.#all.warn(
-      later.service,
-      `'${later.own}' has ${what} of '${earlier.own}' of '${earlier.service}' (${name})`,
-    )
-  }
-
   /** Resources keep their URIs; of two servers that list one, the first in configuration order has it, unless both are kept apart. */
   #plainTargets(kind: ListKind, sources: Index['sources']): Target[] {
     const targets = new Map<string, Target>()
     for (const lane of this.lanes) {
-      const repeated: string[] = []
       for (const item of this.#visible(lane, kind, sources.get(lane))) {
         const earlier = targets.get(item.key)
         const isOthers = kind === 'resources' && earlier !== undefined && earlier.lane !== lane
         const publicName = isOthers ? (apartUri(lane.config.name, item.key) ?? item.key) : item.key
-        if (targets.has(publicName)) repeated.push(item.key)
-        else targets.set(publicName, { lane, item, publicName })
+        if (!targets.has(publicName)) targets.set(publicName, { lane, item, publicName })
       }
-      this.#warnOfRepeated(lane.config.name, kind, repeated)
     }
     return [...targets.values()]
-  }
-
-  /** One warning for all that a server lists again. */
-  #warnOfRepeated(service: string, kind: ListKind, [first, ...others]: readonly string[]): void {
-    if (first === undefined) return
-    const more = others.length === 0 ? '' : ` and ${others.length} more`
-    const message = `${kind} are listed before, by this or another server: ${quote(first)}${more}`
-    this.#all.warn(service, message, kind)
   }
 }
 
@@ -298,22 +260,20 @@ export class Catalogs {
     return catalog
   }
 
-  /** The configuration of the servers has changed. */
   renew(): void {
     this.#shared = []
   }
 
-  /** The number of a state of a list. */
   nextGeneration(): number {
     return ++this.#generations
   }
 
   /** Logs a warning about names once: an index is made again for each change of a list and for many clients. */
-  warn(service: string | undefined, message: string, about = message): void {
-    const key = `${service} ${about}`
+  warn(service: string, message: string): void {
+    const key = `${service} ${message}`
     if (this.#reported.has(key) || this.#reported.size >= REPORTED_MAX) return
     this.#reported.add(key)
-    this.#log({ level: 'warn', ...(service !== undefined && { service }), message })
+    this.#log({ level: 'warn', service, message })
   }
 }
 
@@ -321,7 +281,6 @@ function isSame(lanes: readonly CallTarget[], others: readonly CallTarget[]): bo
   return lanes.length === others.length && lanes.every((lane, at) => lane === others[at])
 }
 
-/** The place that a cursor of this state of a list names. */
 function offsetIn(cursor: string, generation: number, length: number): number | undefined {
   const [state, offset] = cursor.split('.')
   const at = Number(offset)

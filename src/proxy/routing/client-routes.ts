@@ -14,7 +14,6 @@ import { type RoutedServers, type RoutingContext, Router, type ServedClient } fr
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 
-/** A client with its part of the catalog. */
 export interface RoutedClient extends ClientPort, ListsReader, ServedClient {
   readonly view: CatalogView
 }
@@ -38,7 +37,6 @@ export class ClientRoutes implements RoutedServers {
   #level: string | undefined
   #left = false
 
-  /** `upstreams` are the present servers; `onLeave` is called when the client is gone. */
   constructor(
     client: RoutedClient,
     context: RoutingContext,
@@ -74,26 +72,22 @@ export class ClientRoutes implements RoutedServers {
     void coming.then(() => this.tellChanges())
   }
 
-  /** Those that run for this client alone. */
   get processes(): SessionProcess[] {
     // In configuration order; behind them those that come or go with a reload.
     const own = [...new Set([...this.lanes, ...this.#entered.values()])].filter(({ shared }) => !shared)
     return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 
-  /** All servers together; a server without facts is presumed to offer everything. */
   describe(): ServerDescription {
     const { instructionsLengthMax } = this.#context.limits.session
     const options = { instructionsLengthMax, hasTasks: this.#hasTasks }
     return describeServers(this.lanes, this.#client.view, this.#client.profile.capabilities, options)
   }
 
-  /** A list as the client is shown it now. */
   shown(kind: ListKind): ShownList {
     return this.catalog.shown(kind)
   }
 
-  /** Whether some server has such a list, or may have one. */
   offers(kind: ListKind): boolean {
     const feature = kind === 'templates' ? 'resources' : kind
     return this.lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
@@ -105,7 +99,6 @@ export class ClientRoutes implements RoutedServers {
     this.router.waits.look()
   }
 
-  /** The client has said that it is ready. */
   clientIsReady(): void {
     this.#changes.notifySoon()
   }
@@ -115,7 +108,6 @@ export class ClientRoutes implements RoutedServers {
     for (const lane of this.#entered.values()) lane.level(this.#client, level)
   }
 
-  /** The roots of the client have changed. */
   rootsChanged(frame: NotificationFrame): void {
     for (const lane of this.#entered.values()) lane.rootsChanged(this.#client, frame)
   }
@@ -179,7 +171,6 @@ export class ClientRoutes implements RoutedServers {
     this.catalog = this.#catalogs.of(lanes, this.#client.view, this.#hasTasks)
   }
 
-  /** The lanes of the servers that the client sees. */
   #enter(upstreams: readonly Upstream[]): Lane[] {
     const seen = upstreams.filter(({ config }) => this.#client.view.hasServer(config))
     return seen.map((upstream) => this.#laneOf(upstream))

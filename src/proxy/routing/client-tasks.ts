@@ -28,9 +28,7 @@ import { itemList } from '../../mcp/list-items.js'
 import type { TaskItem } from '../../mcp/tasks.js'
 
 export interface TaskLimits {
-  /** Tasks of one client that are not over. */
   readonly tasksMax: number
-  /** One id of a server's choice. */
   readonly taskIdLengthMax: number
 }
 
@@ -46,12 +44,10 @@ export class TaskTable implements TaskKeeper {
     this.#isOfPrincipal = isOfPrincipal
   }
 
-  /** Whether none of its tasks runs. */
   get isIdle(): boolean {
     return [...this.#tasks.values()].every(({ isOver }) => isOver)
   }
 
-  /** The servers that have some of them. */
   get sources(): Set<TaskSource> {
     return new Set([...this.#tasks.values()].flatMap(({ isGone, source }) => (isGone ? [] : [source])))
   }
@@ -86,21 +82,18 @@ export class TaskTable implements TaskKeeper {
     return undefined
   }
 
-  /** The task that is asked about. */
   find(id: string): HeldTask | undefined {
     const task = this.#tasks.get(id)
     if (task !== undefined && this.#tasks.delete(id)) this.#tasks.set(id, task)
     return task
   }
 
-  /** The principal asks nothing any more. */
   left(): void {
     for (const task of this.#tasks.values()) task.drop(taskNotFound(task.id))
     this.#tasks.clear()
   }
 }
 
-/** Begins tasks for one client, and finds them. */
 export class ClientTasks {
   readonly #hasTasks: boolean
   readonly #ofPrincipal: TaskTable | undefined
@@ -153,7 +146,6 @@ export class ClientTasks {
     else lane.call(call, NO_EDITS)
   }
 
-  /** Takes over a request for all of them. */
   list(call: Call, only: CallTarget | undefined): void {
     if (!this.#hasTasks) return call.fail(methodNotFound(call.frame.method))
     if (only !== undefined) return only.call(call, NO_EDITS)
@@ -189,9 +181,6 @@ export class ClientTasks {
   }
 }
 
-// Whether a call to a server can begin a task.
-
-/** A server with its facts. */
 interface Described {
   readonly view: Pick<CallTarget['view'], 'facts'>
 }

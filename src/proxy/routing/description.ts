@@ -12,7 +12,6 @@ import { relaysTasks } from './client-tasks.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'
 
-/** Options of a description. */
 export interface DescriptionOptions {
   /** Of the instructions of all servers together. */
   readonly instructionsLengthMax: number
@@ -62,9 +61,6 @@ function shownExtensions(
   return shown
 }
 
-// The instructions for a client: the words of its servers, and which of them cannot be used.
-
-/** A server, as far as a description needs it. */
 export interface DescribedServer {
   readonly config: ServerConfig
   readonly view: Pick<ServerView, 'before' | 'facts' | 'failure' | 'state'>
@@ -90,7 +86,6 @@ function instructionsOf(lanes: readonly DescribedServer[], lengthMax: number): s
   return [...(sections === '' ? [] : [sections.slice(0, room)]), down].join('\n\n')
 }
 
-/** Why a server cannot be used, without its name and in one line. */
 export function problemOf({ config: { name }, view: { failure, state } }: DescribedServer): string {
   if (failure === undefined && state === 'starting') return 'still starting, list again in a while'
   return problemIn(name, failure?.message ?? 'not available')

@@ -8,18 +8,14 @@ import { isSameApart } from '../../mcp/apart-uris.js'
 import { isSameItem, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 
-/** A list that a client sees, in an array that does not change. */
 export type ShownList = readonly Target[]
 
-/** A client, or a request of it that stays open. */
 export interface ListsReader {
-  /** Whether it gets notifications of changes. */
   readonly isReady: boolean
   /** Some lists look different now: these are the notifications, each once, though two lists have one notification. */
   tellChanges(methods: ReadonlySet<string>): void
 }
 
-/** Remembers the lists that a client has seen, and notifies it of changes. */
 export class ListChanges {
   readonly #client: ListsReader
   readonly #shown: (kind: ListKind) => readonly Target[]
@@ -41,17 +37,14 @@ export class ListChanges {
     this.#soon = soon
   }
 
-  /** The lists that the client has got. */
   get shownKinds(): readonly ListKind[] {
     return [...this.#seen.keys()]
   }
 
-  /** The client has just got this list. */
   markShown(kind: ListKind): void {
     this.#seen.set(kind, this.#shown(kind))
   }
 
-  /** Holds changes back until `resume`. */
   pause(): void {
     this.#pauses++
   }
@@ -61,7 +54,6 @@ export class ListChanges {
     this.#pauses--
   }
 
-  /** The lists of some server have changed. */
   changed(kinds: readonly ListKind[]): void {
     if (this.#pauses > 0) return
     // A client that never asked for a list has nothing to read again.

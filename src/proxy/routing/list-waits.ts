@@ -7,7 +7,6 @@
 // behind, and a reload exchanges the servers that the others wait for.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import { rawAt } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../calls/call.js'
 import { CallQueue } from '../../calls/call-queue.js'
 import { patienceMs } from '../../mcp/client-patience.js'
@@ -27,7 +26,6 @@ const QUIET_MS = 3000
 /** A server that answers this soon is in time for every client, so a shorter wait says nothing about it. */
 const SHORT_MS = 1500
 
-/** How long the lists of one client wait. */
 interface ListTimes {
   /** Without a configured time, a list is answered earlier where something can be shown. */
   readonly isConfigured: boolean
@@ -84,7 +82,6 @@ function quietAt(
   return Math.min(startedAt + ms, Math.max(startedAt, listedAt) + QUIET_MS)
 }
 
-/** When the last of these began its start. */
 function lastStartOf(lanes: readonly CallTarget[]): number {
   return Math.max(...lanes.map(({ view }) => view.startedAt ?? -Infinity))
 }
@@ -99,23 +96,18 @@ export interface Wanted {
   readonly candidates: () => { readonly lanes: readonly CallTarget[]; readonly isClaimed: boolean }
 }
 
-/** Something that waits. */
 interface Wait {
   /** From when on it does not wait any more, as things are now. */
   readonly dueAt: () => number
   readonly run: () => void
-  /** Called at each look. */
-  readonly onLook?: () => void
 }
 
-/** Holds calls back until servers have listed. */
 export class ListWaits {
   readonly #servers: Pick<RoutedServers, 'lanes'>
   readonly #client: Pick<ClientPort, 'profile'>
   readonly #context: RoutingContext
   readonly #runtime: Runtime
   readonly #waiting: CallQueue<Wait>
-  /** A wait that is no call. */
   readonly #watches = new Set<Wait>()
   #timer: Timer | undefined
   #isLooking = false
@@ -139,7 +131,6 @@ export class ListWaits {
     for (const { view } of this.#lanes) view.want([kind], 'list')
     const times = this.#timesOf(call)
     const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes, kind, times))
-    const onLook = this.#progressOf(call, kind)
     const ended = (): void => {
       if (dueAt() > this.#runtime.now()) this.#isGivenUp = true
       this.#giveUp(kind)
@@ -149,7 +140,7 @@ export class ListWaits {
       this.#context.keepLists()
       run()
     }
-    this.#untilDue(call, { dueAt, run: answer, ...(onLook && { onLook }) }, ended)
+    this.#untilDue(call, { dueAt, run: answer }, ended)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start; of the servers that it concerns. */
@@ -217,9 +208,7 @@ export class ListWaits {
     if (this.#isLooking || (this.#waiting.size === 0 && this.#watches.size === 0)) return
     this.#isLooking = true
     const now = this.#runtime.now()
-    const calls = [...this.#waiting]
-    for (const [, { onLook }] of calls) onLook?.()
-    const due = calls.filter(([, { dueAt }]) => dueAt() <= now)
+    const due = [...this.#waiting].filter(([, { dueAt }]) => dueAt() <= now)
     const watches = [...this.#watches].filter(({ dueAt }) => dueAt() <= now)
     for (const [call] of due) this.#waiting.take(call)?.run()
     for (const watch of watches) if (this.#watches.delete(watch)) watch.run()
@@ -227,7 +216,6 @@ export class ListWaits {
     this.#schedule()
   }
 
-  /** The client has left: its calls are cancelled, and nothing else is waited for. */
   close(): void {
     const watches = [...this.#watches]
     this.#watches.clear()
@@ -240,7 +228,6 @@ export class ListWaits {
     return this.#servers.lanes
   }
 
-  /** How long a list waits; of no request, the client in general. */
   #timesOf(list?: Call): ListTimes {
     const hasToken = list?.frame.params.meta.span('progressToken') !== undefined
     const name = (list?.client ?? this.#client).profile.info?.name
@@ -250,9 +237,8 @@ export class ListWaits {
   #schedule(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    const waits = [...[...this.#waiting].map(([, value]) => value), ...this.#watches]
-    const times = waits.map(({ dueAt }) => dueAt())
-    const next = Math.min(...times)
+    const waits = [...Array.from(this.#waiting, ([, wait]) => wait), ...this.#watches]
+    const next = Math.min(...waits.map(({ dueAt }) => dueAt()))
     if (Number.isFinite(next))
       this.#timer = this.#runtime.setTimer(Math.max(0, next - this.#runtime.now()), () => this.look())
   }
@@ -267,7 +253,6 @@ export class ListWaits {
 
   #untilDue(call: Call, wait: Wait, ended: () => void): void {
     if (wait.dueAt() <= this.#runtime.now()) return wait.run()
-    wait.onLook?.()
     const release = this.#context.holdStarts()
     const over = (): void => {
       release()
@@ -300,22 +285,6 @@ export class ListWaits {
       lane.hurry(call)
     }
     return lanes.filter(({ view, known }) => view.isPending && (!known.has(kind) || view.isComing(kind)))
-  }
-
-  /** A client that gave a progress token gets the number of servers that have listed (MCP, Utilities: progress). */
-  #progressOf(call: Call, kind: ListKind): (() => void) | undefined {
-    const span = call.frame.params.meta.span('progressToken')
-    if (span === undefined) return undefined
-    const token = rawAt(call.frame.line, span)
-    let reported = -1
-    return () => {
-      const total = this.#lanes.length
-      const there = total - missingOf(this.#lanes, kind).length
-      if (there <= reported || call.settled) return
-      reported = there
-      const progress = `"progress":${there},"total":${total},"message":"${there} of ${total} servers are there"`
-      call.notify('notifications/progress', `{"progressToken":${token},${progress}}`)
-    }
   }
 }
 

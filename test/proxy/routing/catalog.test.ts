@@ -92,20 +92,16 @@ test('a cursor of one list is none of another', () => {
   assert.equal(catalog.page('prompts', cursor, 1, reader), undefined)
 })
 
-test('what several servers list is a warning once, whoever asks and however often lists change', () => {
+test('a name that two servers have is a warning once, whoever asks and however often lists change', () => {
   const { catalogs, warnings } = stage()
-  const many = Array.from({ length: 5000 }, (_, index) => `r:${index}`)
-  const servers = ['a', 'b'].map((name) => new FakeServer(name, { resources: many }, []))
-  const lanes = servers.map(({ lane }) => lane)
+  const servers = ['a', 'b'].map((name) => new FakeServer(name, { tools: ['x'] }, []))
+  const lanes = servers.map(({ lane }) => ({ ...lane, config: { ...lane.config, prefix: false } }))
   for (const hasTasks of [false, true])
     for (let change = 0; change < 3; change++) {
-      const catalog = catalogs.of(lanes, whole, hasTasks)
-      assert.equal(catalog.shown('resources').length, 5000)
-      for (const server of servers) server.lists = { resources: [...many] }
+      assert.equal(catalogs.of(lanes, whole, hasTasks).shown('tools').length, 2)
+      for (const server of servers) server.lists = { tools: ['x'] }
     }
-  assert.deepEqual(warnings, [
-    'b: resources are listed before, by this or another server: "r:0" and 4999 more',
-  ])
+  assert.deepEqual(warnings, ["b: 'x' has the name of 'x' of 'a' (x)"])
 })
 
 test('a resource of no list belongs to the lane with the most specific template', () => {

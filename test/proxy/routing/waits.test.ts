@@ -78,9 +78,6 @@ const start = async ({ runtime, waits }: Stage, server: FakeServer): Promise<voi
   await runtime.pass(0)
 }
 
-const ready = (there: number): string =>
-  `{"progressToken":"p","progress":${there},"total":2,"message":"${there} of 2 servers are there"}`
-
 type Begin = (stage: Stage) => void
 
 const cases: readonly (readonly [string, Begin, readonly string[], readonly string[], readonly string[]])[] =
@@ -141,16 +138,6 @@ describe('a call that waits', () => {
     await start(stage, stage.a)
     await start(stage, stage.b)
     assert.deepEqual(stage.released, ['cancelled 1', 'second'])
-  })
-
-  test('as a list tells a client with a progress token how many servers are ready', async () => {
-    const stage = new Stage()
-    const told: string[] = []
-    const channel = { tell: () => {}, notify: (_method: string, params: string) => void told.push(params) }
-    stage.list('list', callOf('1', 0, { channel, meta: '"_meta":{"progressToken":"p"},' }))
-    await start(stage, stage.a)
-    await start(stage, stage.b)
-    assert.deepEqual(told, [ready(0), ready(1), ready(2)])
   })
 
   test('goes on when a reload has removed its server', () => {
