@@ -5,16 +5,12 @@
 // Multi Round-Trip Requests).
 
 import { createHash } from 'node:crypto'
-import type { ErrorBody } from '../jsonrpc/build.js'
-import type { ResponseFrame } from '../jsonrpc/frame.js'
-import { membersAt } from '../jsonrpc/members.js'
-import { numericId, type RequestId } from '../jsonrpc/request-id.js'
+import { membersOf } from '../jsonrpc/members.js'
 import { write } from '../jsonrpc/text.js'
-import type { Call, CallHolder, Asker } from '../calls/call.js'
+import type { Call } from '../calls/call.js'
 import { hasCapability } from '../mcp/capabilities.js'
 import { notConfirmed } from '../mcp/error-codes.js'
-import { requestFrame, withdrawalFrame } from '../proxy/input/own-frames.js'
-import { setDeadline } from '../runtime/deadline.js'
+import { ClientQuestions } from '../proxy/input/client-questions.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Redactor } from '../text/redactor.js'
 import { escapeJson, escapeText } from '../text/escape.js'
@@ -39,7 +35,6 @@ interface ConfirmedCall {
 }
 
 const METHOD = 'elicitation/create'
-const QUESTION_ID = numericId(1)
 
 /** A confirmed call that its client makes once more, until `untilMs`. */
 interface Continuing {
@@ -70,11 +65,19 @@ export class Confirmations {
     }
     if (this.#takeContinuing(call, about)) return confirmed()
     const why = whyNoForm(call.context)
-    if (why !== undefined)
-      return call.fail(notConfirmed(asked.tool, `its user cannot be asked, because ${why}`))
-    if (asked.args.length > CONFIRMED_LENGTH_MAX)
-      return call.fail(notConfirmed(asked.tool, tooLong(asked.args)))
-    new ConsentQuestion(call, asked, this.#runtime, confirmed).ask(confirmParams(asked, this.#redactor))
+    const refuse = (reason: string): void => call.fail(notConfirmed(asked.tool, reason))
+    if (why !== undefined) return refuse(`its user cannot be asked, because ${why}`)
+    if (asked.args.length > CONFIRMED_LENGTH_MAX) return refuse(tooLong(asked.args))
+    new ClientQuestions(call, asked.server, this.#runtime).ask({
+      questions: [{ method: METHOD, params: confirmParams(asked, this.#redactor) }],
+      waitMs: LIFE_MS,
+      answered: ([answer]) => {
+        const action = answer && membersOf(answer[1])?.string('action')
+        if (action === 'accept') confirmed()
+        else refuse(action === 'decline' ? 'its user has declined' : 'its user has not agreed')
+      },
+      failed: refuse,
+    })
   }
 
   /** The server of a confirmed call wants the same request again, with answers of the client. */
@@ -98,82 +101,6 @@ export class Confirmations {
   }
 }
 
-/** One question about one call. */
-class ConsentQuestion implements Asker, CallHolder {
-  readonly service: string
-  readonly #call: Call
-  readonly #tool: string
-  readonly #runtime: Runtime
-  readonly #confirmed: () => void
-  #timer: { cancel(): void } | undefined
-
-  constructor(call: Call, { server, tool }: ConfirmedCall, runtime: Runtime, confirmed: () => void) {
-    this.service = server
-    this.#call = call
-    this.#tool = tool
-    this.#runtime = runtime
-    this.#confirmed = confirmed
-  }
-
-  /** The time of the call stands still until it is answered. */
-  ask(params: string): void {
-    const call = this.#call
-    call.keep()
-    call.holder = this
-    call.deadline.pause(this.#runtime.now())
-    this.#timer = setDeadline(this.#runtime, LIFE_MS, () => this.#late())
-    const frame = requestFrame(QUESTION_ID, METHOD, params)
-    if (call.client.questions.ask({ frame, asker: this, during: call, over: () => {} })) return
-    this.#refuse('its user cannot be asked now')
-  }
-
-  // Asker
-
-  answered(frame: ResponseFrame): void {
-    if (frame.kind === 'error') return this.#refuse('its client answered the question with an error')
-    const action = membersAt(frame.line, frame.result)?.string('action')
-    if (action !== 'accept') return this.#refuse(whyNot(action))
-    if (this.#ends()) this.#confirmed()
-  }
-
-  refused(_id: RequestId, _error: ErrorBody): void {
-    this.#refuse('its client gave no answer')
-  }
-
-  progressed(): void {}
-
-  // CallHolder
-
-  cancel(): void {
-    this.#timer?.cancel()
-    this.#withdraw('the call was cancelled')
-  }
-
-  #late(): void {
-    const why = `its user did not answer within ${LIFE_MS} ms`
-    this.#withdraw(why)
-    this.#refuse(why)
-  }
-
-  #withdraw(why: string): void {
-    this.#call.client.questions.withdraw(withdrawalFrame(QUESTION_ID, why), this)
-  }
-
-  #refuse(why: string): void {
-    if (this.#ends()) this.#call.fail(notConfirmed(this.#tool, why))
-  }
-
-  /** Whether the call still waits for this question. */
-  #ends(): boolean {
-    this.#timer?.cancel()
-    const call = this.#call
-    if (call.settled || call.holder !== this) return false
-    call.holder = undefined
-    call.deadline.resume(this.#runtime.now())
-    return true
-  }
-}
-
 /** Why a client can show no form, in words. A client that declares elicitation without parts means forms. */
 function whyNoForm({ capabilities, revision }: Call['context']): string | undefined {
   const { version, era, serverRequests } = revision
@@ -187,10 +114,6 @@ function whyNoForm({ capabilities, revision }: Call['context']): string | undefi
 
 function tooLong({ length }: string): string {
   return `its arguments have ${length} characters, and a question shows at most ${CONFIRMED_LENGTH_MAX}`
-}
-
-function whyNot(action: string | undefined): string {
-  return action === 'decline' ? 'its user has declined' : 'its user has not agreed'
 }
 
 /** One text for a principal, a tool and arguments. */

@@ -152,7 +152,7 @@ describe('a call that needs consent', () => {
       false,
     )
     await it.runtime.pass(2000)
-    assert.deepEqual(error(await late), refusal('its user did not answer within 300000 ms'))
+    assert.deepEqual(error(await late), refusal('its user has not agreed'))
     await client.notification('notifications/cancelled')
   })
 
@@ -254,7 +254,10 @@ describe('a state', () => {
     const all = Array.from({ length: 128 }, () => ask(party, call))
     for (const asked of await it.runtime.until(Promise.all(all)))
       assert(asked.text.includes('requestState'), asked.text)
-    assert.deepEqual(error(await ask(party, call)), refusal('its user cannot be asked now'))
+    assert.deepEqual(
+      error(await ask(party, call)),
+      refusal('its client cannot be asked elicitation/create now'),
+    )
     assert((await it.runtime.until(ask(other, call))).text.includes('requestState'))
   })
 })

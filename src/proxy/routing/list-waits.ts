@@ -170,9 +170,14 @@ export class ListWaits {
       return this.whenListed(call, [wanted.kind], run, concerned)
     }
     const patienceMs = Math.max(...awaited.map((lane) => lane.config.timeoutMs))
+    const { times } = call.deadline
     call.deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
+    const goOn = (): void => {
+      call.deadline.times = times
+      run()
+    }
     const dueAt = (): number => (wanted.isThere() || pending().length === 0 ? -Infinity : Infinity)
-    this.#hold(call, { dueAt, run }, () => call.abandon(stillStarting(awaited, wanted.name, patienceMs)))
+    this.#hold(call, { dueAt, run: goOn }, () => call.abandon(stillStarting(awaited, wanted.name, patienceMs)))
   }
 
   /**

@@ -1,0 +1,147 @@
+// The proxy itself asks the client of a call: what a server without sessions wants to know, or whether its user agrees.
+//
+// The call is held meanwhile. Its time stands still, but for the total time.
+
+import type { ResponseFrame } from '../../jsonrpc/frame.js'
+import { type RequestId, numericId } from '../../jsonrpc/request-id.js'
+import { rawAt } from '../../jsonrpc/text.js'
+import type { Asker, Call, CallHolder } from '../../calls/call.js'
+import { callTimeout } from '../../calls/call-deadline.js'
+import { setDeadline } from '../../runtime/deadline.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import { requestFrame, withdrawalFrame } from './own-frames.js'
+
+const FORM = 'elicitation/create'
+const CANCELLED = '{"action":"cancel"}'
+
+export interface OwnQuestion {
+  readonly method: string
+  /** Raw JSON. */
+  readonly params: string
+}
+
+/** Questions that are asked together; either `answered` or `failed` is called, once, unless the call ends before. */
+export interface Asking<Q extends OwnQuestion> {
+  readonly questions: readonly Q[]
+  /** How long the client may take to answer all of them. */
+  readonly waitMs: number
+  /** The answers are raw JSON. A form without an answer is cancelled. */
+  answered(answers: readonly (readonly [Q, string])[]): void
+  /** A question that is no form has no answer, or the client cannot be asked. */
+  failed(why: string): void
+}
+
+/** The questions about one call. */
+export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder {
+  readonly service: string
+  readonly #call: Call
+  readonly #runtime: Runtime
+  #asking: Asking<Q> | undefined
+  readonly #open = new Map<RequestId, Q>()
+  #answers: (readonly [Q, string])[] = []
+  #lastId = 0
+  #timer: { cancel(): void } | undefined
+
+  constructor(call: Call, service: string, runtime: Runtime) {
+    this.#call = call
+    this.service = service
+    this.#runtime = runtime
+  }
+
+  ask(asking: Asking<Q>): void {
+    this.#asking = asking
+    this.#answers = []
+    this.hold(asking.waitMs, 'no answer of its client', () => this.#late(asking.waitMs))
+    for (const question of asking.questions) this.#open.set(numericId(++this.#lastId), question)
+    for (const [id, { method, params }] of this.#open) {
+      const frame = requestFrame(id, method, params)
+      const { questions } = this.#call.client
+      if (questions.ask({ frame, asker: this, during: this.#call, over: () => {} })) continue
+      this.#open.delete(id)
+      return this.#fail(`its client cannot be asked ${method} now`)
+    }
+  }
+
+  /** Holds the call for `ms`, or until its total time is over; `what` did not happen in that. */
+  hold(ms: number, what: string, then: () => void): void {
+    const call = this.#call
+    const now = this.#runtime.now()
+    call.keep()
+    call.holder = this
+    call.deadline.pause(now)
+    const leftMs = Math.max(0, call.deadline.endsAt - now)
+    const over = leftMs < ms ? () => this.#expire(what) : then
+    this.#timer = setDeadline(this.#runtime, Math.min(ms, leftMs), over)
+  }
+
+  /** Ends `hold`; false when the call has ended before. */
+  release(): boolean {
+    this.#timer?.cancel()
+    if (this.#call.settled) return false
+    this.#call.holder = undefined
+    this.#call.deadline.resume(this.#runtime.now())
+    return true
+  }
+
+  // CallHolder
+
+  cancel(): void {
+    this.#timer?.cancel()
+    this.#withdraw('the call was cancelled')
+  }
+
+  // Asker
+
+  answered(frame: ResponseFrame, id: RequestId): void {
+    if (frame.kind === 'result') this.#take(id, rawAt(frame.line, frame.result))
+    else this.#unanswered(id, `its client answered with the error ${rawAt(frame.line, frame.error)}`)
+  }
+
+  refused(id: RequestId): void {
+    this.#unanswered(id, 'its client gave no answer that could be passed on')
+  }
+
+  /** No request of the server is open that the progress could be about. */
+  readonly progressed = (): void => {}
+
+  #late(waitMs: number): void {
+    const why = `its client did not answer within ${waitMs} ms`
+    const open = [...this.#open]
+    this.#withdraw(why)
+    for (const [id, question] of open) this.#open.set(id, question)
+    for (const [id] of open) this.#unanswered(id, why)
+  }
+
+  #unanswered(id: RequestId, why: string): void {
+    const method = this.#open.get(id)?.method
+    if (method === FORM) return this.#take(id, CANCELLED)
+    this.#open.delete(id)
+    if (method !== undefined) this.#fail(`${method}: ${why}`)
+  }
+
+  #take(id: RequestId, answer: string): void {
+    const question = this.#open.get(id)
+    if (question === undefined) return
+    this.#open.delete(id)
+    this.#answers.push([question, answer])
+    if (this.#open.size === 0 && this.release()) this.#asking?.answered(this.#answers)
+  }
+
+  #fail(why: string): void {
+    this.#withdraw(why)
+    if (this.release()) this.#asking?.failed(why)
+  }
+
+  #expire(what: string): void {
+    const error = callTimeout(this.service, this.#call, what)
+    this.#withdraw(error.message)
+    this.#call.fail(error)
+  }
+
+  /** MCP, Utilities: cancellation. */
+  #withdraw(why: string): void {
+    const ids = [...this.#open.keys()]
+    this.#open.clear()
+    for (const id of ids) this.#call.client.questions.withdraw(withdrawalFrame(id, why), this)
+  }
+}
