@@ -61,8 +61,6 @@ export interface Limits {
   readonly drainMs: number
   /** How long the answer to `initialize` waits for servers of which nothing is known. */
   readonly initializeGraceMs: number
-  /** How long clients wait for the news of a reload because a new server has not started yet. */
-  readonly newsWaitMs: number
 }
 
 /** No real message nests deeper, and a parser that recurses overflows soon after. */
@@ -73,7 +71,6 @@ export const limits: Limits = {
   // Clients give up, or show nothing, when this takes long.
   initializeGraceMs: 1000,
   // A server that takes longer announces its lists by itself.
-  newsWaitMs: 10_000,
   session: {
     frame,
     // Clients send arguments; servers send files.
@@ -112,7 +109,6 @@ export const limits: Limits = {
     // Each keeps a call of its server open, and a process or a stream with it.
     callsMax: 256,
     callsOfOneMax: 128,
-    roundsMax: 32,
     questionsMax: 16,
     heldBytesMax: 128 * MiB,
     heldBytesOfOneMax: 64 * MiB,

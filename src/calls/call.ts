@@ -20,16 +20,6 @@ import type { TaskItem } from '../mcp/tasks.js'
 import type { CallTrace } from '../mcp/meta-edits.js'
 import type { CallDeadline } from './call-deadline.js'
 
-/** The connection of a call, for what is sent before the answer. */
-export interface ReplyChannel {
-  /** Sends a server's notification about the call. */
-  tell(frame: NotificationFrame, edits: readonly Edit[], call: Call): void
-  /** Sends a notification of the proxy about the call; `params` is raw JSON. */
-  notify(method: string, params: string, call: Call): void
-  /** Splices one item of a list that the call gets; the forward tap sees it. */
-  splice?(line: Line, edits: readonly Edit[]): Uint8Array
-}
-
 /** How a call ends. `result` is raw JSON that the proxy made. */
 export type Outcome =
   | {
@@ -168,8 +158,12 @@ export interface CallGate {
 
 /** The owner of a call, which gets its outcome. */
 export interface CallOwner {
-  /** Absent where nothing is sent before the answer. */
-  readonly channel?: ReplyChannel
+  /** Sends a server's notification about the call. */
+  tell?(frame: NotificationFrame, edits: readonly Edit[], call: Call): void
+  /** Sends a notification of the proxy about the call; `params` is raw JSON. */
+  notify?(method: string, params: string, call: Call): void
+  /** Splices one item of a list that the call gets; the forward tap sees it. */
+  splice?(line: Line, edits: readonly Edit[]): Uint8Array
   /** It has ended; called once. */
   settled(call: Call, outcome: Outcome): void
   /** The server has questions about the call; absent for a client that cannot be asked, and for attempts that leave it to their call. */
@@ -324,18 +318,18 @@ export class Call implements CallHolder {
   /** Sends a server's notification about the call to its client. */
   tell(frame: NotificationFrame, edits: readonly Edit[]): void {
     const { root } = this
-    root.#owner.channel?.tell(frame, edits, root)
+    root.#owner.tell?.(frame, edits, root)
   }
 
   /** Sends a notification of the proxy about the call; `params` is raw JSON. */
   notify(method: string, params: string): void {
     const { root } = this
-    root.#owner.channel?.notify(method, params, root)
+    root.#owner.notify?.(method, params, root)
   }
 
   /** Splices one item of a list that the call gets. */
   splice(line: Line, edits: readonly Edit[]): Uint8Array {
-    return this.root.#owner.channel?.splice?.(line, edits) ?? splice(line, edits).joined
+    return this.root.#owner.splice?.(line, edits) ?? splice(line, edits).joined
   }
 
   /** Its server has questions before it goes on; the call has no holder until it is resumed. */

@@ -39,7 +39,7 @@ export class Fleet {
   /** In configuration order. */
   upstreams: readonly Upstream[]
   readonly #runtime: Runtime
-  readonly #limits: Pick<Limits, 'drainMs' | 'newsWaitMs'>
+  readonly #drainMs: number
   readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
   /** By the serials of their clients. */
@@ -55,12 +55,12 @@ export class Fleet {
   constructor(
     servers: readonly ServerConfig[],
     { runtime, log }: Pick<Common, 'runtime' | 'log'>,
-    limits: Pick<Limits, 'drainMs' | 'newsWaitMs'>,
+    { drainMs }: Pick<Limits, 'drainMs'>,
     newContext: () => ProxyContext,
     isEager: boolean,
   ) {
     this.#runtime = runtime
-    this.#limits = limits
+    this.#drainMs = drainMs
     this.#newContext = newContext
     this.#isEager = isEager
     this.#catalogs = new Catalogs(log)
@@ -133,9 +133,7 @@ export class Fleet {
     const found = this.upstreams.find(({ config }) => config.name === service)
     if (this.#closed) throw new UpstreamError(service, 'shutting-down', 'the proxy is being closed')
     if (found !== undefined) return found
-    const names = this.upstreams.map(({ config }) => `'${config.name}'`).join(', ')
-    const there = names === '' ? 'there is none' : `there are ${names}`
-    throw new UpstreamError(service, 'unavailable', `there is no server '${service}': ${there}`)
+    throw new UpstreamError(service, 'unavailable', `there is no server '${service}'`)
   }
 
   /** The present servers, with another `Upstream` in the place of this one. */
@@ -162,11 +160,7 @@ export class Fleet {
     // A client that came meanwhile knows the servers of before.
     for (const routes of newcomers) void routes.prepare(next)
     if (!this.#closed) this.#exchange(plans, next)
-    const startMs = Math.max(0, ...plans.map(({ config }) => 2 * config.startTimeoutMs))
-    const newsWaitMs = Math.min(startMs, this.#limits.newsWaitMs)
-    void within(listed, newsWaitMs, this.#runtime).then(() => {
-      for (const routes of [...present, ...newcomers]) routes.tellChanges()
-    })
+    for (const routes of [...present, ...newcomers]) routes.tellChanges()
     for (const upstream of before)
       if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream, why(upstream)))
   }
@@ -197,7 +191,7 @@ export class Fleet {
   }
 
   async #retire(upstream: Upstream, why: string): Promise<void> {
-    await upstream.retire(this.#limits.drainMs, why)
+    await upstream.retire(this.#drainMs, why)
     this.#open.delete(upstream)
     for (const routes of this.#routes.values()) routes.forget(upstream)
   }

@@ -106,7 +106,7 @@ describe('reload', () => {
   })
 
   test('a new server that hangs at its start does not keep the rest from anybody', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a, b }, { limits: { ...limits, newsWaitMs: 200 } })
+    const { proxy, attach } = await libraryProxy(t, { a, b })
     const [party = assert.fail()] = await parties(attach)
     const hanging = itServer({ IT_NAME: 'h', IT_START: 'hang' })
     await proxy.reload({ startupGraceMs: 100, mcpServers: { a, hanging } })

@@ -12,14 +12,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit, Message } from '../../jsonrpc/splice.js'
-import {
-  Call,
-  type CallOwner,
-  type InputNeeded,
-  isResult,
-  type Outcome,
-  type ReplyChannel,
-} from '../../calls/call.js'
+import { Call, type CallOwner, type InputNeeded, isResult, type Outcome } from '../../calls/call.js'
 import { CallDeadline } from '../../calls/call-deadline.js'
 import type { CallContext, StatelessContext } from '../../mcp/client-context.js'
 import { type ClientLeg, listenFilter } from '../../mcp/eras/client-leg.js'
@@ -64,14 +57,11 @@ function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
 }
 
 /** A client with a connection, which may carry the requests of many that have no session. */
-export class AttachedClient
-  implements CallOwner, PeerOwner<Question>, ReplyChannel, RoutedClient, SlowReader
-{
+export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedClient, SlowReader {
   readonly serial: number
   readonly view: CatalogView
   readonly session: Session
   readonly questions: SessionQuestions
-  readonly channel: this = this
   /** The `initialize` that has opened the one server. */
   opening: Call | undefined
   readonly #connection: Connection

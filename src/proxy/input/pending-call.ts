@@ -1,6 +1,6 @@
 // A call of a client without a session that waits for the answers to what its server has asked.
 
-import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Edit, writing } from '../../jsonrpc/splice.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
@@ -13,10 +13,9 @@ import type {
   CallOwner,
   InputNeeded,
   Outcome,
-  ReplyChannel,
   ServerQuestion,
 } from '../../calls/call.js'
-import { clientUnreachable, invalidParams, stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
+import { clientUnreachable, invalidParams, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { PendingInput } from './pending-input.js'
 import { resultFrame } from './own-frames.js'
@@ -30,8 +29,7 @@ const CANCEL = '{"action":"cancel"}'
  * own. One of them waits for the outcome, or the client has the questions and a state to come back with, or the server has
  * answered while the client was away.
  */
-export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
-  readonly channel: this = this
+export class PendingCall implements CallOwner, CallHolder {
   readonly call: Call
   heldBytes = 0
   /** The `requestState` of the questions that the client has; undefined while it has none. */
@@ -40,7 +38,6 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
   /** The questions without an answer, by their names for the client. */
   readonly #questions = new Map<string, ServerQuestion>()
   #named = 0
-  #round = 0
   /** The client's request that waits for the outcome; undefined while the client has the questions. */
   #requester: Call | undefined
   #outcome: Outcome | undefined
@@ -57,8 +54,7 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
   }
 
   get hasRoom(): boolean {
-    const { questionsMax, roundsMax } = this.#pending.limits
-    return this.#questions.size < questionsMax && this.#round < roundsMax
+    return this.#questions.size < this.#pending.limits.questionsMax
   }
 
   add(question: ServerQuestion): void {
@@ -147,7 +143,6 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
 
   #park(): void {
     const { limits, runtime } = this.#pending
-    this.#round++
     this.state = newOwnState(runtime)
     this.#answer({ kind: 'asked', frame: this.#inputRequired(this.state), edits: [] })
     this.#timer = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
@@ -182,10 +177,12 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
 
   #kept(outcome: Outcome): Outcome {
     if (outcome.kind !== 'answered') return outcome
-    const bytes = lengthOf(outcome.frame)
-    if (this.#pending.reserve(this, bytes)) return { ...outcome, frame: copied(outcome.frame) }
-    const service = this.call.service ?? ''
-    return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
+    const { frame } = outcome
+    const long = frame.kind === 'result' ? frame.long : undefined
+    if (!this.#pending.reserve(this, long?.length ?? frame.line.length))
+      return { kind: 'failed', error: tooManyCalls() }
+    // A short answer does not keep the chunk that it came in.
+    return long === undefined ? { ...outcome, frame: { ...frame, line: toLine(frame.line) } } : outcome
   }
 
   #end(outcome: Outcome): void {
@@ -229,20 +226,6 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     }
     return answers
   }
-}
-
-function lengthOf(frame: ResponseFrame): number {
-  return (frame.kind === 'result' ? frame.long?.length : undefined) ?? frame.line.length
-}
-
-/** A short answer does not keep the chunk that it came in. */
-function copied(frame: ResponseFrame): ResponseFrame {
-  const isLong = frame.kind === 'result' && frame.long !== undefined
-  return isLong ? frame : { ...frame, line: toLine(frame.line) }
-}
-
-function tooLarge(service: string, bytes: number): string {
-  return `'${service}' has answered with ${bytes} bytes while its client was away, and there was no room to keep them`
 }
 
 function responsesOf({ line, params }: RequestFrame): string {

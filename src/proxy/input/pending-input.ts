@@ -30,8 +30,6 @@ export interface PendingInputLimits {
   readonly callsMax: number
   /** Of one principal. */
   readonly callsOfOneMax: number
-  /** Of one call. */
-  readonly roundsMax: number
   /** Of one call at the same time. */
   readonly questionsMax: number
   /** Bytes of requests, of questions and their answers, and of results for which no request waits. */

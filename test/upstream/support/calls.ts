@@ -2,7 +2,7 @@
 
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { Call, type Outcome, type ReplyChannel, type ClientPort } from '../../../src/calls/call.js'
+import { Call, type Outcome, type ClientPort } from '../../../src/calls/call.js'
 import { CallDeadline } from '../../../src/calls/call-deadline.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { requests } from '../../../src/mcp/methods.js'
@@ -29,13 +29,11 @@ export function callOf(
     method = 'tools/call',
     settled = ignore,
     client = nobody,
-    channel,
     meta = '',
   }: {
     method?: string
     settled?: (outcome: Outcome) => void
     client?: ClientPort
-    channel?: ReplyChannel
     meta?: string
   } = {},
 ): Call {
@@ -45,6 +43,5 @@ export function callOf(
   if (frame.kind !== 'request' || row === undefined) throw new Error(`${line} is no call`)
   return new Call(frame, row, client, new CallDeadline(arrivedAt), {
     settled: (_call, outcome) => settled(outcome),
-    ...(channel !== undefined && { channel }),
   })
 }
