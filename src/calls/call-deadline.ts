@@ -19,7 +19,6 @@ export interface CallTimes {
   readonly settableIn?: string | undefined
 }
 
-/** The times that end a call. */
 export type CallBudget = 'timeoutMs' | 'totalTimeoutMs'
 
 const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
@@ -50,7 +49,6 @@ export class CallDeadline {
     return Math.max(this.#notBefore, Math.min(this.#quietEndsAt, this.arrivedAt + this.times.totalTimeoutMs))
   }
 
-  /** Which of its times ends first. */
   get budget(): CallBudget {
     return this.#quietEndsAt < this.arrivedAt + this.times.totalTimeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
   }
@@ -102,7 +100,6 @@ export class CallDeadline {
   }
 }
 
-/** The names of the times in a configuration. */
 const budgets = { timeoutMs: 'timeout', totalTimeoutMs: 'totalTimeout' } as const
 
 /** The error of a call whose time is over; `what` did not happen in it. */

@@ -7,7 +7,6 @@ import type { Clock } from '../runtime/deadline.js'
 import type { Call, CallHolder } from './call.js'
 import { Deadlines } from './deadlines.js'
 
-/** What waits for the turn of one call. */
 interface Waiting<T> {
   readonly value: T
   readonly bytes: number
@@ -72,7 +71,6 @@ export class CallQueue<T> implements CallHolder {
     return call.settled ? undefined : waiting.value
   }
 
-  /** Takes what is of these calls. */
   takeAll(isWanted: (call: Call) => boolean = () => true): T[] {
     const wanted = [...this.#waiting.keys()].filter(isWanted)
     return wanted.flatMap((call) => this.take(call) ?? [])

@@ -172,7 +172,6 @@ export interface CallOwner {
   replaced?(call: Call, by: Call): void
 }
 
-/** One request of one client. */
 export class Call implements CallHolder {
   /** The request of the client; a copy once the call is kept. */
   frame: RequestFrame
@@ -195,7 +194,6 @@ export class Call implements CallHolder {
   apartUris: ApartUris | undefined
   /** Its principal, tool and arguments as one text, once a person has agreed to them. */
   confirmedAs: string | undefined
-  /** Undefined where it is not traced. */
   trace: CallTrace | undefined
   /** How often it was given to another connection. */
   repeats = 0
@@ -209,7 +207,6 @@ export class Call implements CallHolder {
   hasRenewed = false
   /** Raw JSON of the client capabilities that its server needs and its client has not declared. */
   missingCapabilities: string | undefined
-  /** The call that this one is an attempt of. */
   #parent: Call | undefined
   /** The server without sessions to which it brings answers: no other server may get it. */
   pinnedTo: string | undefined
@@ -240,7 +237,6 @@ export class Call implements CallHolder {
     this.#owner = owner
   }
 
-  /** How long its message is. */
   get bytes(): number {
     return this.frame.line.length
   }
@@ -306,7 +302,6 @@ export class Call implements CallHolder {
     this.frame = copied(this.frame)
   }
 
-  /** The first outcome wins; false when there was one already. */
   settle(outcome: Outcome): boolean {
     if (this.#settled) return false
     this.#settled = true
@@ -383,7 +378,6 @@ function copied(frame: RequestFrame): RequestFrame {
   return { ...frame, line, params: { ...params, members, meta } }
 }
 
-/** The raw JSON of a tool's result that says why it has failed. */
 export function toolFailure(message: string): string {
   return `{"content":[{"type":"text","text":${quote(message)}}],"isError":true}`
 }

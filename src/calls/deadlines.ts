@@ -7,7 +7,6 @@ import { type Clock, graceMs } from '../runtime/deadline.js'
 import type { Timer } from '../runtime/runtime.js'
 import type { Call } from './call.js'
 
-/** The deadlines of the calls of one holder. */
 export class Deadlines {
   readonly #clock: Clock
   readonly #calls: () => Iterable<Call>
@@ -28,7 +27,6 @@ export class Deadlines {
     if (endsAt < this.#looksAt) this.#lookAt(endsAt)
   }
 
-  /** No call is left. */
   stop(): void {
     this.#timer?.cancel()
     this.#looksAt = Infinity

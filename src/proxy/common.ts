@@ -22,7 +22,6 @@ import { splice } from '../jsonrpc/splice.js'
 import type { Hop, LiveTap, TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
 import { errorText } from '../text/error-text.js'
 
-/** The parts that the proxies of one gateway share. */
 export interface Common {
   readonly runtime: Runtime
   readonly log: LogSink
@@ -72,7 +71,6 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
   }
 }
 
-/** The store of kept facts: in memory, and on disk where the options ask for it. */
 function openKept(
   { source }: Configuration,
   { keep = false, limits = defaultLimits, log = () => {} }: ProxyOptions,
@@ -84,7 +82,6 @@ function openKept(
   return new KeptStore(limits.kept, { files, runtime, log, source })
 }
 
-/** The guards of a proxy, or of all schemas of a gateway. */
 export type Locks = Pick<LoadedLock, 'change' | 'guard'>
 
 /** The lock of the configuration in force, which is loaded only where there is one. */
@@ -128,7 +125,6 @@ const configuredKeys: ReadonlyMap<string, (limits: Limits) => number> = new Map(
 
 /** The limits in force. They are those of the start: the calls and processes that run were counted by them. */
 export class ConfiguredLimits {
-  /** In force until the end. */
   readonly inForce: Limits
   readonly #defaults: Limits | undefined
   readonly #log: LogSink
@@ -142,7 +138,6 @@ export class ConfiguredLimits {
     this.#latest = this.inForce
   }
 
-  /** Says what a changed configuration does not change. */
   changed(config: Configuration): void {
     const before = this.#latest
     this.#latest = configured(config, this.#defaults)
@@ -154,7 +149,6 @@ export class ConfiguredLimits {
   }
 }
 
-/** Tells that a changed value holds from the next start on. */
 export function needsRestart(key: string, now: unknown, before: unknown): string {
   return `${key} is ${String(now)} now, which needs a restart; until then it is ${String(before)}`
 }
@@ -189,7 +183,6 @@ export class Taps implements TapSwitch {
     this.#hasSwitch = hasSwitch
   }
 
-  /** The observers of a new connection. */
   watch(hop: Omit<Hop, 'connection'>): PeerWatch {
     const to: Hop = { ...hop, connection: ++this.#connections }
     const fixed = this.#fixed(to)

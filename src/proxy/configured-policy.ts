@@ -21,7 +21,6 @@ export class ConfiguredPolicy {
     return this.#isInForce ? this.#policy?.of(schema) : undefined
   }
 
-  /** Resolves when the policy of this configuration is in force. */
   async change(config: Configuration): Promise<void> {
     const isNeeded = hasPolicy(config)
     if (isNeeded && this.#policy === undefined) {

@@ -33,18 +33,14 @@ interface PlannedServer {
   readonly upstream: Upstream
 }
 
-/** The servers there are now, and those that come or go. */
 export class Fleet {
   readonly #catalogs: Catalogs
-  /** In configuration order. */
   upstreams: readonly Upstream[]
   readonly #runtime: Runtime
   readonly #drainMs: number
   readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
-  /** By the serials of their clients. */
   readonly #routes = new ChurnMap<number, ClientRoutes>()
-  /** Every one that is not closed. */
   readonly #open: Set<Upstream>
   /** The ends of servers that others have replaced, or that a reload removed. */
   readonly #retiring = new WeakMap<Upstream, Promise<void>>()
@@ -122,7 +118,6 @@ export class Fleet {
     await this.#retiring.get(before)
   }
 
-  /** Changes are made one after the other. */
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const made = this.#changing.then(change)
     this.#changing = made.catch(() => undefined)

@@ -9,7 +9,6 @@ import type { HttpAttached } from '../transports/http-server/endpoint.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 
-/** The members of a proxy that a front uses. */
 export interface ServedProxy {
   attach(connection: Connection, origin?: ClientOrigin): Promise<HttpAttached>
   status(): UpstreamStatus[]
@@ -18,7 +17,6 @@ export interface ServedProxy {
 
 /** The dependencies that a front shares with its proxy. */
 export interface ServingContext {
-  /** The name of the proxy for clients. */
   readonly name: string
   readonly log: LogSink
   readonly runtime: Runtime

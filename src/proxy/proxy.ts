@@ -53,7 +53,6 @@ export async function createProxy(
   return openReady(whole, options, openCommon(whole, options))
 }
 
-/** Opens a proxy once the policy and the lock of its configuration are read. */
 export async function openReady(
   config: Configuration,
   options: ProxyOptions,
@@ -167,7 +166,6 @@ class ConfiguredProxy implements McpProxy {
     this.#common.events.emit('close', { schema: this.#schema })
   }
 
-  /** The context of all clients; getters give what a reload changes. */
   #clientContext(): ClientContext {
     const { runtime, log, taps, gate, kept, policies } = this.#common
     const [options, schema, limits] = [this.#options, this.#schema, this.#limits]
@@ -226,7 +224,6 @@ class ConfiguredProxy implements McpProxy {
     return selectSchema(config, this.#schema).servers
   }
 
-  /** The context of servers that are opened now. */
   #newContext(marks: ProxyContext['marks']): ProxyContext {
     const { events, taps, lock } = this.#common
     const schema = this.#schema

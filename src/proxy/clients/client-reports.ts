@@ -27,7 +27,6 @@ export interface ReportsContext {
 }
 
 export class ClientReports {
-  readonly heard: Emitter<ProxyEvents>['heard']
   readonly #context: ReportsContext
   readonly #client: number
   #attachedAt: number | undefined
@@ -36,7 +35,6 @@ export class ClientReports {
   constructor(context: ReportsContext, client: number) {
     this.#context = context
     this.#client = client
-    this.heard = context.events.heard
   }
 
   attached({ info, revision }: CallContext): void {
@@ -44,21 +42,25 @@ export class ClientReports {
     if (this.#attachedAt !== undefined) return
     this.#attachedAt = this.#context.runtime.now()
     this.#name = info?.name
-    if (!this.heard.has('client')) return
+    if (!this.#context.events.heard.has('client')) return
     const { name, version } = info ?? { name: undefined, version: undefined }
     const own = { schema: this.#context.schema, client: this.#client, name }
     this.#context.events.emit('client', { ...own, state: 'attached', version, revision: revision.version })
   }
 
   gone(): void {
-    if (this.#attachedAt === undefined || !this.heard.has('client')) return
+    if (this.#attachedAt === undefined || !this.#context.events.heard.has('client')) return
     const ms = this.#context.runtime.now() - this.#attachedAt
     const own = { schema: this.#context.schema, client: this.#client, name: this.#name }
     this.#context.events.emit('client', { ...own, state: 'gone', ms })
   }
 
   settled(call: Call, outcome: Outcome): void {
-    if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
+    if (
+      !this.#context.events.heard.has('call') &&
+      !(this.#context.events.heard.has('failure') && hasFailed(outcome))
+    )
+      return
     const { arrivedAt, sentAt } = call.deadline
     const now = this.#context.runtime.now()
     this.#emit(call, outcome, now - arrivedAt, sentAt === undefined ? undefined : now - sentAt)
@@ -66,7 +68,7 @@ export class ClientReports {
 
   /** A request of this client was refused before it became a call; returns that error. */
   refused(frame: RequestFrame, error: ErrorBody, context: CallContext): ErrorBody {
-    if (this.heard.has('call') || this.heard.has('failure'))
+    if (this.#context.events.heard.has('call') || this.#context.events.heard.has('failure'))
       this.#emit({ frame, context }, { kind: 'failed', error }, 0, undefined)
     return error
   }

@@ -34,12 +34,6 @@ interface Early {
   readonly run: () => unknown
 }
 
-/** The `initialize` that waits for its answer. */
-interface Opening {
-  readonly answer: () => void
-  readonly isPassed: boolean
-}
-
 /** One session, or a connection whose client never initializes. */
 export class Session {
   readonly leaving: Deferred<void> = new Deferred()
@@ -50,9 +44,9 @@ export class Session {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #limits: Pick<SessionLimits, 'callsMax' | 'waitingBytesMax'>
   readonly #giveUp: () => void
-  #opening: Opening | undefined
+  /** The `initialize` that waits for its answer. */
+  #opening: { readonly answer: () => void; readonly isPassed: boolean } | undefined
   readonly #early = new Set<Early>()
-  #earlyBytes = 0
   /** Whether its client has announced the end with `shutdown`, and whether it ends with the last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
   #exitCode = 0
@@ -97,21 +91,23 @@ export class Session {
 
   /** Whether a message of so many bytes may wait; a single one has no limit. */
   hasRoom(bytes: number): boolean {
-    const { waitingBytesMax } = this.#limits
-    const isFull = this.#early.size >= this.#limits.callsMax
-    return !isFull && (this.#earlyBytes === 0 || this.#earlyBytes + bytes <= waitingBytesMax)
+    const { callsMax, waitingBytesMax } = this.#limits
+    let waiting = 0
+    for (const early of this.#early) waiting += early.bytes
+    return this.#early.size < callsMax && (waiting === 0 || waiting + bytes <= waitingBytesMax)
   }
 
   /** Holds a call until `initialize` is answered; who gives it up makes room for others. */
   hold(call: Call, route: () => void): void {
     call.keep()
-    const early = this.#add({ bytes: call.bytes, run: () => call.settled || route() })
-    call.holder = { cancel: () => this.#drop(early) }
+    const early = { bytes: call.bytes, run: () => call.settled || route() }
+    this.#early.add(early)
+    call.holder = { cancel: () => this.#early.delete(early) }
   }
 
   /** Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. */
   behind(bytes: number, run: () => void): void {
-    if (this.isOpening && this.hasRoom(bytes)) this.#add({ bytes, run })
+    if (this.isOpening && this.hasRoom(bytes)) this.#early.add({ bytes, run })
     else run()
   }
 
@@ -122,19 +118,9 @@ export class Session {
     this.#opening = undefined
     opening.answer()
     for (const early of this.#early) {
-      this.#drop(early)
+      this.#early.delete(early)
       early.run()
     }
-  }
-
-  #add(early: Early): Early {
-    this.#early.add(early)
-    this.#earlyBytes += early.bytes
-    return early
-  }
-
-  #drop(early: Early): void {
-    if (this.#early.delete(early)) this.#earlyBytes -= early.bytes
   }
 
   get owesShutdown(): boolean {

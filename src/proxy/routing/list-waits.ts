@@ -177,7 +177,9 @@ export class ListWaits {
       run()
     }
     const dueAt = (): number => (wanted.isThere() || pending().length === 0 ? -Infinity : Infinity)
-    this.#hold(call, { dueAt, run: goOn }, () => call.abandon(stillStarting(awaited, wanted.name, patienceMs)))
+    this.#hold(call, { dueAt, run: goOn }, () =>
+      call.abandon(stillStarting(awaited, wanted.name, patienceMs)),
+    )
   }
 
   /**

@@ -45,7 +45,6 @@ export interface CallPolicy {
   continues(call: Call): void
 }
 
-/** The context of the routes of all clients. */
 export interface RoutingContext {
   readonly checks: ArgumentChecks
   /** The policy in force; there is none unless the configuration has limits or confirmations. */
@@ -54,7 +53,6 @@ export interface RoutingContext {
   readonly runtime: Runtime
   /** Processes that no call waits for start after this promise. */
   holdStarts(): () => void
-  /** Writes what was learned of servers. */
   keepLists(): void
   /** How long the answer to `initialize` does, at most. */
   readonly initializeGraceMs: number
@@ -74,19 +72,16 @@ export interface RoutingContext {
 
 /** The servers that the calls of a client go to; a reload exchanges them. */
 export interface RoutedServers {
-  /** In configuration order. */
   readonly lanes: readonly CallTarget[]
   readonly catalog: Catalog
 }
 
-/** The client of a router. */
 export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
   /** The tasks of its principal, where it has no session. */
   readonly tasks?: TaskTable
   readonly view: CatalogView
 }
 
-/** Routes the calls of one client. */
 export class Router {
   readonly waits: ListWaits
   readonly #client: ServedClient
@@ -146,7 +141,6 @@ export class Router {
       case 'extension':
         return this.#ofExtension(call)
       case 'proxy':
-        // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
     }
   }
@@ -255,7 +249,6 @@ export class Router {
     this.#context.checks.check(call, target, edits, pass)
   }
 
-  /** The call goes on when the policy admits it. */
   #under(policy: CallPolicy, target: Target): Pass {
     return (call, lane, edits) =>
       policy.admit(call, target, edits, () => {
@@ -375,12 +368,10 @@ function isStateless({ view }: CallTarget): boolean {
 
 // Completions: what they are about, and what a server without them answers.
 
-/** The prompt or the resource of which an argument is to be completed. */
 export type Reference =
   | { readonly kind: 'prompt'; readonly name: string; readonly span: Span | undefined }
   | { readonly kind: 'resource'; readonly uri: string }
 
-/** Undefined where it names neither. */
 function referenceOf({ frame: { line, params } }: Call): Reference | undefined {
   const members = membersAt(line, params.members.span('ref'))
   const span = members?.span('name')
@@ -424,7 +415,6 @@ function isDown(lane: CallTarget, kind: ListKind): boolean {
   return !lane.known.has(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
 }
 
-/** Why this server cannot be used. */
 function unavailable({ config: { name }, view: { failure } }: CallTarget): ErrorBody {
   if (failure?.body !== undefined) return failure.body
   const why = failure === undefined ? `'${name}' is not available` : `'${name}': ${failure.message}`
@@ -450,13 +440,11 @@ function failUnknownName(
   call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
 }
 
-/** Why a call of this name is refused: it is not as it was accepted. */
 function refusalOf({ item, lane }: Target): ErrorBody | undefined {
   if (item.withheld === undefined) return undefined
   return upstreamFailed(lane.config.name, 'changed', item.withheld)
 }
 
-/** Whether the server has no such resource. */
 function isNotFound(outcome: Outcome): boolean {
   if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
   return saysResourceNotFound(numberOfError(outcome.frame))

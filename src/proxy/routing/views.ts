@@ -21,7 +21,6 @@ export class Views {
   /** Those that are gone stay, and see nothing: there are as many as names were ever configured. */
   readonly #views = new Map<string, CatalogView>()
 
-  /** Takes the profiles and the servers of a configuration. */
   change(profiles: ReadonlyMap<string, ViewRules>, servers: readonly string[]): void {
     const rules = new Map<string, ViewRules>([
       ...servers.map((name): [string, ViewRules] => [
@@ -69,7 +68,6 @@ interface ReadRules extends ViewRules {
   readonly hasUri: Match | undefined
 }
 
-/** What the clients of one view see of the servers. */
 export class CatalogView {
   /** Separates it from all other views of the proxy; empty for that of everything. */
   readonly name: string
@@ -113,7 +111,6 @@ export class CatalogView {
     return hasPrefixOf(server, name) || [...tools.rename.values()].includes(name)
   }
 
-  /** Whether the description of a tool begins with the name of the server. */
   marks({ describe }: ServerConfig): boolean {
     return this.#rules.describe ?? describe
   }
@@ -167,7 +164,6 @@ export function usualName(
   return hasPrefix ? publicName(service, short) : short
 }
 
-/** Whether a name begins as those of a server that prefixes its names. */
 export function hasPrefixOf({ name: service }: ServerConfig, name: string): boolean {
   return name.startsWith(`${service}__`)
 }
@@ -192,7 +188,6 @@ function readRules(rules: ViewRules): ReadRules {
   return { ...rules, shows, hasUri: isShown && uriMatcher(isShown, resources) }
 }
 
-/** Whether a name is allowed and not denied. */
 function matcher({ allow, deny }: NamePatterns): Match | undefined {
   if (allow === undefined && deny.length === 0) return undefined
   const isDenied = matcherOf(deny)
