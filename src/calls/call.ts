@@ -302,12 +302,11 @@ export class Call implements CallHolder {
     this.frame = copied(this.frame)
   }
 
-  settle(outcome: Outcome): boolean {
-    if (this.#settled) return false
+  settle(outcome: Outcome): void {
+    if (this.#settled) return
     this.#settled = true
     this.holder = undefined
     this.#owner.settled(this, this.apartUris === undefined ? outcome : withApart(outcome, this.apartUris))
-    return true
   }
 
   /** Sends a server's notification about the call to its client. */

@@ -1,5 +1,6 @@
 // The parts that all schemas of one gateway share: the runtime, the limits that protect the machine, the taps, and kept facts.
 
+import { secretsIn } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { Emitter } from '../events/emitter.js'
@@ -9,8 +10,8 @@ import type { LockStore } from '../lock/store.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
+import type { Policy, SchemaPolicy } from '../policy/policy.js'
 import { Unread } from './clients/unread.js'
-import { ConfiguredPolicy } from './configured-policy.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
@@ -32,7 +33,7 @@ export interface Common {
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
-  readonly lock: Locks
+  readonly lock: Pick<LoadedLock, 'change' | 'guard'>
   /** Of a gateway at whose front users can show who they are. */
   readonly loginPages?: ProxyContext['loginPages']
   /** Called by its owner when no server runs any more. Resolves when the facts of servers are written, where they are kept. */
@@ -82,8 +83,6 @@ function openKept(
   return new KeptStore(limits.kept, { files, runtime, log, source })
 }
 
-export type Locks = Pick<LoadedLock, 'change' | 'guard'>
-
 /** The lock of the configuration in force, which is loaded only where there is one. */
 class LoadedLock {
   readonly #runtime: Runtime
@@ -115,6 +114,42 @@ class LoadedLock {
     if (this.#store?.path === path) this.#store.read()
     else this.#store = new LockStore(path, this.#runtime, this.#log)
   }
+}
+
+/**
+ * The policy of the configuration in force, which is loaded when a configuration first has one: a limit holds for what a
+ * principal calls through any schema.
+ */
+export class ConfiguredPolicy {
+  readonly #runtime: Runtime
+  /** Kept when the rules leave the configuration and come back. */
+  #policy: Policy | undefined
+  #isInForce = false
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** Undefined while the configuration has neither limits nor confirmations. */
+  of(schema: string): SchemaPolicy | undefined {
+    return this.#isInForce ? this.#policy?.of(schema) : undefined
+  }
+
+  async change(config: Configuration): Promise<void> {
+    const isNeeded = hasPolicy(config)
+    if (isNeeded && this.#policy === undefined) {
+      const { Policy } = await import('../policy/policy.js')
+      // Schemas that are reloaded at the same time share it.
+      this.#policy ??= new Policy(this.#runtime)
+    }
+    this.#policy?.change(config.limits, secretsIn(config))
+    this.#isInForce = isNeeded
+  }
+}
+
+function hasPolicy({ limits, schemas }: Configuration): boolean {
+  if (limits.length > 0) return true
+  return [...schemas.values()].some(({ servers }) => servers.some(({ confirm }) => confirm.length > 0))
 }
 
 /** The limits that the configuration sets, by their keys. */

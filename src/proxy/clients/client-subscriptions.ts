@@ -25,7 +25,8 @@ import {
 import { within } from '../../runtime/deadline.js'
 import { requestFrame } from '../input/own-frames.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
-import { ListChanges, type ShownList } from '../routing/list-changes.js'
+import type { Target } from '../routing/catalog.js'
+import { ListChanges } from '../routing/list-changes.js'
 import type { ClientContext } from './client-directory.js'
 
 /** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
@@ -105,7 +106,7 @@ class Listen {
   /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
-  constructor(call: Call, shown: (kind: ListKind) => ShownList, soon: (tell: () => void) => unknown) {
+  constructor(call: Call, shown: (kind: ListKind) => readonly Target[], soon: (tell: () => void) => unknown) {
     this.#call = call
     this.#changes = new ListChanges(this, shown, soon)
   }

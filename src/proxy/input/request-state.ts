@@ -82,15 +82,8 @@ export class StateMac {
   }
 }
 
-/** The request that a state belongs to. */
-export interface StateBinding {
-  readonly principal: string
-  readonly method: string
-  /** The name of the tool or prompt, or the URI of the resource. */
-  readonly target: string
-}
-
-export function bindingOf({ frame, row, context }: Call): StateBinding {
+/** The request that a state belongs to; its target is the name of the tool or prompt, or the URI of the resource. */
+export function bindingOf({ frame, row, context }: Call): Record<'principal' | 'method' | 'target', string> {
   const target = frame.params.members.string(row.route.to === 'uri' ? 'uri' : 'name') ?? ''
   return { principal: context.principal ?? '', method: frame.method, target }
 }

@@ -1,10 +1,9 @@
 // The servers of one client: its lanes, their public names, and the wait for both.
 
-import type { Catalog, Catalogs } from './catalog.js'
-import type { CatalogView } from './views.js'
+import type { Catalog, Catalogs, Target } from './catalog.js'
 import type { ClientPort } from '../../calls/call.js'
 import { describeServers } from './description.js'
-import { ListChanges, type ListsReader, type ShownList } from './list-changes.js'
+import { ListChanges, type ListsReader } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/client-leg.js'
@@ -14,9 +13,7 @@ import { type RoutedServers, type RoutingContext, Router, type ServedClient } fr
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 
-export interface RoutedClient extends ClientPort, ListsReader, ServedClient {
-  readonly view: CatalogView
-}
+export type RoutedClient = ClientPort & ListsReader & ServedClient
 
 /** A client's lanes, one for each server in configuration order. */
 export class ClientRoutes implements RoutedServers {
@@ -84,7 +81,7 @@ export class ClientRoutes implements RoutedServers {
     return describeServers(this.lanes, this.#client.view, this.#client.profile.capabilities, options)
   }
 
-  shown(kind: ListKind): ShownList {
+  shown(kind: ListKind): readonly Target[] {
     return this.catalog.shown(kind)
   }
 

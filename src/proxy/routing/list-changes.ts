@@ -8,8 +8,6 @@ import { isSameApart } from '../../mcp/apart-uris.js'
 import { isSameItem, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 
-export type ShownList = readonly Target[]
-
 export interface ListsReader {
   readonly isReady: boolean
   /** Some lists look different now: these are the notifications, each once, though two lists have one notification. */
