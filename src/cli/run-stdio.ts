@@ -78,7 +78,12 @@ export const connectCommand = command({
 Google's IAM every request carries an ID token from Application Default Credentials.`,
   examples: ["mcps-proxy connect https://mcp.example.com/mcp -H 'Authorization: Bearer …'"],
   options: connectOptions,
-  conflicts: servingConflicts,
+  conflicts: [
+    ['auth', 'client-info', 'ID tokens need no login'],
+    ['auth', 'client-metadata-url', 'ID tokens need no login'],
+    ['audience', 'client-info', 'ID tokens need no login'],
+    ...servingConflicts,
+  ],
   wordsMax: 1,
   check: (given) => void remoteOf(given),
   run: async (given, invocation) => {
@@ -111,16 +116,6 @@ export function remoteOf(given: Given<typeof connectOptions>): RemoteServer {
     throw new UsageError('that is no http:// or https:// address', 'it must be like https://host/mcp')
   const wantsToken = audience !== undefined || impersonate !== undefined
   const client = clientInfoOf(given)
-  if (way === 'none' && wantsToken)
-    throw new UsageError(
-      '--auth none sends no ID token',
-      'leave out --audience and --impersonate-service-account',
-    )
-  if (client !== undefined && (way !== undefined || wantsToken))
-    throw new UsageError(
-      '--client-info and --client-metadata-url are for a login, and ID tokens need none',
-      'leave out one',
-    )
   const google = way === 'google' || (way !== 'none' && (wantsToken || isCloudRun(url)))
   return { url, headers, audience, impersonate, google, ...(client && { client }) }
 }

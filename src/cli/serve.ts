@@ -235,11 +235,9 @@ function announce(run: Run, banner: Banner): void {
 }
 
 /**
- * How much the heap may grow between two full collections, in percent of what is alive.
- *
- * The bytes that Node reads lie outside the heap, and V8 counts them against this limit. Its own choice, some 20 MB for a heap
- * as small as the proxy's, makes it collect the whole heap for each 17 MB of results, which doubles the processor time of
- * results of 0.1 to 10 MB (`npm run bench -- results-1mb results-10mb`).
+ * How much the heap may grow between two full collections, in percent of what is alive. V8 counts the bytes that Node reads, which
+ * lie outside the heap, against this limit; its own choice collects the whole heap for each 17 MB of results, which doubles the
+ * processor time of results of 0.1 to 10 MB (`npm run bench -- results-1mb results-10mb`).
  */
 const HEAP_GROWTH_PERCENT = 400
 
@@ -374,12 +372,7 @@ function openLogger({ kind, config, given, schemasOf }: Plan, paint: Paint): Log
 /** A look for Google's metadata server that finds none; the server that needed it reports the failure. */
 const EXPECTED = 'MetadataLookupWarning'
 
-/**
- * Warnings of Node and of packages become log lines instead of bare text on stderr.
- *
- * The reader of our stderr reads a log; a warning may hold an address, and the log redacts secrets. Warnings that
- * --no-warnings silences stay silent.
- */
+/** A warning may hold an address, and the log redacts secrets. Warnings that --no-warnings silences stay silent. */
 function logNodeWarnings(log: LogSink): void {
   if (process.listenerCount('warning') === 0) return
   process.removeAllListeners('warning')

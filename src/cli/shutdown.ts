@@ -1,9 +1,8 @@
 // How a running proxy ends: a signal, or a fault of our own; and the child processes that a forced exit kills.
 //
-// The first SIGINT or SIGTERM asks for an orderly close, the second one ends the process at once. SIGHUP ends nothing: it
-// asks for the configuration to be read again, unless the terminal is gone. A fault that was not caught is logged, the
-// proxy is closed, and the exit code says that it was our mistake. In every case the process ends: an orderly close that
-// takes too long is cut short.
+// The first SIGINT or SIGTERM asks for an orderly close, the second one ends the process at once. SIGHUP asks for the
+// configuration to be read again, unless the terminal is gone. A fault closes the proxy, with an exit code of its own. An orderly
+// close that takes too long is cut short.
 
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'

@@ -1,14 +1,12 @@
 // The warm-up: the lists of servers are learned although the client has left before the servers were ready.
 //
-// A client that lists once and leaves, or that times out, ends the proxy while `npx` is still installing servers. Without
-// their lists the next start would wait as long. So the proxy leaves a detached process behind (`run-warm-up.ts`), which
-// starts the servers of which nothing is kept, keeps their lists, and ends.
+// A client that lists once and leaves ends the proxy while `npx` is still installing servers, and the next start would wait as long.
+// So the proxy leaves a detached process behind (`run-warm-up.ts`), which starts the servers of which nothing is kept, keeps their
+// lists, and ends. An install that is under way is not killed, because npm would later take the finished part for the whole
+// package: the detached process gets its streams, and waits until it ends by itself at the end of its stdin.
 //
-// An install that is under way is not killed, because npm would later take the finished part for the whole package.
-// The detached process gets the streams of the install, and waits until it ends by itself at the end of its stdin.
-//
-// Some clients kill the proxy before it can do that. So while servers of which nothing is kept are starting, a detached
-// process (the successor) waits for the end of the proxy, and does the same without the installs, which are killed.
+// Some clients kill the proxy before it can do that. So while such servers are starting, a detached process (the successor) waits
+// for the end of the proxy, and does the same without the installs, which are killed.
 
 import { isAbsolute } from 'node:path'
 import process from 'node:process'

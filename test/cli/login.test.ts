@@ -177,7 +177,7 @@ describe('login', () => {
     ['login https://h --client-metadata-url http://h', /must be an https:\/\/ address with a path/],
     [
       'connect https://h --client-info {"client_id":"c"} --auth none',
-      /are for a login, and ID tokens need none/,
+      /--auth and --client-info cannot be used together; ID tokens need no login/,
     ],
     ['login a --json', /unknown option --json/],
   ]
