@@ -106,15 +106,11 @@ export function declaresTasks({ json, names }: ClientCapabilities): boolean {
 }
 
 /** Whether a server could ask this client anything. */
-export function isAskable(capabilities: ClientCapabilities): boolean {
-  return askableNames(capabilities).length > 0
+export function isAskable({ names }: ClientCapabilities): boolean {
+  return everyAskable.some((name) => names.has(name))
 }
 
 export const everyAskable: readonly string[] = ['elicitation', 'roots', 'sampling']
-
-function askableNames({ names }: ClientCapabilities): string[] {
-  return everyAskable.filter((name) => names.has(name))
-}
 
 /** Of what a server may ask a client for, the parts that decide what it offers to that client. */
 const askableParts: Readonly<Record<string, readonly string[]>> = {

@@ -4,6 +4,8 @@
 // text, which is as exact: it is JSON, so it is UTF-8. Other bytes stand there in base64.
 
 import { Buffer } from 'node:buffer'
+import { CR, LF } from '../jsonrpc/ascii.js'
+import { hasLineBreaks } from '../jsonrpc/line.js'
 import type { WireEvent } from '../jsonrpc/wire-tap.js'
 import { scanText } from '../jsonrpc/scan.js'
 
@@ -16,8 +18,6 @@ const DEPTH_MAX = 1000
 /** A larger message with line breaks is not for reading, and base64 needs less memory. */
 const TEXT_BYTES_MAX = 1024 * 1024
 
-const LF = 0x0a
-const CR = 0x0d
 const END = Buffer.from('}\n')
 
 /** The members that name the sender and the time; `at` is in milliseconds. */
@@ -59,10 +59,6 @@ function base64(bytes: Buffer): Buffer {
 function lineEndOf(raw: Buffer): '' | '\n' | '\r\n' {
   if (raw.at(-1) !== LF) return ''
   return raw.at(-2) === CR ? '\r\n' : '\n'
-}
-
-function hasLineBreaks(frame: Buffer): boolean {
-  return frame.includes(CR) || frame.includes(LF)
 }
 
 function isJson(frame: Buffer): boolean {

