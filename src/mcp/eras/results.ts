@@ -20,7 +20,7 @@ import {
   statelessErrorCode,
   statelessRefusal,
 } from '../error-codes.js'
-import { cutMembers } from '../member-edits.js'
+import { cutMembers, insertion } from '../member-edits.js'
 import type { RequestRow } from '../methods.js'
 import { COMPLETE, isObjectResult, resultMembers, saysError, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
@@ -127,24 +127,21 @@ export function statelessResult(result: string | Uint8Array, isList: boolean): s
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
 }
 
-/** A member that a result gets. */
+/** A member that a result gets; the value is raw JSON. */
 interface Given {
   readonly name: string
-  /** Raw JSON. */
   readonly value: string
-  /** The member before another one. */
-  readonly before: Uint8Array
   readonly why: EditReason
 }
 
-function given(name: string, value: string, why: EditReason): Given {
-  return { name, value, before: Buffer.from(`"${name}":${value},`), why }
-}
-
-const complete = [given('resultType', '"complete"', 'result-type')]
+const complete: readonly Given[] = [{ name: 'resultType', value: '"complete"', why: 'result-type' }]
 
 /** The hints of a resource whose server gives none: it is out of date, and for this client alone. */
-const stale = [...complete, given('ttlMs', '0', 'cache-hint'), given('cacheScope', '"private"', 'cache-hint')]
+const stale: readonly Given[] = [
+  ...complete,
+  { name: 'ttlMs', value: '0', why: 'cache-hint' },
+  { name: 'cacheScope', value: '"private"', why: 'cache-hint' },
+]
 
 /**
  * The edits that give a server's result its type; undefined for no object, or an unknown type.
@@ -182,9 +179,9 @@ function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
 function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[] {
   const at = frame.result.start + 1
   const isEmpty = resultMembers(frame).size === 0
-  return members.map(({ name, value, before, why }, index) => {
-    const bytes = isEmpty ? Buffer.from(`${index > 0 ? ',' : ''}"${name}":${value}`) : before
-    return { start: at, end: at, bytes, why }
+  return members.map(({ name, value, why }, index) => {
+    const member = `"${name}":${value}`
+    return insertion(at, isEmpty ? `${index > 0 ? ',' : ''}${member}` : `${member},`, why)
   })
 }
 
