@@ -26,7 +26,7 @@ export interface ServingEvents {
   readonly session: SessionEvent
 }
 
-/** Numbers sessions, and emits their events while there is a listener. */
+/** Numbers sessions, and emits their events. */
 export class SessionReports implements SessionWatch {
   readonly #events: Emitter<ServingEvents>
   #opened = 0
@@ -37,13 +37,11 @@ export class SessionReports implements SessionWatch {
 
   opened(endpoint: string, transport: SessionTransport): number {
     const session = ++this.#opened
-    if (this.#events.heard.has('session'))
-      this.#events.emit('session', { endpoint, session, transport, state: 'opened' })
+    this.#events.emit('session', { endpoint, session, transport, state: 'opened' })
     return session
   }
 
   ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void {
-    if (this.#events.heard.has('session'))
-      this.#events.emit('session', { endpoint, session, transport, state: 'ended', ms })
+    this.#events.emit('session', { endpoint, session, transport, state: 'ended', ms })
   }
 }

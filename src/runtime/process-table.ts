@@ -8,7 +8,7 @@ export interface ProcessRow {
   readonly parent: number
   readonly group: number
   readonly session: number
-  /** With its number, what tells it from another one that gets the same number later: as the kernel counts since the boot. */
+  /** In clock ticks since the boot. Another process that gets the same number later has another start. */
   readonly startedAt: string
 }
 
@@ -54,7 +54,7 @@ export function readProcFile(path: string): string {
   }
 }
 
-/** Signals a process, or with a negative number its group. False where nobody is there, or who is there belongs to another user. */
+/** Signals a process, or with a negative number its group. False when there is no such process, or it belongs to another user. */
 export function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)

@@ -1,7 +1,7 @@
 // Pauses a stream until the end of a turn of the event loop once it has delivered enough.
 //
 // Node reads a stream up to 32 times in one turn as long as every read fills its
-// buffer, and two megabytes of small messages keep everybody else waiting. So after
+// buffer, and two megabytes of small messages make all other work wait. So after
 // some work the stream is not read until the turn ends. A read that does not
 // fill the buffer ends the turn by itself, and the stream is not paused for it.
 

@@ -93,7 +93,7 @@ export interface Runtime {
   /**
    * Bytes of resident memory of a process group and its descendants; the group has the number of its first child.
    *
-   * Memory that processes share counts in each of them. Undefined where the system does not tell.
+   * Memory that processes share counts in each of them. Undefined where the system does not show it.
    */
   memoryOf(group: number): Promise<number | undefined>
   /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */

@@ -172,7 +172,7 @@ export class Artifacts {
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
     const { bytes, failure } = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
-    // A file that vanishes meanwhile makes the look fail; the next one tells the same.
+    // A file that vanishes meanwhile makes the look fail; the next look finds the same files.
     if (failure !== undefined) return []
     const before = this.#lines
     this.#lines = new Set(bytes.toString('utf8').split('\n'))

@@ -42,7 +42,7 @@ export function descriptorRoom(): () => DescriptorRoom {
   }
 }
 
-/** How many this process may have; no end where the system does not tell. */
+/** The limit of this process; Infinity where the system does not show it. */
 function descriptorLimit(): number {
   try {
     const [, max = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -52,7 +52,7 @@ function descriptorLimit(): number {
   }
 }
 
-/** How many it has: none where the system does not tell, and no end where not even one is left to count them. */
+/** The count of this process: 0 where the system does not show it, Infinity when no descriptor is left to count the others. */
 function takenDescriptors(): number {
   try {
     return readdirSync('/dev/fd').length

@@ -32,7 +32,7 @@ const BACKLOG_BYTES_MAX = 64 * 1024
 /** A shell that has no group left ends immediately. */
 const END_WAIT_MS = 1000
 
-/** The variable by which the shell finds a process whose group it was not told. */
+/** The variable by which the shell finds a process whose group it does not know. */
 const START_VARIABLE = 'MCPS_PROXY_START'
 
 export class Guardian {
@@ -276,7 +276,7 @@ for pause in 0.1 0.4 1 3 10 0; do
 done 2>/dev/null
 `
 
-/** Starts the shell with nothing of ours: not our streams, our folder, our terminal, or our event loop. */
+/** Starts the shell apart from this process: it shares no stream, folder or terminal, and does not hold the event loop. */
 export function startGuardianShell(env: Runtime['env']): GuardianShell {
   // A PATH may name folders in which a server could put its own `sleep`.
   const path = ['/usr/bin', '/bin', ...pathFolders(env['PATH'])].join(delimiter)

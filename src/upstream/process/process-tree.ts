@@ -1,6 +1,6 @@
-// The processes of a server: its group, and what descends from a process of it, as the system tells.
+// The processes of a server: its group, and the descendants of the processes in it.
 //
-// Linux tells by `/proc`, other systems by `ps`, Windows not at all. A process whose parents have all ended descends
+// Linux shows them in `/proc`, other systems by `ps`, and Windows not at all. A process whose parents have all ended descends
 // from nothing that is known: a deliberate daemon is not found.
 
 import { execFile } from 'node:child_process'
@@ -40,7 +40,7 @@ export class ProcessTree {
     this.#platform = platform
   }
 
-  /** The group and its descendants, as they were `ageMsMax` ago or later; undefined where the system does not tell. */
+  /** The group and its descendants, as they were `ageMsMax` ago or later; undefined where the system does not show them. */
   async of(group: number, ageMsMax = 0): Promise<readonly Row[] | undefined> {
     const since = this.#now() - ageMsMax
     // Servers that stop in one turn share a reading.
@@ -53,7 +53,7 @@ export class ProcessTree {
     return rows && membersOf(rows, group)
   }
 
-  /** The resident memory of the group and its descendants, in bytes; undefined where the system does not tell. */
+  /** The resident memory of the group and its descendants, in bytes; undefined where the system does not show it. */
   async memoryOf(group: number): Promise<number | undefined> {
     const rows = await this.of(group, AGE_MS_MAX)
     return rows?.reduce((total, { pid, residentBytes = residentOf(pid) }) => total + residentBytes, 0)
@@ -77,13 +77,13 @@ export class ProcessGroup {
     this.#tree = tree
   }
 
-  /** Finds those who have left. Never rejects: where the system does not tell, signals go to the group alone. */
+  /** Finds the processes that have left. Never rejects: where the system does not show them, signals go to the group alone. */
   async survey(): Promise<void> {
     const rows = (await this.#tree.of(this.#group).catch(() => undefined)) ?? []
     this.#keepOutside(rows)
   }
 
-  /** Signals everybody; false where the group is empty. Windows ends a process with its children, whatever the signal. */
+  /** Signals the group and those outside of it; false when the group is empty. Windows ends a process with its children. */
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
     if (process.platform === 'win32') {
       endTree(this.#group)
@@ -119,7 +119,7 @@ export function isGroupEmpty(group: number): boolean {
 export function endTree(pid: number, run: typeof execFile = execFile): void {
   // Without `/F` only programs with a window end.
   run('taskkill', ['/T', '/F', '/PID', String(pid)], { windowsHide: true }, () => {
-    // A process that has ended already is none of ours any more.
+    // The process may have ended already.
   })
 }
 
