@@ -13,9 +13,6 @@ import { TokenProblem } from './claims.js'
 /** The clocks of two machines may differ so much. */
 export const SKEW_S = 30
 
-/** How many keys are tried for a token without `kid`. */
-const KEYS_MAX = 8
-
 /** A JWT whose signature has not been verified. */
 export interface UnverifiedJwt {
   readonly header: JsonObject
@@ -96,22 +93,7 @@ export class Issuer {
       clockTolerance: SKEW_S,
       currentDate: new Date(this.#wallNow()),
     }
-    try {
-      return (await jose.jwtVerify(token, set.keys, options)).payload
-    } catch (error) {
-      if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error
-      let tried = 0
-      for await (const key of error) {
-        if (++tried > KEYS_MAX) break
-        const found = await jose.jwtVerify(token, key, options).catch((each: unknown) => {
-          // The key is the right one where the claims are what is wrong.
-          if (isOfClaims(each, jose)) throw each
-          return undefined
-        })
-        if (found !== undefined) return found.payload
-      }
-      throw invalidBecause('its signature is wrong')
-    }
+    return (await jose.jwtVerify(token, set.keys, options)).payload
   }
 }
 
@@ -122,10 +104,6 @@ export function issuerTrouble(config: FrontAuthIssuer, runtime: LoginRuntime): P
 
 function invalidBecause(why: string): TokenProblem {
   return new TokenProblem('invalid', why)
-}
-
-function isOfClaims(error: unknown, { errors }: typeof Jose): boolean {
-  return error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed
 }
 
 function problemOf(error: unknown, { errors }: typeof Jose): TokenProblem {

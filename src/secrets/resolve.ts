@@ -111,21 +111,13 @@ function withoutLastBreak(text: string): string {
 async function askedFor({ name: id }: SecretReference, { store, about, ask }: Sources): Promise<Resolution> {
   const kept = await store.get(id)
   if (kept !== undefined) return found(kept)
-  const declared = about.inputs.find((each) => each.id === id)
-  const input = declared ?? {
-    id,
-    type: 'promptString',
-    description: undefined,
-    password: true,
-    default: undefined,
-    options: [],
-  }
-  const value = input.type === 'command' ? undefined : await ask?.(input)
+  const input = about.inputs.find((each) => each.id === id)
+  const value = input === undefined || input.type === 'command' ? undefined : await ask?.(input)
   if (value !== undefined) {
     await store.set(id, value)
     return found(value)
   }
-  const what = input.description === undefined ? '' : ` (${input.description})`
+  const what = input?.description === undefined ? '' : ` (${input.description})`
   return failed(`the input ${id}${what} has no value; run mcps-proxy secret set ${inShell(id)}`)
 }
 

@@ -448,7 +448,5 @@ test('warnings are limited for each origin, and of many origins together', () =>
   warnings.note('token', 'token 299', '299')
   assert.deepEqual(said.slice(102), ['token 7', 'token 299'])
   warnings.note('token', 'token 7', '7')
-  nowMs = 120_000
-  warnings.note('token', 'token 7', '7')
-  assert.equal(said.at(-1), 'token 7; so 1 times more since the last such line')
+  assert.equal(said.length, 104)
 })

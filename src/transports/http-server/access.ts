@@ -289,15 +289,12 @@ function corsHeaderFields(rules: CorsRules, origin: string | undefined): Fields 
 /** `fields` are those of every response to the page. */
 export function preflightFields(rules: CorsRules, fields: Fields): Fields {
   if (!fields.includes(ALLOWED)) return fields
-  const headers = new Map(
-    [...protocolHeaders, ...rules.allowedHeaders].map((name) => [name.toLowerCase(), name]),
-  )
   return [
     ...fields,
     'access-control-allow-methods',
     rules.methods.join(', '),
     'access-control-allow-headers',
-    [...headers.values()].join(', '),
+    [...new Set([...protocolHeaders, ...rules.allowedHeaders])].join(', '),
     'access-control-max-age',
     String(PREFLIGHT_AGE_S),
   ]

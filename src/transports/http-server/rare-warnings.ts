@@ -1,4 +1,4 @@
-// Warnings about requests and connections: each kind, from each origin, at most once a minute, with a count of the others.
+// Warnings about requests and connections: each kind, from each origin, at most once a minute.
 
 import type { HttpEnvironment } from './endpoint.js'
 
@@ -10,43 +10,26 @@ const ORIGINS_MAX = 100
 /** Refused pages, names and tokens; connections that are closed for new ones. */
 type WarningKind = 'page' | 'name' | 'token' | 'full'
 
-interface Warned {
-  readonly atMs: number
-  unsaid: number
-}
-
 export class RareWarnings {
   readonly #environment: Pick<HttpEnvironment, 'now' | 'warn'>
-  /** By kind and origin, the oldest first. */
-  readonly #warned = new Map<string, Warned>()
+  /** The times of the warnings of the last minute, by kind and origin; the oldest first. */
+  readonly #warnedMs = new Map<string, number>()
 
   constructor(environment: Pick<HttpEnvironment, 'now' | 'warn'>) {
     this.#environment = environment
   }
 
-  /** `origin` is who causes the warning: an address, a name, a page. */
+  /** `origin` causes the warning: an address, a name, a page. */
   note(kind: WarningKind, message: string, origin = ''): void {
     const nowMs = this.#environment.now()
-    const key = this.#keyFor(kind, origin, nowMs)
-    const last = this.#warned.get(key)
-    if (last !== undefined && nowMs - last.atMs < INTERVAL_MS) {
-      last.unsaid++
-      return
-    }
-    const before =
-      last === undefined || last.unsaid === 0 ? '' : `; so ${last.unsaid} times more since the last such line`
-    this.#warned.delete(key)
-    this.#warned.set(key, { atMs: nowMs, unsaid: 0 })
-    this.#environment.warn(message + before)
-  }
-
-  #keyFor(kind: WarningKind, origin: string, nowMs: number): string {
-    const own = `${kind} ${origin}`
-    if (this.#warned.has(own) || this.#warned.size < ORIGINS_MAX) return own
-    for (const [key, { atMs }] of this.#warned) {
+    for (const [key, atMs] of this.#warnedMs) {
       if (nowMs - atMs < INTERVAL_MS) break
-      this.#warned.delete(key)
+      this.#warnedMs.delete(key)
     }
-    return this.#warned.size < ORIGINS_MAX ? own : kind
+    const own = `${kind} ${origin}`
+    const key = this.#warnedMs.has(own) || this.#warnedMs.size < ORIGINS_MAX ? own : kind
+    if (this.#warnedMs.has(key)) return
+    this.#warnedMs.set(key, nowMs)
+    this.#environment.warn(message)
   }
 }
