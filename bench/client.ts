@@ -217,28 +217,11 @@ function unexpected(what: string, bytes: Buffer, at: number): Error {
   return new Error(`${what}, near: ${bytes.toString('latin1', at, at + SHOWN_BYTES_MAX)}`)
 }
 
-/** Splits and parses answers the way an ordinary client does, and drops the values. */
-class AnswerParser {
-  #pieces: Buffer[] = []
-
-  push(chunk: Buffer): void {
-    let at = 0
-    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, at)) {
-      JSON.parse(Buffer.concat([...this.#pieces, chunk.subarray(at, end)]).toString())
-      this.#pieces = []
-      at = end + 1
-    }
-    this.#pieces.push(chunk.subarray(at))
-  }
-}
-
 /** What a window run and a mixed run are given. */
 export interface Load {
   readonly slab: CallSlab
   readonly inflightMax: number
   readonly timeLimitMs: number
-  /** Also parse every answer, in a throughput run. */
-  readonly parse?: boolean
 }
 
 /** One connection to a subject: lines for the handshake, runs for the measurements. */
@@ -311,7 +294,6 @@ export class Client {
     slab.renumber(first)
     const lane = new Lane(first, slab)
     const reader = new AnswerReader(lane, undefined)
-    const parser = load.parse === true ? new AnswerParser() : undefined
     const began = performance.now()
     const ended = await this.#bounded<number>(load.timeLimitMs, (done) => {
       let sent = 0
@@ -322,7 +304,6 @@ export class Client {
       }
       this.#receive = (chunk) => {
         reader.push(chunk)
-        parser?.push(chunk)
         if (lane.done === slab.count) done(performance.now())
         else fill()
       }

@@ -10,7 +10,7 @@ import { type Cell, RESULT_MARK, call, opening } from './era-messages.js'
 import { INITIALIZED, type Place, closeInput, emptyHome, program, writeConfig } from './subject.js'
 
 export function configName(cell: Cell, way: string): string {
-  return `${way} ${cell.name} ${cell.extra}`.replaceAll(/\W+/g, '-')
+  return `${way} ${cell.name}`.replaceAll(/\W+/g, '-')
 }
 
 export function serverArgs({ isNewServer }: Cell): string[] {

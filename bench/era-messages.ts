@@ -9,26 +9,21 @@ const SESSION_REVISION = '2025-11-25'
 export const RESULT_MARK = 'connection-state'
 export const TOOL = 'era__echo'
 export const BLOB_TOOL = 'era__blob'
-const LARGE_META_BYTES = 1024
 
 const claims = `"${PREFIX}/protocolVersion":"${STATELESS_REVISION}","${PREFIX}/clientInfo":{"name":"bench","version":"1"},"${PREFIX}/clientCapabilities":{}`
 
 const INITIALIZE_PARAMS = `{"protocolVersion":"${SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
 const DISCOVER_PARAMS = `{"_meta":{${claims}}}`
 
-/** Who speaks how, and how much its client says of each call. */
+/** Who speaks how. */
 export interface Cell {
   readonly name: string
   readonly isNewClient: boolean
   readonly isNewServer: boolean
-  readonly extra: Extra
 }
 
-/** What the calls have in `_meta` besides what they must: a progress token, or so much that it is 1 KiB, of which a part differs from call to call. */
-export type Extra = 'nothing' | 'token' | 'much'
-
 /** The first is what the others are compared with. */
-export const ERA_PAIRS: readonly Omit<Cell, 'extra'>[] = [
+export const CELLS: readonly Cell[] = [
   { name: 'old client, old server', isNewClient: false, isNewServer: false },
   { name: 'new client, new server', isNewClient: true, isNewServer: true },
   { name: 'new client, old server', isNewClient: true, isNewServer: false },
@@ -48,24 +43,20 @@ export function opening({ isNewClient }: Cell): string {
 
 /** One small call of the tool. */
 export function call(cell: Cell, id: number): string {
-  const meta = metaOf(cell, id)
-  const said = meta === '' ? '' : `,"_meta":{${meta}}`
-  return message(id, 'tools/call', `{"name":"${TOOL}","arguments":{"text":"packages/core/src"}${said}}`)
+  return message(
+    id,
+    'tools/call',
+    `{"name":"${TOOL}","arguments":{"text":"packages/core/src"}${metaOf(cell)}}`,
+  )
 }
 
 /** A call for a result of so many bytes, which says where the id of that is to stand. */
 export function blobCall(cell: Cell, id: number, tool: string, bytes: number, envelope: Envelope): string {
-  const meta = metaOf(cell, id)
-  const said = meta === '' ? '' : `,"_meta":{${meta}}`
   const args = `{"bytes":${bytes},"envelope":"${envelope}"}`
-  return message(id, 'tools/call', `{"name":"${tool}","arguments":${args}${said}}`)
+  return message(id, 'tools/call', `{"name":"${tool}","arguments":${args}${metaOf(cell)}}`)
 }
 
-function metaOf({ isNewClient, extra }: Cell, id: number): string {
-  if (extra === 'nothing') return isNewClient ? claims : ''
-  if (extra === 'token') return `"progressToken":${id}${isNewClient ? `,${claims}` : ''}`
-  const trace = `"traceparent":"00-${String(id).padStart(32, '0')}-00f067aa0ba902b7-01"`
-  const own = isNewClient ? `${claims},${trace}` : trace
-  const room = LARGE_META_BYTES - own.length - ',"com.example/context":""'.length - '{}'.length
-  return `${own},"com.example/context":"${'packages/core/src '.repeat(60).slice(0, room)}"`
+/** What a client without a session says of itself in each request. */
+function metaOf({ isNewClient }: Cell): string {
+  return isNewClient ? `,"_meta":{${claims}}` : ''
 }

@@ -50,7 +50,7 @@ function blobOf(bytes: number): Buffer {
   const known = blobs.get(bytes)
   if (known !== undefined) return known
   const head = Buffer.from(`{${complete}"content":[{"type":"text","text":"`)
-  const blob = Buffer.concat([head, stringBody(bytes, 'text'), Buffer.from(`"}]${serverInfo}}`)])
+  const blob = Buffer.concat([head, stringBody(bytes), Buffer.from(`"}]${serverInfo}}`)])
   blobs.set(bytes, blob)
   return blob
 }

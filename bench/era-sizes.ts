@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 import { configName, serverArgs } from './era-ends.js'
-import { BLOB_TOOL, type Cell, ERA_PAIRS, blobCall, opening } from './era-messages.js'
+import { BLOB_TOOL, CELLS, type Cell, blobCall, opening } from './era-messages.js'
 import { type Figure, MB, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
 import { type Row, atLeast, atMost, emptyRow } from './report.js'
@@ -31,9 +31,8 @@ const WARM_UPS = [
 const inflightOf = (bytes: number): number =>
   Math.max(2, Math.min(INFLIGHT_MAX, Math.floor(INFLIGHT_BYTES / bytes)))
 
-const cells: readonly Cell[] = ERA_PAIRS.map((pair) => ({ ...pair, extra: 'nothing' }))
-const oldEnds: Cell = { name: 'relay', isNewClient: false, isNewServer: false, extra: 'nothing' }
-const OLD_ENDS = ERA_PAIRS[0]?.name ?? ''
+const oldEnds: Cell = { name: 'relay', isNewClient: false, isNewServer: false }
+const OLD_ENDS = CELLS[0]?.name ?? ''
 
 const LF = 10
 
@@ -161,7 +160,7 @@ const blank = { direct: '', spreadUnit: '', aside: '', note: '' }
 function cpuRow({ place }: Settings, samples: Samples, bytes: number): Row {
   const each = place.envelopes.flatMap((envelope) => {
     const old = samples.get(keyOf(OLD_ENDS, bytes, envelope))?.cpuPerMb ?? []
-    return cells.slice(1).map(({ name }) => {
+    return CELLS.slice(1).map(({ name }) => {
       const own = samples.get(keyOf(name, bytes, envelope))?.cpuPerMb ?? []
       return { title: `${name}, ${envelope}`, old, own, over: ratios(own, old) }
     })
@@ -202,11 +201,11 @@ export const eraSizes: Figure = async (settings) => {
     return [emptyRow('large results in each era', 'stdio', CPU_AIM, NOT_BUILT)]
   const all: LineEnds[] = []
   try {
-    for (const cell of [...cells, oldEnds]) all.push(await LineEnds.open(cell, settings.place))
+    for (const cell of [...CELLS, oldEnds]) all.push(await LineEnds.open(cell, settings.place))
     const samples = await measured(settings, all, roundsOf(settings, 5, 2))
     return [
       ...SIZES.map((bytes) => cpuRow(settings, samples, bytes)),
-      ...cells.map((cell) => throughputRow(settings, samples, cell)),
+      ...CELLS.map((cell) => throughputRow(settings, samples, cell)),
     ]
   } finally {
     await Promise.all(all.map((ends) => ends.close()))

@@ -3,7 +3,7 @@
 // Only the proxy's own processor time counts, so client and servers are simple and parse. The proxies take turns after a
 // millisecond or two, hundreds of times in one round, so that what else the machine does meets all of them alike.
 
-import { type Cell, ERA_PAIRS, type Extra } from './era-messages.js'
+import { type Cell, CELLS } from './era-messages.js'
 import { LineEnds, CALLS_IN_VOLLEY } from './era-ends.js'
 import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
@@ -12,16 +12,6 @@ import { median, roundOrder, spread } from './statistics.js'
 import { proxySpec } from './subject.js'
 
 const AIM = atMost(1.15)
-
-/** Each, and what its rows say of it. */
-const EXTRAS: Readonly<Record<Extra, string>> = {
-  nothing: '',
-  token: ', a progress token',
-  much: ', 1 KiB of _meta',
-}
-const CELLS: readonly Cell[] = (['nothing', 'token', 'much'] as const).flatMap((extra) =>
-  ERA_PAIRS.map((cell) => ({ ...cell, extra })),
-)
 
 const FIGURE = 'processor time of a small call between eras / between old ones'
 const TURNS = 200
@@ -77,13 +67,13 @@ function shown(values: readonly number[]): string {
 
 function rowsOf(values: Values): Row[] {
   return CELLS.filter((cell) => !isBetweenOldOnes(cell)).map((cell): Row => {
-    const base = CELLS.find((other) => isBetweenOldOnes(other) && other.extra === cell.extra)
+    const base = CELLS.find(isBetweenOldOnes)
     const old = (base && values.get(base)) ?? []
     const own = values.get(cell) ?? []
     const ratios = own.map((value, round) => value / (old[round] ?? Number.NaN))
     return {
       figure: FIGURE,
-      way: `${cell.name}${EXTRAS[cell.extra]}`,
+      way: cell.name,
       direct: '',
       relay: shown(old),
       own: shown(own),

@@ -44,7 +44,7 @@ export const NOT_BUILT = 'the proxy is not built (npm run build)'
 
 function specsOf(settings: Settings): SubjectSpec[] {
   const { place } = settings
-  const specs = [directSpec(place), relaySpec(place)]
+  const specs = [directSpec(), relaySpec()]
   for (const prefix of [true, false]) {
     const spec = proxySpec(place, prefix)
     if (spec !== undefined) specs.push(spec)
@@ -160,7 +160,6 @@ async function measureStreams(
             slab: stream.slab(subject),
             inflightMax: stream.inflightMax,
             timeLimitMs: RUN_LIMIT_MS,
-            parse: settings.place.parsingEnds && stream.callBytes === 0,
           },
         ]),
       ),
@@ -295,7 +294,7 @@ export const results10: Figure = results(10 * MB, '10 MB results', {
 })
 
 export const arguments1: Figure = (settings) => {
-  const text = stringBody(MB, settings.place.payload)
+  const text = stringBody(MB)
   const count = settings.quick ? 40 : 160
   const stream: Stream = {
     title: '1 MB arguments, throughput',

@@ -60,8 +60,8 @@ function measureLeg(settings: Settings, leg: Leg, task: Task): Promise<Outcome<n
       return alternate(lineSpecs(settings.place, url), settings.place, plan)
     }
     const to = leg === 'HTTP -> stdio' ? undefined : url
-    const specs = [httpServerSpec(settings.place), httpForwarderSpec(settings.place, to)]
-    if (task.hasRaw) specs.push(httpRawSpec(settings.place, to))
+    const specs = [httpServerSpec, httpForwarderSpec(to)]
+    if (task.hasRaw) specs.push(httpRawSpec(to))
     for (const spec of [httpProxySpec(settings.place, to), otherHttpSpec(settings.place, to)])
       if (spec !== undefined) specs.push(spec)
     const plan = planOf(settings, task, task.overHttp)

@@ -1,6 +1,6 @@
 // A minimal MCP server over Streamable HTTP that costs as little as a Node process can.
 //
-//   node http-server.js --port N [--payload text|plain|wide]
+//   node http-server.js --port N
 //
 // It reads sockets itself: node:http on this end would cost more than most of what
 // is measured. Every answer is JSON with its length. Calls are recognised by
@@ -23,7 +23,6 @@ import {
   LINE_HEAD,
   RESULT_AFTER_ID,
   RESULT_CLOSE,
-  payloadNamed,
   stringBody,
 } from './wire.js'
 
@@ -39,9 +38,8 @@ const BLOB = Buffer.from('blob","arguments":{"size":')
 const ID_LAST_CALL = Buffer.from(LAST_CALL)
 
 const { values: flags } = parseArgs({
-  options: { port: { type: 'string' }, payload: { type: 'string', default: 'text' } },
+  options: { port: { type: 'string' } },
 })
-const payload = payloadNamed(flags.payload) ?? 'text'
 const blobs = new Map<number, Buffer>()
 
 function startsWith(bytes: Uint8Array, at: number, want: Uint8Array): boolean {
@@ -52,7 +50,7 @@ function startsWith(bytes: Uint8Array, at: number, want: Uint8Array): boolean {
 function blob(size: number): Buffer {
   const known = blobs.get(size)
   if (known !== undefined) return known
-  const made = stringBody(size, payload)
+  const made = stringBody(size)
   blobs.set(size, made)
   return made
 }

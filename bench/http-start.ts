@@ -35,14 +35,14 @@ interface Candidate extends Measurable {
 function candidates({ place }: Settings, url: string, aim: Aim): Candidate[] {
   const list: Candidate[] = [
     { title: EMPTY, spec: undefined, aim: undefined },
-    { title: SERVER, spec: httpServerSpec(place), aim: undefined },
+    { title: SERVER, spec: httpServerSpec, aim: undefined },
   ]
   for (const [leg, to] of [
     ['HTTP -> stdio', undefined],
     ['HTTP -> HTTP', url],
   ] as const) {
     const base = `forwarder, ${leg}`
-    list.push({ title: base, spec: httpForwarderSpec(place, to), aim: undefined, base })
+    list.push({ title: base, spec: httpForwarderSpec(to), aim: undefined, base })
     const spec = httpProxySpec(place, to)
     if (spec !== undefined) list.push({ title: `proxy, ${leg}`, spec, aim, base })
   }

@@ -22,7 +22,7 @@ import {
   serverArgv,
   writeConfig,
 } from './subject.js'
-import { LINE_HEAD, type Payload, withId } from './wire.js'
+import { LINE_HEAD, withId } from './wire.js'
 
 const ASK_LIMIT_MS = 15_000
 const READY_LIMIT_MS = 15_000
@@ -43,7 +43,6 @@ export interface HttpSpec {
   /** Its command line on that port. */
   readonly argv: (port: number) => readonly string[]
   readonly toolPrefix: string
-  readonly payload: Payload
 }
 
 /** A port of loopback that was free a moment ago. */
@@ -56,33 +55,26 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-export function httpServerSpec(place: Place): HttpSpec {
-  const { payload } = place
-  const argv = (port: number) => [
-    process.execPath,
-    program('http-server.js'),
-    '--port',
-    String(port),
-    '--payload',
-    payload,
-  ]
-  return { way: 'direct', argv, toolPrefix: '', payload }
+export const httpServerSpec: HttpSpec = {
+  way: 'direct',
+  argv: (port) => [process.execPath, program('http-server.js'), '--port', String(port)],
+  toolPrefix: '',
 }
 
 /** In front of the stdio server, or of the HTTP server at `url`. */
-export function httpForwarderSpec(place: Place, url: string | undefined): HttpSpec {
-  return referenceSpec('forwarder', 'http-forwarder.js', place, url)
+export function httpForwarderSpec(url: string | undefined): HttpSpec {
+  return referenceSpec('forwarder', 'http-forwarder.js', url)
 }
 
 /** Likewise, with sockets of its own and without `node:http`. */
-export function httpRawSpec(place: Place, url: string | undefined): HttpSpec {
-  return referenceSpec('raw sockets', 'http-raw.js', place, url)
+export function httpRawSpec(url: string | undefined): HttpSpec {
+  return referenceSpec('raw sockets', 'http-raw.js', url)
 }
 
-function referenceSpec(way: Way, file: string, place: Place, url: string | undefined): HttpSpec {
-  const to = url === undefined ? ['--', ...serverArgv(place, TOOLS)] : ['--to', url]
+function referenceSpec(way: Way, file: string, url: string | undefined): HttpSpec {
+  const to = url === undefined ? ['--', ...serverArgv(TOOLS)] : ['--to', url]
   const argv = (port: number) => [process.execPath, program(file), '--port', String(port), ...to]
-  return { way, argv, toolPrefix: '', payload: place.payload }
+  return { way, argv, toolPrefix: '' }
 }
 
 /** Likewise; undefined while the proxy is not built. */
@@ -98,7 +90,7 @@ export function httpProxySpec(place: Place, url: string | undefined): HttpSpec |
     '--config',
     config,
   ]
-  return { way: 'proxy', argv, toolPrefix: `${SERVER_NAME}__`, payload: place.payload }
+  return { way: 'proxy', argv, toolPrefix: `${SERVER_NAME}__` }
 }
 
 /** Another build of the proxy; undefined where none is asked for. */
@@ -109,7 +101,7 @@ export function otherHttpSpec(place: Place, url: string | undefined): HttpSpec |
 }
 
 function proxyConfig(place: Place, url: string | undefined): string {
-  const [command, ...args] = serverArgv(place, TOOLS)
+  const [command, ...args] = serverArgv(TOOLS)
   const server = url === undefined ? { command, args } : { type: 'http', url }
   return writeConfig(place, url === undefined ? 'http-stdio' : `http-${new URL(url).port}`, {
     [SERVER_NAME]: server,
@@ -118,7 +110,7 @@ function proxyConfig(place: Place, url: string | undefined): string {
 
 /** The ways of stdio -> HTTP: commands on pipes, as in the figures without HTTP. */
 export function lineSpecs(place: Place, url: string): SubjectSpec[] {
-  const direct = directSpec(place)
+  const direct = directSpec()
   const forwarder: SubjectSpec = {
     ...direct,
     way: 'forwarder',
@@ -233,7 +225,7 @@ function isHealthy(port: number): Promise<boolean> {
 
 /** Runs `work` with one bench server over HTTP, which the ways share. */
 export async function withHttpServer<T>(place: Place, work: (url: string) => Promise<T>): Promise<T> {
-  const server = HttpProcess.start(httpServerSpec(place).argv, place, await freePort())
+  const server = HttpProcess.start(httpServerSpec.argv, place, await freePort())
   try {
     await server.healthy()
     return await work(server.url)
@@ -301,8 +293,8 @@ export class HttpSubject {
   }
 
   async #compareAnswers(): Promise<void> {
-    const { toolPrefix, payload } = this.#spec
-    for (const { call, answer } of comparisons(toolPrefix, payload)) {
+    const { toolPrefix } = this.#spec
+    for (const { call, answer } of comparisons(toolPrefix)) {
       const id = this.client.takeIds(1)
       const given = await this.client.ask(withoutLineEnd(withId(call, id)), ASK_LIMIT_MS)
       compare(given, withoutLineEnd(answer(id)))

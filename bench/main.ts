@@ -1,5 +1,5 @@
-// npm run bench -- [figure…] [--rounds N] [--quick] [--parsing-ends]
-//                  [--payload text|plain|wide] [--id first|last] [--proxy FILE] [--against FILE]
+// npm run bench -- [figure…] [--rounds N] [--quick]
+//                  [--id first|last] [--proxy FILE] [--against FILE]
 //
 // Without names it measures what the page with the figures shows, and prints the tables of that page last. Progress goes
 // to stderr. README.md defines the figures.
@@ -28,7 +28,7 @@ import { many } from './many.js'
 import { onPage, pageTables } from './page-tables.js'
 import { type Row, markdown } from './report.js'
 import { memory, start } from './start.js'
-import { ENVELOPES, type Envelope, PAYLOADS, type Payload, payloadNamed } from './wire.js'
+import { ENVELOPES, type Envelope } from './wire.js'
 
 /** Each has a line in the usage and a name; the page shows those that are in `page-tables.ts`. */
 const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
@@ -56,7 +56,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
 const ROUNDS_MAX = 1_000
 
 const usage = `usage: npm run bench -- [figure…] [--rounds N] [--quick]
-       [--parsing-ends] [--payload text|plain|wide] [--id first|last] [--proxy FILE] [--against FILE]
+       [--id first|last] [--proxy FILE] [--against FILE]
 
 figures; without a name, those of the page:
 ${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n')}\n`
@@ -64,11 +64,9 @@ ${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n'
 interface CommandLine {
   readonly names: readonly string[]
   readonly settings: Omit<Settings, 'place'>
-  readonly payload: Payload
   readonly envelopes: readonly Envelope[]
   readonly cli: string
   readonly other: string | undefined
-  readonly parsingEnds: boolean
 }
 
 /** @throws Error that says what is wrong with it */
@@ -78,8 +76,6 @@ function readCommandLine(): CommandLine | 'help' {
     options: {
       rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
-      'parsing-ends': { type: 'boolean', default: false },
-      payload: { type: 'string', default: 'text' },
       id: { type: 'string' },
       proxy: { type: 'string', default: 'dist/cli.js' },
       against: { type: 'string' },
@@ -91,8 +87,6 @@ function readCommandLine(): CommandLine | 'help' {
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1 && rounds <= ROUNDS_MAX)) {
     throw new Error(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`)
   }
-  const payload = payloadNamed(values.payload)
-  if (payload === undefined) throw new Error(`--payload must be one of ${PAYLOADS.join(', ')}`)
   const envelopes = ENVELOPES.filter((envelope) => values.id === undefined || envelope === `id ${values.id}`)
   if (envelopes.length === 0) throw new Error('--id must be first or last')
   const unknown = positionals.find((name) => !FIGURES.has(name))
@@ -100,11 +94,9 @@ function readCommandLine(): CommandLine | 'help' {
   return {
     names: positionals.length === 0 ? onPage : positionals,
     settings: { quick: values.quick, rounds },
-    payload,
     envelopes,
     cli: resolve(values.proxy),
     other: values.against === undefined ? undefined : resolve(values.against),
-    parsingEnds: values['parsing-ends'],
   }
 }
 
@@ -118,8 +110,8 @@ function machine(): string {
 async function run(folder: string): Promise<void> {
   const asked = readCommandLine()
   if (asked === 'help') return void process.stdout.write(usage)
-  const { names, settings, payload, envelopes, cli, other, parsingEnds } = asked
-  const place = { folder, cli, other, parsingEnds, payload, envelopes }
+  const { names, settings, envelopes, cli, other } = asked
+  const place = { folder, cli, other, envelopes }
   process.stderr.write(`before: ${machine()}\n`)
   const rows: Row[] = []
   for (const name of names) {
@@ -128,9 +120,7 @@ async function run(folder: string): Promise<void> {
     rows.push(...(made ?? []))
     process.stderr.write(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s\n`)
   }
-  process.stdout.write(
-    `${markdown(rows)}\n\nafter: ${machine()}, payload ${place.payload}${parsingEnds ? ', parsing ends' : ''}\n\n${pageTables(rows)}`,
-  )
+  process.stdout.write(`${markdown(rows)}\n\nafter: ${machine()}\n\n${pageTables(rows)}`)
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-proxy-bench-'))

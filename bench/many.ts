@@ -9,8 +9,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { alternate } from './alternate.js'
-import type { Load } from './client.js'
-import { type Figure, NOT_BUILT, remembered, roundsOf, sample, smallCalls, warmUpsOf } from './figures.js'
+import { type Figure, NOT_BUILT, remembered, roundsOf, smallCalls, warmUpsOf } from './figures.js'
 import { type Row, atMost, emptyRow, ratiosOf, valuesOf } from './report.js'
 import { median, spread } from './statistics.js'
 import {
@@ -65,7 +64,7 @@ function manySpec(place: Place, one: SubjectSpec): SubjectSpec {
   const list = join(place.folder, 'tiny-tools.json')
   writeFileSync(script, SCRIPT)
   writeFileSync(list, toolList() + '\n')
-  const [command, ...args] = serverArgv(place, TOOLS_EACH)
+  const [command, ...args] = serverArgv(TOOLS_EACH)
   const servers: [string, object][] = Array.from({ length: SERVERS - 1 }, (_, n) => [
     `tiny${n}`,
     { command: 'sh', args: [script, list] },
@@ -83,60 +82,47 @@ function manySpec(place: Place, one: SubjectSpec): SubjectSpec {
   }
 }
 
-interface Cost {
-  /** At 64 in flight, in microseconds a call. */
-  readonly busy: number
-  /** One at a time, median. */
-  readonly alone: number
-}
-
 export const many: Figure = async (settings) => {
-  const figure = 'cost of a call with 200 servers and 10,000 tools / with 1'
+  const figure = 'cost of a call with 200 servers and 10,000 tools / with 1, one at a time'
   const proxy = proxySpec(settings.place, true)
   if (proxy === undefined) return [emptyRow(figure, 'proxy', AIM, NOT_BUILT)]
   const one = { ...proxy, way: ONE }
-  const count = settings.quick ? 5_000 : 20_000
-  const rounds = roundsOf(settings, 30, 5)
-  const warmUps = warmUpsOf(settings, 160_000, count)
+  const count = settings.quick ? 200 : 500
   const slabOf = remembered((subject) => smallCalls(settings, subject, count))
-  const singleOf = remembered((subject) => smallCalls(settings, subject, settings.quick ? 200 : 500))
-  const busyLoad = (subject: Subject): Load => ({
-    slab: slabOf(subject),
-    inflightMax: 64,
-    timeLimitMs: RUN_LIMIT_MS,
-  })
-  const cost = async (subject: Subject): Promise<Cost> => {
-    const busy = await sample(subject, busyLoad(subject))
-    const slab = singleOf(subject)
-    const alone = await subject.client.latencies({ slab, inflightMax: 1, timeLimitMs: RUN_LIMIT_MS })
-    return { busy: (busy.seconds * 1e6) / count, alone: median(alone) }
-  }
+  const cost = async (subject: Subject): Promise<number> =>
+    median(
+      await subject.client.latencies({ slab: slabOf(subject), inflightMax: 1, timeLimitMs: RUN_LIMIT_MS }),
+    )
+  const warmUps = warmUpsOf(settings, 12_000, count)
   const outcome = await alternate([one, manySpec(settings.place, proxy)], settings.place, {
-    rounds,
+    rounds: roundsOf(settings, 30, 5),
     generations: settings.quick ? 1 : 2,
     warm: async (subject) => {
       for (let n = 0; n < warmUps; n += 1) await cost(subject)
     },
     measure: cost,
   })
-  const row = (what: string, value: (cost: Cost) => number): Row => {
-    const ratios = ratiosOf(outcome, [MANY, ONE], value, ([a = Number.NaN, b = Number.NaN]) => a / b)
-    const shown = (way: Way) => {
-      const values = valuesOf(outcome, way, value)
-      return values.length === 0 ? '' : `${median(values).toFixed(2)} µs`
-    }
-    return {
-      figure: `${figure}, ${what}`,
-      way: `proxy, with 1: ${shown(ONE)}`,
-      direct: '',
-      relay: '',
-      own: shown(MANY),
-      spread: ratios.length === 0 ? undefined : spread(ratios),
-      spreadUnit: '',
-      aim: AIM,
-      aside: '',
-      note: outcome.failures.get(MANY) ?? outcome.failures.get(ONE) ?? '',
-    }
+  const ratios = ratiosOf(
+    outcome,
+    [MANY, ONE],
+    (one) => one,
+    ([a = Number.NaN, b = Number.NaN]) => a / b,
+  )
+  const shown = (way: Way) => {
+    const values = valuesOf(outcome, way, (one) => one)
+    return values.length === 0 ? '' : `${median(values).toFixed(2)} µs`
   }
-  return [row('64 in flight', (one) => one.busy), row('one at a time', (one) => one.alone)]
+  const row: Row = {
+    figure,
+    way: `proxy, with 1: ${shown(ONE)}`,
+    direct: '',
+    relay: '',
+    own: shown(MANY),
+    spread: ratios.length === 0 ? undefined : spread(ratios),
+    spreadUnit: '',
+    aim: AIM,
+    aside: '',
+    note: outcome.failures.get(MANY) ?? outcome.failures.get(ONE) ?? '',
+  }
+  return [row]
 }

@@ -1,6 +1,6 @@
 // A minimal MCP stdio server that costs as little as a Node process can.
 //
-//   node server.js [--tools N] [--payload text|plain|wide] [--parse]
+//   node server.js [--tools N]
 //
 // Calls are recognised by comparing bytes at known offsets and answered from
 // prepared bytes, with the id where the call has it; only the handshake and the lists go through JSON.parse. What
@@ -23,7 +23,6 @@ import {
   LINE_HEAD,
   RESULT_AFTER_ID,
   RESULT_CLOSE,
-  payloadNamed,
   stringBody,
 } from './wire.js'
 
@@ -51,12 +50,9 @@ const END = Buffer.from(LINE_END)
 const { values: flags } = parseArgs({
   options: {
     tools: { type: 'string', default: '3' },
-    payload: { type: 'string', default: 'text' },
-    parse: { type: 'boolean', default: false },
   },
 })
 const toolCount = Number(flags.tools)
-const payload = payloadNamed(flags.payload) ?? 'text'
 
 const blobs = new Map<number, Buffer>()
 const scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
@@ -126,7 +122,7 @@ function startsWith(line: Uint8Array, at: number, want: Uint8Array): boolean {
 function blob(size: number): Buffer {
   const known = blobs.get(size)
   if (known !== undefined) return known
-  const made = stringBody(size, payload)
+  const made = stringBody(size)
   blobs.set(size, made)
   return made
 }
@@ -170,7 +166,7 @@ function findCall(line: Buffer): boolean {
 /** Answers a call of the expected shape; false when the line is anything else. */
 function answerCall(line: Buffer): boolean {
   if (!findCall(line)) return false
-  if (!flags.parse && startsWith(line, nameAt, ECHO)) return answerEcho(line, nameAt + ECHO.length)
+  if (startsWith(line, nameAt, ECHO)) return answerEcho(line, nameAt + ECHO.length)
   if (startsWith(line, nameAt, BLOB)) return answerBlob(line, readSize(line, nameAt + BLOB.length))
   if (startsWith(line, nameAt, SWALLOW)) return answerSwallow(line, nameAt + SWALLOW.length)
   return false
@@ -213,7 +209,7 @@ function answerSwallow(line: Buffer, textAt: number): boolean {
   return true
 }
 
-/** The handshake, lists and whatever else is rare, and echoes under `--parse`. */
+/** The handshake, lists and whatever else is rare. */
 function answerSlowly(line: Buffer): void {
   const message: unknown = JSON.parse(line.toString())
   if (typeof message !== 'object' || message === null || !('id' in message) || !('method' in message)) return

@@ -45,7 +45,7 @@ setTimeout(() => {}, 60_000)
 export function emptySpec(settings: Settings): SubjectSpec {
   const path = join(settings.place.folder, 'empty.mjs')
   writeFileSync(path, EMPTY_PROGRAM)
-  return { ...directSpec(settings.place), argv: [process.execPath, path] }
+  return { ...directSpec(), argv: [process.execPath, path] }
 }
 
 /** The proxy on a machine with nothing configured: the embedded default with its one child. */
@@ -56,8 +56,8 @@ function defaultSpec(settings: Settings, configured: SubjectSpec): SubjectSpec {
 function candidates(settings: Settings, aim: Aim): Candidate[] {
   const list: Candidate[] = [
     { title: EMPTY, spec: emptySpec(settings), aim: undefined },
-    { title: SERVER, spec: directSpec(settings.place), aim: undefined },
-    { title: 'relay', spec: relaySpec(settings.place), aim: undefined },
+    { title: SERVER, spec: directSpec(), aim: undefined },
+    { title: 'relay', spec: relaySpec(), aim: undefined },
   ]
   const proxy = proxySpec(settings.place, true)
   if (proxy === undefined) return list

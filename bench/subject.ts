@@ -11,7 +11,6 @@ import {
   type AroundId,
   ENVELOPES,
   type Envelope,
-  type Payload,
   SMALL_TEXTS,
   blobCall,
   resultLine,
@@ -52,8 +51,6 @@ export interface SubjectSpec {
   readonly toolPrefix: string
   /** `tools/list` must have this many tools before a run begins. */
   readonly toolCount: number
-  /** Compared with the answers before every run. */
-  readonly payload: Payload
 }
 
 /** Where a bench run keeps its files and what it measures. */
@@ -63,11 +60,8 @@ export interface Place {
   readonly cli: string
   /** Another build of the proxy, to be compared with. */
   readonly other: string | undefined
-  readonly payload: Payload
   /** The orders of a message's members that calls have, in turn. */
   readonly envelopes: readonly Envelope[]
-  /** Client and server parse small calls, as ordinary ones do. */
-  readonly parsingEnds: boolean
 }
 
 export const INITIALIZE: string =
@@ -89,28 +83,26 @@ export function program(name: string): string {
 }
 
 /** The bench server's command line, with `tools` tools. */
-export function serverArgv(place: Place, tools: number): string[] {
-  const argv = [process.execPath, program('server.js'), '--tools', String(tools), '--payload', place.payload]
-  return place.parsingEnds ? [...argv, '--parse'] : argv
+export function serverArgv(tools: number): string[] {
+  return [process.execPath, program('server.js'), '--tools', String(tools)]
 }
 
 /** How many tools the bench server has. */
 export const TOOLS = 3
 
-export function directSpec(place: Place): SubjectSpec {
-  const { payload } = place
-  return { way: 'direct', argv: serverArgv(place, TOOLS), toolPrefix: '', toolCount: TOOLS, payload }
+export function directSpec(): SubjectSpec {
+  return { way: 'direct', argv: serverArgv(TOOLS), toolPrefix: '', toolCount: TOOLS }
 }
 
-export function relaySpec(place: Place): SubjectSpec {
-  const argv = [process.execPath, program('relay.js'), ...serverArgv(place, TOOLS)]
-  return { way: 'relay', argv, toolPrefix: '', toolCount: TOOLS, payload: place.payload }
+export function relaySpec(): SubjectSpec {
+  const argv = [process.execPath, program('relay.js'), ...serverArgv(TOOLS)]
+  return { way: 'relay', argv, toolPrefix: '', toolCount: TOOLS }
 }
 
 /** The proxy in front of the bench server alone; undefined while it is not built. */
 export function proxySpec(place: Place, prefix: boolean): SubjectSpec | undefined {
   if (!existsSync(place.cli)) return undefined
-  const [command, ...args] = serverArgv(place, TOOLS)
+  const [command, ...args] = serverArgv(TOOLS)
   const config = writeConfig(place, prefix ? 'prefix' : 'plain', {
     [SERVER_NAME]: { command, args, ...(prefix ? {} : { prefix: false }) },
   })
@@ -119,7 +111,6 @@ export function proxySpec(place: Place, prefix: boolean): SubjectSpec | undefine
     argv: [process.execPath, place.cli, '--stdio', '--config', config],
     toolPrefix: prefix ? `${SERVER_NAME}__` : '',
     toolCount: TOOLS,
-    payload: place.payload,
   }
 }
 
@@ -153,7 +144,6 @@ export class Subject {
   readonly client: Client
   readonly #child: ChildProcess
   readonly #stderrPath: string
-  readonly #payload: Payload
 
   private constructor(spec: SubjectSpec, child: ChildProcess, client: Client, stderrPath: string) {
     this.way = spec.way
@@ -161,7 +151,6 @@ export class Subject {
     this.client = client
     this.#child = child
     this.#stderrPath = stderrPath
-    this.#payload = spec.payload
   }
 
   /** Starts the command without a word on its stdin. */
@@ -252,7 +241,7 @@ export class Subject {
   }
 
   async #compareAnswers(): Promise<void> {
-    for (const { call, answer } of comparisons(this.toolPrefix, this.#payload)) {
+    for (const { call, answer } of comparisons(this.toolPrefix)) {
       const id = this.client.takeSmallIds(1)
       compare(await this.client.ask(withId(call, id), HANDSHAKE_LIMIT_MS), answer(id))
     }
@@ -266,8 +255,8 @@ interface Comparison {
 }
 
 /** Calls of every tool in both orders. */
-export function comparisons(prefix: string, payload: Payload): Comparison[] {
-  const body = stringBody(CHECKED_BLOB_BYTES, payload)
+export function comparisons(prefix: string): Comparison[] {
+  const body = stringBody(CHECKED_BLOB_BYTES)
   const length = Buffer.from(String(CHECKED_BLOB_BYTES).padStart(8, '0'))
   return ENVELOPES.flatMap((envelope) => {
     const given = (call: AroundId, text: Uint8Array): Comparison => ({

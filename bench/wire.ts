@@ -53,17 +53,7 @@ export function isSmall(bytes: Uint8Array, at: number): boolean {
   return bytes[at + LAST_RESULT.length] === SMALL_MARK
 }
 
-/**
- * What large texts look like: `plain` is one ASCII letter throughout, the easiest thing to scan; `text` is a source file
- * in JSON, with a little that is not Latin-1; `wide` is hardly anything else.
- */
-export type Payload = 'text' | 'plain' | 'wide'
-export const PAYLOADS: readonly Payload[] = ['text', 'plain', 'wide']
-
-export function payloadNamed(name: string): Payload | undefined {
-  return PAYLOADS.find((payload) => payload === name)
-}
-
+/** What large texts look like: a source file in JSON, with a little that is not Latin-1. */
 const LINES = [
   String.raw`export function readHead(bytes: Uint8Array, from: number): Head {\n`,
   String.raw`  if (bytes.length - from < HEAD_BYTES) return { kind: \"partial\", at: from }\n`,
@@ -74,16 +64,9 @@ const LINES = [
   String.raw`// größer als nötig, ohne Not: 中文 und ein Gedankenstrich – so steht es da\n`,
 ]
 
-const WIDE_LINES = [
-  String.raw`Соединение закрыто, прежде чем пришёл ответ; запрос можно повторить. \n`,
-  String.raw`连接在收到答复之前已关闭;可以重试该请求。「状态」已保存。 \n`,
-  String.raw`🙂 接続が閉じられました — \"再試行\" してください。 \n`,
-]
-
 /** The inside of a JSON string literal, exactly `size` bytes of UTF-8. */
-export function stringBody(size: number, payload: Payload): Buffer {
-  if (payload === 'plain') return Buffer.alloc(size, 'x')
-  const paragraph = Buffer.from((payload === 'wide' ? WIDE_LINES : LINES).join(''))
+export function stringBody(size: number): Buffer {
+  const paragraph = Buffer.from(LINES.join(''))
   const body = Buffer.alloc(size, 'x')
   const whole = Math.floor(size / paragraph.length)
   for (let n = 0; n < whole; n += 1) paragraph.copy(body, n * paragraph.length)

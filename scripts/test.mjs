@@ -4,6 +4,7 @@
 //        node scripts/test.mjs slow          the simulator's seeds and the load runs
 //        node scripts/test.mjs system        what needs nginx, HAProxy, bubblewrap, Podman or Chromium
 //        node scripts/test.mjs FILE…         files whose path ends so: test/cli/args.test.ts, cli/args
+//        node scripts/test.mjs FOLDER/…      the files of a folder, as the first three run them: test/cli/
 //
 // Named files run without a check of types, with what has changed translated since the last time: in seconds. Options
 // of `node --test`, as --test-name-pattern=WORDS, may stand before them.
@@ -14,7 +15,7 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
-const fileTimeoutMs = 600_000
+const fileTimeoutMs = 1_200_000
 const filesAtOnce = 4
 
 const sets = {
@@ -31,23 +32,34 @@ function isOfSystem(path) {
   return path.startsWith('test/system/')
 }
 
-/** Their tests start nothing and wait for nothing, so that to load the sources for each file would cost more than its tests. */
-const inOneProcess = ['calls', 'config', 'jsonrpc', 'kept', 'mcp', 'proxy', 'text']
+/** What a process of several files would change: its memory, its handles, and the time that it takes. */
+const measuresItsProcess = /memoryUsage|getActiveResourcesInfo|setFlagsFromString|costRatio/
+const filesInOneMax = 10
 
-/** The files that processes run: one for each folder above, which imports its tests, and all others. */
+function needsItsProcess(path) {
+  return isSlow(path) || isOfSystem(path) || measuresItsProcess.test(readFileSync(join(root, path), 'utf8'))
+}
+
+/**
+ * The files that processes run: most of them import several files of one folder, since a process takes longer to load the sources
+ * than to run the tests of most files.
+ */
 function grouped(paths) {
-  const folders = inOneProcess.map((name) => `test/${name}/`)
-  const groups = folders.flatMap((folder) => {
-    const own = paths.filter((path) => path.startsWith(folder))
-    const group = join('build', folder, 'all.js')
-    if (own.length > 0)
-      writeFileSync(join(root, group), own.map((path) => `import '${join(root, compiled(path))}'\n`).join(''))
-    return own.length > 0 ? [group] : []
+  const alone = paths.filter(needsItsProcess)
+  const folderOf = (path) => path.split('/', 2).join('/')
+  const groups = Array.from(new Set(paths.map(folderOf))).flatMap((folder) => {
+    const own = paths.filter((path) => folderOf(path) === folder && !alone.includes(path))
+    const count = Math.ceil(own.length / filesInOneMax)
+    return Array.from({ length: count }, (_, i) => {
+      const group = join('build', folder, `all-${i + 1}.js`)
+      const imports = own
+        .filter((_, at) => at % count === i)
+        .map((path) => `import '${join(root, compiled(path))}'\n`)
+      writeFileSync(join(root, group), imports.join(''))
+      return group
+    })
   })
-  return [
-    ...groups,
-    ...paths.filter((path) => !folders.some((folder) => path.startsWith(folder))).map(compiled),
-  ]
+  return [...groups, ...alone.map(compiled)]
 }
 
 function sourcesBelow(folder) {
@@ -100,10 +112,13 @@ const names = args.filter((arg) => !arg.startsWith('-'))
 const options = args.filter((arg) => arg.startsWith('-'))
 const tests = sourcesBelow('test').filter((path) => path.endsWith('.test.ts'))
 const set = names.length === 1 ? sets[names[0]] : undefined
+const isInGroups = set !== undefined || names.some((name) => name.endsWith('/'))
 const chosen =
   set === undefined
     ? names.flatMap((name) => {
-        const found = tests.filter((path) => path.replace(/\.test\.ts$/, '').endsWith(nameOf(name)))
+        const found = tests.filter((path) =>
+          name.endsWith('/') ? path.startsWith(name) : path.replace(/\.test\.ts$/, '').endsWith(nameOf(name)),
+        )
         if (found.length === 0) throw new Error(`no test file ends in ${name}`)
         return found
       })
@@ -125,5 +140,5 @@ process.exitCode = run(
   `--test-concurrency=${filesAtOnce}`,
   `--test-timeout=${fileTimeoutMs}`,
   ...options,
-  ...(set === undefined ? chosen.map(compiled) : grouped(chosen)),
+  ...(isInGroups ? grouped(chosen) : chosen.map(compiled)),
 )
