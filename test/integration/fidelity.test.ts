@@ -193,6 +193,6 @@ test('random arguments and results have one sha256 at both ends', async (t) => {
         assert.equal(sha256(result), sha256(`{"content":[],"r":${json}}`))
       },
     ),
-    { numRuns: Number(process.env['IT_RUNS'] ?? 300) },
+    { numRuns: Number(process.env['IT_RUNS'] ?? 100) },
   )
 })

@@ -55,7 +55,6 @@ export const checks = {
   'session-lost': 'the proxy has forgotten a session that is in use',
   'left-session': 'sessions are left that nobody uses',
   miscounted: 'a call is not in the metrics once, with what came of it',
-  'wrong-usage': 'the page counts other calls, errors or bytes than clients have seen',
   backlog: 'more waits than the limits allow',
   processes: 'more processes run than the limit allows',
   'needless-process': 'more processes run than the clients have use for',

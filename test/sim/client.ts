@@ -116,7 +116,6 @@ export class SimClient {
     const tokenText = token ? `,"progressToken":${count}` : ''
     const members = params(nonce)
     entry.args = /"arguments":(.*)$/.exec(members)?.[1]
-    entry.argumentBytes = Buffer.byteLength(entry.args ?? '')
     entry.about = noncesIn(entry.args ?? '')[0]
     const metaText = `"_meta":{"about":"n:${nonce};"${tokenText}${metaMembers(meta)}}${members === '' ? '' : `,${members}`}`
     return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${metaText}}}` }

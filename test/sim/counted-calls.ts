@@ -1,16 +1,13 @@
-// Whether the metrics of a proxy, and the usage on its page, count what clients sent and were told, as the ledger has it.
+// Whether the metrics of a proxy count what clients sent and were told, as the ledger has it.
 //
 // The ledger knows of each answer what kind it was. A request without an answer, or one that was refused by a status of HTTP,
 // may or may not have got to where calls are counted.
 
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
-import { MessageRedactor } from '../../src/inspector/redaction.js'
-import { UsageCounts } from '../../src/inspector/usage.js'
 import { CallMetrics } from '../../src/metrics/call-metrics.js'
 import { type Family, countOf } from '../../src/metrics/registry.js'
 import { at, numberAt, parse } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
-import type { Wrong } from './wrong.js'
 
 /** Errors that are no error of the one that refuses. */
 const MISTAKES = [-32700, -32600, -32601, -32602, -32002]
@@ -24,18 +21,13 @@ const ERROR = 'error'
 /** Answered without becoming a call. */
 const UNCOUNTED = ['initialize', 'ping', 'logging/setLevel', 'server/discover']
 
-/** Counts the calls of one run by the metrics and by the usage. */
+/** Counts the calls of one run by the metrics. */
 export class CountedCalls {
   readonly #metrics = new CallMetrics(false)
-  readonly #usage = new UsageCounts(new MessageRedactor(true))
 
-  listen(proxy: McpProxy, wrong: Wrong): void {
+  listen(proxy: McpProxy): void {
     const { call, server } = this.#metrics.listeners
     if (call !== undefined) proxy.on('call', call)
-    proxy.on('call', (event) => {
-      const counted = wrong.usage === undefined ? event : wrong.usage(event)
-      if (counted !== undefined) this.#usage.count(counted)
-    })
     if (server !== undefined) proxy.on('server', server)
   }
 
@@ -52,22 +44,6 @@ export class CountedCalls {
         ledger.fail('miscounted', `${kind} is counted ${count} times, and happened ${least} to ${most} times`)
     }
     this.#judgeServers(ledger, counts.get('tools/call') ?? 0)
-    this.#judgeUsage(ledger)
-  }
-
-  #judgeUsage(ledger: Ledger): void {
-    const { certain, uncertain } = usedIn([...ledger.entries.values()])
-    const rows = this.#usage.report()
-    for (const kind of new Set([...certain.keys(), ...rows.map(usedAs)])) {
-      const own = rows.filter((row) => usedAs(row) === kind)
-      for (const figure of ['calls', 'errors', 'argumentBytes'] as const) {
-        const count = own.reduce((sum, row) => sum + row[figure], 0)
-        const least = certain.get(kind)?.[figure] ?? 0
-        const most = least + (uncertain.get(kind)?.[figure] ?? 0)
-        if (count < least || count > most)
-          ledger.fail('wrong-usage', `${kind}: ${count} ${figure}, and there were ${least} to ${most}`)
-      }
-    }
   }
 
   /** Every call that a server has executed was sent to it, and is counted there too. */
@@ -107,39 +83,6 @@ function tallied(entries: readonly Entry[]): Record<'certain' | 'uncertain', Map
     add(certain, `${method} ${errorIn(answer.text)}`)
   }
   return { certain, uncertain }
-}
-
-interface Used {
-  calls: number
-  errors: number
-  argumentBytes: number
-}
-
-/** Tools of all names together: a name may have been that of another server when its call came. */
-function usedAs({ what }: { readonly what: string }): string {
-  return what.includes('__') ? 'tools/call' : what
-}
-
-/** By method, as `tallied` has them. */
-function usedIn(entries: readonly Entry[]): Record<'certain' | 'uncertain', Map<string, Used>> {
-  const [certain, uncertain] = [new Map<string, Used>(), new Map<string, Used>()]
-  for (const { method, argumentBytes, answers } of entries) {
-    if (UNCOUNTED.includes(method)) continue
-    const [answer] = answers
-    const isCertain = answer !== undefined && !BEFORE_CALLS.test(answer.text)
-    const group = isCertain ? certain : uncertain
-    const used = group.get(method) ?? { calls: 0, errors: 0, argumentBytes: 0 }
-    group.set(method, used)
-    used.calls++
-    used.argumentBytes += argumentBytes
-    if (!isCertain || isError(answer.text)) used.errors++
-  }
-  return { certain, uncertain }
-}
-
-function isError(text: string): boolean {
-  const message = parse(text)
-  return at(message, 'error') !== undefined || at(message, 'result', 'isError') === true
 }
 
 function add(to: Map<string, number>, kind: string): void {

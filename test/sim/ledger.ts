@@ -57,8 +57,6 @@ export interface Entry {
   silentFrom: number | undefined
   /** The arguments as they were written. */
   args: string | undefined
-  /** Of the arguments of this request. */
-  argumentBytes: number
   /** The nonce in the arguments: that of the first request of a call, also where they come again. */
   about: string | undefined
   executed: number
@@ -195,7 +193,6 @@ export class Ledger {
       givenUpAt: undefined,
       silentFrom: undefined,
       args: undefined,
-      argumentBytes: 0,
       about: undefined,
       executed: 0,
       consent: undefined,

@@ -488,9 +488,6 @@ const recovery: readonly Mutation[] = [
     'asked-in-vain',
     toClients((text) => text.includes('Allow this call'), twice),
   ),
-  mutation('the page does not count calls that failed', 'wrong-usage', () => ({
-    usage: (event) => (event.outcome === 'answered' ? event : undefined),
-  })),
   mutation('a timer of the real clock', 'real-time', () => ({
     runtime: (runtime) => ({
       setTimer: (delayMs, fire) => {

@@ -147,7 +147,7 @@ export class World {
     createProxy(readConfiguration(configurationOf(plan)), options).then((right) => {
       const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
-      this.counted.listen(proxy, host.wrong)
+      this.counted.listen(proxy)
       proxy.on('reload', ({ added, removed }) =>
         host.ledger.serversChanged(added, removed, GRACE_MS + OWN_MS),
       )

@@ -2,7 +2,6 @@
 // way, and the simulator sees what a proxy with that fault would have sent. No source of the proxy is named here.
 
 import type { Readable } from 'node:stream'
-import type { CallEvent } from '../../src/events/proxy-events.js'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
 import type { ToldEvent } from './event-reader.js'
@@ -34,8 +33,6 @@ export interface Wrong {
   readonly limits?: (limits: LimitsPlan) => LimitsPlan
   readonly proxy?: (proxy: McpProxy) => Partial<McpProxy>
   readonly record?: (record: LogRecord) => LogRecord
-  /** What the page counts in the place of a call; nothing where it is undefined. */
-  readonly usage?: (event: CallEvent) => CallEvent | undefined
   /** The lines in the place of one line of the audit. */
   readonly audit?: (line: string) => readonly string[]
   readonly log?: (line: string) => string

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { createServer } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { type Heard, failure } from '../integration/support/client.js'
+import { type Heard, type RawClient, failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
@@ -90,7 +90,8 @@ describe('a server that answers a list with 404', () => {
 })
 
 describe('a large answer', () => {
-  const BYTES = 100 * 1024 * 1024
+  const MiB = 1024 * 1024
+  const BYTES = 16 * MiB
 
   /** Answers with that many bytes of text, as JSON or as an event, without ever holding them. */
   function large(response: ServerResponse, id: unknown, isEvent: boolean): void {
@@ -98,7 +99,7 @@ describe('a large answer', () => {
     response.write(
       `${isEvent ? 'data: ' : ''}{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"`,
     )
-    const chunk = Buffer.alloc(1024 * 1024, 'x')
+    const chunk = Buffer.alloc(MiB, 'x')
     let left = BYTES
     const more = (): void => {
       while (left > 0 && !response.destroyed) {
@@ -115,9 +116,19 @@ describe('a large answer', () => {
     else done(seen, response, request)
   })
 
+  async function limited(t: Scope, lineBytesMax: number): Promise<RawClient> {
+    const { url } = await scripted(t, script)
+    const ndjson = { ...limits.upstream.ndjson, lineBytesMax }
+    const own = { ...limits, upstream: { ...limits.upstream, ndjson } }
+    const { attach } = await libraryProxy(t, { s: { url: url.href } }, { limits: own })
+    const { client } = await attach()
+    await client.open()
+    return client
+  }
+
   for (const kind of ['json', 'event'])
-    test(`of 100 MB over the limit is one error: ${kind}`, async (t) => {
-      const { client } = await remote(t, script)
+    test(`of 16 MB over the limit is one error: ${kind}`, async (t) => {
+      const client = await limited(t, 8 * MiB)
       const [big, small] = await Promise.all([
         client.call('s__work', { size: 'large', kind }),
         client.call('s__work'),
@@ -128,13 +139,8 @@ describe('a large answer', () => {
     })
 
   for (const kind of ['json', 'event'])
-    test(`of 100 MB passes where the limit is higher: ${kind}`, async (t) => {
-      const { url } = await scripted(t, script)
-      const ndjson = { ...limits.upstream.ndjson, lineBytesMax: 128 * 1024 * 1024 }
-      const raised = { ...limits, upstream: { ...limits.upstream, ndjson } }
-      const { attach } = await libraryProxy(t, { s: { url: url.href } }, { limits: raised })
-      const { client } = await attach()
-      await client.open()
+    test(`of 16 MB passes where the limit is higher: ${kind}`, async (t) => {
+      const client = await limited(t, 24 * MiB)
       const heard = await client.call('s__work', { size: 'large', kind })
       assert.equal(textAt(heard.value, 'result', 'content', 0, 'text').length, BYTES)
     })
