@@ -40,13 +40,16 @@ function needsItsProcess(path) {
   return isSlow(path) || isOfSystem(path) || measuresItsProcess.test(readFileSync(join(root, path), 'utf8'))
 }
 
+function folderOf(path) {
+  return path.split('/', 2).join('/')
+}
+
 /**
  * The files that processes run: most of them import several files of one folder, since a process takes longer to load the sources
  * than to run the tests of most files.
  */
 function grouped(paths) {
   const alone = paths.filter(needsItsProcess)
-  const folderOf = (path) => path.split('/', 2).join('/')
   const groups = Array.from(new Set(paths.map(folderOf))).flatMap((folder) => {
     const own = paths.filter((path) => folderOf(path) === folder && !alone.includes(path))
     const count = Math.ceil(own.length / filesInOneMax)
