@@ -8,10 +8,10 @@ import { simulate } from './simulate.js'
 import { warm } from './warm.js'
 
 const counts: readonly (readonly [RunKind, number])[] = [
-  ['plain', 40],
-  ['http', 20],
-  ['eras', 15],
-  ['http-eras', 10],
+  ['plain', 15],
+  ['http', 8],
+  ['eras', 6],
+  ['http-eras', 6],
 ]
 
 before(warm)

@@ -27,6 +27,11 @@ export class FakeClock implements Clock {
     return { cancel: () => void this.#pending.delete(timer) }
   }
 
+  /** Whether a timer fires within that time. */
+  isDue(withinMs: number): boolean {
+    return this.#next(this.#now + withinMs) !== undefined
+  }
+
   /** Time passes as it does in a process that runs. */
   advance(ms: number): this {
     const end = this.#now + ms
