@@ -41,7 +41,7 @@ function needsItsProcess(path) {
 }
 
 function folderOf(path) {
-  return path.split('/', 2).join('/')
+  return path.split('/').slice(0, -1).slice(0, 2).join('/')
 }
 
 /**
