@@ -21,7 +21,7 @@ const BODY_BYTES_MAX = 256 * 1024
 
 const ANSWER_MS = 10_000
 
-const limits = { socketsMax: 1, idleSocketsMax: 0, idleSocketMs: 0 }
+const limits = { socketsMax: 1, idleSocketMs: 0 }
 
 export interface LoginRequest {
   readonly method?: 'GET' | 'POST'

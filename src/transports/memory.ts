@@ -19,7 +19,6 @@ class MemoryEnd implements MemoryConnection {
   readonly transport = 'memory'
   other: MemoryEnd | undefined
   #sink: Sink | undefined
-  /** Messages that have arrived and are not delivered. */
   #queue: Line[] = []
   queuedBytes = 0
   #reading = true

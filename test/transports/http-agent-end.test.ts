@@ -10,7 +10,7 @@ import { rawServer } from './support/raw-server.js'
 import { Heard, type Scope, bytesOf, target } from './support/scripted.js'
 import { send } from './support/sending.js'
 
-const limits = { socketsMax: 1, idleSocketsMax: 1, idleSocketMs: 4000 }
+const limits = { socketsMax: 1, idleSocketMs: 4000 }
 
 test('an agent that is closed tells those who ask, and those who come later', async (t) => {
   const { url, came } = await silent(t)

@@ -17,7 +17,7 @@ import type { Scope } from './support/http.js'
 import { rawServer } from './support/raw-server.js'
 import { connect as connectTo, scripted } from './support/scripted.js'
 
-const limits = { socketsMax: 8, idleSocketsMax: 8, idleSocketMs: 4000 }
+const limits = { socketsMax: 8, idleSocketMs: 4000 }
 const answer = (body: string, more = ''): string =>
   `HTTP/1.1 200 OK\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`
 
@@ -69,13 +69,6 @@ describe('a connection', () => {
     const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), { idleSocketMs: 50 })
     await ask().done
     await closing(sockets[0])
-  })
-
-  test('beyond those that may rest is closed', async (t) => {
-    const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), { idleSocketsMax: 1 })
-    await Promise.all([ask().done, ask().done])
-    await Promise.race(sockets.map(closing))
-    assert.equal(sockets.filter((socket) => !socket.destroyed).length, 1)
   })
 
   test('is used again though its answer came before the request had left', async (t) => {

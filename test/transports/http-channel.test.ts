@@ -87,7 +87,7 @@ function readSlowly(
   stopAt: 'head' | 'data',
   how: 'ends' | 'breaks',
 ): Promise<{ body: string; end: string }> {
-  const limits = { socketsMax: 8, idleSocketsMax: 8, idleSocketMs: 4000 }
+  const limits = { socketsMax: 8, idleSocketMs: 4000 }
   let socket: Socket | undefined
   const agent = new HttpAgent(url, limits, (to) => {
     socket = connectPlain(to)

@@ -24,17 +24,20 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
   })
 }
 
+/** How much is read of a body that is no answer. */
+export const EXCERPT_BYTES_MAX: number = 16 * 1024
+
 /** Reads the beginning of a body as text, nothing of a compressed one, and drops the rest. */
-export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: string) => void): void {
+export function readExcerpt(answer: HttpAnswer, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0
-  const shown = compression(answer) === undefined ? bytesMax : 0
+  const shown = compression(answer) === undefined ? EXCERPT_BYTES_MAX : 0
   const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
   answer.readBy({
     data: (chunk) => {
       parts.push(chunk)
       bytes += chunk.length
-      if (bytes < bytesMax) return
+      if (bytes < EXCERPT_BYTES_MAX) return
       answer.drop()
       finish()
     },

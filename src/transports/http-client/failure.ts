@@ -28,7 +28,7 @@ export function noAnswer(target: HttpTarget, answer: HttpAnswer, said: string): 
   const { status } = answer
   const text = target.redactor.beginning(said)
   const rpcWords = rpcMessage(text)
-  const body = excerpt(target, text)
+  const body = excerpt(text)
   const words = rpcWords ?? body
   if (status >= 300 && status < 400) return redirected(target, status, answer.get('location'))
   const isUnauthorized = status === 401 || status === 403 || (status < 300 && saysUnauthorized.test(text))
@@ -105,11 +105,14 @@ function errorIn(body: string): ErrorFrame | undefined {
   }
 }
 
+/** How much of a body is shown. */
+const EXCERPT_CHARS_MAX = 200
+
 /** The beginning of a body as text: tags and runs of white space say nothing. */
-function excerpt({ limits: { excerptCharsMax } }: HttpTarget, body: string): string {
+function excerpt(body: string): string {
   const text = body
     .replaceAll(/<[^<>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
-  return text.length > excerptCharsMax ? `${text.slice(0, excerptCharsMax)}…` : text
+  return text.length > EXCERPT_CHARS_MAX ? `${text.slice(0, EXCERPT_CHARS_MAX)}…` : text
 }

@@ -38,7 +38,6 @@ const refusals: readonly unknown[] = [400, 404, 405]
 export class HttpLink implements Connection {
   /** Its owner limits what it sends by `backlogBytes`. */
   readonly congested = false
-  /** Whether the owner takes messages now. */
   isReading = true
   readonly #onOlder: LinkOptions['onOlder']
   /** Whether a refusal of `initialize` may mean HTTP+SSE: the server has answered nothing yet. */
@@ -49,7 +48,6 @@ export class HttpLink implements Connection {
   #stream: ServerStream
   #sink: Sink | undefined
   #isClosed = false
-  /** Why it has closed. */
   #cause: TransportError | undefined
   #closing: Promise<void> | undefined
   readonly #posts = new ChurnMap<number, PostedMessage>()
@@ -63,7 +61,6 @@ export class HttpLink implements Connection {
   #gateTimer: { cancel(): void } | undefined
   /** Messages that wait for that, or for the address of an older server. */
   #held: PostedMessage[] = []
-  /** The server does not know the session any more. */
   #isForgotten = false
   /** Its messages say by themselves what they speak. */
   #isSessionless = false
@@ -120,8 +117,6 @@ export class HttpLink implements Connection {
     return this.#closing
   }
 
-  // Messages of the proxy.
-
   /** The message did not get through, or its answer will not come. */
   failed(post: PostedMessage, error: TransportError): void {
     if (this.#mayBeOlder && post.head.method === 'initialize' && isRefusal(error))
@@ -139,7 +134,6 @@ export class HttpLink implements Connection {
     else this.forget()
   }
 
-  /** The message is over; nothing comes after it. */
   ended(post: PostedMessage): void {
     this.#posts.take(post.number)
     this.backlogBytes -= post.bytes.length
@@ -189,12 +183,10 @@ export class HttpLink implements Connection {
     if (!this.#isClosed) this.#sink?.missed?.()
   }
 
-  /** An older server has named the address for messages. */
   addressed(): void {
     for (const post of this.#held.splice(0)) this.#post(post)
   }
 
-  /** The server speaks no HTTP+SSE. */
   refusedOlder(): void {
     this.#onOlder?.(false)
   }
@@ -245,7 +237,6 @@ export class HttpLink implements Connection {
     for (const post of this.#held.splice(0)) this.#post(post)
   }
 
-  /** Begins anew with the older transport. */
   #tryOlder({ head, bytes }: PostedMessage, refusal: TransportError): void {
     const { target, agent } = this.#session
     this.#mayBeOlder = false
@@ -294,7 +285,6 @@ export class HttpLink implements Connection {
     request?.cancel()
   }
 
-  /** Resolves when `begin` calls back, and otherwise soon. */
   async #briefly(begin: (done: () => void) => void): Promise<void> {
     const { timers, limits } = this.#session.target
     await within(new Promise<void>(begin), limits.closeMs, timers)

@@ -24,12 +24,8 @@ const limits = {
   },
   /** A JSON answer, or a batch of them: servers send files, over HTTP as over stdio. */
   answerBytesMax: 67_108_864, // 64 MiB
-  /** How much is read of a body that is no answer, and how much of it is shown. */
-  excerptBytesMax: 16_384, // 16 KiB
-  excerptCharsMax: 200,
   /** Every call in flight holds a socket, and so does the standalone stream of each of the thousand sessions of a front. */
   socketsMax: 2048,
-  idleSocketsMax: 64,
   /**
    * Shorter than what servers keep an idle connection open for, so that a request does not meet its end: Node's own
    * close theirs after five seconds.

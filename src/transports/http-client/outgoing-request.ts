@@ -16,13 +16,11 @@ export interface RequestHandler {
   responded(answer: HttpAnswer): void
   /** The server has refused it (400 and above), and it is not sent again; `body` is the beginning of the response. */
   refused(answer: HttpAnswer, body: string): void
-  /** Whether a refusal is the answer that was wanted. */
   isAnswer?(answer: HttpAnswer, body: string): boolean
   /** There is no response that could be used; `status` is that of a refusal for which the credentials gave `error`. */
   troubled(error: TransportError, status?: number): void
 }
 
-/** A request that is on its way. */
 export class OutgoingRequest implements ClientSocketUser {
   /** The address that the response comes from. */
   url: URL
@@ -33,7 +31,6 @@ export class OutgoingRequest implements ClientSocketUser {
   readonly #handler: RequestHandler
   /** `held` until the next attempt, for a credential, or for the verdict on a refused one. */
   #state: 'held' | 'sent' | 'over' = 'held'
-  /** The credential that it was sent with, if credentials may change. */
   #credential: Credential | undefined
   #socket: ClientSocket | undefined
   /** Until the next attempt begins, or until the connection of this one is late. */
@@ -46,7 +43,6 @@ export class OutgoingRequest implements ClientSocketUser {
   #verdictsMax = 1
   #isAbandoned = false
 
-  /** Sends the request; it can be cancelled from now on. */
   constructor(session: HttpSession, ask: HttpAsk, handler: RequestHandler) {
     this.#session = session
     this.#ask = ask
@@ -73,7 +69,6 @@ export class OutgoingRequest implements ClientSocketUser {
     this.#socket?.leave(this)
   }
 
-  /** Sends it once more. */
   again(): void {
     this.#state = 'held'
     if (this.#isAbandoned) return this.#fail(failure('TRANSPORT_IO', 'it was taken back'))
@@ -187,7 +182,7 @@ export class OutgoingRequest implements ClientSocketUser {
       return this.#handler.responded(answer)
     }
     this.#state = 'sent'
-    readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
+    readExcerpt(answer, (body) => {
       if (this.#state !== 'sent') return
       if (this.#handler.isAnswer?.(answer, body) !== true && this.#retriesRefusal(answer)) return
       this.#state = 'over'

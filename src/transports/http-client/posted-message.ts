@@ -12,7 +12,7 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { HttpAnswer } from '../http1/client.js'
-import { compression, mediaType, readExcerpt, readWhole } from './answer.js'
+import { EXCERPT_BYTES_MAX, compression, mediaType, readExcerpt, readWhole } from './answer.js'
 import { errorTo, failure, noAnswer } from './failure.js'
 import { forgetsSession } from './forgotten-session.js'
 import type { HttpLink } from './link.js'
@@ -23,14 +23,12 @@ import type { HttpSession } from './session.js'
 const ACCEPTED = 202
 const TOO_MANY = 429
 
-/** The media types of an answer to a POST. */
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
 export class PostedMessage implements RequestHandler, StreamOwner {
   readonly head: MessageHead
   readonly bytes: Line
-  /** Its number among those of its connection. */
   readonly number: number
   /** The header fields that repeat what it says; undefined where it is of a session. */
   readonly mirrored: readonly string[] | undefined
@@ -78,13 +76,11 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     this.#request = new OutgoingRequest(this.#session, ask, this)
   }
 
-  /** Stops or resumes reading what comes back. */
   read(on: boolean): void {
     this.#body?.read(on)
     this.#stream?.read(on)
   }
 
-  /** The answer is not needed any more. */
   abandon(): void {
     if (this.#state === 'waits') this.#lingers('abandoned')
   }
@@ -133,7 +129,6 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   responded(answer: HttpAnswer): void {
     const { status } = answer
     const { target } = this.#session
-    const { excerptBytesMax } = target.limits
     if (status >= 300) return this.#fail(noAnswer(target, answer, ''))
     if (this.mirrored === undefined) this.#session.learn(answer)
     const type = mediaType(answer)
@@ -143,7 +138,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
       // The body is ignored. A stream may have no end.
       if (type === 'text/event-stream') return this.cancel()
       this.#lingers('abandoned')
-      return readExcerpt(answer, excerptBytesMax, () => this.cancel())
+      return readExcerpt(answer, () => this.cancel())
     }
     if (!this.#link.isReading) answer.read(false)
     const coding = compression(answer)
@@ -156,7 +151,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     } else {
       this.#body = answer
       if (type === 'application/json') this.#readJson(answer)
-      else readExcerpt(answer, excerptBytesMax, (text) => this.#fail(noAnswer(target, answer, text)))
+      else readExcerpt(answer, (text) => this.#fail(noAnswer(target, answer, text)))
     }
   }
 
@@ -219,7 +214,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   }
 
   #readJson(answer: HttpAnswer): void {
-    const { answerBytesMax, excerptBytesMax } = this.#session.target.limits
+    const { answerBytesMax } = this.#session.target.limits
     readWhole(answer, answerBytesMax, (body, why, error) => {
       if (this.#state === 'ended') return
       if (why === 'cut')
@@ -238,7 +233,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
       }
       // The server may be out of step, so that its next answer on this connection would be the wrong one too.
       answer.drop()
-      const text = joinedLine(body).toString('utf8', 0, excerptBytesMax)
+      const text = joinedLine(body).toString('utf8', 0, EXCERPT_BYTES_MAX)
       this.#fail(noAnswer(this.#session.target, answer, text))
     })
   }
@@ -291,12 +286,10 @@ export function answers(received: ReceivedMessage, id: RequestId | undefined): b
   return answered.some((each) => each !== undefined && (each === id || canonical(each) === canonical(id)))
 }
 
-/** The request that an answer is to. */
 export function answeredId(received: ReceivedMessage): RequestId | undefined {
   return received.kind === 'result' || received.kind === 'error' ? received.id : undefined
 }
 
-/** The version that the answer to an `initialize` settles on. */
 function versionIn(received: ReceivedMessage): string | undefined {
   if (received.kind !== 'result') return undefined
   const version = membersAt(received.line, received.result)?.string('protocolVersion')

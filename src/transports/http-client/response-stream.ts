@@ -17,7 +17,6 @@ export interface StreamOwner {
   /** `open` has had a response whose events follow. */
   onBegin?(): void
   onMessage(message: Line | LongLine): void
-  /** An event of another type. */
   onEvent?(type: string, data: Line): void
   onOversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
   /** The stream has ended, or could not be opened. */
@@ -31,13 +30,11 @@ export interface StreamCut {
   readonly isPassing: boolean
   /** Of a response that is no stream, or that refused the credentials. */
   readonly status?: number | undefined
-  /** There was no response. */
   readonly error?: TransportError
   /** The response that is no stream of events, and the beginning of its body. */
   readonly refusal?: { readonly answer: HttpAnswer; readonly body: string }
 }
 
-/** One stream of events. */
 export class ResponseStream {
   readonly #session: HttpSession
   readonly #link: HttpLink
@@ -72,7 +69,6 @@ export class ResponseStream {
     return this.#request?.isHeld === true
   }
 
-  /** Whether it has had a response. */
   get hasBegun(): boolean {
     return this.#answer !== undefined
   }
@@ -98,9 +94,7 @@ export class ResponseStream {
     this.#request = new OutgoingRequest(this.#session, ask, {
       responded: (answer) => {
         if (answer.status !== 200 || mediaType(answer) !== 'text/event-stream' || compression(answer))
-          return readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) =>
-            refused(answer, body),
-          )
+          return readExcerpt(answer, (body) => refused(answer, body))
         this.#movedTo = this.#request?.url
         this.#owner.onBegin?.()
         this.take(answer)
@@ -122,7 +116,6 @@ export class ResponseStream {
     return delayMs
   }
 
-  /** Reads the events of this response. */
   take(answer: HttpAnswer): void {
     this.#answer = answer
     if (!this.#link.isReading) answer.read(false)

@@ -9,7 +9,6 @@ import type { Credential, UnprovenRequest, HttpTarget } from './options.js'
 export interface HttpAsk extends UnprovenRequest {
   /** How it is sent again where that is in order; undefined for a request that is sent once. */
   readonly retry?: { readonly delayMs: number; readonly isRepeatable: boolean } | undefined
-  /** How long to wait before it is sent. */
   readonly afterMs?: number | undefined
   /** The JSON-RPC method in the body. */
   readonly rpc?: string | undefined

@@ -22,7 +22,6 @@ export { SocketTroubleError, socketTrouble } from './trouble.js'
 /** How many connections there may be, and how long one rests. */
 export interface HttpAgentLimits {
   readonly socketsMax: number
-  readonly idleSocketsMax: number
   readonly idleSocketMs: number
 }
 
@@ -72,8 +71,8 @@ export class HttpAgent {
 
   /** The connection may have another exchange. */
   rests(socket: ClientSocket): void {
-    const { idleSocketsMax, idleSocketMs } = this.#limits
-    if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) return socket.close()
+    const { idleSocketMs } = this.#limits
+    if (idleSocketMs === 0) return socket.close()
     socket.closeAfter(idleSocketMs)
     this.#resting.push(socket)
   }

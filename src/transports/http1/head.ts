@@ -77,12 +77,6 @@ export class HeaderFields {
     return this.values.filter((_, at) => this.names[at] === name)
   }
 
-  /** The name of a field of this kind that came more than once. */
-  repeated(isOnce: (name: string) => boolean): string | undefined {
-    const names = this.names
-    return names.find((name, i) => names.indexOf(name, i + 1) >= 0 && isOnce(name))
-  }
-
   /** Whether the connection may carry another message of this sender, whose version is HTTP/1.`minor`. */
   keepsAlive(minor: string): boolean {
     const options = this.all('connection').flatMap((list) => list.toLowerCase().split(','))
@@ -176,7 +170,8 @@ export class RequestHead {
 
   /** The name of a field that may come only once and came more often. */
   get repeated(): string | undefined {
-    return this.fields.repeated((name) => ONCE.test(name))
+    const { names } = this.fields
+    return names.find((name, at) => names.indexOf(name, at + 1) >= 0 && ONCE.test(name))
   }
 }
 

@@ -95,7 +95,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     return this.#part !== 'head' && this.#part !== 'whole'
   }
 
-  /** Whether a message has come whole. */
   get isWhole(): boolean {
     return this.#part === 'whole'
   }
@@ -154,7 +153,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     return head === undefined ? rest : this.#begin(head, rest, sink)
   }
 
-  /** Begins the body. */
   #begin(head: H, rest: Buffer, sink: MessageSink<H>): Buffer {
     const { framing } = head
     this.#remainingBytes = framing.kind === 'length' ? framing.bytes : 0

@@ -22,7 +22,6 @@ const jsonFields: Fields = [
   'nosniff',
 ]
 
-/** The connection of a response. */
 export type ResponseWire = Pick<
   FrontConnection,
   'unsentBytes' | 'begin' | 'write' | 'ended' | 'cut' | 'cutWhenStalled'
@@ -100,7 +99,6 @@ export class HttpResponse {
     this.#wire.write(behind(size, [...pieces, LINE_END]))
   }
 
-  /** Ends a stream. */
   end(): void {
     if (this.#state !== 'stream') return
     this.#state = 'ended'

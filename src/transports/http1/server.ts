@@ -192,7 +192,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
     if (!this.#isGone) writeAll(this.socket, pieces, this.#written)
   }
 
-  /** Everything has been written. */
   ended(): void {
     if (this.unsentBytes === 0) this.#finish()
     else this.cutWhenStalled()
@@ -294,7 +293,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
     if (this.unsentBytes === 0 && this.#request?.response.hasEnded === true) this.#finish()
   }
 
-  /** The system has taken the whole response. */
   #finish(): void {
     const request = this.#request
     this.#request = undefined

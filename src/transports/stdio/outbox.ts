@@ -14,7 +14,6 @@ const NO_BLOCK = Buffer.alloc(0)
 /** Messages that wait for the end of the turn. */
 export class Outbox {
   #buffers: Uint8Array[] = []
-  /** How many wait here. */
   bytes = 0
   /** The memory for short pieces; the bytes between `#from` and `#to` are not among the buffers yet. */
   #block: Buffer = NO_BLOCK
