@@ -221,10 +221,8 @@ function sessionResult({ row, service, isWrapped }: Call, frame: ResultFrame): P
 function untyped(members: Members, isRead: boolean): readonly Edit[] {
   const inner = members.inner('_meta')
   const isOfServer = (index: number): boolean => inner?.name(index) !== undefined
-  let left = inner?.size ?? 0
-  for (let index = (inner?.size ?? 0) - 1; index >= 0; index--) if (isOfServer(index)) left--
-  // Nothing else stands in it.
-  const meta = inner !== undefined && inner.size > 0 && left === 0 ? members.span('_meta') : undefined
+  const isOfServerAlone = [...(inner ?? [])].every((_member, index) => isOfServer(index))
+  const meta = inner !== undefined && inner.size > 0 && isOfServerAlone ? members.span('_meta') : undefined
   const cuts = cutMembers(members, ({ value }, index) => {
     const name = members.name(index)
     if (name === 'resultType') return 'result-type'
