@@ -65,10 +65,10 @@ export class JsonValue implements Span {
     return this.kind === 'array' ? this.parts.map(({ value }) => value) : []
   }
 
-  /** The value behind these names of members, each the first of its name. */
+  /** The value behind these names of members, each the last of its name, as `JSON.parse` reads them. */
   member(...names: readonly string[]): JsonValue | undefined {
     return names.reduce<JsonValue | undefined>(
-      (at, name) => at?.parts.find((part) => part.name === name)?.value,
+      (at, name) => at?.parts.findLast((part) => part.name === name)?.value,
       this,
     )
   }
