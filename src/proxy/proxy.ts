@@ -167,7 +167,7 @@ class ConfiguredProxy implements McpProxy {
   }
 
   #clientContext(): ClientContext {
-    const { runtime, log, taps, gate, kept, policies } = this.#common
+    const { runtime, log, taps, kept, policies } = this.#common
     const [options, schema, limits] = [this.#options, this.#schema, this.#limits]
     const config = (): Configuration => this.#config
     const fleet = (): Fleet => this.#fleet
@@ -198,7 +198,6 @@ class ConfiguredProxy implements McpProxy {
         // The one server of a client says by itself what it is.
         return fleet().isTransparent ? Infinity : limits.initializeGraceMs
       },
-      holdStarts: () => gate.hold(),
       keepLists: () => kept.flush(),
       watch: () => taps.watch({ hop: 'client', service: undefined, schema }),
       newLeg: (origin, principal) =>

@@ -260,20 +260,13 @@ export class ListWaits {
 
   #untilDue(call: Call, wait: Wait, ended: () => void): void {
     if (wait.dueAt() <= this.#runtime.now()) return wait.run()
-    const release = this.#context.holdStarts()
-    const over = (): void => {
-      release()
-      ended()
-    }
-    if (!this.#hold(call, wait, undefined, over)) release()
+    this.#hold(call, wait, undefined, ended)
   }
 
-  #hold(call: Call, wait: Wait, expire?: () => void, ended?: () => void): boolean {
-    const hasRoom = this.#waiting.hasRoom(call.bytes)
-    if (hasRoom) this.#waiting.add(call, wait, expire, ended)
+  #hold(call: Call, wait: Wait, expire?: () => void, ended?: () => void): void {
+    if (this.#waiting.hasRoom(call.bytes)) this.#waiting.add(call, wait, expire, ended)
     else call.fail(tooManyCalls())
     this.#schedule()
-    return hasRoom
   }
 
   /** The servers that a list went without delay no list of the next start. */

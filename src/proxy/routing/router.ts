@@ -51,8 +51,6 @@ export interface RoutingContext {
   policy(): CallPolicy | undefined
   readonly gate: CallGate | undefined
   readonly runtime: Runtime
-  /** Processes that no call waits for start after this promise. */
-  holdStarts(): () => void
   keepLists(): void
   /** How long the answer to `initialize` does, at most. */
   readonly initializeGraceMs: number

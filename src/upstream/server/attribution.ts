@@ -21,15 +21,12 @@ interface AbandonedCall {
   readonly mayAsk: boolean
 }
 
-/** The calls of one connection that its server may mean. */
 export class Attribution {
   readonly #calls: () => readonly Call[]
   readonly #clients: { readonly only: ClientPort | undefined }
   readonly #runtime: Pick<Runtime, 'now'>
-  /** The oldest first. */
   readonly #abandoned = new Map<RequestId, AbandonedCall>()
 
-  /** `calls` gives those in flight; `clients` are those of the connection. */
   constructor(
     calls: () => readonly Call[],
     clients: { readonly only: ClientPort | undefined },
@@ -40,7 +37,6 @@ export class Attribution {
     this.#runtime = runtime
   }
 
-  /** A call was given up, and the server may still be processing it. */
   abandon(id: RequestId, { client, row }: Call): void {
     const [oldest] = this.#abandoned.keys()
     if (oldest !== undefined && this.#abandoned.size >= ABANDONED_MAX) this.#abandoned.delete(oldest)
@@ -70,7 +66,6 @@ export class Attribution {
     return this.#only(() => true)
   }
 
-  /** The one askable call in flight; undefined where there are several. */
   get oneAskable(): Call | undefined {
     return this.#only(({ row }) => row.askable)
   }
@@ -102,7 +97,6 @@ export class Attribution {
     )
   }
 
-  /** Undefined where there is none of this kind, and where there are several. */
   #only(is: (call: Call) => boolean): Call | undefined {
     const [found, other] = this.#calls().filter(is)
     return other === undefined ? found : undefined

@@ -17,7 +17,6 @@ const ANSWER_MS = 5000
 /** Questions that wait for a call of the client that they are for. */
 const HELD_MAX = 16
 
-/** The first questions of one connection. */
 export class FirstQuestions {
   readonly #runtime: Pick<Runtime, 'setTimer'>
   readonly #ask: (frame: RequestFrame) => void
@@ -58,13 +57,11 @@ export class FirstQuestions {
     if (isKnown && this.#isQuiet) this.#wait(QUIET_MS, () => this.#look())
   }
 
-  /** The server has taken a question back. */
   withdrawn(frame: NotificationFrame): void {
     const id = cancelledId(frame)
     if (id !== undefined) this.answered(id)
   }
 
-  /** A call waits, so that what was kept can be asked. */
   askHeld(): void {
     for (const frame of this.#held.splice(0)) this.#ask(frame)
   }

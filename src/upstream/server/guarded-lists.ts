@@ -24,7 +24,6 @@ type GuardedSource = Pick<
   'items' | 'ownTool' | 'failures' | 'hasNames' | 'known' | 'keptFacts' | 'isKept'
 >
 
-/** The facts of a lane about its server, and those that clients may see. */
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
   readonly #lists: GuardedSource
@@ -48,18 +47,15 @@ export class GuardedLists {
     this.#config = config
   }
 
-  /** The facts as the server has said them, in this start or an earlier one. */
   get said(): ServerFacts | undefined {
     return this.#inbox.server?.facts ?? this.#lists.keptFacts
   }
 
-  /** The facts for clients. */
   get facts(): ServerFacts | undefined {
     const { said } = this
     return said && shownFacts(said, this.#verdict)
   }
 
-  /** The differences from `mcps.lock`. */
   get changes(): readonly ListChange[] {
     return this.#verdict?.changes ?? []
   }
@@ -87,7 +83,6 @@ export class GuardedLists {
     return { instructions: instructionsOf(facts), lists }
   }
 
-  /** The items of a list, some of them withheld. */
   items(kind: ListKind): readonly ListItem[] {
     const all = this.#lists.items(kind)
     const verdict = this.#verdict
@@ -123,7 +118,6 @@ export class GuardedLists {
     return before !== this.#wasBlocked
   }
 
-  /** The error of each call to a server that is blocked. */
   error(why: string): ErrorBody {
     return upstreamFailed(this.#context.service, 'changed', why)
   }

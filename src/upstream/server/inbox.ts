@@ -27,7 +27,6 @@ import type { LaneScope } from './sharing.js'
 import type { ServerConnection } from './server-connection.js'
 import { ServerSubscription } from './listen.js'
 
-/** Gets what the connections of a lane say unasked. */
 export class Inbox {
   readonly clients: LaneClients
   readonly #context: ServerContext
@@ -99,7 +98,6 @@ export class Inbox {
     return clients.areFollowing || isAttended || this.isAtWork
   }
 
-  /** Whether a call still waits for the lists of the server. */
   get isCalled(): boolean {
     return this.callers.some(({ settled }) => !settled)
   }
@@ -110,7 +108,6 @@ export class Inbox {
     return this.lists.busy || this.#isOwed || hasTasks
   }
 
-  /** A client is about to answer what a process has asked. */
   get #isOwed(): boolean {
     const clients = [...this.clients]
     return [...this.#connections].some((connection) =>
@@ -206,7 +203,6 @@ export class Inbox {
     for (const client of this.clients.resources.of(uri)) client.tell(frame, edits, undefined)
   }
 
-  /** Each client that follows it has an open request, and its leg adds the id of that. */
   #taskChanged(frame: NotificationFrame, connection: ServerConnection): void {
     connection.tasks.onStatus(frame)
     const id = frame.params.members.string('taskId') ?? ''

@@ -3,7 +3,7 @@
 // A server that fails once may be well the next time, so its lists are kept; after
 // two failures in a row only the failure is.
 
-import type { EraMemory, ServerFacts } from '../../mcp/eras/server-opener.js'
+import { type EraMemory, recalledFacts, type ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, readListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
@@ -11,7 +11,6 @@ import type { Before } from '../contracts/upstream.js'
 
 const NEVER_STARTED: KeptFacts = { failure: undefined, description: undefined }
 
-/** A server and its lists, as a lane shows them. */
 export interface Described {
   /** Whether a process that this proxy has started said it, and not one of an earlier run. */
   readonly isCurrent: boolean
@@ -24,24 +23,14 @@ export interface Described {
 export class KeptLists {
   readonly #kept: KeptServer
   readonly #era: Pick<EraMemory, 'probeFailure'>
-  readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
-  /** The latest description, as lanes show it. */
   #latest: { readonly of: SelfDescription; readonly described: Described | undefined } | undefined
-  /** The server has listed in this run. */
   #isConfirmed = false
 
-  /** `recall` reads the words of a server. */
-  constructor(
-    kept: KeptServer,
-    era: Pick<EraMemory, 'probeFailure'>,
-    recall: (handshake: Uint8Array) => ServerFacts | undefined,
-  ) {
+  constructor(kept: KeptServer, era: Pick<EraMemory, 'probeFailure'>) {
     this.#kept = kept
     this.#era = era
-    this.#recall = recall
   }
 
-  /** As they are kept now. */
   get kept(): KeptFacts | undefined {
     return this.#kept.facts
   }
@@ -58,7 +47,6 @@ export class KeptLists {
     return of && this.#latest?.described
   }
 
-  /** The server has said what it is and has. */
   confirmed({ facts, lists }: Pick<Described, 'facts' | 'lists'>): void {
     const { handshake } = facts
     const before = this.kept?.description?.handshake
@@ -85,7 +73,7 @@ export class KeptLists {
   }
 
   #read({ handshake, lists }: SelfDescription): Described | undefined {
-    const facts = this.#recall(handshake)
+    const facts = recalledFacts(handshake)
     const read = [...lists].map(
       ([kind, items]) => [kind, items.flatMap((item) => readListItem(item, kind) ?? [])] as const,
     )

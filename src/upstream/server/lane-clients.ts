@@ -17,7 +17,6 @@ import type { ServerConnection } from './server-connection.js'
 const AT_ONCE = 64
 
 type ClientsContext = Pick<ServerContext, 'service' | 'tell'> & {
-  /** More resources, or tasks, are not followed. */
   readonly limits: { readonly subscriptionsMax: number }
 }
 
@@ -34,7 +33,6 @@ export function topicOf({ frame, row }: Call): Topic {
     : { kind: 'resourceSubscriptions', name: members.string('uri') ?? '' }
 }
 
-/** The clients of a lane. */
 export class LaneClients {
   readonly #context: ClientsContext
   readonly #clients = new ChurnMap<number, ClientPort>()
@@ -82,7 +80,6 @@ export class LaneClients {
     return this.resources.takeAll(client).filter((uri) => !this.resources.has(uri))
   }
 
-  /** The server has started anew and works for no client yet. */
   renew(): void {
     this.#mixed = false
     this.#findOnly()
@@ -161,12 +158,10 @@ export class LaneClients {
     return upstreamFailed(service, 'overloaded', message)
   }
 
-  /** The client follows what it followed elsewhere before. */
   follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
     if (this.resources.add(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
   }
 
-  /** These resources are followed no more. */
   unsubscribe(connection: ServerConnection | undefined, uris: readonly string[]): void {
     if (connection === undefined || uris.length === 0) return
     if (connection.isStateless) return connection.listening?.renew()
@@ -182,7 +177,6 @@ export class LaneClients {
       await this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
-  /** A failure is the server's own business. */
   async #request(connection: ServerConnection, method: string, params: string): Promise<void> {
     try {
       await connection.ask(method, params)

@@ -10,7 +10,6 @@ import type { ListChange } from '../contracts/list-guard.js'
 import { GuardedLists } from './guarded-lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
-import type { Described } from './kept-lists.js'
 import { Inbox } from './inbox.js'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
@@ -25,14 +24,15 @@ import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Before, Lane, ServerGauges, ServerView, UpstreamState } from '../contracts/upstream.js'
 
+/** `initialize`, and the first list of a client, are answered before a process starts that nothing waits for. */
+const ANSWERS_MS = 100
+
 /** A server that has not answered for this long has failed. */
 const LIVED_MS = 30_000
 
-/** The processes of one server for one set of clients, and what is known of the server. */
 export class ServerLane implements Lane, ServerView {
-  /** The current configuration: names and filters may change while the server runs. */
+  /** Names and filters may change while the server runs. */
   config: ServerConfig
-  /** Its server has left the configuration. */
   retired = false
   readonly #context: ServerContext
   readonly #scope: LaneScope
@@ -46,18 +46,16 @@ export class ServerLane implements Lane, ServerView {
   readonly #workersMax: number
   /** The lane whose lists its client sees until it uses this one. */
   #standIn: ServerLane | undefined
+  /** The lanes for which this one is that. */
+  readonly #deferred = new Set<ServerLane>()
   /** Set while the lane of a principal has no client. */
   #ending: Timer | undefined
   startedAt: number | undefined
   isPending: boolean = false
   /** Resolves when the first attempt to start a process has ended; undefined when it has, or has not begun. */
   settled: Promise<void> | undefined
-  /** A start that is put off begins now. */
   readonly #hurried = new Deferred<void>()
-  /** The first connection was refused. */
   #isUnreachable = false
-  /** The lanes that this one stands in for. */
-  readonly #deferred = new Set<ServerLane>()
 
   /** `left` is called when the one client of the lane, or the last one of its principal, has left. */
   constructor(context: ServerContext, scope: LaneScope, config: ServerConfig, left: () => void) {
@@ -95,14 +93,12 @@ export class ServerLane implements Lane, ServerView {
     return this.#lists.failure === undefined ? 'starting' : 'error'
   }
 
-  /** The state of its processes once a start has begun. */
   get #workersState(): UpstreamState {
     // The first process is made a moment after its lane.
     if (this.#workers.length === 0) return this.#inbox.isClosed ? 'disconnected' : 'starting'
     const states = this.#workers.map((worker) => worker.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
-    // A process at rest comes back for the next call; one that has never said what it has may have failed by itself.
     const isAtRest = states.includes('stopped')
     if (isAtRest && this.#inbox.server?.facts !== undefined) return 'connected'
     return isAtRest || states.includes('closed') ? 'disconnected' : 'error'
@@ -158,29 +154,23 @@ export class ServerLane implements Lane, ServerView {
     this.#context.keptLists.givenUp()
   }
 
-  /**
-   * Shows another lane until a call comes: many clients only list.
-   *
-   * That lane is of clients that can be asked nothing.
-   */
+  /** Shows the lane of clients that can be asked nothing until a call comes: many clients only list. */
   defer(standIn: ServerLane): void {
     this.#standIn = standIn
     standIn.#deferred.add(this)
   }
 
-  /** From now on the client sees what its own process says, and until that has started what it saw before. */
+  /** From now on the client sees what its own process says, and until that has started what is kept. */
   #endDeferral(): void {
     const standIn = this.#standIn
     if (standIn === undefined) return
     this.#standIn = undefined
     standIn.#deferred.delete(this)
-    if (standIn.described !== undefined) this.#lists.borrow(standIn.described)
-    // The kept lists of an earlier start show again where the other lane has failed since.
+    this.#lists.showKept()
     const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
     for (const client of this.#inbox.clients) client.listsChanged(differing)
   }
 
-  /** Its own process is wanted, also where the start was put off. */
   #use(): void {
     this.#endDeferral()
     this.#begin()
@@ -199,14 +189,6 @@ export class ServerLane implements Lane, ServerView {
     if (!this.isPending && !isRefused) this.#follow(this.#startFirst())
   }
 
-  /** The server's description of itself and its lists, from this start or an earlier one. */
-  get described(): Described | undefined {
-    const { said: facts } = this.#guarded
-    if (facts === undefined) return undefined
-    const isCurrent = this.#inbox.server?.facts !== undefined || this.#lists.isBorrowed
-    return { isCurrent, facts, lists: this.#describedLists }
-  }
-
   get isUsed(): boolean {
     return this.#inbox.clients.size > 0
   }
@@ -223,17 +205,14 @@ export class ServerLane implements Lane, ServerView {
     return sumOf(this.#workers.map(({ load }) => load))
   }
 
-  /** The latest description by a process of this lane; undefined before the first. */
   get server(): OpenedServer | undefined {
     return this.#inbox.server
   }
 
-  /** How many items are left out of its lists, because clients would refuse them. */
   get leftOut(): number {
     return this.#lists.leftOut
   }
 
-  /** The differences from `mcps.lock`. */
   get changes(): readonly ListChange[] {
     return this.#guarded.changes
   }
@@ -378,12 +357,11 @@ export class ServerLane implements Lane, ServerView {
     return worker
   }
 
-  /** Starts the first process, unless that was done; with `isLater` after the first answers to clients. */
+  /** With `isLater` the start is put off until after the first answers to clients. */
   #begin(isLater: boolean = false): void {
     if (this.startedAt !== undefined) return
     this.startedAt = this.#context.runtime.now()
-    const { gate } = this.#context
-    const started = isLater ? gate.putOff(this.#hurried.promise).then(() => this.#launch()) : this.#launch()
+    const started = this.#launch(isLater ? ANSWERS_MS : 0)
     this.#follow(started)
     this.settled = started.then(() => {
       this.settled = undefined
@@ -404,9 +382,10 @@ export class ServerLane implements Lane, ServerView {
   }
 
   /** The first attempt. The server is opened again when the person has logged in, or could not. */
-  async #launch(): Promise<void> {
-    await this.#startFirst()
+  async #launch(delayMs: number): Promise<void> {
     const { runtime } = this.#context
+    if (delayMs > 0) await within(this.#hurried.promise, delayMs, runtime)
+    await this.#startFirst()
     const client = this.#inbox.clients.only?.profile.info?.name
     const endsAt = (this.startedAt ?? 0) + patienceMs(client, false)
     for (let login = this.#login; login !== undefined; login = this.#login) {
@@ -417,12 +396,11 @@ export class ServerLane implements Lane, ServerView {
     }
   }
 
-  /** The login that is under way, without which the server cannot be opened. */
   get #login(): Promise<void> | undefined {
     return this.#workersFailure?.reason === 'login-required' ? this.#context.logins?.()?.underWay : undefined
   }
 
-  /** Resolves when that has succeeded or failed. */
+  /** Resolves when the first process is ready, or its start has failed. */
   async #startFirst(): Promise<void> {
     // The server puts the lane into place before its first process starts.
     await Promise.resolve()
@@ -447,7 +425,6 @@ export class ServerLane implements Lane, ServerView {
     void read()
   }
 
-  /** The first attempt to start a process has ended. */
   #settle(): void {
     // The opening request has its answer already, unless the server could not be reached.
     this.#scope.opening?.fail(this.#workersFailure?.body ?? shuttingDown())
@@ -466,20 +443,16 @@ export class ServerLane implements Lane, ServerView {
     if (this.#context.keptLists.described === undefined && this.known.has('tools')) this.#keep()
   }
 
-  /** Keeps the server's description and lists for the next start. */
+  /** Keeps the server's description and lists for the next start, and for lanes that show them. */
   #keep(): void {
     const { server } = this.#inbox
     if (server === undefined || this.retired) return
     const { facts } = server
-    this.#lists.confirmed({ facts, lists: this.#describedLists })
+    const kinds = listKinds.filter((kind) => this.#guarded.isKnown(kind))
+    const lists = new Map(kinds.map((kind) => [kind, this.#lists.items(kind)] as const))
+    this.#lists.confirmed({ facts, lists })
     this.#guarded.complete(facts)
     if (this.#guarded.turned()) this.#announce(listKinds)
-  }
-
-  /** The lists as the server has written them. */
-  get #describedLists(): Described['lists'] {
-    const kinds = listKinds.filter((kind) => this.#guarded.isKnown(kind))
-    return new Map(kinds.map((kind) => [kind, this.#lists.items(kind)] as const))
   }
 
   #sendLevel(): void {

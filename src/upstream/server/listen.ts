@@ -44,15 +44,12 @@ interface Waiting extends Topic {
   readonly answer: (isGranted: boolean) => void
 }
 
-/** Listens to one connection, for as long as that lasts. */
 export class ServerSubscription {
   readonly #context: ServerContext
   readonly #connection: ServerConnection
   readonly #capabilities: ServerCapabilities
-  /** The resources and tasks that clients follow now. */
   readonly #clients: LaneClients
   readonly #onListening: (isFirst: boolean) => void
-  /** The requests that were not given up. */
   readonly #requests = new Set<Listening>()
   #current: Listening | undefined
   /** Waits to be acknowledged. */
@@ -81,7 +78,6 @@ export class ServerSubscription {
     this.#onListening = onListening
   }
 
-  /** Subscribes to the topics that clients follow now. */
   renew(): void {
     // The next request is looked at again when it is acknowledged.
     if (this.#isClosed || this.#retry !== undefined || this.#next !== undefined) return
@@ -112,7 +108,6 @@ export class ServerSubscription {
     call.settle({ kind: 'result', result: '{}' })
   }
 
-  /** Resolves with whether the server reports changes of this topic, which a client follows now. */
   #granted(topic: Topic): Promise<boolean> {
     if (this.#isClosed || !this.#tellsOf(topic.kind)) return Promise.resolve(false)
     return new Promise((answer) => {
@@ -129,7 +124,6 @@ export class ServerSubscription {
     return true
   }
 
-  /** The server says what it will tell of. */
   #acknowledged({ line, params }: NotificationFrame): void {
     const span = params.meta.span(SUBSCRIPTION_ID)
     const next = this.#next
@@ -161,7 +155,6 @@ export class ServerSubscription {
     if (this.#requests.delete(one)) this.#connection.giveUp(one.id)
   }
 
-  /** The server has given up one of our requests. */
   #cancelled({ line, params }: NotificationFrame): void {
     const span = params.members.span('requestId')
     const id = span === undefined ? '' : rawAt(line, span)
@@ -189,7 +182,6 @@ export class ServerSubscription {
     void this.#await(next, pending)
   }
 
-  /** No topic is left. */
   #giveUp(): void {
     for (const one of this.#requests) this.#drop(one)
     this.#current = undefined

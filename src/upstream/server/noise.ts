@@ -28,12 +28,10 @@ const LOG_EVERY_MS = 1000
 /** The most bytes of a line that the log shows. */
 const SHOWN_BYTES = 200
 
-/** Counts what is no message, and says when it is too much. */
 export class Noise {
   readonly #context: NoiseContext
   readonly #limits: NoiseLimits
   readonly #end: (what: string) => void
-  /** Since the last message. */
   #lines = 0
   #bytes = 0
   #isOver = false
@@ -47,13 +45,11 @@ export class Noise {
     this.#end = end
   }
 
-  /** A message has come: the counts begin anew. */
   message(): void {
     this.#lines = 0
     this.#bytes = 0
   }
 
-  /** A line that is no message. */
   line(line: Uint8Array, { message }: FrameError): void {
     const bytes = line.length
     const said = (): string => {

@@ -14,7 +14,6 @@ import type { ServerConfig } from '../contracts/server-config.js'
 /** A start that takes longer is reported as late: nearly every package is installed within this time. */
 const LATE_MS = 10_000
 
-/** Why the proxy ends the processes of a server. */
 export interface Stop {
   readonly cause: StopCause
   /** For people, where the cause does not say enough. */
@@ -34,14 +33,11 @@ export interface ReportedProcess {
   readonly hasClientLeft: () => boolean
 }
 
-/** Reports the processes of one server, or its sessions, and its lists. */
 export class Reports {
   readonly #context: Omit<ServerContext, 'reports'>
-  /** Says why all processes are being ended, if they are. */
   readonly stopping: () => Stop | undefined
   /** When a server has last shaken hands, in milliseconds since 1970. */
   connectedAtMs: number | undefined
-  /** What was told last. */
   #crossing: string | undefined
 
   constructor(context: Omit<ServerContext, 'reports'>, stopping: () => Stop | undefined) {
@@ -49,7 +45,6 @@ export class Reports {
     this.stopping = stopping
   }
 
-  /** A server has said what it speaks. */
   opened({ facts }: OpenedServer): void {
     this.connectedAtMs = this.#context.runtime.wallNow()
     const message = crossing(facts, this.#context)
@@ -73,7 +68,6 @@ function ofEach<T>(valueOf: (kind: ListKind) => T): Readonly<Record<ListKind, T>
   }
 }
 
-/** Reports one process: it begins once and ends once. */
 export class ProcessReport {
   readonly #context: ServerContext
   readonly #connection: ServerConnection
@@ -101,7 +95,6 @@ export class ProcessReport {
     this.#tell({ state: 'ready', revision, evidence, tools, names, restarts: this.#about.restarts })
   }
 
-  /** It could not be made ready; being stopped meanwhile is no failure. */
   failed(error: unknown): void {
     const { reason, message } = asUpstreamError(this.#context.service, error)
     if (reason !== 'shutting-down') this.#over({ state: 'failed', reason, message })
@@ -154,7 +147,6 @@ export type StopCause =
   /** The proxy closes. */
   | 'closing'
 
-/** Which process of a server, or which session with a remote one. */
 interface ServerProcessNews {
   readonly server: string
   readonly kind: ServerConfig['kind']

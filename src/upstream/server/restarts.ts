@@ -7,7 +7,6 @@ import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/upstream-error.js'
 
-/** How crashes are answered. */
 export interface RestartPolicy {
   /** The delay before a restart doubles with every crash, up to this. */
   readonly delayMsMax: number
@@ -34,14 +33,11 @@ export class Restarts {
    * has come up since.
    */
   #state: 'proven' | 'unproven' | 'broken'
-  /** The latest crash. */
   failure: UpstreamError | undefined
   #nextAt = -Infinity
   #crashedAt = -Infinity
   #trial: Deferred<void> | undefined
-  /** Starts after a crash. */
   count = 0
-  /** The login that the server lacks has been logged. */
   isLoginLogged = false
 
   /** `wasWell` says that the server came up in an earlier run of the proxy. */

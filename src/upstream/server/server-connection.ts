@@ -59,7 +59,6 @@ export interface Patience {
 /** A call that a connection has sent, until it has ended there. */
 export class SentCall implements CallHolder {
   readonly call: Call
-  /** Kept in case the call has to be sent again. */
   readonly edits: readonly Edit[]
   readonly #connection: ServerConnection
   /** The id that the server knows the call by. */
@@ -82,21 +81,15 @@ export class SentCall implements CallHolder {
   }
 }
 
-/** A server as the proxy talks to it. */
 export class ServerConnection implements PeerOwner<SentCall>, Asker {
   readonly service: string
   readonly dialed: Dialed
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<Call | ServerTask>()
-  /** The tasks that calls have begun. */
   readonly tasks: Tasks
-  /** Which of the calls a message of the server is about. */
   readonly about: Attribution
-  /** That of the era in which the server was opened. */
   #writer: ServerWriter = sessionWriter
-  /** The server is being asked whether it is alive. */
   #isChecking = false
-  /** Called once when no call is left in flight. */
   #onIdle: (() => void) | undefined
   readonly #inbox: Inbox
   readonly #worker: Worker
@@ -107,7 +100,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   #closed: CloseReason | undefined
   /** Runs out when no further answer of a stopping server is waited for. */
   #lastAnswers: Timer | undefined
-  /** The server is being asked which revisions it speaks. */
   #isProbing = false
   /** Undefined before the handshake. */
   facts: ServerFacts | undefined
@@ -161,7 +153,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return new UpstreamError(this.service, reason, message, { details })
   }
 
-  /** Why the connection takes nothing. */
   get refusal(): UpstreamError {
     return this.isOpen ? thatServer(this.service, 'overloaded', 'has too many in flight') : this.failure
   }
@@ -185,12 +176,10 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return this.facts?.revision.era === 'stateless'
   }
 
-  /** The form of the output schemas of its tools. */
   get outputs(): Revision['outputs'] {
     return this.facts?.revision.outputs ?? 'objects'
   }
 
-  /** Makes the server ready for calls. @throws UpstreamError */
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     const patience = this.patience('startTimeoutMs')
     const opened = await this.#context.open({
@@ -240,7 +229,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     })
   }
 
-  /** The first call that waits until the first questions are answered. */
   get waitingCall(): Call | undefined {
     return this.firstQuestions === undefined ? undefined : this.#worker.waitingCall
   }
@@ -307,7 +295,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     }
   }
 
-  /** A request of the proxy's own was not answered in time. */
   #unanswered(id: RequestId, method: string, { of }: Patience): UpstreamError {
     const ms = this.#context.times[of]
     // Only now: the id of an answered request may already belong to another request.
@@ -382,12 +369,10 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return [...edits, { ...own, bytes: Buffer.from(sent.token), why: 'progress-token' }]
   }
 
-  /** The calls in flight. */
   get calls(): Call[] {
     return this.#peer.forwarded.map(({ call }) => call)
   }
 
-  /** Resolves when no call is in flight. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle = resolve
@@ -447,7 +432,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#worker.call(sent.call, sent.edits)
   }
 
-  /** No answer comes any more. */
   #failUnanswered(): void {
     this.#deadlines.stop()
     this.tasks.failAll(() => this.failure)
@@ -469,7 +453,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#peer.retire(sent.id)
     this.#refuse(sent, callTimeout(this.service, call, what))
     this.#cancelRequest(sent.id, 'the request timed out')
-    // Another process would not have the task.
     if (!call.isAboutTask) this.#timedOut()
   }
 
@@ -504,7 +487,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
 
   /** The client has cancelled the call, or is gone. */
   cancel(sent: SentCall, frame: NotificationFrame | undefined): void {
-    // A cancel may come after the call has ended here.
     if (sent.isOver) return
     const span = frame?.params.members.span('requestId')
     this.#abandon(sent)
@@ -520,7 +502,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#peer.notify('notifications/cancelled', params, { cancels: id })
   }
 
-  /** The server may still work on the call, report progress, and ask. */
   #abandon({ call, id, token }: SentCall): void {
     this.#tokens.retire(token)
     this.about.abandon(id, call)
@@ -531,12 +512,10 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#end(sent)
   }
 
-  /** The call is over here, and its slot is free. */
   #end(sent: SentCall): void {
     // The error of one call may close the connection of a client, which cancels its others.
     if (sent.isOver) return
     sent.isOver = true
-    // Questions about it may still be open.
     sent.call.deadline.goOn(this.#context.runtime.now())
     this.#tokens.release(sent.token)
     this.#worker.onCallEnded(sent.call)
@@ -594,7 +573,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#end(sent)
   }
 
-  /** An answer has come, to a call or to a request of the proxy's own. */
   #onAnswer(): void {
     this.#answers++
     this.#noise.message()
@@ -681,7 +659,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.firstQuestions?.end()
   }
 
-  /** An answer did not come in time. */
   #timedOut(): void {
     if (this.#context.onTimeout === 'restart') this.restart('a call timed out')
   }
@@ -760,7 +737,6 @@ function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean
 /** The statuses of a gateway that had no answer of the server in time (RFC 9110, 15.6.3 and 15.6.5). */
 const gatewayStatuses: readonly unknown[] = [502, 504]
 
-/** The failures of a call that may have reached the server. */
 const cuts: readonly string[] = ['TRANSPORT_CLOSED', 'TRANSPORT_IO', 'TRANSPORT_TIMEOUT']
 
 /** Whether the server may still be at work on a call that has failed. */

@@ -30,7 +30,6 @@ const NOTHING: readonly ListItem[] = []
 const PAUSE_MS = 1000
 const PAUSE_MS_MAX = 30_000
 
-/** Why a list could not be read. */
 export interface ListFailure {
   readonly message: string
   readonly reason: FailureReason | undefined
@@ -38,7 +37,6 @@ export interface ListFailure {
   readonly body: ErrorBody | undefined
 }
 
-/** One list, and its reads. */
 class ListState {
   /** Of this start or an earlier one. Items that did not change stay the same objects. */
   items: readonly ListItem[] = NOTHING
@@ -58,7 +56,6 @@ class ListState {
   paused: Timer | undefined
 }
 
-/** Calls to the owner of the lists. */
 export interface ListEvents {
   /** These have changed; none where one was read, or could not be. */
   readonly onChange: (kinds: readonly ListKind[]) => void
@@ -66,7 +63,6 @@ export interface ListEvents {
   readonly onRead: () => void
 }
 
-/** Holds the lists of a lane, and keeps them up to date. */
 export class ServerLists {
   readonly #context: ServerContext
   readonly #sharing: Sharing
@@ -76,7 +72,6 @@ export class ServerLists {
   /** The lists that were read, and those that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
   readonly #failures = new Map<ListKind, ListFailure>()
-  /** Why a list could not be read the last time. */
   readonly failures: ReadonlyMap<ListKind, ListFailure> = this.#failures
   /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
   ownTool: ListItem | undefined
@@ -87,16 +82,13 @@ export class ServerLists {
   readonly wasKept: boolean
   /** The facts of an earlier run, until this start has ended. */
   #before: KeptFacts | undefined
-  /** The description that is shown until then. */
   #shown: Described | undefined
-  /** The server has answered or failed. */
   #isOver = false
 
   /** The connection of the process whose lists these are. */
   #connection: ServerConnection | undefined
   /** Resolves when the reads that the start of a process began have ended. */
   opening: Promise<void> = Promise.resolve()
-  /** Readings of several lists that are under way. */
   #rounds = 0
   #retries = 0
   #retry: Timer | undefined
@@ -112,7 +104,7 @@ export class ServerLists {
     const { kept, described } = context.keptLists
     this.#before = kept
     this.wasKept = described !== undefined
-    if (described !== undefined) this.borrow(described)
+    this.showKept()
   }
 
   items(kind: ListKind): readonly ListItem[] {
@@ -124,7 +116,6 @@ export class ServerLists {
     return [...this.#states.values()].reduce((sum, state) => sum + state.leftOut, 0)
   }
 
-  /** Whether the names of tools and prompts have been read at least once. */
   get hasNames(): boolean {
     return this.known.has('tools') && this.known.has('prompts')
   }
@@ -133,12 +124,10 @@ export class ServerLists {
     return this.#state(kind).listedAt
   }
 
-  /** Resolves when the read of this list that is under way has ended; undefined when there is none. */
   reading(kind: ListKind): Promise<void> | undefined {
     return this.#state(kind).reading
   }
 
-  /** Whether something is being read, or about to be. */
   get busy(): boolean {
     return this.#rounds > 0 || this.#retry !== undefined
   }
@@ -163,11 +152,6 @@ export class ServerLists {
     return this.#shown?.facts
   }
 
-  /** Whether what is shown was said in this run, by another process. */
-  get isBorrowed(): boolean {
-    return this.#shown?.isCurrent === true
-  }
-
   get before(): Before {
     return beforeOf(this.#before, this.#shown !== undefined)
   }
@@ -178,10 +162,10 @@ export class ServerLists {
   }
 
   /** Shows what the server listed in an earlier start, or to other clients, until it has been asked. */
-  borrow(described: Described): void {
-    if (this.#isOver) return
-    // A list that only the one before has stays.
-    this.#shown = { ...described, lists: new Map([...(this.#shown?.lists ?? []), ...described.lists]) }
+  showKept(): void {
+    const { described } = this.#context.keptLists
+    if (this.#isOver || described === undefined) return
+    this.#shown = described
     for (const [kind, items] of described.lists) {
       const state = this.#state(kind)
       const isSame = state.items.length === items.length
@@ -189,7 +173,6 @@ export class ServerLists {
     }
   }
 
-  /** The server has said what it is and has; that is kept for the next start. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
     this.endKept()
     const { keptLists } = this.#context
@@ -204,7 +187,7 @@ export class ServerLists {
   startFailed(why: string): void {
     if (this.#isOver) return
     this.#context.keptLists.failed(why)
-    if (this.isBorrowed) return
+    if (this.#shown?.isCurrent === true) return
     this.endKept()
     const forgotten = listKinds.filter((kind) => {
       const { items, listedAt } = this.#state(kind)
@@ -386,7 +369,6 @@ export class ServerLists {
     if (!isSame) state.items = merged
   }
 
-  /** A list has been read after a report. */
   #pause(state: ListState, hasChanged: boolean): void {
     state.isReported = false
     const nextMs = Math.min(Math.max(2 * state.pauseMs, PAUSE_MS), PAUSE_MS_MAX)
@@ -396,7 +378,6 @@ export class ServerLists {
 
   #failed(kind: ListKind, error: unknown): void {
     const said = errorText(error)
-    // The log line names the server anyway.
     const message = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
     const reason = error instanceof UpstreamError ? error.reason : undefined
     const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined

@@ -28,7 +28,6 @@ import type { SentCall, ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-/** Knows whose each of them is. */
 export class Tasks implements TaskSource {
   readonly service: string
   /** The server's capabilities for tasks; undefined before the handshake. */
@@ -51,7 +50,6 @@ export class Tasks implements TaskSource {
     this.#tokens = tokens
   }
 
-  /** Whether a client may still ask for the result of one. */
   get areWanted(): boolean {
     return this.#tasks !== undefined && [...this.#tasks.values()].some((task) => !task.isOver)
   }
@@ -98,7 +96,6 @@ export class Tasks implements TaskSource {
     return undefined
   }
 
-  /** Sends a call about a task. */
   send(call: Call): void {
     call.isAboutTask = true
     call.deadline.times = this.#context.times
@@ -178,7 +175,6 @@ export class Tasks implements TaskSource {
     }
   }
 
-  /** The server is gone. */
   failAll(failure: () => UpstreamError): void {
     for (const task of this.#tasks?.values() ?? []) {
       const { reason, message } = failure()
@@ -232,11 +228,9 @@ export class ServerTask implements HeldTask {
   readonly source: Tasks
   readonly #runtime: Pick<Runtime, 'now'>
   #endsAt: number
-  /** Undefined where no progress is passed on (any more). */
   token: TaskToken | undefined
   /** `done` has a result that was not given; of one that is `over`, nothing more will come. */
   #state: 'running' | 'done' | 'over' = 'running'
-  /** Why nothing can be asked about it any more. */
   #gone: ErrorBody | undefined
 
   constructor(
@@ -264,7 +258,6 @@ export class ServerTask implements HeldTask {
     return this.isGone || this.#state === 'over' || this.#runtime.now() >= this.#endsAt
   }
 
-  /** Whether its server may still be at work on it. */
   get isRunning(): boolean {
     return !this.isOver && this.#state === 'running'
   }
@@ -284,7 +277,6 @@ export class ServerTask implements HeldTask {
     this.source.endProgress(this)
   }
 
-  /** Its client has the result. */
   resultDelivered(): void {
     this.#state = 'over'
     this.source.endProgress(this)

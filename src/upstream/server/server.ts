@@ -8,7 +8,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing-text.js'
-import { type EraMemory, type Opened, type Opening, recalledFacts } from '../../mcp/eras/server-opener.js'
+import type { EraMemory, Opened, Opening } from '../../mcp/eras/server-opener.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import { guardedFacts } from './guarded-lists.js'
 import { ServerLane } from './lane.js'
@@ -35,7 +35,6 @@ import type { Runtime } from '../../runtime/runtime.js'
 /** How often a server that retires looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
-/** The processes of one configured server. */
 export class Server implements Upstream {
   config: ServerConfig
   readonly #context: ServerContext
@@ -74,7 +73,7 @@ export class Server implements Upstream {
       around.runtime,
       described !== undefined,
     )
-    const keptLists = new KeptLists(kept, era, recalledFacts)
+    const keptLists = new KeptLists(kept, era)
     const times = timesOf(config, keptLists)
     const tell: ServerContext['tell'] = (level, message, details) =>
       around.log({ level, service, message, ...(details && { details }) })
@@ -98,7 +97,6 @@ export class Server implements Upstream {
     return this.#context.isolation === 'session'
   }
 
-  /** Whether a client is attached, or a call runs. */
   get isUsed(): boolean {
     return !this.#idle || [...this.#lanes].some(({ isUsed }) => isUsed)
   }
@@ -148,7 +146,6 @@ export class Server implements Upstream {
     return own
   }
 
-  /** Whether a process that is not for all clients starts with its first call. */
   get #startsOnCall(): boolean {
     return this.#context.ownStart === 'with-call'
   }
@@ -228,7 +225,6 @@ export class Server implements Upstream {
     return connected ?? lanes.find(({ state }) => state !== 'disconnected') ?? lanes[0]
   }
 
-  /** Nothing runs before a client wants something of it. */
   #stateOf(lane: ServerLane | undefined): ShownState {
     if (lane === undefined) return 'disconnected'
     const { state, failure } = lane
@@ -251,7 +247,6 @@ export class Server implements Upstream {
     return lane
   }
 
-  /** Why everything is being stopped, if it is. */
   get #stopping(): Stop | undefined {
     if (!this.#closed) return undefined
     const why = this.#retiredBecause
@@ -288,7 +283,6 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
 // A server with sessions always accepts `initialize`, also once it speaks a later revision. Over the network no message
 // reports a new version of the server, so there the finding expires.
 
-/** The form in which a server writes, for as long as that is taken to be true. */
 export class ServerEra implements EraMemory {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #lastsMs: number

@@ -18,7 +18,6 @@ export type Sharing =
 /** The clients of a lane, and what its servers know about them. */
 export interface LaneScope {
   readonly sharing: Sharing
-  /** The client capabilities that its servers get. */
   readonly declared: ClientCapabilities
   /** The request by which its one client has opened its session, where that opens the server too. */
   readonly opening: Call | undefined
@@ -50,7 +49,6 @@ export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   }
 }
 
-/** Whether a lane ends with its client. */
 export function isOfOne(sharing: Sharing): boolean {
   return sharing === 'own' || sharing === 'stateless'
 }

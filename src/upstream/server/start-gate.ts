@@ -7,25 +7,14 @@
 import PQueue from 'p-queue'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { thatServer, type UpstreamError } from '../contracts/upstream-error.js'
 
-/**
- * `initialize`, and the first list of a client, are answered before a process starts that no call waits
- * for.
- */
-const ANSWERS_MS = 100
-
-/** Between two starts that are put off: a start keeps a processor busy for about this time. */
-const START_MS = 300
-
-/** Installs that run together. */
 const INSTALLS_MAX = 2
 
 /** An install that takes longer lets the next one begin beside it. */
 const INSTALL_MS = 20_000
 
-/** A worker that wants to start a process. */
 export interface Applicant {
   readonly server: string
   /** Whether the start may install a package. */
@@ -81,19 +70,13 @@ export class Lease {
   }
 }
 
-/** Gives the starts of all servers their turns, and their processes a place. */
 export class StartGate {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #processesMax: number
   readonly #leases = new Set<Lease>()
-  /** The starts that wait for a place. */
   readonly #waiting: (() => void)[] = []
   /** Resolves in a turn of the event loop in which no process has been started. */
   #nextTurn: Promise<void> = Promise.resolve()
-  readonly #putOff = new Set<Deferred<void>>()
-  #timer: Timer | undefined
-  /** How many lists now hold back starts. */
-  #lists = 0
   readonly #installs = new PQueue({ concurrency: INSTALLS_MAX })
 
   constructor(processesMax: number, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
@@ -101,42 +84,6 @@ export class StartGate {
     this.#runtime = runtime
   }
 
-  /**
-   * Puts off a start that no call waits for, at most until `hurried`: such starts follow each other, behind the lists that
-   * wait for other servers.
-   */
-  async putOff(hurried: Promise<void>): Promise<void> {
-    const turn = new Deferred<void>()
-    this.#putOff.add(turn)
-    this.#schedule(ANSWERS_MS)
-    await Promise.race([turn.promise, hurried])
-    this.#putOff.delete(turn)
-  }
-
-  /** Starts that are put off wait until the result is called. */
-  hold(): () => void {
-    this.#lists++
-    this.#timer?.cancel()
-    this.#timer = undefined
-    return () => {
-      this.#lists--
-      this.#schedule(ANSWERS_MS)
-    }
-  }
-
-  #schedule(waitMs: number): void {
-    if (this.#timer !== undefined || this.#lists > 0 || this.#putOff.size === 0) return
-    this.#timer = this.#runtime.setTimer(waitMs, () => {
-      this.#timer = undefined
-      const [first] = this.#putOff
-      if (first === undefined) return
-      this.#putOff.delete(first)
-      first.resolve()
-      this.#schedule(START_MS)
-    })
-  }
-
-  /** Whether every place is taken. */
   get isFull(): boolean {
     return this.#leases.size >= this.#processesMax
   }
@@ -166,7 +113,6 @@ export class StartGate {
     return lease
   }
 
-  /** Lets one process start in each turn of the event loop. */
   #turn(): Promise<void> {
     const turn = this.#nextTurn
     this.#nextTurn = turn.then(() => new Promise((resolve) => void this.#runtime.setTimer(0, resolve)))

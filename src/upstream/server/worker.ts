@@ -28,13 +28,11 @@ import type { Inbox } from './inbox.js'
 import { ProcessReport } from './reports.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 
-/** A call, and what it is to be sent with. */
 export interface Forward {
   readonly call: Call
   readonly edits: readonly Edit[]
 }
 
-/** The load of several processes or servers together. */
 export function sumOf(loads: readonly ServerGauges[]): ServerGauges {
   const sum = { inFlight: 0, queued: 0, slots: 0, restarts: 0 }
   let memory: number | undefined
@@ -78,7 +76,6 @@ type State =
   /** It starts for a call, and where there is a `timer`, after a delay or a login. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
 
-/** Takes calls for one process. */
 export class Worker {
   readonly #context: ServerContext
   readonly #scope: LaneScope
@@ -151,7 +148,6 @@ export class Worker {
 
   // Calls:
 
-  /** Forwards a call as soon as the process is ready and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
     const { limits, times } = this.#context
     call.deadline.times = times
@@ -167,7 +163,6 @@ export class Worker {
     this.takeTurn()
   }
 
-  /** The connection, where the process is ready and has a slot for this call. */
   #connectionFor(call: Call): ServerConnection | undefined {
     const { connection } = this
     if (connection?.isConnected !== true || connection.firstQuestions !== undefined) return undefined
@@ -195,7 +190,6 @@ export class Worker {
     return this.#waiting.size < waitingMax && this.#waiting.hasRoom(call.bytes)
   }
 
-  /** Calls that wait may find a slot now. */
   takeTurn(): void {
     if (this.#waiting.size > 0 && this.#turns.size === 0) void this.#turns.add(this.#turn)
   }
@@ -213,7 +207,6 @@ export class Worker {
     if (begun instanceof UpstreamError) this.#failWaiting(begun)
   }
 
-  /** Whether a call may find a slot. */
   get #hasSlot(): boolean {
     const { max, taken } = this.#slots
     return this.#state.kind === 'ready' && (taken < max || (this.#isApart && this.#askable.taken === 0))
@@ -243,13 +236,11 @@ export class Worker {
     return this.#waiting.takeAll((call) => call.client === client).map(({ call }) => call)
   }
 
-  /** The first askable call that waits here. */
   get waitingCall(): Call | undefined {
     for (const [call] of this.#waiting) if (call.row.askable) return call
     return undefined
   }
 
-  /** A connection has settled or given up a call. */
   onCallEnded(call: Call): void {
     const slots = this.#slotsOf(call)
     if (!call.isAboutTask) slots.taken--
@@ -323,7 +314,6 @@ export class Worker {
     return isAtRest && restart && restarts.isProven ? 'stopped' : state.kind
   }
 
-  /** Whether it waits until another process ends. */
   get #awaitsPlace(): boolean {
     const state = this.#state
     if (state.kind !== 'starting' || !this.#context.gate.isFull) return false
@@ -368,7 +358,6 @@ export class Worker {
     }
   }
 
-  /** The connection has ended by itself. */
   onConnectionEnded(connection: ServerConnection): void {
     const state = this.#state
     if (state.kind !== 'ready' || state.connection !== connection) return
@@ -414,7 +403,6 @@ export class Worker {
     this.#startIfWanted()
   }
 
-  /** The connection gets no more calls. */
   #vacate({ connection, readyAt }: Ready, end: () => Promise<void>): Promise<void> {
     this.#to({ kind: 'stopped' })
     this.#context.restarts.wasUp(readyAt)

@@ -23,10 +23,6 @@ class Stage {
   lanes: readonly Lane[] = [this.a.lane, this.b.lane]
   readonly waits = new ListWaits(this, nobody, {
     ...routingOf(this.runtime),
-    holdStarts: () => {
-      this.events.push('held')
-      return () => {}
-    },
     startupGraceMs: GRACE_MS,
     limits: { ...limits, session: { ...limits.session, waitingBytesMax: BYTES_MAX } },
   })
@@ -65,11 +61,6 @@ class Stage {
     this.waits.whenNamed(call, wanted, () => this.events.push(name))
     return call
   }
-
-  /** Without the promises that hold starts back. */
-  get released(): string[] {
-    return this.events.filter((event) => event !== 'held')
-  }
 }
 
 const start = async ({ runtime, waits }: Stage, server: FakeServer): Promise<void> => {
@@ -94,17 +85,17 @@ describe('of two servers that start', () => {
     test(title, async () => {
       const stage = new Stage()
       begin(stage)
-      assert.deepEqual(stage.released, [])
+      assert.deepEqual(stage.events, [])
       await start(stage, stage.a)
-      assert.deepEqual(stage.released, afterA)
+      assert.deepEqual(stage.events, afterA)
       await start(stage, stage.b)
-      assert.deepEqual(stage.released, afterBoth)
+      assert.deepEqual(stage.events, afterBoth)
 
       const late = new Stage()
       begin(late)
       await start(late, late.a)
       await late.runtime.pass(GRACE_MS)
-      assert.deepEqual(late.released, afterGrace)
+      assert.deepEqual(late.events, afterGrace)
     })
 
   test('calls that wait for the same go on in the order in which they came', async () => {
@@ -114,9 +105,9 @@ describe('of two servers that start', () => {
     stage.tool('third', [stage.b])
     await start(stage, stage.a)
     await start(stage, stage.b)
-    assert.deepEqual(stage.released.toSorted(), ['first', 'second', 'third'])
+    assert.deepEqual(stage.events.toSorted(), ['first', 'second', 'third'])
     assert.deepEqual(
-      stage.released.filter((name) => name !== 'second'),
+      stage.events.filter((name) => name !== 'second'),
       ['first', 'third'],
     )
   })
@@ -127,17 +118,17 @@ describe('a call that waits', () => {
     const stage = new Stage()
     const { deadline } = stage.tool('x', [stage.a])
     await stage.runtime.pass(deadline.endsAt - stage.runtime.now())
-    assert.deepEqual(stage.released, ['failed 1'])
+    assert.deepEqual(stage.events, ['failed 1'])
   })
 
   test('as a list is given up, and the next list does not wait', async () => {
     const stage = new Stage()
     stage.list('first').cancel(undefined)
     stage.list('second')
-    assert.deepEqual(stage.released, ['cancelled 1', 'second'])
+    assert.deepEqual(stage.events, ['cancelled 1', 'second'])
     await start(stage, stage.a)
     await start(stage, stage.b)
-    assert.deepEqual(stage.released, ['cancelled 1', 'second'])
+    assert.deepEqual(stage.events, ['cancelled 1', 'second'])
   })
 
   test('goes on when a reload has removed its server', () => {
@@ -145,7 +136,7 @@ describe('a call that waits', () => {
     stage.tool('x', [stage.a])
     stage.lanes = [stage.b.lane]
     stage.waits.look()
-    assert.deepEqual(stage.released, ['x'])
+    assert.deepEqual(stage.events, ['x'])
   })
 
   test('of a client that has left holds no timer and keeps nothing waiting', async () => {
@@ -178,7 +169,7 @@ describe('a call that waits', () => {
       const more = BYTES_MAX - bytes + over
       stage.list('second', stage.call(more))
       if (over > 0) stage.tool('third', [stage.a], stage.call(more))
-      assert.deepEqual(stage.released, wanted)
+      assert.deepEqual(stage.events, wanted)
     })
 })
 

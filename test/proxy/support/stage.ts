@@ -74,7 +74,6 @@ export function routingOf(runtime: FakeRuntime): RoutingContext {
     checks: new ArgumentChecks(ignore),
     runtime,
     keepLists: ignore,
-    holdStarts: () => ignore,
     startupGraceMs: 5000,
     initializeGraceMs: 0,
     limits: defaults,
