@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type RawClient, failure } from '../integration/support/client.js'
-import { at } from '../integration/support/json.js'
+import { at, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { type FakeChild, FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
@@ -86,6 +86,24 @@ describe('a call that waits for what a server has', () => {
     assert.equal(heardOf([shared], 'tools/list'), 2)
     shared.say(`{"jsonrpc":"2.0","id":${shared.lastId},"result":${listOf('t', 'late')}}`)
     assert.deepEqual(at((await runtime.until(call)).value, 'result'), { content: [] })
+  })
+
+  test('is checked against what the next process has, when one ends before it has listed', async (t) => {
+    const { children, client, runtime } = await worldOf(t, (method, params, child) => {
+      if (method !== 'tools/list') return polite(method, params, child)
+      // The first is shared; the second keeps a tool for those that come after it, of which the third says nothing.
+      if (child === children()[1]) return listOf('t', 'gone')
+      if (child !== children()[2]) return listOf('t')
+      child.end(1)
+      return undefined
+    })
+    const before = await client({ roots: {} })
+    await runtime.until(before.call('s__t'))
+    const after = await client({ roots: {} })
+    const heard = await runtime.until(after.call('s__gone'))
+    assert.equal(textAt(heard.value, 'error', 'message'), "Tool 's__gone' not found")
+    assert.equal(heardOf(children().slice(2), 'tools/call'), 0)
+    assert.equal(children().length, 4)
   })
 
   test('and is not there to say it, does not start it again and again', async (t) => {

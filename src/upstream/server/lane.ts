@@ -14,7 +14,7 @@ import { Inbox } from './inbox.js'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
-import type { UpstreamError } from '../contracts/upstream-error.js'
+import { isAboutCredentials, type UpstreamError } from '../contracts/upstream-error.js'
 import { patienceMs } from '../../mcp/client-patience.js'
 import type { ServerConnection } from './server-connection.js'
 import { ServerLists } from './server-lists.js'
@@ -26,6 +26,9 @@ import type { Before, Lane, ServerGauges, ServerView, UpstreamState } from '../c
 
 /** `initialize`, and the first list of a client, are answered before a process starts that nothing waits for. */
 const ANSWERS_MS = 100
+
+/** Processes that are started for a call one after the other, each of which ends before it has listed. */
+const SUCCESSORS_MAX = 3
 
 /** A server that has not answered for this long has failed. */
 const LIVED_MS = 30_000
@@ -411,12 +414,22 @@ export class ServerLane implements Lane, ServerView {
     }
   }
 
+  /** Whether a call waits for the lists of a process that ended before it had listed, and another one may list. */
+  get #needsSuccessor(): boolean {
+    const wasUp = this.#inbox.server?.facts !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
+    return wasUp && this.#inbox.isCalled && !this.#lists.hasNames && this.#firstConnection === undefined
+  }
+
   /** The lists are known, or could not be read once more for a call that waits for what they have. */
   #follow(started: Promise<void>): void {
     this.isPending = true
     const read = async (): Promise<void> => {
       await started
       await this.#lists.opening
+      for (let count = 0; count < SUCCESSORS_MAX && this.#needsSuccessor; count++) {
+        await this.#startFirst()
+        await this.#lists.opening
+      }
       if (this.#inbox.isCalled) await this.#lists.readMissing()
       this.isPending = false
       this.#inbox.callers = []
