@@ -3,9 +3,8 @@
 // A server that asks for roots then, as server-filesystem does, refuses calls until it has them and has looked at the
 // folders. Calls wait until no question is open and the server has asked nothing for a moment.
 
-import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { cancelledId } from '../../mcp/methods.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 /** How long a server asks nothing before calls are sent: it asks for roots as soon as it may. */
@@ -55,11 +54,6 @@ export class FirstQuestions {
     const isKnown = this.#open.delete(key) || held.length < this.#held.length
     this.#held = held
     if (isKnown && this.#isQuiet) this.#wait(QUIET_MS, () => this.#look())
-  }
-
-  withdrawn(frame: NotificationFrame): void {
-    const id = cancelledId(frame)
-    if (id !== undefined) this.answered(id)
   }
 
   askHeld(): void {

@@ -165,7 +165,6 @@ export class Inbox {
       case 'updated':
         return this.#updated(frame, connection)
       case 'cancel':
-        connection.firstQuestions?.withdrawn(frame)
         for (const client of this.clients) client.questions.withdraw(frame, connection)
         return
       case 'task':

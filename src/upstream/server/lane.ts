@@ -20,7 +20,7 @@ import type { ServerConnection } from './server-connection.js'
 import { ServerLists } from './server-lists.js'
 import { sumOf, Worker } from './worker.js'
 import { holdsProcess, isOfOne, keepsTasks, type LaneScope } from './sharing.js'
-import type { OwnTool, ServerContext } from './context.js'
+import type { ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Before, Lane, ServerGauges, ServerView, UpstreamState } from '../contracts/upstream.js'
 
@@ -240,8 +240,10 @@ export class ServerLane implements Lane, ServerView {
       own !== undefined &&
       this.view.items('tools').at(-1) === own.item &&
       isCallOf(call, edits, own.item.key)
-    )
-      return this.#callOwn(own, call, edits)
+    ) {
+      call.deadline.times = this.#context.times
+      return own.call(call, edits)
+    }
     const why = this.#guarded.blocked
     if (why !== undefined) return call.fail(this.#guarded.error(why))
     const { subscribes } = call.row
@@ -249,11 +251,6 @@ export class ServerLane implements Lane, ServerView {
     const sent = subscribes === undefined ? call : this.#inbox.clients.passing(call, subscribes)
     if (sent === undefined) return
     this.#workerFor(sent).call(sent, edits)
-  }
-
-  #callOwn(tool: OwnTool, call: Call, edits: readonly Edit[]): void {
-    call.deadline.times = this.#context.times
-    tool.call(call, edits)
   }
 
   level(client: ClientPort, level: string): void {

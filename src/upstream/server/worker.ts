@@ -444,8 +444,11 @@ export class Worker {
     try {
       await within(this.#predecessor, times.timeoutMs / PREDECESSOR_SHARE, runtime)
       await this.#admitted(attempt)
-      while (restarts.trial !== undefined) await restarts.trial
-      this.#expect(attempt)
+      for (let { trial } = restarts; trial !== undefined; trial = restarts.trial) {
+        attempt.lease?.release()
+        await trial
+        await this.#admitted(attempt)
+      }
       // The breaker may have opened while this start waited.
       if (restarts.isHeld) throw this.#down('unavailable', 'is down')
       startedAt = restarts.begin()
