@@ -24,6 +24,7 @@ import type { RoutingContext } from '../routing/router.js'
 import type { ReportsContext } from './client-reports.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { TaskTable } from '../routing/client-tasks.js'
+import { ofMost } from '../../runtime/newest.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import { write } from '../../jsonrpc/text.js'
 
@@ -192,17 +193,9 @@ export class ClientDirectory {
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
     if (canBeAsked && own.length >= statelessOfOneMax) return idlest(own, since)
     if (this.#clients.size < statelessMax) return []
-    return idlest(this.#ofMost(), since) ?? idlest([...this.#clients], since)
-  }
-
-  /** The clients of the principal that has most: one that comes under names without end takes no place of another one. */
-  #ofMost(): [string, StatelessClient][] {
-    const groups = new Map<string, [string, StatelessClient][]>()
-    for (const each of this.#clients) {
-      const { principal } = each[1].profile
-      groups.set(principal, [...(groups.get(principal) ?? []), each])
-    }
-    return [...groups.values()].reduce((most, own) => (own.length > most.length ? own : most), [])
+    // A principal that comes under names without end takes no place of another one.
+    const most = ofMost([...this.#clients], ([, { profile }]) => profile.principal)
+    return idlest(most, since) ?? idlest([...this.#clients], since)
   }
 
   #of(principal: string): [string, StatelessClient][] {

@@ -4,6 +4,7 @@
 // principal that it was opened with.
 
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import { ofMost } from '../../runtime/newest.js'
 import { ClientConnection, type ConnectionLife } from './client-connection.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
 import { EventStore } from './event-stream.js'
@@ -126,12 +127,7 @@ export class ClientRegistry {
   /** Ends the session that has been idle longest of the principal that has most; of another than the new one also a busy one. */
   #makesRoom({ principal }: Owner): boolean {
     if (this.#sessions.size < this.#environment.limits.sessionsMax) return true
-    const all = [...this.#sessions.values()]
-    const counts = new Map<string, number>()
-    for (const each of all) counts.set(each.principal, (counts.get(each.principal) ?? 0) + 1)
-    const most = Math.max(...counts.values())
-    const [last] = all
-      .filter((each) => counts.get(each.principal) === most)
+    const [last] = ofMost([...this.#sessions.values()], (each) => each.principal)
       .filter(({ connection, principal: other }) => !connection.busy || other !== principal)
       .sort(
         (one, other) =>
