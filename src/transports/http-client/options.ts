@@ -9,7 +9,6 @@ import type { DoubtfulRefusals } from './forgotten-session.js'
 /** Time and chance, from outside. */
 export type HttpTimers = Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'random'>
 
-/** An explanation of a refusal of credentials. */
 export interface CredentialsRefusal {
   readonly message: string
   /** The remedy; undefined when the message is complete. */
@@ -114,7 +113,6 @@ export interface Credential {
   readonly secret: string
 }
 
-/** A request that is to be proven. */
 export interface UnprovenRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly url: URL

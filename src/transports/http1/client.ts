@@ -16,7 +16,7 @@ import { type MessageSink, responseReader } from './reader.js'
 import { asError } from './trouble.js'
 
 export { connectPlain, type Dial, dialFor, type TlsMeans } from './dial.js'
-export { HttpSyntaxError, fieldLine } from './head.js'
+export { fieldLine } from './head.js'
 export { SocketTroubleError, socketTrouble } from './trouble.js'
 
 /** How many connections there may be, and how long one rests. */
@@ -35,7 +35,6 @@ export interface ClientSocketUser {
   failed(error: Error): void
 }
 
-/** Sends requests to one origin. */
 export class HttpAgent {
   readonly #place: SocketPlace
   readonly #dial: Dial

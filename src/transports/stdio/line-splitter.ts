@@ -1,10 +1,7 @@
 // Newline-delimited messages out of chunks of any size.
 //
-// Splits on the byte 0x0A and on nothing else; a CR directly before it belongs
-// to the line end. A line inside one chunk is a view on it; a line over several
-// is joined once, when its end has come, so that the work is linear however the
-// bytes are cut. A line over the limit is dropped as it arrives, and only its id
-// is looked for.
+// Splits on the byte 0x0A alone; a CR directly before it belongs to the line end. A line inside one chunk is a view on it. A line
+// over the limit is dropped as it arrives, and only its id is looked for.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF, OPEN_OBJECT } from '../../jsonrpc/ascii.js'
@@ -23,12 +20,10 @@ export interface LineSink {
 
 const EMPTY = Buffer.alloc(0)
 
-/** Cuts one stream into lines. */
 export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
   readonly #unfinished = new UnfinishedLine()
-  /** Whether a line has begun and not ended. */
   #isMidLine = false
   /** Of a line over the limit. */
   #dropped: IdFinder | undefined
