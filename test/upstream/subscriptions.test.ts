@@ -19,7 +19,7 @@ function run() {
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'
     const call = callOf(`${++last}`, 0, { method })
-    return clients.passing(call, subscribes) ?? assert.fail('it is not passed on')
+    return clients.passing(call, subscribes, () => undefined) ?? assert.fail('it is not passed on')
   }
   return { asks, follows: () => clients.resources.at(uri).has(nobody) }
 }

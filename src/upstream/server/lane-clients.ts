@@ -126,13 +126,13 @@ export class LaneClients {
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
-  passing(call: Call, subscribes: boolean): Call | undefined {
+  passing(call: Call, subscribes: boolean, connection: () => ServerConnection | undefined): Call | undefined {
     const { client } = call
     const { kind, name } = topicOf(call)
     const followed = this.followed(kind)
     if (!subscribes) {
       const isLast = followed.remove(client, name) || followed.of(name).size === 0
-      if (isLast) return call
+      if (isLast) return this.#leaving(call, name, connection)
       call.settle({ kind: 'result', result: '{}' })
       return undefined
     }
@@ -158,6 +158,16 @@ export class LaneClients {
     return upstreamFailed(service, 'overloaded', message)
   }
 
+  #leaving(call: Call, name: string, connection: () => ServerConnection | undefined): Call {
+    return call.attempt({
+      settled: (_attempt, outcome) => {
+        call.settle(outcome)
+        const current = connection()
+        if (current !== undefined) void this.#subscribe(current, name)
+      },
+    })
+  }
+
   follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
     if (this.resources.add(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
   }
@@ -166,15 +176,17 @@ export class LaneClients {
     if (connection === undefined || uris.length === 0) return
     if (connection.isStateless) return connection.listening?.renew()
     void eachAtOnce(uris, AT_ONCE, async (uri) => {
-      if (!this.resources.has(uri))
-        await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+      if (this.resources.has(uri)) return
+      await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+      await this.#subscribe(connection, uri)
     })
   }
 
+  /** Follows each unsubscription, which over HTTP may overtake the subscription of a client that begins meanwhile. */
   async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
+    if (!this.resources.has(uri)) return
     if (connection.isStateless) connection.listening?.renew()
-    else if (this.resources.has(uri))
-      await this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
+    else await this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
   async #request(connection: ServerConnection, method: string, params: string): Promise<void> {

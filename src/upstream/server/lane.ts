@@ -24,9 +24,6 @@ import type { ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Before, Lane, ServerGauges, ServerView, UpstreamState } from '../contracts/upstream.js'
 
-/** `initialize`, and the first list of a client, are answered before a process starts that nothing waits for. */
-const ANSWERS_MS = 100
-
 /** Processes that are started for a call one after the other, each of which ends before it has listed. */
 const SUCCESSORS_MAX = 3
 
@@ -248,7 +245,10 @@ export class ServerLane implements Lane, ServerView {
     if (why !== undefined) return call.fail(this.#guarded.error(why))
     const { subscribes } = call.row
     this.#use()
-    const sent = subscribes === undefined ? call : this.#inbox.clients.passing(call, subscribes)
+    const sent =
+      subscribes === undefined
+        ? call
+        : this.#inbox.clients.passing(call, subscribes, () => this.#firstConnection)
     if (sent === undefined) return
     this.#workerFor(sent).call(sent, edits)
   }
@@ -361,7 +361,7 @@ export class ServerLane implements Lane, ServerView {
   #begin(isLater: boolean = false): void {
     if (this.startedAt !== undefined) return
     this.startedAt = this.#context.runtime.now()
-    const started = this.#launch(isLater ? ANSWERS_MS : 0)
+    const started = this.#launch(isLater)
     this.#follow(started)
     this.settled = started.then(() => {
       this.settled = undefined
@@ -382,9 +382,9 @@ export class ServerLane implements Lane, ServerView {
   }
 
   /** The first attempt. The server is opened again when the person has logged in, or could not. */
-  async #launch(delayMs: number): Promise<void> {
-    const { runtime } = this.#context
-    if (delayMs > 0) await within(this.#hurried.promise, delayMs, runtime)
+  async #launch(isLater: boolean): Promise<void> {
+    const { runtime, gate } = this.#context
+    if (isLater) await gate.putOff(this.#hurried.promise)
     await this.#startFirst()
     const client = this.#inbox.clients.only?.profile.info?.name
     const endsAt = (this.startedAt ?? 0) + patienceMs(client, false)

@@ -10,6 +10,12 @@ import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { thatServer, type UpstreamError } from '../contracts/upstream-error.js'
 
+/** `initialize`, and the first list of a client, are answered before a process starts that nothing waits for. */
+const ANSWERS_MS = 100
+
+/** Between two starts that are put off: a start keeps a processor busy for about this time. */
+const START_MS = 300
+
 const INSTALLS_MAX = 2
 
 /** An install that takes longer lets the next one begin beside it. */
@@ -77,11 +83,23 @@ export class StartGate {
   readonly #waiting: (() => void)[] = []
   /** Resolves in a turn of the event loop in which no process has been started. */
   #nextTurn: Promise<void> = Promise.resolve()
+  readonly #putOff = new PQueue({ concurrency: 1 })
   readonly #installs = new PQueue({ concurrency: INSTALLS_MAX })
 
   constructor(processesMax: number, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
     this.#processesMax = processesMax
     this.#runtime = runtime
+  }
+
+  /** Puts off a start that nothing waits for, at most until `hurried`: such starts follow each other. */
+  async putOff(hurried: Promise<void>): Promise<void> {
+    await within(hurried, ANSWERS_MS, this.#runtime)
+    const turn = new Deferred<void>()
+    void this.#putOff.add(() => {
+      turn.resolve()
+      return within(hurried, START_MS, this.#runtime)
+    })
+    await Promise.race([turn.promise, hurried])
   }
 
   get isFull(): boolean {
