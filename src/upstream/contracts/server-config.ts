@@ -23,6 +23,8 @@ export type ConfirmRule = string | { readonly annotations: 'destructive' }
 export interface ServerTimes extends CallTimes {
   /** For a start and the handshake, and for one list with all its pages. */
   readonly startTimeoutMs: number
+  /** For a start and the handshake of a server that never listed, which may have to be installed first. */
+  readonly firstStartTimeoutMs: number
 }
 
 /** Which revisions a server is taken to speak: those that begin with a handshake, those without, or what it answers. */
@@ -39,8 +41,6 @@ export interface ServerCommon extends ServerTimes {
   readonly lazy: boolean
   /** Its one client opens it with its own handshake, and gets its own answer. */
   readonly isTransparent?: true
-  /** `startTimeoutMs` of a server that never listed, which may have to be installed first. */
-  readonly firstStartTimeoutMs: number
   /** Its description and lists are kept, and shown before it has started again. */
   readonly keep: boolean
   /** Why this one server cannot be opened (an unset variable); the others start. */

@@ -181,7 +181,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
-    const patience = this.patience('startTimeoutMs')
+    const hasListed = this.#context.keptLists.kept?.description !== undefined
+    const patience = this.patience(hasListed ? 'startTimeoutMs' : 'firstStartTimeoutMs')
     const opened = await this.#context.open({
       declared,
       request: opening,
@@ -302,7 +303,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (!handshakes.includes(method)) this.#cancelRequest(id, 'the request timed out')
     if (of === 'startTimeoutMs') this.#timedOut()
-    const budget = of.replace(/Ms$/, '')
+    const budget = of === 'firstStartTimeoutMs' ? 'startTimeout' : of.replace(/Ms$/, '')
     const message = `'${this.service}' did not answer ${method} within ${ms} ms (${budget})`
     return new UpstreamError(this.service, 'timeout', message, { details: { budget, ms } })
   }

@@ -19,7 +19,7 @@ import { beforeOf, KeptLists } from './kept-lists.js'
 import { thatServer } from '../contracts/upstream-error.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
-import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
+import type { ServerConfig } from '../contracts/server-config.js'
 import type {
   Lane,
   RunningProcess,
@@ -74,7 +74,7 @@ export class Server implements Upstream {
       described !== undefined,
     )
     const keptLists = new KeptLists(kept, era)
-    const times = timesOf(config, keptLists)
+    const times: ServerContext['times'] = config
     const tell: ServerContext['tell'] = (level, message, details) =>
       around.log({ level, service, message, ...(details && { details }) })
     const connect = (): Dialed => {
@@ -262,19 +262,6 @@ function dialedBy(service: string, connection: Connection): Dialed {
     ended.resolve(thatServer(service, 'closed', 'closed its connection'))
   }
   return { connection, pid: undefined, ended: ended.promise, stop }
-}
-
-/** A server that never listed may have to be installed first. */
-function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
-  const { timeoutMs, totalTimeoutMs, settableIn } = config
-  return {
-    timeoutMs,
-    totalTimeoutMs,
-    settableIn,
-    get startTimeoutMs() {
-      return keptLists.kept?.description === undefined ? config.firstStartTimeoutMs : config.startTimeoutMs
-    },
-  }
 }
 
 // The era of one server, for all its connections.
