@@ -1,9 +1,10 @@
 // What is sent again when a server asks to wait, and what is not.
 
 import { strict as assert } from 'node:assert'
+import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
-import { answerOf, connect, json, scripted } from './support/scripted.js'
+import { answerOf, connect, events, json, scripted } from './support/scripted.js'
 
 /** A clock that stands still until it is told to move, and fires what is due then. */
 class Clock implements HttpTimers {
@@ -19,7 +20,7 @@ class Clock implements HttpTimers {
   }
 
   random(): number {
-    return 0.5
+    return 0
   }
 
   setTimer(delayMs: number, fire: () => void): { cancel(): void } {
@@ -45,34 +46,71 @@ async function quiet(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
+const limitsTool: HttpTarget['limitsTool'] = ({ line }) => line.includes('too often')
+
 describe('Retry-After', () => {
-  test('is the time after which a message is sent again', async (t) => {
-    const clock = new Clock()
-    const server = await scripted(t, (seen, response) => {
-      if (server.seen.length === 1) response.writeHead(429, { 'retry-after': '20' }).end()
-      else json(response, answerOf(seen.id))
+  const waits: readonly (readonly [title: string, respond: (response: ServerResponse) => void])[] = [
+    ['Retry-After', (response) => response.writeHead(429, { 'retry-after': '20' }).end()],
+    [
+      'Retry-After of an error to the request',
+      (response) =>
+        response
+          .writeHead(429, { 'retry-after': '20' })
+          .end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"busy"}}'),
+    ],
+    [
+      'the time that a stream names',
+      (response) => {
+        events(response, 'id: e1\nretry: 20000\ndata: \n\n')
+        response.end()
+      },
+    ],
+  ]
+  for (const [title, respond] of waits)
+    test(`nothing is sent before ${title} is over`, async (t) => {
+      const clock = new Clock()
+      const server = await scripted(t, (seen, response) => {
+        if (server.seen.length === 1) respond(response)
+        else if (seen.method === 'GET') events(response, `data: ${answerOf(1)}\n\n`)
+        else json(response, answerOf(seen.id))
+      })
+      const { heard, request } = connect(t, server.url, { timers: clock })
+      request(1, 'work')
+      while (server.seen.length < 1) await quiet()
+      await quiet()
+      clock.move(19_999)
+      await quiet()
+      assert.equal(server.seen.length, 1)
+      clock.move(1)
+      await heard.until(() => heard.messages.length === 1)
     })
-    const { heard, request } = connect(t, server.url, { timers: clock })
+
+  test('a 202 whose body has no length is taken at its status', async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      if (seen.id !== undefined) return json(response, answerOf(seen.id))
+      response.socket?.write('HTTP/1.1 202 Accepted\r\n\r\n')
+    })
+    const { heard, request, send } = connect(t, server.url, { timers: new Clock() })
+    request(0, 'initialize')
+    send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     request(1, 'work')
-    while (server.seen.length < 1) await quiet()
-    await quiet()
-    clock.move(19_999)
-    await quiet()
-    assert.equal(server.seen.length, 1)
-    clock.move(1)
-    await heard.until(() => heard.messages.length === 1)
+    await heard.until(() => heard.messages.length === 2)
   })
 
   const refused: readonly (readonly [title: string, retryAfter: string, body: string])[] = [
     ['that is longer than anybody waits', '3600', 'no'],
-    ['with an error to the request', '1', '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'],
+    [
+      'with the error of a tool that is called too often',
+      '1',
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"too often"}}',
+    ],
   ]
   for (const [title, retryAfter, body] of refused)
     test(`${title} is told at once`, async (t) => {
       const server = await scripted(t, (_seen, response) =>
         response.writeHead(429, { 'retry-after': retryAfter }).end(body),
       )
-      const { heard, request } = connect(t, server.url, { timers: new Clock() })
+      const { heard, request } = connect(t, server.url, { timers: new Clock(), limitsTool })
       request(1, 'work')
       await heard.until(() => heard.failures.length + heard.messages.length === 1)
       assert.equal(server.seen.length, 1)

@@ -1,5 +1,6 @@
 // The options of the HTTP transports: address, credentials, limits.
 
+import type { ErrorFrame } from '../../jsonrpc/frame.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -86,6 +87,8 @@ export interface HttpTarget {
   readonly isEndless?: (method: string) => boolean
   /** Whether a refusal with this status is none by the server, though its body is an answer. */
   readonly overrules?: (method: string, status: number) => boolean
+  /** Whether an error with HTTP 429 limits the tool that was called, so that it is the answer. */
+  readonly limitsTool?: (error: ErrorFrame) => boolean
   /** Whether a server that answers with this error number and HTTP status has refused the request and not taken it. */
   readonly refusesRequest: (code: number, status: number) => boolean
   /**

@@ -135,8 +135,8 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     const isAnswer = type === 'application/json' || type === 'text/event-stream'
     const comesLater = status === ACCEPTED && this.#link.listens && !isAnswer
     if (!this.#isAnsweredHere || comesLater) {
-      // The body is ignored. A stream may have no end.
-      if (type === 'text/event-stream') return this.cancel()
+      // The body is ignored. One of these may have no end.
+      if (type === 'text/event-stream' || answer.head.framing.kind === 'close') return this.cancel()
       this.#lingers('abandoned')
       return readExcerpt(answer, () => this.cancel())
     }
@@ -155,9 +155,10 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     }
   }
 
-  /** An error to the request, as of a tool that may be called less often, is not asked for again. */
+  /** The error of a tool that may be called less often is not asked for again. */
   isAnswer({ status }: HttpAnswer, body: string): boolean {
-    return status === TOO_MANY && errorTo(this.head.id, body) !== undefined
+    const error = status === TOO_MANY ? errorTo(this.head.id, body) : undefined
+    return error !== undefined && this.#session.target.limitsTool?.(error) === true
   }
 
   refused(answer: HttpAnswer, body: string): void {

@@ -105,12 +105,13 @@ export class ResponseStream {
     })
   }
 
-  /** Opens it again after a cut. The delay grows, and is reset by a new event with an id or a stream that lasted. */
+  /** Opens it again after a cut, never before the time that the server has named. The delay grows, and is reset by a new event with an id or a stream that lasted. */
   reopen({ refusal }: StreamCut): number {
     const { timers, limits, reconnectMs } = this.#session.target
     const askedMs = this.#parser?.retryMs ?? reconnectMs
     const grownMs = askedMs * 2 ** Math.min(this.attempts++, 10) * (0.8 + 0.4 * timers.random())
-    const leastMs = Math.max(limits.reconnectMsMin, (refusal && retryAfterMs(refusal.answer)) ?? 0)
+    const namedMs = (refusal && retryAfterMs(refusal.answer)) ?? this.#parser?.retryMs ?? 0
+    const leastMs = Math.max(limits.reconnectMsMin, namedMs)
     const delayMs = Math.min(Math.max(grownMs, leastMs), limits.reconnectMsMax)
     this.open(delayMs)
     return delayMs

@@ -213,7 +213,7 @@ export class Guard {
     // The configuration names all origins by `*`, and no page has that origin.
     if (origin === '*') return false
     if (cors.enabled && names(cors.origins, origin)) return true
-    const host = head.get('host')?.toLowerCase()
+    const host = (authorityIn(head.target) ?? head.get('host'))?.toLowerCase()
     if (origin === `http://${host}` || origin === `https://${host}`) return true
     const page = originAuthority(origin)
     if (page === undefined) return false

@@ -7,9 +7,11 @@ import {
   type Framing,
   HttpSyntaxError,
   notHttp,
+  readField,
   RequestHead,
   RESPONSE_BEGINNING,
   ResponseHead,
+  TOKEN,
 } from './head.js'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -22,10 +24,11 @@ const FAMILIAR_BYTES_MAX = 10_240
 const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
 /** Of responses that only say that another will come (RFC 9110, section 15.2); one every few seconds is a server at work. */
 const INTERIM_MAX = 1000
-/** Without extensions, which nobody sends and readers understand in their ways. */
-const SIZE = /^[\da-fA-F]{1,12}$/
-/** Of a line between chunks. */
-const LINE_BYTES_MAX = 64
+const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
+/** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
+const SIZE = new RegExp(`^([\\da-fA-F]{1,12})((?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+)?$`)
+/** Of a line between chunks: a size, in responses with its extensions, or a trailer of a response. */
+const LINE_BYTES_MAX = { requests: 64, responses: 8192 } as const
 
 /** The receiver of a message: its head, then its body. */
 export interface MessageSink<H> {
@@ -68,7 +71,10 @@ export function responseReader(): MessageReader<ResponseHead> {
   return new MessageReader({ of: 'responses', bytesMax: RESPONSE_HEAD_BYTES_MAX, parse })
 }
 
-/** Reads one message after another. Trailers, which nobody sends, are refused. */
+/**
+ * Reads one message after another. Extensions of chunks and trailers are ignored in responses (RFC 9112, section 7.1), and
+ * refused in requests, where no client sends them and two readers may understand them in two ways.
+ */
 export class MessageReader<H extends { readonly framing: Framing }> {
   readonly #rules: HeadRules<H>
   /** The part that comes next: `length` and `close` are bodies, `whole` is none until `next`. */
@@ -209,7 +215,7 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   #takeLine(chunk: Buffer): Buffer {
     const at = chunk.indexOf(LF)
     const bytes = at < 0 ? chunk : chunk.subarray(0, at)
-    if (this.#pending.length + bytes.length > LINE_BYTES_MAX)
+    if (this.#pending.length + bytes.length > LINE_BYTES_MAX[this.#rules.of])
       throw new HttpSyntaxError('a line between chunks is too long')
     const line = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
     this.#pending = at < 0 ? line : NOTHING
@@ -218,14 +224,17 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     const text = line.toString('latin1', 0, line.length - 1)
     if (this.#part === 'size') this.#takeSize(text)
     else if (text === '') this.#part = this.#part === 'end' ? 'whole' : 'size'
-    else
-      throw new HttpSyntaxError(this.#part === 'end' ? 'it has trailers' : 'a chunk is longer than its size')
+    else if (this.#part === 'chunk-end') throw new HttpSyntaxError('a chunk is longer than its size')
+    else if (this.#rules.of === 'requests') throw new HttpSyntaxError('it has trailers')
+    else readField(text)
     return chunk.subarray(at + 1)
   }
 
   #takeSize(line: string): void {
-    if (!SIZE.test(line)) throw new HttpSyntaxError('the size of a chunk is no number')
-    this.#remainingBytes = Number.parseInt(line, 16)
+    const [, size, extensions] = SIZE.exec(line) ?? []
+    if (size === undefined || (extensions !== undefined && this.#rules.of === 'requests'))
+      throw new HttpSyntaxError('the size of a chunk is no number')
+    this.#remainingBytes = Number.parseInt(size, 16)
     this.#part = this.#remainingBytes === 0 ? 'end' : 'chunk'
   }
 }

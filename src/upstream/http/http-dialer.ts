@@ -1,7 +1,7 @@
 // Makes the connections to one remote server; loaded for the first one.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import { refusesRequest } from '../../mcp/error-codes.js'
+import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
@@ -87,6 +87,7 @@ export async function httpDialer(
     },
     isEndless: (method) => method === LISTEN,
     // Of the first request these say nothing about the server, regardless of their body.
+    limitsTool: (error) => retryAfterIn(error) !== undefined,
     overrules: (method, status) => method === DISCOVER && (status >= 500 || status === 408 || status === 429),
     refusesRequest,
     refusals: new DoubtfulRefusals(),
