@@ -122,6 +122,8 @@ export interface ClientPort {
 export interface CallHolder {
   /** The client needs no answer any more; `frame` is its notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined, call: Call): void
+  /** The call ends now: notes on it what only its holder knows. */
+  settling?(call: Call): void
 }
 
 /** The connection to a server that has tasks. */
@@ -305,6 +307,7 @@ export class Call implements CallHolder {
   settle(outcome: Outcome): void {
     if (this.#settled) return
     this.#settled = true
+    this.holder?.settling?.(this)
     this.holder = undefined
     this.#owner.settled(this, this.apartUris === undefined ? outcome : withApart(outcome, this.apartUris))
   }

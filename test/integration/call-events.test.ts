@@ -7,6 +7,9 @@ import { send } from '../transports/support/http.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, program } from './support/programs.js'
 import { claim, metaKey } from './support/claim.js'
+import { forms } from './support/asking.js'
+import { textAt } from './support/json.js'
+import { enter, scripted, simple } from './support/scripted.js'
 
 /** An event with the texts of its messages. */
 interface Seen {
@@ -107,6 +110,38 @@ test('a request that claims a version is not reported with that of a session', a
     [
       ['refused', '2026-07-28'],
       ['refused', undefined],
+    ],
+  )
+})
+
+test('a call to which its user has agreed shows the time of its server, also when its client gives it up', async (t) => {
+  const calls: CallEvent[] = []
+  const answers = ['{"content":[]}', undefined]
+  const it = await scripted(
+    t,
+    { s: { confirm: ['*'] } },
+    (method, child) => (method === 'tools/call' ? answers.shift() : simple(method, child)),
+    { on: { call: (event) => calls.push(event) } },
+  )
+  await enter(it)
+  const { client } = await it.attach()
+  const params = { name: 's__t', _meta: claim(forms) }
+  for (const id of ['answered', 'cancelled']) {
+    const { value } = await it.runtime.until(client.request('tools/call', params))
+    const requestState = textAt(value, 'result', 'requestState')
+    const again = { ...params, requestState, inputResponses: { q1: { action: 'accept' } } }
+    client.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: again }))
+    await it.runtime.pass(1000)
+    client.notify('notifications/cancelled', { requestId: id })
+    await it.runtime.pass(1000)
+  }
+  assert.deepEqual(
+    calls.map((e) => [e.outcome, e.server, e.isAsked, e.isConfirmed, e.serverMs !== undefined]),
+    [
+      ['answered', 's', true, false, false],
+      ['answered', 's', false, true, true],
+      ['answered', 's', true, false, false],
+      ['cancelled', 's', false, true, true],
     ],
   )
 })

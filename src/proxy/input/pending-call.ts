@@ -114,7 +114,8 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   needsInput(_call: Call, needed: InputNeeded): void {
-    const requester = this.#takeRequester()
+    const requester = this.#requester
+    if (requester !== undefined) this.settling(requester)
     this.#over()
     requester?.needsInput(needed)
   }
@@ -124,6 +125,15 @@ export class PendingCall implements CallOwner, CallHolder {
     this.drop()
     this.#over()
     this.call.cancel(frame)
+  }
+
+  /** A request ends with what is known of the call; its error names the capabilities that the client has not declared. */
+  settling(request: Call): void {
+    const { service, item, missingCapabilities, confirmedAs, deadline } = this.call
+    Object.assign(request, { service, item, missingCapabilities, confirmedAs })
+    // A call that its user had to confirm is sent for the request that brings the consent, any other for the first one.
+    const { sentAt = -Infinity } = deadline
+    if (sentAt >= request.deadline.arrivedAt) request.deadline.sentAt = sentAt
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[]): void {
@@ -164,15 +174,9 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   #answer(outcome: Outcome): void {
-    this.#takeRequester()?.settle(outcome)
-  }
-
-  /** The request that waits, with what is known of the call; its error names the capabilities that the client has not declared. */
-  #takeRequester(): Call | undefined {
     const requester = this.#requester
     this.#requester = undefined
-    const { service, item, missingCapabilities, confirmedAs } = this.call
-    return requester && Object.assign(requester, { service, item, missingCapabilities, confirmedAs })
+    requester?.settle(outcome)
   }
 
   #kept(outcome: Outcome): Outcome {
