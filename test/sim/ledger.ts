@@ -473,7 +473,9 @@ export class Ledger {
     const [, budget, ms] = /"budget":"(\w+)","ms":(\d+)/.exec(text) ?? []
     const isOwn = /"(?:tool|prompt)":/.test(text)
     const isNamed = entry.method !== 'tools/call' || text.includes(`"service":"${entry.service ?? ''}"`)
-    const since = budget === 'timeout' ? entry.sentAt + askedMs(entry, now) : entry.sentAt
+    // A call to which its user must agree is one call with the request that brings the consent.
+    const whole = entry.root?.consent === undefined ? entry : entry.root
+    const since = budget === 'timeout' ? whole.sentAt + askedMs(whole, now) : whole.sentAt
     const isEarly = isOwn && now - since < Number(ms) - 1
     if (budget === undefined || !isNamed || isEarly)
       this.fail('bad-timeout', `${entry.nonce} after ${Math.round(now - entry.sentAt)} ms: ${text}`)
