@@ -127,6 +127,24 @@ describe('a stream that was cut', () => {
     assert.equal(await second.next(), undefined)
   })
 
+  test('is not resumed where its call was cancelled and everything was told: 204 says so', async (t) => {
+    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
+    const headers = await handshake(port)
+    const first = new EventReader(await open(port, { body: message('work', 1), headers }))
+    const [session] = sessions
+    assert.ok(session)
+    session.notify('notifications/1', idOf(session, 'work'))
+    const lastId = (await first.next())?.id ?? ''
+    const cancel = message('notifications/cancelled', undefined, { requestId: 1 })
+    assert.equal((await send(port, { body: cancel, headers })).status, 202)
+    assert.equal(await first.next(), undefined)
+    const get = { method: 'GET', headers: { ...headers, ...stream, 'last-event-id': lastId } }
+    const { status, body } = await send(port, get)
+    assert.deepEqual([status, body], [204, ''])
+    const before = { ...get, headers: { ...get.headers, 'last-event-id': '1-0' } }
+    assert.match((await send(port, before)).body, /notifications\/1/)
+  })
+
   test('of the standalone kind goes on as well', async (t) => {
     const { port, sessions } = await front(t)
     const headers = await handshake(port)

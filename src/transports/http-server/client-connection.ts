@@ -31,8 +31,8 @@ export type ConnectionLife =
   | { readonly kind: 'session'; readonly id: string; readonly store: EventStore }
   | { readonly kind: 'events' | 'shared' | 'single' }
 
-/** How an attempt to listen ends. */
-export type ListenState = 'open' | 'busy' | 'unknown'
+/** How an attempt to listen ends; `over` where the stream has ended, as that of a cancelled call, and the client has all of it. */
+export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
 
 const STANDALONE = 0
 
@@ -212,6 +212,7 @@ export class ClientConnection implements Connection {
     if (stream === undefined) return 'unknown'
     if (place === undefined && stream.attached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
+    if (place !== undefined && stream.isOverAfter(place.number)) return 'over'
     this.#write(response, stream, place?.number)
     return 'open'
   }

@@ -88,6 +88,10 @@ export class EventStream {
     if (response.unsentBytes > 0) this.#watch.behind(response)
   }
 
+  isOverAfter(number: number): boolean {
+    return this.#ended && number === this.#last
+  }
+
   /** Whether all events after `number` are stored. */
   reaches(number: number): boolean {
     return number <= this.#last && this.#kept(number).length === this.#last - number

@@ -106,6 +106,8 @@ export class Streamable {
     const listening = client.listen(response, head.get('last-event-id'))
     if (listening === 'open') asked.onStream?.()
     if (listening === 'busy') return refuse(409, 'Only one stream of this kind is allowed per session')
+    // No Content has a client stop to resume (HTML, server-sent events: processing model).
+    if (listening === 'over') response.send(204, [])
     return listening === 'unknown' ? refuse(400, 'The events after this id are not kept') : undefined
   }
 
