@@ -20,8 +20,14 @@ const overheadBounds = [0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30,
 const refusedFromStart = ['overloaded', 'rate-limited', 'not-confirmed', 'audit-failed']
 const failedFromStart = ['timeout', 'exited', 'unavailable']
 
+/** The most codes of errors and names of tools in the labels: servers choose both, and further ones have one label. */
+export const CODES_MAX = 64
+export const TOOLS_MAX = 500
+
 export class CallMetrics {
   readonly #hasTools: boolean
+  readonly #codes = new Set<string>()
+  readonly #tools = new Set<string>()
   readonly #front = new Family('mcp_server_operation_duration_seconds', operationBounds)
   readonly #upstream = new Family('mcp_client_operation_duration_seconds', operationBounds)
   readonly #overhead = new Family('mcps_overhead_seconds', overheadBounds)
@@ -65,20 +71,27 @@ export class CallMetrics {
     const { schema, server = '', method, item, revision = '', ms, serverMs, outcome } = event
     const named = [schema, server, isKnownMethod(method) ? method : OTHER]
     const tool = this.#hasTools && method === 'tools/call' ? (item ?? '') : ''
-    this.#front.observe([...named, frontError(event), revision, transportOf(event), tool], ms / 1000)
+    const shownTool = tool === '' || admits(this.#tools, tool, TOOLS_MAX) ? tool : OTHER
+    const error = this.#error(frontError(event))
+    this.#front.observe([...named, error, revision, transportOf(event), shownTool], ms / 1000)
     if (serverMs !== undefined) {
       const own = this.serverLabelsOf(schema, server) ?? { revision: '', transport: '' }
       this.#upstream.observe(
-        [...named, upstreamError(event), own.revision, own.transport, tool],
+        [...named, this.#error(upstreamError(event)), own.revision, own.transport, shownTool],
         serverMs / 1000,
       )
       this.#overhead.observe([schema, server], (ms - serverMs) / 1000)
     }
-    const reason = event.reason ?? (event.code === undefined ? 'arguments' : String(event.code))
+    const reason = event.reason ?? (event.code === undefined ? 'arguments' : this.#error(String(event.code)))
     if (outcome === 'failed') this.#failed.observe([schema, server, reason], 1)
     if (outcome === 'refused') this.#refused.observe([schema, server, reason], 1)
     this.#argumentBytes.observe(named, event.argumentBytes)
     this.resultBytes.observe(named, event.resultBytes)
+  }
+
+  /** Codes are numbers; the other errors are words of the proxy, which are few. */
+  #error(error: string): string {
+    return !/^-?\d/.test(error) || admits(this.#codes, error, CODES_MAX) ? error : '_OTHER'
   }
 
   #noteServer(event: ServerEvent): void {
@@ -87,6 +100,11 @@ export class CallMetrics {
     const transport = kind === 'http' || kind === 'sse' ? 'tcp' : 'pipe'
     this.#servers.set(`${schema}\0${server}`, { revision, transport })
   }
+}
+
+function admits(labels: Set<string>, label: string, max: number): boolean {
+  if (labels.size < max) labels.add(label)
+  return labels.has(label)
 }
 
 export function isKnownMethod(method: string): boolean {

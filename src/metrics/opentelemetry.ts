@@ -24,6 +24,9 @@ type Packages = Awaited<ReturnType<typeof loadPackages>>
 
 const METRICS_INTERVAL_MS = 60_000
 
+/** Node makes 1 ms of a longer timer. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
 const EXPORT_MS_MAX = 30_000
 
 /** Which signals the variables of OpenTelemetry ask for. */
@@ -86,7 +89,8 @@ function metersOf(
   clock: Clock,
 ): { shutdown(): Promise<void> } {
   const { sdkMetrics, metricsExporter } = packages
-  const intervalMs = Number(clock.env['OTEL_METRIC_EXPORT_INTERVAL']) || METRICS_INTERVAL_MS
+  const askedMs = Number(clock.env['OTEL_METRIC_EXPORT_INTERVAL'])
+  const intervalMs = askedMs >= 1 && askedMs <= TIMER_MS_MAX ? askedMs : METRICS_INTERVAL_MS
   const startTime = hrTime(clock.wallNow())
   const collect = (): Promise<CollectionResult> => {
     const filled = metrics.families().filter((family) => family.points().length > 0)

@@ -52,6 +52,7 @@ export class SchemaPolicy implements CallPolicy {
   readonly #limits: CallLimits
   /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
   readonly #admitted = new WeakMap<Call, string>()
+  readonly #destructive = new Set<string>()
 
   constructor(limits: CallLimits, questions: Confirmations) {
     this.#limits = limits
@@ -64,7 +65,7 @@ export class SchemaPolicy implements CallPolicy {
     const tool = toolOf(target)
     if (this.#admitted.get(call.root) === tool) return go()
     const name = usualName(config, 'tools', item.key)
-    const mustAsk = needsConsent(config, item)
+    const mustAsk = needsConsent(config, item, tool, this.#destructive)
     const principal = call.context.origin?.principal ?? ''
     const waitMs = this.#limits.take({ principal, tool, name })
     if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
@@ -95,10 +96,24 @@ function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
   return span === undefined ? '{}' : rawAt(sent.line, span)
 }
 
-/** Whether a person must agree to a call of this tool, by the rules of its server. */
-export function needsConsent({ confirm }: Pick<ServerConfig, 'confirm'>, item: ListItem): boolean {
+/** Tools that were destructive once. With more of them every tool counts as destructive. */
+const DESTRUCTIVE_MAX = 10_000
+
+/**
+ * Whether a person must agree to a call of this tool, by the rules of its server. A tool that was `destructive` once stays so,
+ * whatever its server says of it later; `tool` is its name there.
+ */
+export function needsConsent(
+  { confirm }: Pick<ServerConfig, 'confirm'>,
+  item: ListItem,
+  tool: string,
+  destructive: Set<string>,
+): boolean {
   const patterns = confirm.filter((rule) => typeof rule === 'string')
-  return matcherOf(patterns)(item.key) || (patterns.length < confirm.length && isDestructive(item))
+  if (matcherOf(patterns)(item.key)) return true
+  if (patterns.length === confirm.length) return false
+  if (destructive.size < DESTRUCTIVE_MAX && isDestructive(item)) destructive.add(tool)
+  return destructive.size >= DESTRUCTIVE_MAX || destructive.has(tool)
 }
 
 /** A tool is destructive unless it is said to read only, or not to destroy (MCP, Tools: annotations). */

@@ -17,14 +17,24 @@ const LARGE_BYTES = 256 * 1024
 
 const LARGE_READS_WAITING_MAX = 64
 
+interface LargeTurns {
+  readonly largeReads: PQueue
+  readonly abort: AbortController
+  /** Resolves when the client has taken the results before, or has cancelled the call. */
+  readonly drained: () => Promise<void>
+}
+
 /** Runs a read; a large one waits for its turn among those of all sessions. @throws SandboxError */
 export async function inLargeTurn<T>(
-  { largeReads, abort }: { readonly largeReads: PQueue; readonly abort: AbortController },
+  { largeReads, abort, drained }: LargeTurns,
   bytesMax: number,
   read: () => Promise<T>,
 ): Promise<T> {
   if (bytesMax <= LARGE_BYTES) return read()
-  const done = inTurn(largeReads, LARGE_READS_WAITING_MAX, abort.signal, read)
+  const done = inTurn(largeReads, LARGE_READS_WAITING_MAX, abort.signal, async () => {
+    await drained()
+    return read()
+  })
   if (done === undefined)
     throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
   return done

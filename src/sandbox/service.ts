@@ -11,6 +11,7 @@ import type { RequestId } from '../jsonrpc/request-id.js'
 import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
 import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
 import { sessionRevision, latestSession } from '../mcp/revisions.js'
+import { Deferred } from '../runtime/deferred.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
 import { type SandboxSettings, aboutKey, principalKey } from '../upstream/contracts/sandbox-config.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
@@ -161,14 +162,17 @@ export class SandboxService {
 class SandboxServer implements PeerOwner<never> {
   readonly #service: SandboxService
   readonly #around: ToolAround
+  readonly #connection: Connection
   readonly #peer: Peer<never>
   readonly #calls = new Map<RequestId, AbortController>()
+  #drain = new Deferred<void>()
   readonly #gone: () => void
 
   constructor(connection: Connection, service: SandboxService, gone: () => void) {
     this.#service = service
     this.#around = service.around
     this.#gone = gone
+    this.#connection = connection
     this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
     this.#peer.start()
   }
@@ -228,7 +232,11 @@ class SandboxServer implements PeerOwner<never> {
     void this.#peer.close()
   }
 
-  drained(): void {}
+  drained(): void {
+    this.#drain.resolve()
+    this.#drain = new Deferred()
+  }
+
   stray(): void {}
   failed(): void {}
   oversize(): void {}
@@ -296,7 +304,14 @@ class SandboxServer implements PeerOwner<never> {
   #callOf({ params }: RequestFrame, abort: AbortController): SessionCall {
     const isApart = this.#around.settings.sessions === 'client'
     const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
-    return { ...this.#around, owner, abort }
+    return { ...this.#around, owner, abort, drained: () => this.#drained(abort.signal) }
+  }
+
+  async #drained(signal: AbortSignal): Promise<void> {
+    // The result of the turn before is sent first.
+    await new Promise<void>((resolve) => this.#around.runtime.setTimer(0, resolve))
+    const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    while (this.#connection.congested && !signal.aborted) await Promise.race([this.#drain.promise, left])
   }
 
   #progressOf({ line, params }: RequestFrame): OutputProgress | undefined {

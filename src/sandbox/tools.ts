@@ -54,6 +54,8 @@ export interface SessionCall extends ToolAround {
   /** The principal whose sessions the call may use. */
   readonly owner: string
   readonly abort: AbortController
+  /** Resolves when the client has taken the results before, or has cancelled the call. */
+  readonly drained: () => Promise<void>
 }
 
 export interface ToolCall extends SessionCall {

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { CallEvent } from '../../src/index.js'
-import { CallMetrics } from '../../src/metrics/call-metrics.js'
+import { CODES_MAX, CallMetrics, TOOLS_MAX } from '../../src/metrics/call-metrics.js'
 import { Metrics } from '../../src/metrics/metrics.js'
 import { Family, SERIES_MAX, countOf, exposition } from '../../src/metrics/registry.js'
 import { callEvent } from '../proxy/support/call-event.js'
@@ -164,6 +164,19 @@ describe('labels', () => {
     assert.equal(series.length, SERIES_MAX + 1)
     assert(last !== undefined && typeof last.value !== 'number')
     assert.deepEqual([last.labels[1], countOf(last.value)], ['other', 2])
+  })
+
+  test('that a server makes too many of are one, and leave the others as they are', () => {
+    const { count, metrics } = counting(true)
+    for (let n = 0; n <= SERIES_MAX; n++) count({ outcome: 'error', code: -1 - n, item: `t${n}` })
+    count({ ...failed, code: -1, reason: 'timeout', item: 't0', server: 'new' })
+    const labels = metrics.families[1]?.points().map((each) => each.labels) ?? []
+    assert.deepEqual(
+      [new Set(labels.map((each) => each[3])).size, labels.length],
+      [CODES_MAX + 2, TOOLS_MAX + 2],
+    )
+    assert.deepEqual([labels.at(-2)?.[3], labels.at(-2)?.[6]], ['_OTHER', 'other'])
+    assert.deepEqual([labels.at(-1)?.[1], labels.at(-1)?.[3]], ['new', 'timeout'])
   })
 
   test('are escaped, and those of two series never become one', () => {

@@ -119,8 +119,9 @@ test('the front shows them to those with its token, and only where they are conf
 
 describe('the port', () => {
   test('answers its own page alone, under names of this machine', async (t) => {
-    const { port, close } = await serveMetrics('127.0.0.1', 0, () => 'page')
-    t.after(close)
+    const served = await serveMetrics('127.0.0.1', 0, () => 'page')
+    const { port } = served
+    t.after(() => served.close())
     const cases: readonly (readonly [string, string, string, number])[] = [
       ['GET', '/metrics', `127.0.0.1:${port}`, 200],
       ['GET', '/metrics?x', `localhost:${port}`, 200],

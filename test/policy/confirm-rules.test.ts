@@ -11,14 +11,19 @@ import { Redactor } from '../../src/text/redactor.js'
 import { textAt } from '../integration/support/json.js'
 
 /** Of a tool `x` of a server with these rules. */
-function isConsentNeeded(confirm: unknown, annotations: string | undefined): boolean {
+function isConsentNeeded(
+  confirm: unknown,
+  annotations: string | undefined,
+  tool = 'x',
+  before = new Set<string>(),
+): boolean {
   const value = { mcpServers: { s: { command: 'c', confirm } } }
   const context = { source: 'memory', folder: '/', env: {}, home: '/' }
   const config = selectSchema(resolveConfig(value, context), 'default').servers[0]
   const more = annotations === undefined ? '' : `,"annotations":${annotations}`
   const item = readListItem(Buffer.from(`{"name":"x"${more}}`), 'tools')
   assert(config !== undefined && item !== undefined)
-  return needsConsent(config, item)
+  return needsConsent(config, item, tool, before)
 }
 
 const destructive = [{ annotations: 'destructive' }]
@@ -37,6 +42,18 @@ describe('consent is needed', () => {
   ]
   for (const [title, confirm, annotations, isAsked] of cases)
     test(title, () => assert.equal(isConsentNeeded(confirm, annotations), isAsked))
+
+  test('by a tool that destroyed before, and by every tool once 10,000 of them did', () => {
+    const before = new Set<string>()
+    const isAsked = (tool: string, annotations?: string): boolean =>
+      isConsentNeeded(destructive, annotations, tool, before)
+    const reads = '{"readOnlyHint":true}'
+    isAsked('x0')
+    assert.deepEqual([isAsked('x0', reads), isAsked('y', reads)], [true, false])
+    assert.equal(isConsentNeeded([], reads, 'x0', before), false)
+    for (let at = 1; at < 10_000; at++) before.add(`x${at}`)
+    assert.equal(isAsked('y', reads), true)
+  })
 })
 
 const said = (args: string): string => {
