@@ -180,7 +180,14 @@ async function checkUser(user: string | undefined, { name, settings, front }: Ta
       2,
     )
   const names = tokens.map((token) => token.name)
-  if (names.includes(user) || auth?.issuers.some(({ issuer }) => user.startsWith(`${issuer}#`))) return
+  if (names.includes(user)) return
+  const issuer = auth?.issuers.find((each) => user.startsWith(`${each.issuer}#`))?.issuer
+  if (issuer !== undefined) {
+    const { isSubjectWord, principalOf } = await import('../front-auth/claims.js')
+    const subject = user.slice(issuer.length + 1)
+    if (isSubjectWord(subject)) return
+    throw new Failure(`that user is written --user ${inShell(principalOf(issuer, subject))} here`, 2)
+  }
   const others = auth === undefined ? '' : ', and users who log in at the front are ISSUER#SUBJECT'
   const why = unknownName('token', user, names)
   throw new Failure(`${why}; mcps-proxy token list has the names${others}`, 2)

@@ -89,8 +89,9 @@ function ask(
   })
 }
 
-/** A challenge may be of any length. */
-const SCOPES_MAX = 100
+/** The most new scopes of one challenge, which may be of any length, and of all of a server. */
+const NEW_SCOPES_MAX = 100
+const SCOPES_MAX = 1000
 
 /**
  * The scopes to request where a server refuses a request of a token with the scopes `asked` (MCP, Authorization: step-up
@@ -101,5 +102,6 @@ export function moreScopes(
   challenge: BearerChallenge | undefined,
 ): readonly string[] | undefined {
   const all = scopesIn(...asked, challenge?.get('scope'))
-  return all.length > asked.length && all.length <= SCOPES_MAX ? all : undefined
+  const added = all.length - asked.length
+  return added > 0 && added <= NEW_SCOPES_MAX && all.length <= SCOPES_MAX ? all : undefined
 }

@@ -73,6 +73,7 @@ export class GrantCredentials implements HttpCredentials {
     if (refusal.status === 403 && challenge?.get('error') !== 'insufficient_scope') return undefined
     // Another request has got a new token meanwhile.
     if (this.#held !== undefined && sent?.secret !== this.#held.credential.secret) return 'again'
+    const [asked, more] = [this.#asked, this.#more]
     if (refusal.status === 401) this.#challenge = challenge
     else {
       const scopes = moreScopes(this.#asked, challenge)
@@ -83,6 +84,9 @@ export class GrantCredentials implements HttpCredentials {
       await this.#fetch()
       return 'again'
     } catch (error) {
+      // Later tokens must not fail by a scope that the client cannot have.
+      this.#asked = asked
+      this.#more = more
       return error instanceof TransportError ? error : this.#failed(errorText(error))
     }
   }

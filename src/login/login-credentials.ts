@@ -33,6 +33,10 @@ const WATCH_MS = 500
 /** How long a request waits for the person, who may also log in or grant more rights later. */
 const PERSON_MS = 20_000
 
+/** For more rights so many tabs open within this time, and no further one where a login came to nothing. */
+const TABS_MAX = 3
+const TABS_MS = 600_000
+
 /** Requests that wait for a person. The handshake and lists do not, because they would delay other servers. */
 const calls: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
@@ -59,8 +63,10 @@ export class LoginCredentials implements HttpCredentials {
   readonly #store: LoginStore
   readonly #tell: (level: LogLevel, message: string) => void
   readonly #help: LoginHelp | undefined
-  /** Scopes that were requested for single requests. */
+  /** Scopes that logins for single requests have requested. */
   #more: readonly string[] = []
+  #tabs = 0
+  #tabsUntil = Number.NEGATIVE_INFINITY
   #held: Held | undefined
   #version = ''
   #lookedAt = Number.NEGATIVE_INFINITY
@@ -175,16 +181,28 @@ export class LoginCredentials implements HttpCredentials {
     if (this.#held.credential.secret !== sent.secret) return 'again'
     const asked = scopesIn(this.#held.login.scope, ...this.#more)
     const scopes = moreScopes(asked, challenge)
-    this.#more = scopes ?? this.#more
-    if (scopes !== undefined && this.#help !== undefined) {
+    if (scopes !== undefined && this.#help !== undefined && this.#mayOpenTab()) {
       await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#runtime)
       this.#look()
-      if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) return 'again'
+      if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) {
+        this.#more = scopes
+        return 'again'
+      }
+      this.#tabs = TABS_MAX
     }
     const all = scopes ?? scopesIn(asked.join(' '), challenge.get('scope'))
     const shown = all.filter((each) => plainScope.test(each)).join(' ')
     const why = scopes === undefined ? ', and asking for them did not help' : ''
     return authError(`'${this.#name}' wants more rights${why}; ${this.#way} --scope '${shown}'`)
+  }
+
+  #mayOpenTab(): boolean {
+    const now = this.#runtime.now()
+    if (now >= this.#tabsUntil) this.#tabs = 0
+    if (this.#tabs >= TABS_MAX) return false
+    this.#tabs++
+    this.#tabsUntil = now + TABS_MS
+    return true
   }
 
   get #hasChanged(): boolean {

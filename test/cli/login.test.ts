@@ -205,6 +205,10 @@ describe('login', () => {
     const config = configFile(t, { guarded, other: { url: here.server.url } }, { server: front })
     const there = { ...here, config }
     for (const [args, wanted] of [
+      [
+        ['login', 'guarded', '--user', 'https://auth.example.com#Jo Ä'],
+        /is written --user '\S+#Jo%20%C3%84' here/,
+      ],
       [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean "ann"\?/],
       [
         ['login', 'guarded', '--user', 'carl'],

@@ -89,6 +89,10 @@ function configOf({ issuer }: Issuer, auth: object, more: object = {}): Configur
   return resolveConfig(value, { source: 'test', folder: root, env: process.env })
 }
 
+const introspected = (origin: string): object => ({
+  introspection: { clientId: 'front', clientSecret: 's%cret', url: origin.replace('team', 'introspect') },
+})
+
 const known = (path: string): string =>
   `https://mcp.example.com/.well-known/oauth-protected-resource/gate${path}`
 
@@ -266,10 +270,7 @@ describe('a session', () => {
   })
 
   test('of an opaque token: its streams end within a minute after its issuer revokes it', async (t) => {
-    const introspection = { clientId: 'front', clientSecret: 's%cret' }
-    const served = await Served.open(t, {}, (origin) => ({
-      introspection: { ...introspection, url: origin.replace('team', 'introspect') },
-    }))
+    const served = await Served.open(t, {}, introspected)
     const { issuer, clock } = served
     issuer.active.set('opaque', { sub: 'ann', aud: publicUrl })
     const session = await served.session({ authorization: 'Bearer opaque' })
@@ -302,6 +303,22 @@ describe('a session', () => {
     await served.gateway.reload(configOf(other, { rules }))
     await bobEnded
     assert.equal(await served.status({ headers: bob }), 401)
+  })
+
+  test('keeps its streams while a reload cannot examine its token, until that expires', async (t) => {
+    const served = await Served.open(t, { rules }, introspected)
+    const exp = Math.floor(served.clock.runtime.wallNow() / 1000) + 3600
+    served.issuer.active.set('opaque', { sub: 'ann', aud: publicUrl, exp, scope: 'mcp:all' })
+    const session = await served.session({ authorization: 'Bearer opaque' })
+    const { response } = await served.stream({ method: 'GET', headers: session })
+    const ended = once(response, 'end')
+    served.issuer.isDown = true
+    const changed = { rules: [{ scope: 'mcp:all' }] }
+    await served.gateway.reload(configOf(served.issuer, changed, introspected(served.issuer.issuer)))
+    assert.equal(await served.status({ headers: session }), 503)
+    assert.equal(response.readableEnded, false)
+    served.clock.pass(3_631_000)
+    await ended
   })
 
   test('opens no stream that a reload forbids while the token is examined', async (t) => {

@@ -45,6 +45,7 @@ interface Place {
     grant?: Partial<UnattendedGrant>,
     more?: Partial<LoginSettings>,
     url?: string,
+    now?: () => number,
   ) => GrantCredentials
 }
 
@@ -63,9 +64,9 @@ async function place(t: TestContext, answer?: Answer): Promise<Place> {
     server.close()
     await runtime.close()
   })
-  const credentials: Place['credentials'] = (grant, more, url = server.url) => {
+  const credentials: Place['credentials'] = (grant, more, url = server.url, now = () => runtime.now()) => {
     const login = { settings: { ...settings, ...more }, grant: { ...plain, ...grant } }
-    return new GrantCredentials('tracker', url, login, runtime, () => {})
+    return new GrantCredentials('tracker', url, login, { ...runtime, now }, () => {})
   }
   return { server, asked, credentials }
 }
@@ -196,6 +197,27 @@ describe('the tokens of a grant without a person', () => {
     for (let round = 0; round < 2; round++)
       assert.match(messageOf(await own.refused(undefined, unauthorized)), /^TRANSPORT_TOKEN no token: /)
     assert.equal(asked.length, 2)
+  })
+
+  test('go on without a scope that the client cannot have', async (t) => {
+    const { asked, credentials } = await place(t, (parameters) =>
+      parameters.get('scope')?.includes('admin') === true
+        ? { error: 'invalid_scope' }
+        : { access_token: 'a', token_type: 'bearer' },
+    )
+    let now = 0
+    const own = credentials({}, {}, undefined, () => now)
+    await own.refused(undefined, unauthorized)
+    for (const scope of ['admin', 'write']) {
+      const challenges = [`Bearer error="insufficient_scope", scope="${scope}"`]
+      await own.refused(await own.credential(), { status: 403, challenges })
+      now += 30_000
+    }
+    await own.refused(await own.credential(), unauthorized)
+    assert.deepEqual(
+      asked.map((each) => Reflect.get(each, 'scope')),
+      ['read', 'read admin', 'read write', 'read write'],
+    )
   })
 
   test('are not asked for again with scopes that did not help', async (t) => {

@@ -354,6 +354,36 @@ describe('the credentials of a server with a login', () => {
     assert.equal(at.server.scopesAsked.length, 2)
   })
 
+  const trials: readonly [string, boolean, number][] = [
+    ['three times in ten minutes, whatever it names', true, 3],
+    ['once in ten minutes where that comes to nothing', false, 1],
+  ]
+  for (const [title, isGiven, count] of trials)
+    test(`ask a person for more rights ${title}`, async (t) => {
+      const at = await place(t)
+      await login(at)
+      const asked: string[] = []
+      const ask = async (_: boolean, scopes: readonly string[] = []): Promise<void> => {
+        asked.push(scopes.join(' '))
+        if (isGiven) await login(at, { moreScopes: scopes.join(' ') })
+      }
+      let now = 0
+      const own = credentials({ ...at, runtime: { ...at.runtime, now: () => now } }, [], {
+        startPage: undefined,
+        ask,
+      })
+      const refused = async (scope: string): Promise<unknown> => {
+        const secret = (await secretOf(own, at)) ?? ''
+        const challenges = [`Bearer error="insufficient_scope", scope="${scope}"`]
+        return own.refused({ fields: [], secret }, { status: 403, challenges })
+      }
+      for (let n = 0; n < 5; n++) await refused(`s${n}`)
+      assert.equal(asked.length, count)
+      now = 600_000
+      await refused('write')
+      assert.equal(asked.at(-1), isGiven ? 'read s0 s1 s2 write' : 'read write')
+    })
+
   test('name no scope that a shell would read as a command', async (t) => {
     const at = await place(t)
     const { accessToken } = await login(at)

@@ -210,10 +210,14 @@ export class HttpServer {
     sender: Sender | undefined,
   ): (() => void) | undefined {
     if (sender?.untilMs === undefined) return undefined
+    const { untilMs } = sender
     const examine = async (): Promise<Sender | undefined> => {
       const admitted = this.#guard.admit(head)
       if (isRefusal(admitted)) return undefined
       const now = await this.#guard.sender(admitted, wire.socket.remoteAddress)
+      // Its issuer may be away; the token was good for this long.
+      if (!isSender(now) && now?.status === 503 && this.#options.environment.wallNow() < untilMs)
+        return sender
       if (!isSender(now) || now.principal !== sender.principal) return undefined
       const route = this.#routes.find(path, now)
       return 'endpoint' in route && route.endpoint === endpoint ? now : undefined
