@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { accepted, codeOf, elicitation, forms, question, stage, textOf } from './support/asking.js'
 import { claim } from './support/claim.js'
-import { at, numberAt, textAt } from './support/json.js'
+import { at, numberAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'
 
@@ -105,21 +105,6 @@ describe('a server that asks a client without a session', () => {
     const value = await ask({ name: 's__t' }, { capabilities: { elicitation: { url: {} } } })
     assert.deepEqual([codeOf(value), at(value, 'error', 'data')], [-32603, { elicitations: [page] }])
     assert.equal(server.calls.length, 0)
-    await closed(it)
-  })
-
-  test('lets a call that waits for its process go to another one that is free sooner', async (t) => {
-    const { it, server, client, ask, begin } = await stage(t)
-    const states: string[] = []
-    for (let count = 0; count < 8; count++) states.push((await begin()).state)
-    const waiting = client.request('tools/call', { name: 's__t', _meta: claim(forms) })
-    await it.runtime.pass(1000, 100)
-    assert.equal(server.calls.length, 8)
-    const back = { name: 's__t', requestState: states[5], inputResponses: { q1: accepted } }
-    assert.equal(textOf(await ask(back)), 'done')
-    await it.runtime.pass(100, 10)
-    assert.equal(textAt((await waiting).value, 'result', 'resultType'), 'input_required')
-    assert.equal(it.runtime.children.flatMap(({ heard }) => heard).includes('notifications/cancelled'), false)
     await closed(it)
   })
 
