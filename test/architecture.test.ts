@@ -101,54 +101,54 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 3100
+  jsonrpc                | 2908
   folder                 | 5
   version                | 2
-  text                   | 594
+  text                   | 573
   runtime                | 877
-  mcp                    | 3772
-  calls                  | 739
-  mcp/eras               | 1222
-  transports             | 1176
-  transports/http1       | 1716
-  transports/http-client | 2220
-  transports/http-server | 2939
-  upstream/contracts     | 775
-  upstream/process       | 1336
-  upstream/auth          | 382
-  login                  | 2651
-  upstream/server        | 5544
-  upstream/http          | 253
-  kept                   | 439
-  upstream/kinds         | 660
-  limits                 | 167
+  mcp                    | 3399
+  calls                  | 720
+  mcp/eras               | 1182
+  transports             | 1114
+  transports/http1       | 1559
+  transports/http-client | 1808
+  transports/http-server | 2696
+  upstream/contracts     | 770
+  upstream/process       | 1249
+  upstream/auth          | 379
+  login                  | 2546
+  upstream/server        | 5053
+  upstream/http          | 238
+  kept                   | 434
+  upstream/kinds         | 626
+  limits                 | 159
   real-runtime           | 63
-  config                 | 5010
-  lock                   | 795
-  log                    | 554
-  record                 | 263
-  events                 | 249
-  audit                  | 207
-  proxy/routing          | 2199
-  proxy/input            | 889
-  proxy/clients          | 2008
-  secrets                | 384
-  policy                 | 540
-  proxy                  | 1045
-  front-auth             | 1222
-  gateway                | 1304
-  metrics                | 1036
+  config                 | 4826
+  lock                   | 733
+  log                    | 536
+  record                 | 254
+  events                 | 247
+  audit                  | 204
+  proxy/routing          | 2044
+  proxy/input            | 853
+  proxy/clients          | 1855
+  secrets                | 367
+  policy                 | 367
+  proxy                  | 1009
+  front-auth             | 1079
+  gateway                | 1199
+  metrics                | 936
   index                  | 49
-  replay                 | 2183
+  replay                 | 1978
   inspector              | 1967
   ui                     | 1850
-  ask                    | 418
-  cli                    | 6006
-  cli/clients            | 1734
-  servers                | 324
-  sandbox                | 6507
-  sandbox/egress         | 718
-  sandbox/guest          | 508
+  ask                    | 395
+  cli                    | 5819
+  cli/clients            | 1665
+  servers                | 305
+  sandbox                | 6122
+  sandbox/egress         | 649
+  sandbox/guest          | 484
 `)
 
 function table(text: string): ReadonlyMap<string, Row> {
