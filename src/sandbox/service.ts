@@ -308,8 +308,8 @@ class SandboxServer implements PeerOwner<never> {
   }
 
   async #drained(signal: AbortSignal): Promise<void> {
-    // The result of the turn before is sent first.
-    await new Promise<void>((resolve) => this.#around.runtime.setTimer(0, resolve))
+    // The result of the turn before is queued in this round of the event loop, and written in the next one.
+    for (let rounds = 0; rounds < 2; rounds++) await new Promise((resolve) => setImmediate(resolve))
     const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     while (this.#connection.congested && !signal.aborted) await Promise.race([this.#drain.promise, left])
   }
