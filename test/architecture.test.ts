@@ -110,7 +110,7 @@ const linesMax = table(`
   calls                  | 720
   mcp/eras               | 1182
   transports             | 1114
-  transports/http1       | 1559
+  transports/http1       | 1564
   transports/http-client | 1808
   transports/http-server | 2696
   upstream/contracts     | 770

@@ -190,6 +190,11 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     const socket = await dial(to, signal)
     signal.addEventListener('abort', () => socket.destroy())
     if (signal.aborted) socket.destroy()
+    // It may end between its opening and the end of the wait for that.
+    const ends = (error?: Error): void => {
+      if (!this.#isConnected) this.close(error)
+    }
+    socket.on('error', ends).on('close', () => ends())
     await opened(socket, to.isTls)
     this.#attach(socket)
     this.#isConnected = true
