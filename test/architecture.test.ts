@@ -112,7 +112,7 @@ const linesMax = table(`
   transports             | 1114
   transports/http1       | 1564
   transports/http-client | 1808
-  transports/http-server | 2696
+  transports/http-server | 2699
   upstream/contracts     | 770
   upstream/process       | 1249
   upstream/auth          | 379

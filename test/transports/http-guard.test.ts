@@ -196,19 +196,19 @@ describe('header fields that decide something', () => {
   })
 
   test('name what is accepted', () => {
-    const rows: [string, boolean, boolean][] = [
-      ['', true, false],
-      ['*/*', true, false],
-      ['application/json', true, false],
-      ['application/*', true, false],
-      [both, true, true],
-      ['text/event-stream', false, true],
-      ['TEXT/EVENT-STREAM, Application/JSON;charset=utf-8', true, true],
-      ['text/event-stream;q=0.9, application/json; q=0.5', true, true],
-      ['text/html', false, false],
+    const rows: [string, boolean, boolean, boolean][] = [
+      ['', true, false, false],
+      ['*/*', true, false, false],
+      ['application/json', true, false, false],
+      ['application/*', true, false, false],
+      [both, true, true, false],
+      ['text/event-stream', false, true, true],
+      ['TEXT/EVENT-STREAM, Application/JSON;charset=utf-8', true, true, true],
+      ['application/json;q=0.1, text/event-stream', true, true, false],
+      ['text/html', false, false, false],
     ]
-    for (const [text, isJsonTaken, stream] of rows)
-      assert.deepEqual(readAccept(text), { json: isJsonTaken, stream }, text)
+    for (const [text, isJsonTaken, stream, prefersStream] of rows)
+      assert.deepEqual(readAccept(text), { json: isJsonTaken, stream, prefersStream }, text)
   })
 })
 

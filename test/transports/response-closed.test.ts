@@ -110,7 +110,7 @@ function opened(isShared: boolean): Opened {
     received: (_frame: unknown, _during: unknown, reply?: Reply) => reply && replies.push(reply),
   })
   connection.start(sink)
-  const accepts = { json: true, stream: true }
+  const accepts = { json: true, stream: true, prefersStream: false }
   const post = (id: number, response: HttpResponse): void => {
     const frame = requestOf(id)
     const posted = {

@@ -306,13 +306,16 @@ export interface Accepts {
   readonly json: boolean
   /** Only when it is named: a client that takes anything is a person with a command line. */
   readonly stream: boolean
+  /** Events are named first, so that an answer that could be either is an event. */
+  readonly prefersStream: boolean
 }
 
 /** A media range counts without its quality. */
 export function readAccept(accept: string): Accepts {
   const types = accept.split(',').map((range) => range.replace(/;.*/, '').trim().toLowerCase())
-  const json = accept === '' || types.some((type) => jsonRanges.includes(type))
-  return { json, stream: types.includes('text/event-stream') }
+  const json = types.findIndex((type) => type === '' || jsonRanges.includes(type))
+  const stream = types.indexOf('text/event-stream')
+  return { json: json >= 0, stream: stream >= 0, prefersStream: stream >= 0 && (json < 0 || stream < json) }
 }
 
 const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*']

@@ -1,6 +1,6 @@
 // One POST that holds requests, and its one response.
 //
-// When the answers are the first messages and come soon, they are the body, unless the client takes events alone. Any other
+// When the answers are the first messages and come soon, they are the body, unless the client names events first. Any other
 // message, or a wait, turns the response into an event stream; until then the front sends no header, so that an early refusal
 // keeps its status code. A client that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): the
 // connection stores the events that the client can resume, and drops all others.
@@ -141,7 +141,7 @@ export class PostReply implements Reply {
     const [first] = this.#answers
     if (first === undefined) return response.send(this.#statusOfNothing, connection.fields)
     // A stream has no status but 200.
-    if (!this.#accepts.json && this.#status === okStatus) return this.#open().end()
+    if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
     const body = this.#isBatch ? buildBatch(this.#answers) : first
     const { status, fields } = this.#status
     response.sendJson(status, body, [...connection.fields, ...fields])
