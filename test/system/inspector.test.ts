@@ -215,15 +215,19 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     for (const filter of ['hostile__t0', 'hostile__long', 'tools/list']) {
       await page.goto(`${proxy.origin}/ui/#/wire`)
       await page.getByLabel('Text').fill(filter)
-      await page
-        .getByRole('row', { name: new RegExp(filter) })
-        .last()
-        .click()
-      await page
+      const row = page.getByRole('row', { name: new RegExp(filter) }).last()
+      const bytes = page
         .getByRole('region', { name: 'Left' })
         .or(page.getByRole('region', { name: 'Came in' }))
         .first()
-        .waitFor()
+      // The rows are drawn anew when the filter applies, which may be under the click.
+      do await row.click()
+      while (
+        !(await bytes.waitFor({ timeout: 5000 }).then(
+          () => true,
+          () => false,
+        ))
+      )
     }
     for (const [view, name] of [
       ['servers', /^hostile/],
