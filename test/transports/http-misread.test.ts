@@ -14,6 +14,11 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
   ['a chunk of a stream too', `${events}5\r\ndata:\r\nxyz\r\n`, /the size of a chunk is no number\)?$/],
   ['a chunk is longer than its size', `${chunked}1\r\n{"a"\r\n`, /: a chunk is longer than its size$/],
   [
+    'a trailer that ends bodies',
+    `${chunked}0\r\nContent-Length: 5\r\n\r\n`,
+    /: it has a trailer that must come before its body$/,
+  ],
+  [
     'lines end in LF alone',
     'HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: 2\n\n{}',
     /^its answer cannot be read: its head has a line that ends in LF alone, not in CRLF \(http:/,

@@ -27,6 +27,9 @@ const INTERIM_MAX = 1000
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
 /** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
 const SIZE = new RegExp(`^([\\da-fA-F]{1,12})((?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+)?$`)
+/** A field behind a body must say nothing of how the message or the connection is read (RFC 9110, section 6.5.1). */
+const NO_TRAILER =
+  /^(?:connection|content-encoding|content-length|content-type|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 /** Of a line between chunks: a size, in responses with its extensions, or a trailer of a response. */
 const LINE_BYTES_MAX = { requests: 64, responses: 8192 } as const
 
@@ -226,7 +229,8 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     else if (text === '') this.#part = this.#part === 'end' ? 'whole' : 'size'
     else if (this.#part === 'chunk-end') throw new HttpSyntaxError('a chunk is longer than its size')
     else if (this.#rules.of === 'requests') throw new HttpSyntaxError('it has trailers')
-    else readField(text)
+    else if (NO_TRAILER.test(readField(text)[0]))
+      throw new HttpSyntaxError('it has a trailer that must come before its body')
     return chunk.subarray(at + 1)
   }
 
