@@ -110,9 +110,9 @@ const linesMax = table(`
   calls                  | 720
   mcp/eras               | 1182
   transports             | 1114
-  transports/http1       | 1564
+  transports/http1       | 1568
   transports/http-client | 1808
-  transports/http-server | 2699
+  transports/http-server | 2694
   upstream/contracts     | 770
   upstream/process       | 1249
   upstream/auth          | 379

@@ -5,7 +5,7 @@
 import type { JsonObject } from '../text/json-object.js'
 import { write } from '../jsonrpc/text.js'
 import { within } from '../runtime/deadline.js'
-import { putNewest } from '../runtime/newest.js'
+import { putNewest } from '../runtime/limited-table.js'
 import type { LoginRuntime } from '../login/login-http.js'
 import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.js'
 import type { Sender, TokenRefusal, SenderVerdict } from '../transports/http-server/access.js'

@@ -17,7 +17,7 @@ import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-reques
 import { type ListItem, readListItem } from '../mcp/list-items.js'
 import { within } from '../runtime/deadline.js'
 import { Deferred } from '../runtime/deferred.js'
-import { putNewest } from '../runtime/newest.js'
+import { putNewest } from '../runtime/limited-table.js'
 import { errorText } from '../text/error-text.js'
 import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError, loginCommand } from './login-error.js'

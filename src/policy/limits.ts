@@ -2,7 +2,7 @@
 
 import { write } from '../jsonrpc/text.js'
 import type { Clock } from '../runtime/deadline.js'
-import { putNewest } from '../runtime/newest.js'
+import { putNewest } from '../runtime/limited-table.js'
 import { matcherOf } from '../text/name-patterns.js'
 
 /** One rule; `*` in a pattern stands for any characters. */

@@ -6,7 +6,7 @@ import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
-import { EventStore, readEventId } from '../../src/transports/http-server/event-stream.js'
+import { EventStore, readEventId, type StoredEvents } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
 import {
   EventReader,
@@ -274,8 +274,8 @@ function ask(port: number): Socket {
 describe('kept events', () => {
   const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150 }
   test('are limited in number and bytes, and together', () => {
-    const stores = new Set<EventStore>()
-    const [one, two] = [new EventStore(limits, stores), new EventStore(limits, stores)]
+    const all: StoredEvents = { stores: new Set(), bytes: 0 }
+    const [one, two] = [new EventStore(limits, all), new EventStore(limits, all)]
     for (let at = 1; at <= 4; at++) one.add(0, at, [Buffer.alloc(10)])
     assert.equal(one.after(0, 0).length, 3)
     one.add(0, 5, [Buffer.alloc(100)])
@@ -287,7 +287,7 @@ describe('kept events', () => {
     assert.deepEqual([one.after(0, 0).length, two.after(0, 0).length], [0, 1])
     assert.equal(two.add(0, 2, [Buffer.alloc(101)]), false)
     two.clear()
-    assert.equal(stores.size, 0)
+    assert.deepEqual([all.stores.size, all.bytes], [0, 0])
   })
 
   test('have ids that name their stream', () => {

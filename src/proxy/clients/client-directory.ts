@@ -24,7 +24,7 @@ import type { RoutingContext } from '../routing/router.js'
 import type { ReportsContext } from './client-reports.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { TaskTable } from '../routing/client-tasks.js'
-import { ofMost } from '../../runtime/newest.js'
+import { ofMost } from '../../runtime/limited-table.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import { write } from '../../jsonrpc/text.js'
 

@@ -4,10 +4,10 @@
 // principal that it was opened with.
 
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
-import { ofMost } from '../../runtime/newest.js'
+import { ofMost } from '../../runtime/limited-table.js'
 import { ClientConnection, type ConnectionLife } from './client-connection.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
-import { EventStore } from './event-stream.js'
+import { EventStore, type StoredEvents } from './event-stream.js'
 
 interface Entry extends Owner {
   readonly connection: ClientConnection
@@ -19,8 +19,7 @@ type Entries = ChurnMap<string, Entry>
 /** Makes the connections of clients, and has them until they end. */
 export class ClientRegistry {
   readonly #environment: HttpEnvironment
-  /** Those that have events. */
-  readonly #stores = new Set<EventStore>()
+  readonly #stored: StoredEvents = { stores: new Set(), bytes: 0 }
   readonly #sessions: Entries = new ChurnMap()
   /** The connections of clients without sessions: by endpoint and principal if they are shared, else by a number. */
   readonly #sessionless: Entries = new ChurnMap()
@@ -42,7 +41,7 @@ export class ClientRegistry {
     const { newId, room, limits } = this.#environment
     if (room() !== 'enough' || !this.#makesRoom(owner)) return undefined
     const id = newId(owner)
-    const store = new EventStore(limits.events, this.#stores)
+    const store = new EventStore(limits.events, this.#stored)
     const life: ConnectionLife = kind === 'session' ? { kind, id, store } : { kind }
     return { id, connection: this.#add(this.#sessions, id, owner, life) }
   }

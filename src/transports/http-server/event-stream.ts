@@ -156,6 +156,12 @@ interface StoredEvent {
   readonly bytes: Buffer
 }
 
+/** The stores of all sessions that have events, and their bytes together. */
+export interface StoredEvents {
+  readonly stores: Set<EventStore>
+  bytes: number
+}
+
 /**
  * The latest events of one session, oldest first, which a client may request again with `Last-Event-ID`.
  *
@@ -164,14 +170,13 @@ interface StoredEvent {
  */
 export class EventStore {
   readonly #limits: HttpServerLimits['events']
-  /** The stores of all sessions that have events. */
-  readonly #stores: Set<EventStore>
+  readonly #all: StoredEvents
   readonly #events = new Set<StoredEvent>()
   #bytes = 0
 
-  constructor(limits: HttpServerLimits['events'], stores: Set<EventStore>) {
+  constructor(limits: HttpServerLimits['events'], all: StoredEvents) {
     this.#limits = limits
-    this.#stores = stores
+    this.#all = all
   }
 
   /** False for an event that is larger than the store may be. */
@@ -180,10 +185,9 @@ export class EventStore {
     const { eventsMax, bytesMax, totalBytesMax } = this.#limits
     if (length > bytesMax || length > totalBytesMax) return false
     while (this.#bytes + length > bytesMax || this.#events.size >= eventsMax) this.#dropOldest()
-    while (this.#totalBytes + length > totalBytesMax) this.#largest.#dropOldest()
+    while (this.#all.bytes + length > totalBytesMax) this.#largest.#dropOldest()
     this.#events.add({ stream, number, bytes: Buffer.concat(event, length) })
-    this.#bytes += length
-    this.#stores.add(this)
+    this.#count(length)
     return true
   }
 
@@ -197,18 +201,11 @@ export class EventStore {
 
   clear(): void {
     this.#events.clear()
-    this.#bytes = 0
-    this.#stores.delete(this)
-  }
-
-  get #totalBytes(): number {
-    let bytes = 0
-    for (const store of this.#stores) bytes += store.#bytes
-    return bytes
+    this.#count(-this.#bytes)
   }
 
   get #largest(): EventStore {
-    return [...this.#stores].reduce<EventStore>(
+    return [...this.#all.stores].reduce<EventStore>(
       (most, store) => (store.#bytes > most.#bytes ? store : most),
       this,
     )
@@ -218,8 +215,14 @@ export class EventStore {
     const [oldest] = this.#events
     if (oldest === undefined) return
     this.#events.delete(oldest)
-    this.#bytes -= oldest.bytes.length
-    if (this.#bytes === 0) this.#stores.delete(this)
+    this.#count(-oldest.bytes.length)
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes
+    this.#all.bytes += bytes
+    if (this.#bytes > 0) this.#all.stores.add(this)
+    else this.#all.stores.delete(this)
   }
 }
 

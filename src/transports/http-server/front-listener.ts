@@ -12,6 +12,7 @@ import {
   type HttpSocket,
   TCP_KEEP_ALIVE_MS,
 } from '../http1/server.js'
+import { ofMost } from '../../runtime/limited-table.js'
 import type { HttpEnvironment } from './endpoint.js'
 import { repeat } from './repeat.js'
 import { RareWarnings } from './rare-warnings.js'
@@ -139,7 +140,8 @@ export class FrontListener implements FrontServer {
   }
 
   #makesRoom(): boolean {
-    const [stranger, network] = this.#oldestOfMost() ?? []
+    // One client cannot drive out the others.
+    const [stranger, network] = ofMost([...this.#strangers], ([, each]) => each)[0] ?? []
     const closed = stranger ?? this.#longestResting()
     let goes = 'a new one is refused'
     if (closed !== undefined) goes = 'the one that has rested longest is closed for a new one'
@@ -155,15 +157,6 @@ export class FrontListener implements FrontServer {
     this.know(closed)
     closed.cut()
     return true
-  }
-
-  /** The oldest stranger of the network that has most of them: one client cannot drive out the others. */
-  #oldestOfMost(): readonly [FrontConnection, string] | undefined {
-    const counts = new Map<string, number>()
-    for (const network of this.#strangers.values()) counts.set(network, (counts.get(network) ?? 0) + 1)
-    const most = Math.max(...counts.values())
-    for (const stranger of this.#strangers) if (counts.get(stranger[1]) === most) return stranger
-    return undefined
   }
 
   #longestResting(): FrontConnection | undefined {
