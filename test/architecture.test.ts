@@ -110,9 +110,9 @@ const linesMax = table(`
   calls                  | 720
   mcp/eras               | 1182
   transports             | 1114
-  transports/http1       | 1568
-  transports/http-client | 1808
-  transports/http-server | 2694
+  transports/http1       | 1538
+  transports/http-client | 1805
+  transports/http-server | 2670
   upstream/contracts     | 770
   upstream/process       | 1249
   upstream/auth          | 379
@@ -136,8 +136,8 @@ const linesMax = table(`
   policy                 | 367
   proxy                  | 1009
   front-auth             | 1079
-  gateway                | 1199
-  metrics                | 936
+  gateway                | 1177
+  metrics                | 916
   index                  | 49
   replay                 | 1978
   inspector              | 1967

@@ -304,10 +304,8 @@ function listen(
   })
 }
 
-// Servers of a configuration that are its own HTTP front, and lead back to the schema that they stand in.
-//
-// Such a schema would list its own tools as those of a server, and theirs again, without end. A client's file that is
-// moved as it is may name the front. One schema may have another one as a server, as long as that does not lead back.
+// Servers of a configuration that are the schema itself in which they stand, at its own HTTP front: a client's file that is moved
+// as it is may name the front. Such a schema would list its own tools as those of a server, and theirs again, without end.
 
 export interface FrontAddress {
   readonly host: string
@@ -318,8 +316,10 @@ export interface FrontAddress {
 /** @throws ConfigError (`CONFIG_LOOP`) when an enabled schema would be a server of itself */
 function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
   const problems = enabledSchemas(config).flatMap((schema) =>
-    linksOf(config, schema, front)
-      .filter(({ leadsTo }) => reaches(config, front, leadsTo, schema))
+    (config.schemas.get(schema)?.servers ?? [])
+      .filter(isRemote)
+      .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
+      .filter(({ url }) => ownSchema(config, new URL(url), front) === schema)
       .map(({ name, url }) => ({
         path: `server "${name}" of group "${schema}"`,
         problem: `is this program's own address (${new URL(url).origin}) and leads back to that group, which would list its tools again without end`,
@@ -327,28 +327,6 @@ function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
       })),
   )
   if (problems.length > 0) throw new ConfigError('CONFIG_LOOP', config.source, problems)
-}
-
-interface OwnLink {
-  readonly name: string
-  readonly url: string
-  readonly leadsTo: string
-}
-
-function linksOf(config: Configuration, schema: string, front: FrontAddress): OwnLink[] {
-  const servers = config.schemas.get(schema)?.servers ?? []
-  return servers.filter(isRemote).flatMap(({ name, url, disabled, unavailable }) => {
-    if (disabled || unavailable !== undefined) return []
-    const leadsTo = ownSchema(config, new URL(url), front)
-    return leadsTo === undefined ? [] : [{ name, url, leadsTo }]
-  })
-}
-
-/** Whether `from` is `to`, or has it as a server, directly or through others. */
-function reaches(config: Configuration, front: FrontAddress, from: string, to: string): boolean {
-  const seen = new Set([from])
-  for (const schema of seen) for (const { leadsTo } of linksOf(config, schema, front)) seen.add(leadsTo)
-  return seen.has(to)
 }
 
 /** The schema that an address is of; undefined where it is of none of this front. */

@@ -7,7 +7,7 @@
 import process from 'node:process'
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import type { CollectionResult, DataPoint, HistogramMetricData, MetricData } from '@opentelemetry/sdk-metrics'
-import type { BasicTracerProvider, IdGenerator } from '@opentelemetry/sdk-trace-base'
+import type { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import type { CallEvent } from '../events/proxy-events.js'
 import type { CallTrace, CallTracer } from '../mcp/meta-edits.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -63,9 +63,7 @@ export async function openCollector(
     .resourceFromAttributes({ 'service.name': name, 'service.version': version })
     .merge(resources.detectResources({ detectors: [resources.envDetector] }))
   const meters = signals.has('METRICS') ? metersOf(packages, metrics, resource, runtime) : undefined
-  const tracer = signals.has('TRACES')
-    ? new CallTraces(packages, metrics.calls, resource, () => runtime.wallNow())
-    : undefined
+  const tracer = signals.has('TRACES') ? new CallTraces(packages, metrics.calls, resource) : undefined
   return {
     tracer,
     close: async () => void (await Promise.allSettled([meters?.shutdown(), tracer?.provider.shutdown()])),
@@ -172,94 +170,71 @@ function hrTime(ms: number): [number, number] {
   return [Math.floor(ms / 1000), (ms % 1000) * 1e6]
 }
 
+/** The span of a client's request, and the one below it, which begins when the call is sent to its server. */
 class SampledCall implements CallTrace {
-  /** The span of the client's request. */
   readonly front: Span
-  /** The id of the span below it. */
-  readonly upstream: string
   /** Raw JSON of the request id. */
   readonly id: string
-  readonly traceparent: string
+  readonly #begin: () => Span
+  #upstream: Span | undefined
 
-  constructor(front: Span, upstream: string, id: string) {
+  constructor(front: Span, id: string, begin: () => Span) {
     this.front = front
-    this.upstream = upstream
     this.id = id
-    this.traceparent = `00-${front.spanContext().traceId}-${upstream}-01`
+    this.#begin = begin
+  }
+
+  get upstream(): Span {
+    this.#upstream ??= this.#begin()
+    return this.#upstream
+  }
+
+  get traceparent(): string {
+    const { traceId, spanId } = this.upstream.spanContext()
+    return `00-${traceId}-${spanId}-01`
   }
 }
 
-/**
- * Begins a trace when a call comes. The server gets the id of the second span then, and the proxy makes that span when the
- * call ends: so this class generates the ids of spans too.
- */
-class CallTraces implements CallTracer, IdGenerator {
+class CallTraces implements CallTracer {
   readonly provider: BasicTracerProvider
   readonly #api: Packages['api']
   readonly #tracer: Tracer
-  readonly #random: IdGenerator
   readonly #calls: CallMetrics
-  /** In milliseconds since 1970. */
-  readonly #wallNow: () => number
-  /** The id of the next span, where its server has it already. */
-  #given: string | undefined
 
-  constructor(
-    { api, sdkTraces, tracesExporter }: Packages,
-    calls: CallMetrics,
-    resource: Resource,
-    wallNow: () => number,
-  ) {
+  constructor({ api, sdkTraces, tracesExporter }: Packages, calls: CallMetrics, resource: Resource) {
     this.#api = api
     this.#calls = calls
-    this.#wallNow = wallNow
-    this.#random = new sdkTraces.RandomIdGenerator()
     const exporter = new tracesExporter.OTLPTraceExporter(exporterOptions())
     const spanProcessors = [new sdkTraces.BatchSpanProcessor(exporter)]
-    this.provider = new sdkTraces.BasicTracerProvider({ resource, idGenerator: this, spanProcessors })
+    this.provider = new sdkTraces.BasicTracerProvider({ resource, spanProcessors })
     this.#tracer = this.provider.getTracer('mcps-proxy', version)
   }
 
-  generateTraceId(): string {
-    return this.#random.generateTraceId()
-  }
-
-  generateSpanId(): string {
-    const id = this.#given ?? this.#random.generateSpanId()
-    this.#given = undefined
-    return id
-  }
-
   begin(parent: string | undefined, id: string): CallTrace | undefined {
-    const front = this.#tracer.startSpan('call', { kind: this.#api.SpanKind.SERVER }, this.#contextOf(parent))
-    return front.isRecording() ? new SampledCall(front, this.generateSpanId(), id) : undefined
+    const { ROOT_CONTEXT, SpanKind, trace } = this.#api
+    const front = this.#tracer.startSpan('call', { kind: SpanKind.SERVER }, this.#contextOf(parent))
+    const below = trace.setSpan(ROOT_CONTEXT, front)
+    const begin = (): Span => this.#tracer.startSpan('call', { kind: SpanKind.CLIENT }, below)
+    return front.isRecording() ? new SampledCall(front, id, begin) : undefined
   }
 
   ended(event: CallEvent): void {
     const { trace, serverMs, server, schema, outcome, revision } = event
     if (!(trace instanceof SampledCall)) return
-    const now = this.#wallNow()
-    const { front, upstream } = trace
     if (serverMs !== undefined && server !== undefined) {
-      const below = this.#api.trace.setSpan(this.#api.ROOT_CONTEXT, front)
-      const options = { kind: this.#api.SpanKind.CLIENT, startTime: now - serverMs }
-      this.#given = upstream
-      const span = this.#tracer.startSpan(nameOf(event), options, below)
       // A call that has failed without an answer of the server has the proxy's own number.
       const own = outcome === 'failed' ? { ...event, code: undefined } : event
-      const error = upstreamError(event)
-      this.#end(span, attributesOf(own, trace, error, this.#calls.serverLabelsOf(schema, server)), error, now)
+      const labels = this.#calls.serverLabelsOf(schema, server)
+      this.#end(trace.upstream, trace.id, own, upstreamError(event), labels)
     }
-    front.updateName(nameOf(event))
-    const error = frontError(event)
-    const speech = { revision, transport: transportOf(event) }
-    this.#end(front, attributesOf(event, trace, error, speech), error, now)
+    this.#end(trace.front, trace.id, event, frontError(event), { revision, transport: transportOf(event) })
   }
 
-  #end(span: Span, attributes: Attributes, error: string, now: number): void {
-    span.setAttributes(attributes)
+  #end(span: Span, id: string, event: CallEvent, error: string, speech: Speech | undefined): void {
+    span.updateName(nameOf(event))
+    span.setAttributes(attributesOf(event, id, error, speech))
     if (error !== '') span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
-    span.end(now)
+    span.end()
   }
 
   /** Without a parent for a text that is none, as W3C Trace Context asks (section 3.2.2.3). */
@@ -280,11 +255,16 @@ function nameOf({ method, item }: CallEvent): string {
   return item === undefined ? known : `${known} ${item}`
 }
 
+interface Speech {
+  readonly revision: string | undefined
+  readonly transport: string
+}
+
 function attributesOf(
-  { method, item, code, schema, server }: Pick<CallEvent, 'method' | 'item' | 'code' | 'schema' | 'server'>,
-  { id }: SampledCall,
+  { method, item, code, schema, server }: CallEvent,
+  id: string,
   error: string,
-  speech?: { readonly revision: string | undefined; readonly transport: string },
+  speech: Speech | undefined,
 ): Attributes {
   const isTool = method === 'tools/call'
   const all = {

@@ -199,16 +199,13 @@ function asking(agent: HttpAgent, { body }: Ask): Asked {
   let channel: ClientSocket | undefined
   let reading: Pick<ClientSocketUser, 'responded' | 'failed'> | undefined
   const user: ClientSocketUser = {
-    gets: (got) => {
-      channel = got
-    },
     connected: () => {},
     responded: (from) => reading?.responded(from),
     failed: (error) => reading?.failed(error),
   }
   const done = new Promise<Read>((resolve, reject) => {
     reading = { responded: (from) => read(from, resolve), failed: reject }
-    agent.request(HEAD, body, user)
+    channel = agent.request(HEAD, body, user)
   })
   return { user, channel, done }
 }

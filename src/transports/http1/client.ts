@@ -27,8 +27,6 @@ export interface HttpAgentLimits {
 
 /** The owner of a connection during one exchange. `responded` or `failed` is called once. */
 export interface ClientSocketUser {
-  /** Its connection, which may not be connected yet. */
-  gets?(socket: ClientSocket): void
   connected?(): void
   responded(answer: HttpAnswer): void
   /** There will be no response. */
@@ -49,8 +47,8 @@ export class HttpAgent {
     this.#dial = dial
   }
 
-  /** Sends a head and a body. @throws any error where no connection may be used */
-  request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): void {
+  /** Sends a head and a body on the connection that it gives, which may not be connected yet. @throws any error where none may be used */
+  request(head: string, body: Uint8Array | undefined, user: ClientSocketUser): ClientSocket {
     if (this.#isDestroyed) throw new Error('the connections to the server have been closed')
     let socket = this.#resting.pop()
     if (socket === undefined) {
@@ -60,6 +58,7 @@ export class HttpAgent {
       this.#sockets.add(socket)
     }
     socket.send(head, body, user)
+    return socket
   }
 
   /** Closes every connection, those in use too; nothing is sent any more. */
@@ -124,7 +123,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     this.#user = user
     this.#isSent = false
     this.#reader.next()
-    user.gets?.(this)
     this.#unsent = behind(head, body === undefined ? [] : [body])
     if (this.#socket !== undefined) this.#write(this.#socket)
   }

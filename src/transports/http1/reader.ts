@@ -16,14 +16,10 @@ import {
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
-/** The most empty lines before a request. Some clients send one behind a body (RFC 9112, section 2.2). */
-const BLANK_LINES_MAX = 100
 /** A head up to this length is compared with the one before, and parsed once. An access token has up to 8 KiB. */
 const FAMILIAR_BYTES_MAX = 10_240
 /** As much as Node's own reader takes. */
 const RESPONSE_HEAD_BYTES_MAX = 16 * 1024
-/** Of responses that only say that another will come (RFC 9110, section 15.2); one every few seconds is a server at work. */
-const INTERIM_MAX = 1000
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
 /** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
 const SIZE = new RegExp(`^([\\da-fA-F]{1,12})((?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+)?$`)
@@ -60,18 +56,16 @@ export function requestReader({ headersBytesMax, headersMax }: RequestLimits): M
 
 /** Reads one response after another. */
 export function responseReader(): MessageReader<ResponseHead> {
-  let interim = 0
-  const parse = (text: string): ResponseHead | undefined => {
-    const head = new ResponseHead(text)
-    interim = head.status < 200 ? interim + 1 : 0
-    if (interim === 0) return head
-    if (head.status === 101)
-      throw new HttpSyntaxError('it switches to another protocol, which was not asked for')
-    if (!head.keepsAlive || interim > INTERIM_MAX)
-      throw new HttpSyntaxError('an interim response is the last, or one of too many')
-    return undefined
-  }
-  return new MessageReader({ of: 'responses', bytesMax: RESPONSE_HEAD_BYTES_MAX, parse })
+  return new MessageReader({ of: 'responses', bytesMax: RESPONSE_HEAD_BYTES_MAX, parse: finalResponse })
+}
+
+/** Undefined for a head that only says that another will come (RFC 9110, section 15.2). */
+function finalResponse(text: string): ResponseHead | undefined {
+  const head = new ResponseHead(text)
+  if (head.status >= 200) return head
+  if (head.status === 101 || !head.keepsAlive)
+    throw new HttpSyntaxError('it switches to another protocol, which was not asked for')
+  return undefined
 }
 
 /**
@@ -84,7 +78,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   #part: 'head' | 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'end' | 'whole' = 'head'
   /** The beginning of a head or of a line whose end has not come. */
   #pending: Buffer = NOTHING
-  #blankLines = 0
   /** The last head of a request, and its bytes. */
   #familiar: { readonly bytes: Buffer; readonly head: H } | undefined
   /** Of the body, or of the chunk. */
@@ -143,20 +136,18 @@ export class MessageReader<H extends { readonly framing: Framing }> {
   }
 
   #takeHead(chunk: Buffer, sink: MessageSink<H>): Buffer {
-    const { of, bytesMax } = this.#rules
+    const { bytesMax } = this.#rules
     const pending = this.#pending.length
-    const joined = pending === 0 ? chunk : Buffer.concat([this.#pending, chunk])
-    const bytes = of === 'requests' ? this.#withoutBlankLines(joined) : joined
+    const bytes = pending === 0 ? chunk : Buffer.concat([this.#pending, chunk])
     const end = bytes.indexOf(HEAD_END, Math.max(0, pending - HEAD_END.length))
     if (end > bytesMax || (end < 0 && bytes.length > bytesMax))
       throw new HttpSyntaxError(`its head is longer than ${bytesMax} bytes`, 'TOO_LONG')
     if (end < 0) {
       this.#refuseEndless(bytes)
-      this.#pending = bytes.length > 0 ? bytes : NOTHING
+      this.#pending = bytes
       return NOTHING
     }
     this.#pending = NOTHING
-    this.#blankLines = 0
     const head = this.#parse(bytes, end)
     const rest = bytes.subarray(end + HEAD_END.length)
     return head === undefined ? rest : this.#begin(head, rest, sink)
@@ -189,13 +180,6 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     if (this.#rules.of === 'requests' && head !== undefined && length <= FAMILIAR_BYTES_MAX)
       this.#familiar = { bytes: Buffer.from(bytes.subarray(0, length)), head }
     return head
-  }
-
-  #withoutBlankLines(bytes: Buffer): Buffer {
-    let at = 0
-    for (; bytes[at] === CR && bytes[at + 1] === LF; at += 2)
-      if (++this.#blankLines > BLANK_LINES_MAX) throw new HttpSyntaxError('it has many empty lines before it')
-    return at === 0 ? bytes : bytes.subarray(at)
   }
 
   /** Refuses what may have no end: a server of another protocol, and lines that end in LF alone. */

@@ -47,8 +47,6 @@ export interface FrontServer {
   }
   /** Whether every connection ends with what is being answered on it. */
   readonly isStopping: boolean
-  /** Whether connections end with their responses, since few are left. */
-  readonly isShort: boolean
   /** The field that says when a response is made, with its line end. */
   date(): string
   serve(request: HttpRequest): void
@@ -103,8 +101,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
   #isTaking = false
   /** A request was answered while its bytes were taken: those behind it are another turn's, so that others come first. */
   #hasServed = false
-  /** The client waits for 100 Continue. */
-  #isExpected = false
 
   constructor(socket: HttpSocket, server: FrontServer) {
     const { environment } = server
@@ -138,16 +134,16 @@ export class FrontConnection implements MessageSink<RequestHead> {
     return this.#isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
-  /** Closes it when it has been idle for longer than `idleMs`, and refuses a request that is late. */
-  sweep(idleMs: number): void {
-    const { headersTimeoutMs, requestTimeoutMs } = this.#server.environment.limits
+  /** Closes it when it has been idle for too long, and refuses a request that is late. */
+  sweep(): void {
+    const { headersTimeoutMs, requestTimeoutMs, idleConnectionMs } = this.#server.environment.limits
     const forMs = this.#server.environment.now() - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return
     if (this.#request !== undefined) {
       if (!this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs) this.refuse(408)
     } else if (this.#isFirst || !this.#isIdle) {
       if (forMs > headersTimeoutMs) this.refuse(408)
-    } else if (forMs > idleMs) this.#close()
+    } else if (forMs > idleConnectionMs) this.#close()
   }
 
   /** Ends it now where nothing is asked on it; otherwise the response in progress is its last. */
@@ -169,7 +165,9 @@ export class FrontConnection implements MessageSink<RequestHead> {
   readBody(sink: RequestBodySink): void {
     if (this.#isGone) return sink.gone()
     this.#body = sink
-    this.#isExpected = this.#request?.head.expectation !== undefined
+    // The client may wait for this word before it sends the body.
+    if (this.#request?.head.expectation !== undefined && !this.#request.response.hasBegun)
+      this.socket.write(CONTINUE)
     this.#goOn()
   }
 
@@ -182,9 +180,8 @@ export class FrontConnection implements MessageSink<RequestHead> {
 
   /** The fields that say what becomes of the connection, each with its line end; `closes` when it must end. */
   begin(closes: boolean): string {
-    const { isStopping, isShort } = this.#server
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
-    if (closes || !keepsAlive || isStopping || isShort) this.#isLast = true
+    if (closes || !keepsAlive || this.#server.isStopping) this.#isLast = true
     return this.#server.date() + (this.#isLast ? CLOSES : this.#keepAliveField)
   }
 
@@ -217,7 +214,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
   }
 
   data(chunk: Buffer): void {
-    this.#isExpected = false
     this.#body?.data(chunk)
   }
 
@@ -234,12 +230,9 @@ export class FrontConnection implements MessageSink<RequestHead> {
 
   #take(chunk: Buffer): void {
     if (this.#isGone) return
-    const wasIdle = this.#isIdle
-    const nowMs = wasIdle ? this.#server.environment.now() : 0
+    if (this.#isIdle) this.#sinceMs = this.#server.environment.now()
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     this.#goOn()
-    // Empty lines are no request: the connection is still idle after them.
-    if (wasIdle && !this.#isIdle) this.#sinceMs = nowMs
   }
 
   /** Takes the available bytes while there is a reader for them. */
@@ -255,10 +248,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
       this.#isTaking = false
     }
     if (this.#hasServed && this.#rest.length > 0) setImmediate(() => this.#goOn())
-    if (this.#isExpected && this.#rest.length === 0) {
-      this.#isExpected = false
-      this.socket.write(CONTINUE)
-    }
     const isFull = this.#rest.length > REST_BYTES_MAX || (this.#rest.length > 0 && this.#wants)
     if (this.#isGone || isFull === this.socket.isPaused()) return
     if (isFull) this.socket.pause()
@@ -277,7 +266,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
     if (!this.#reader.isWhole || this.#body === undefined) return
     const body = this.#body
     this.#body = undefined
-    this.#isExpected = false
     this.#server.asked(this)
     body.end()
   }
