@@ -8,7 +8,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import type { Environment } from './configuration.js'
-import { type Repeated, readJson } from './json-syntax.js'
+import { type JsonResult, readJson } from './json-syntax.js'
 import { ConfigError, type ConfigErrorCode } from './problems.js'
 import { fromHome } from './paths.js'
 import { realPlace } from '../runtime/places.js'
@@ -18,13 +18,9 @@ import { replaceFile } from '../runtime/write-file.js'
 /** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
 const configBytesMax: number = 1024 * 1024
 
-export interface ConfigFile {
+export interface ConfigFile extends Extract<JsonResult, { kind: 'value' }> {
   /** Absolute. */
   readonly path: string
-  readonly text: string
-  readonly value: unknown
-  /** Members of which only the last is in `value`. */
-  readonly repeated: readonly Repeated[]
   /** Whether users other than its owner may change it. */
   readonly writableByOthers: boolean
 }
@@ -84,8 +80,7 @@ function readConfigFile(path: string, what: string): ConfigFile {
     throw failure('CONFIG_NOT_JSON', path, `is not JSON at line ${line}, column ${column}`, message)
   }
   const writableByOthers = process.platform !== 'win32' && (mode & 0o022) !== 0
-  const { value, repeated } = result
-  return { path, text, value, repeated, writableByOthers }
+  return { ...result, path, writableByOthers }
 }
 
 function unreadable(path: string, what: string, file: Exclude<TextFile, { kind: 'read' }>): ConfigError {

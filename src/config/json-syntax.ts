@@ -1,17 +1,9 @@
 // JSON text -> value, the place of the first mistake, and the names that occur twice in one object.
 //
-// Comments and commas after the last member are allowed, because the files of several clients have them.
-//
-// `jsonc-parser` finds the tokens. The value is what `JSON.parse` makes of them, so that a key such as `__proto__` is only a
-// key. The messages are our own: they must not repeat more than one character, which may belong to a secret.
+// Comments and commas after the last member are allowed, because the files of several clients have them. The messages are our
+// own: they must not repeat more than one character, which may belong to a secret.
 
-import {
-  type JSONPath,
-  type JSONVisitor,
-  type ParseErrorCode,
-  printParseErrorCode,
-  visit,
-} from 'jsonc-parser'
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { memberPath } from '../text/member-path.js'
 import type { FindLine } from './problems.js'
 
@@ -34,116 +26,106 @@ export interface Repeated {
 }
 
 export type JsonResult =
-  | { readonly kind: 'value'; readonly value: unknown; readonly repeated: readonly Repeated[] }
+  | {
+      readonly kind: 'value'
+      readonly value: unknown
+      readonly repeated: readonly Repeated[]
+      /** What has no line has that of what it is in. */
+      readonly lineOf: FindLine
+    }
   | { readonly kind: 'mistake'; readonly mistake: JsonMistake }
-
-class Mistake extends Error {
-  readonly mistake: JsonMistake
-
-  constructor(mistake: JsonMistake) {
-    super(mistake.message)
-    this.mistake = mistake
-  }
-}
 
 const REPEATED_MAX = 20
 
 export function readJson(text: string): JsonResult {
-  const reading = new Reading(text)
+  const errors: ParseError[] = []
   try {
-    visit(text, reading, { allowTrailingComma: true })
+    const tree = parseTree(text, errors, { allowTrailingComma: true })
+    const [error] = errors
+    if (tree === undefined || error !== undefined) return { kind: 'mistake', mistake: mistakeOf(text, error) }
+    const reading = new Reading(text)
+    const value = reading.value(tree, '')
+    return { kind: 'value', value, repeated: reading.repeated, lineOf: (path) => reading.lineOf(path) }
   } catch (error) {
-    if (error instanceof Mistake) return { kind: 'mistake', mistake: error.mistake }
     if (!(error instanceof RangeError)) throw error
     const message = 'its lists and objects are nested too deeply'
     return { kind: 'mistake', mistake: { line: 1, column: 1, message } }
   }
-  return { kind: 'value', value: JSON.parse(reading.tokens.join('')), repeated: reading.repeated }
 }
 
-class Reading implements JSONVisitor {
-  /** Without comments, and without commas after the last member. */
-  readonly tokens: string[] = []
+const lastStep = /[.[][^.[]*$/
+
+class Reading {
   readonly repeated: Repeated[] = []
   readonly #text: string
-  /** For each object that has not ended, the names in it and where each came first; undefined for a list. */
-  readonly #open: (Map<string, TextPlace> | undefined)[] = []
+  /** By the paths of members and items. */
+  readonly #offsets = new Map<string, number>()
 
   constructor(text: string) {
     this.#text = text
   }
 
-  readonly onObjectBegin = (): void => this.#begin('{', new Map())
-  readonly onObjectEnd = (): void => this.#end('}')
-  readonly onArrayBegin = (): void => this.#begin('[', undefined)
-  readonly onArrayEnd = (): void => this.#end(']')
-  readonly onSeparator = (character: string): void => void this.tokens.push(character)
-
-  readonly onLiteralValue = (_value: unknown, offset: number, length: number): void =>
-    void this.tokens.push(this.#text.slice(offset, offset + length))
-
-  readonly onObjectProperty = (
-    name: string,
-    offset: number,
-    length: number,
-    line: number,
-    column: number,
-    pathOfObject: () => JSONPath,
-  ): void => {
-    this.tokens.push(this.#text.slice(offset, offset + length))
-    const names = this.#open.at(-1)
-    const again = { line: line + 1, column: column + 1 }
-    const first = names?.get(name)
-    if (first === undefined) names?.set(name, again)
-    else if (this.repeated.length < REPEATED_MAX) {
-      const path = [...pathOfObject(), name]
-      this.repeated.push({ path: written(path), topKey: String(path[0]), first, again })
-    }
+  /** A key such as `__proto__` is only a key in it. */
+  value({ type, value, children = [] }: Node, path: string, topKey?: string): unknown {
+    if (type === 'array')
+      return children.map((each, index) => {
+        const below = `${path}[${index}]`
+        this.#offsets.set(below, each.offset)
+        return this.value(each, below, topKey)
+      })
+    if (type !== 'object') return value
+    const names = new Map<string, number>()
+    const members = children.flatMap(({ offset, children: [name, each] = [] }) => {
+      if (name === undefined || each === undefined) return []
+      const key = String(name.value)
+      const [below, top] = [memberPath(path, key), topKey ?? key]
+      const first = names.get(key)
+      if (first !== undefined) this.#repeat(below, top, first, offset)
+      names.set(key, first ?? offset)
+      this.#offsets.set(below, offset)
+      return [[key, this.value(each, below, top)] as const]
+    })
+    return Object.fromEntries(members)
   }
 
-  readonly onError = (
-    code: ParseErrorCode,
-    offset: number,
-    _length: number,
-    line: number,
-    column: number,
-  ): never => {
-    const message = this.#message(printParseErrorCode(code), offset)
-    throw new Mistake({ line: line + 1, column: column + 1, message })
+  lineOf(path: string): number | undefined {
+    let known = path
+    while (known !== '' && !this.#offsets.has(known))
+      known = known.slice(0, Math.max(0, known.search(lastStep)))
+    const offset = this.#offsets.get(known)
+    return offset === undefined ? undefined : placeIn(this.#text, offset).line
   }
 
-  #begin(token: string, names: Map<string, TextPlace> | undefined): void {
-    this.tokens.push(token)
-    this.#open.push(names)
-  }
-
-  #end(token: string): void {
-    if (this.tokens.at(-1) === ',') this.tokens.pop()
-    this.tokens.push(token)
-    this.#open.pop()
-  }
-
-  #message(code: string, offset: number): string {
-    const broken = brokenTokens.get(code)
-    if (broken !== undefined) return broken
-    const wanted = this.#wanted(code)
-    const found = this.#text.codePointAt(offset)
-    if (found === undefined) return `expected ${wanted}, but the file ends`
-    return `expected ${wanted}, but found ${String.fromCodePoint(found)}`
-  }
-
-  #wanted(code: string): string {
-    const last = this.tokens.at(-1)
-    const isInObject = this.#open.at(-1) !== undefined
-    if (code === 'ColonExpected') return ':'
-    if (code === 'CommaExpected' || code.startsWith('Close')) return isInObject ? ', or }' : ', or ]'
-    if (last !== undefined && this.#open.length === 0) return 'the end of the file'
-    if (last === undefined) return '{'
-    if (last === '[') return 'a value or ]'
-    if (last === '{') return 'a name in double quotes or }'
-    return isInObject && last === ',' ? 'a name in double quotes' : 'a value'
+  #repeat(path: string, topKey: string, first: number, again: number): void {
+    if (this.repeated.length >= REPEATED_MAX) return
+    const [one, other] = [placeIn(this.#text, first), placeIn(this.#text, again)]
+    this.repeated.push({ path, topKey, first: one, again: other })
   }
 }
+
+function placeIn(text: string, offset: number): TextPlace {
+  const lines = text.slice(0, offset).split(/\r\n|\r|\n/)
+  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 }
+}
+
+function mistakeOf(text: string, error: ParseError | undefined): JsonMistake {
+  const code = error === undefined ? '' : printParseErrorCode(error.error)
+  const offset = error?.offset ?? 0
+  const found = text.codePointAt(offset)
+  const but = found === undefined ? 'but the file ends' : `but found ${String.fromCodePoint(found)}`
+  const message = brokenTokens.get(code) ?? `expected ${expected.get(code) ?? 'a value'}, ${but}`
+  return { ...placeIn(text, offset), message }
+}
+
+const expected: ReadonlyMap<string, string> = new Map([
+  ['InvalidSymbol', 'a name or text in double quotes, a number, true, false or null'],
+  ['PropertyNameExpected', 'a name in double quotes'],
+  ['ColonExpected', ':'],
+  ['CommaExpected', 'a comma, or the end of the object or list'],
+  ['CloseBraceExpected', ', or }'],
+  ['CloseBracketExpected', ', or ]'],
+  ['EndOfFileExpected', 'the end of the file'],
+])
 
 /** Faults inside of a token; the mistake is at its beginning. */
 const brokenTokens: ReadonlyMap<string, string> = new Map([
@@ -156,42 +138,3 @@ const brokenTokens: ReadonlyMap<string, string> = new Map([
   ['InvalidUnicode', 'the text that begins here has \\u without four hexadecimal digits'],
   ['InvalidCharacter', 'the text that begins here has a tab or another control character; write \\t'],
 ])
-
-/** Finds lines in a text that is JSON; what has no line has that of what it is in. The text is read at the first question. */
-export function lineFinder(text: string): FindLine {
-  let lines: ReadonlyMap<string, number> | undefined
-  return (path) => {
-    lines ??= linesOf(text)
-    let known = path
-    while (known !== '' && !lines.has(known)) known = known.slice(0, Math.max(0, known.search(lastStep)))
-    return lines.get(known)
-  }
-}
-
-const lastStep = /[.[][^.[]*$/
-
-function linesOf(text: string): Map<string, number> {
-  const lines = new Map<string, number>()
-  const note = (
-    _offset: number,
-    _length: number,
-    line: number,
-    _column: number,
-    path: () => JSONPath,
-  ): void => void lines.set(written(path()), line + 1)
-  const reading: JSONVisitor = {
-    onObjectBegin: note,
-    onArrayBegin: note,
-    onLiteralValue: (_value, ...place) => note(...place),
-  }
-  visit(text, reading, { allowTrailingComma: true })
-  lines.delete('')
-  return lines
-}
-
-function written(path: JSONPath): string {
-  return path.reduce<string>(
-    (above, key) => (typeof key === 'number' ? `${above}[${key}]` : memberPath(above, key)),
-    '',
-  )
-}

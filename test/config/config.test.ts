@@ -572,29 +572,29 @@ describe('a name that stands twice in one object', () => {
 
 describe('the place of a mistake in JSON', () => {
   const cases: [string, number, number, RegExp][] = [
-    ['', 1, 1, /expected \{, but the file ends/],
+    ['', 1, 1, /expected a value, but the file ends/],
     ['{', 1, 2, /file ends/],
     ['{"a":1,,}', 1, 8, /a name in double quotes/],
-    ['[,]', 1, 2, /a value or \]/],
+    ['[,]', 1, 2, /a value/],
     ['{"a":,}', 1, 6, /a value/],
     ['{"a" 1}', 1, 6, /expected :/],
-    ['{"a":1 "b":2}', 1, 8, /expected , or }/],
-    ['[1 2]', 1, 4, /expected , or ]/],
-    ['{a:1}', 1, 2, /a name in double quotes/],
-    ["{'a':1}", 1, 2, /a name in double quotes/],
-    ['// x\n{} /* y */ z', 2, 12, /the end of the file/],
+    ['{"a":1 "b":2}', 1, 8, /expected a comma/],
+    ['[1 2]', 1, 4, /expected a comma/],
+    ['{a:1}', 1, 2, /a name or text in double quotes/],
+    ["{'a':1}", 1, 2, /a name or text in double quotes/],
+    ['// x\n{} /* y */ {}', 2, 12, /the end of the file/],
     ['{ /* x ', 1, 3, /the comment that begins here does not end/],
     ['{} /*/', 1, 4, /the comment that begins here does not end/],
-    ['{"a": # x\n1}', 1, 7, /a value/],
-    ['{\n\t"a": 01\n}', 2, 8, /expected , or }/],
+    ['{"a": # x\n1}', 1, 7, /found #/],
+    ['{\n\t"a": 01\n}', 2, 8, /expected a comma/],
     ['{"a":"x\ny"}', 1, 6, /does not end on its line/],
     ['{"a":"C:\\Program"}', 1, 6, /a single backslash; JSON writes a backslash as two/],
     ['{"a":"\\u12"}', 1, 6, /\\u without four hexadecimal digits/],
     ['{"a":"\t"}', 1, 6, /a tab or another control character/],
-    ['{} x', 1, 4, /the end of the file/],
-    ['[nulll]', 1, 2, /a value/],
+    ['{} x', 1, 4, /found x/],
+    ['[nulll]', 1, 2, /true, false or null/],
     ['[1.]', 1, 2, /a value/],
-    ['}', 1, 1, /expected \{/],
+    ['}', 1, 1, /expected a value/],
   ]
   for (const [text, line, column, message] of cases)
     test(JSON.stringify(text), () => {
@@ -614,8 +614,10 @@ describe('the place of a mistake in JSON', () => {
     ],
   ]
   for (const [text, value] of lenient)
-    test(`${JSON.stringify(text)} has none`, () =>
-      assert.deepEqual(readJson(text), { kind: 'value', value, repeated: [] }))
+    test(`${JSON.stringify(text)} has none`, () => {
+      const result = readJson(text)
+      assert.deepEqual(result.kind === 'value' && [result.value, result.repeated], [value, []])
+    })
 
   test('is found in time in what is made to be slow to read', () => {
     for (const piece of ['/*', '"\\"', '[1,],', '//', ', ', '"'])

@@ -62,7 +62,7 @@ describe('a client’s file', () => {
       'is not understood',
       { cursor: 'x' },
       [
-        'Cursor /f is not JSON at line 1, column 1: expected {, but found x: repair the file; the client may not read it either',
+        'Cursor /f is not JSON at line 1, column 1: expected a name or text in double quotes, a number, true, false or null, but found x: repair the file; the client may not read it either',
       ],
     ],
   ]
