@@ -1,6 +1,7 @@
-// Writes `config.schema.json` from the tables in `src/config/`.
+// Writes `config.schema.json` and the tables of keys in docs/configuration.md from the tables in `src/config/`. The comment
+// above a key is its description in both.
 //
-// usage: node scripts/config-schema.mjs
+// usage: node scripts/config-schema.mjs [--check]        with it nothing is written, and a difference is exit code 1
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -9,10 +10,70 @@ import { build } from 'esbuild'
 import { format } from 'prettier'
 
 const root = resolve(import.meta.dirname, '..')
+const isCheck = process.argv.includes('--check')
+
+/** Gives each declaration the comment above it. */
+const comments = {
+  name: 'comments',
+  setup(build) {
+    build.onLoad({ filter: /[\\/](server-)?keys\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8')
+      const described = source.replaceAll(
+        /^ {2}\/\*\* (.+) \*\/\n {2}(\$?\w+): ([^]*?)(?=,\n(?: {2}[\w/.$]|\}))/gm,
+        (_, about, key, declared) => `${key}: { ...${declared}, about: ${JSON.stringify(about)} }`,
+      )
+      return { contents: described, loader: 'ts' }
+    })
+  },
+}
+
 const outfile = resolve(root, 'build/config-schema.mjs')
-const entryPoints = [resolve(root, 'src/config/json-schema.ts')]
-await build({ entryPoints, outfile, bundle: true, packages: 'external', platform: 'node', format: 'esm' })
-const { configJsonSchema } = await import(pathToFileURL(outfile).href)
-const style = JSON.parse(await readFile(resolve(root, '.prettierrc.json'), 'utf8'))
-const text = await format(JSON.stringify(configJsonSchema()), { ...style, parser: 'json' })
-await writeFile(resolve(root, 'config.schema.json'), text)
+const contents = `export { configJsonSchema } from './json-schema.js'\nexport * from './server-keys.js'`
+await build({
+  stdin: { contents, resolveDir: resolve(root, 'src/config') },
+  outfile,
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  plugins: [comments],
+})
+const config = await import(pathToFileURL(outfile).href)
+
+const tables = {
+  started: config.stdioFields,
+  remote: { ...config.httpFields, ...config.sseFields },
+  sandbox: config.sandboxFields,
+  every: config.anyServerFields,
+}
+
+function tableOf(fields) {
+  const rows = Object.entries(fields).map(([key, { fallback, about }]) => {
+    const isBlock = typeof fallback === 'object' && !Array.isArray(fallback)
+    const text = typeof fallback === 'string' ? fallback : JSON.stringify(fallback)
+    return [`\`${key}\``, fallback === undefined || isBlock ? '' : `\`${text}\``, about]
+  })
+  const lines = [['key', 'default', ''], ['---', '---', '---'], ...rows]
+  return lines
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)
+    .join('')
+}
+
+async function put(path, wanted) {
+  const file = resolve(root, path)
+  if ((await readFile(file, 'utf8')) === wanted) return
+  if (!isCheck) return writeFile(file, wanted)
+  console.error(`${path} is not what src/config says; run node scripts/config-schema.mjs`)
+  process.exitCode = 1
+}
+
+const style = { parser: 'json', tabWidth: 1, printWidth: 160 }
+await put('config.schema.json', await format(JSON.stringify(config.configJsonSchema()), style))
+const page = await readFile(resolve(root, 'docs/configuration.md'), 'utf8')
+await put(
+  'docs/configuration.md',
+  page.replaceAll(
+    /(<!-- table: (\w+) -->\n)[^]*?(<!-- end of table -->\n)/g,
+    (_, start, name, end) => `${start}\n${tableOf(tables[name])}\n${end}`,
+  ),
+)

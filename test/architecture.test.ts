@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 626
   limits                 | 159
   real-runtime           | 63
-  config                 | 4826
+  config                 | 4447
   lock                   | 733
   log                    | 536
   record                 | 254

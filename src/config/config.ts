@@ -25,7 +25,7 @@ import { withConfinement } from './confinement.js'
 import { literal } from './expand.js'
 import { findConfigFile, homeOf } from './file.js'
 import { hasUsers, needsToken, readFront } from './front.js'
-import { type Repeated, lineFinder } from './json-syntax.js'
+import type { Repeated } from './json-syntax.js'
 import { lockFileName, profileType, rootFields, rootType, sharedSandbox } from './keys.js'
 import { absoluteFile, editorVariables, projectOf } from './paths.js'
 import { ConfigError, type FindLine, ProblemList } from './problems.js'
@@ -88,10 +88,10 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
     return resolveConfig(embedded, { ...options, source: 'embedded', folder: cwd, env, home })
   }
   const folder = dirname(file.path)
-  const { repeated } = file
+  const { repeated, lineOf } = file
   const value = wanted(file.value, file.path)
   const hasLock = existsSync(join(folder, lockFileName))
-  const about = { repeated, hasLock, lineOf: lineFinder(file.text) }
+  const about = { repeated, hasLock, lineOf }
   const config = resolveConfig(value, { ...options, ...about, source: file.path, folder, env, home })
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
   if (!file.writableByOthers || servers.every(({ kind }) => kind !== 'stdio')) return config

@@ -1,5 +1,6 @@
 // The `server` section, and the environment variables that stand above it.
 
+import { isLoopback } from '../text/loopback.js'
 import type { FrontAuthConfig, FrontConfig, FrontToken } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { frontType } from './keys.js'
@@ -29,6 +30,14 @@ export function readFront(at: Location, sources: ExpansionSources, use: FrontUse
     stateKeys: [stateKey, previousStateKey].filter((key) => key !== undefined),
   }
   checkTokens(plain.tokens ?? [], at.at('tokens'))
+  const { port, host, open } = plain.metrics ?? { open: true, host: '' }
+  if (port !== undefined && !open && !isLoopback(host))
+    at.at('metrics')
+      .at('host')
+      .problem(
+        `is "${host}", which other machines can reach, and this port asks for no token`,
+        'add "open": true if they may read the metrics, or leave "port" out and scrape GET /metrics of the HTTP front',
+      )
   // The last token was revoked, which must not open the front.
   if (refusesEveryClient(front) && use.isServed)
     at.at('tokens').warn(

@@ -8,8 +8,10 @@ import {
   anySseFields,
   httpFields,
   remoteRules,
-  serverFields,
+  sandboxFields,
   sharedFields,
+  sseFields,
+  stdioFields,
   template,
   typeNames,
   urlKeys,
@@ -17,12 +19,15 @@ import {
 import { type JsonSchema, namesOnOneLine, objectSchema } from './values.js'
 
 export function configJsonSchema(): JsonSchema {
+  const root = objectSchema(rootFields)
+  const refs = Object.keys(sharedFields).map((key) => [key, { $ref: `#/$defs/server/properties/${key}` }])
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of mcps-proxy',
     description:
       'Either named groups of servers under "schemas", or one group under "mcpServers" or "servers".',
-    ...shared(objectSchema(rootFields)),
+    ...root,
+    properties: { ...Object(root['properties']), ...Object.fromEntries(refs) },
     oneOf: [{ required: ['schemas'] }, { required: ['mcpServers'] }, { required: ['servers'] }],
     $defs: {
       servers: {
@@ -30,66 +35,48 @@ export function configJsonSchema(): JsonSchema {
         propertyNames: { pattern: namesOnOneLine.pattern },
         additionalProperties: { $ref: '#/$defs/server' },
       },
-      server: serverSchema,
-      anyServer: openSchema(anyServerFields),
-      remoteServer: openSchema(httpFields),
-      stdioServer: kindSchema('stdio', 'A program that is started and spoken to on its stdin and stdout.'),
-      httpServer: kindSchema('http', 'A server reached over Streamable HTTP.'),
-      sseServer: kindSchema('sse', 'A server reached over the older HTTP+SSE transport.'),
-      template: { description: 'One template.', ...template.schema },
-      sandbox: kindSchema('sandbox', 'Code of clients, run where it can do no harm.'),
+      server: serverSchema(),
+      template: template.schema,
     },
   }
 }
 
-/** The keys that servers share stand in the schema of every server. */
-function shared(schema: JsonSchema): JsonSchema {
-  const refs = Object.keys(sharedFields).map((key) => [key, { $ref: `#/$defs/anyServer/properties/${key}` }])
-  return { ...schema, properties: { ...Object(schema['properties']), ...Object.fromEntries(refs) } }
+/** The keys of a server follow from its `type`; without one, from the key `command` or a key for an address. */
+function serverSchema(): JsonSchema {
+  const { stdio, http, sse, sandbox } = typeNames
+  const { properties } = openSchema(anyServerFields)
+  const type = {
+    description: 'Absent: stdio when there is a command, http when there is a url.',
+    enum: Object.values(typeNames).flat(),
+  }
+  const ofSse = { ...sseFields, protocol: anySseFields.protocol }
+  return {
+    type: 'object',
+    description: 'One server.',
+    properties: { ...Object(properties), type },
+    allOf: [
+      {
+        if: { required: ['type'] },
+        else: { oneOf: ['command', ...urlKeys].map((key) => ({ required: [key] })) },
+      },
+      whenKind(stdio, ['command'], openSchema(stdioFields)),
+      whenKind([...http, ...sse], urlKeys, openSchema(httpFields, remoteRules)),
+      whenKind(sse, [], openSchema(ofSse)),
+      whenKind(sandbox, [], openSchema(sandboxFields)),
+    ],
+    unevaluatedProperties: false,
+  }
 }
 
-/** Selects the schema of a server by its `type`; without one, by the key `command` or a key for an address. */
-const serverSchema: JsonSchema = {
-  type: 'object',
-  description: 'One server.',
-  properties: { type: { enum: Object.values(typeNames).flat() } },
-  allOf: [
-    {
-      if: { required: ['type'] },
-      else: { oneOf: ['command', ...urlKeys].map((key) => ({ required: [key] })) },
-    },
-    whenKind('stdio', ['command'], 'stdioServer'),
-    whenKind('http', urlKeys, 'httpServer'),
-    whenKind('sse', [], 'sseServer'),
-    whenKind('sandbox', [], 'sandbox'),
-  ],
+/** Without the rule that there are no other keys. */
+function openSchema(...[fields, rules]: Parameters<typeof objectSchema>): JsonSchema {
+  const { additionalProperties: _, ...open } = objectSchema(fields, rules)
+  return open
 }
 
-function whenKind(kind: keyof typeof typeNames, keys: readonly string[], definition: string): JsonSchema {
-  const byType = { required: ['type'], properties: { type: { enum: typeNames[kind] } } }
+function whenKind(types: readonly string[], keys: readonly string[], schema: JsonSchema): JsonSchema {
+  const byType = { required: ['type'], properties: { type: { enum: types } } }
   const byKey = keys.map((key) => ({ required: [key], not: { required: ['type'] } }))
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
-  return { if: { anyOf: [byType, ...byKey] }, then: { $ref: `#/$defs/${definition}` } }
-}
-
-/** The keys that several kinds have, without the rule that there are no others. */
-function openSchema(fields: Parameters<typeof objectSchema>[0]): JsonSchema {
-  const { type, properties } = objectSchema(fields)
-  return { type, properties }
-}
-
-/** A server of one kind; the keys that several kinds have stand in the schemas to which `allOf` refers. */
-function kindSchema(kind: keyof typeof typeNames, description: string): JsonSchema {
-  const isRemote = kind === 'http' || kind === 'sse'
-  const shared = { ...(kind === 'sse' ? anySseFields : anyServerFields), ...(isRemote && httpFields) }
-  const whole = objectSchema(serverFields[kind], isRemote ? remoteRules : {})
-  const properties = Object.fromEntries(
-    Object.entries(Object(whole.properties)).map(([key, schema]) =>
-      Object.hasOwn(shared, key) && !(kind === 'sse' && key === 'protocol') ? [key, true] : [key, schema],
-    ),
-  )
-  const allOf = ['anyServer', ...(isRemote ? ['remoteServer'] : [])].map((name) => ({
-    $ref: `#/$defs/${name}`,
-  }))
-  return { description, ...whole, properties, allOf }
+  return { if: { anyOf: [byType, ...byKey] }, then: schema }
 }

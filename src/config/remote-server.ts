@@ -59,6 +59,7 @@ function readLogin(at: Location, url: string, { headers, auth, oauth }: Values):
   const hasToken = [...headers.keys()].some((name) => name.toLowerCase() === 'authorization')
   if (auth?.type === 'oauth' && hasToken)
     at.at('headers').warn('has "Authorization", which is sent in place of the token of a login')
+  if (auth !== undefined) checkGrant(at.at('auth'), auth)
   if (auth?.perUser === true) checkPerUser(at, auth, hasToken)
   if (hasToken || (auth !== undefined && auth.type !== 'oauth')) return undefined
   const isAsked = auth !== undefined || oauth !== undefined
@@ -80,6 +81,24 @@ function readLogin(at: Location, url: string, { headers, auth, oauth }: Values):
     isPerUser: auth?.perUser === true,
     unattended: auth && unattendedGrant(auth),
   }
+}
+
+/** A grant without a person needs what stands for one. */
+function checkGrant(at: Location, { grant }: AuthValues): void {
+  const needs = (expected: string, ...keys: readonly string[]): void => {
+    if (!keys.some((key) => at.has(key)))
+      at.at(keys[0] ?? '').problem(`is missing beside the grant ${grant}`, `must be ${expected}`)
+  }
+  if (at.has('assertion') && at.has('assertionFile'))
+    at.at('assertion').problem('stands beside "assertionFile"', 'keep one of them')
+  if (grant === 'code' || grant === 'device') return
+  needs('the id of the client at the authorization server', 'clientId')
+  if (grant === 'client_credentials')
+    needs('the secret of the client; or write its private key in "clientKey"', 'clientSecret', 'clientKey')
+  else
+    needs('the token that is shown; or name a file with it in "assertionFile"', 'assertion', 'assertionFile')
+  if (grant === 'id_jag')
+    needs('like { "issuer": "https://idp.example.com", "clientId": "…" }', 'identityProvider')
 }
 
 /** The login of one user is no other's. */

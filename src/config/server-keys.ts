@@ -2,19 +2,19 @@
 
 import { type ChangeAction, changeActions } from '../upstream/contracts/list-guard.js'
 import { allowedHostPattern } from '../upstream/contracts/sandbox-config.js'
-import type { ConfirmRule, ServerProtocol, UnattendedGrant } from '../upstream/contracts/server-config.js'
+import type { ConfirmRule, ServerProtocol } from '../upstream/contracts/server-config.js'
 import { isObject } from '../text/json-object.js'
 import { latestStateless, sessionRevisions } from '../mcp/revisions.js'
 import {
-  type Field,
   type Location,
   type ObjectRules,
   type ValueType,
-  type ValuesOf,
   type WrittenOf,
+  address,
   boolean,
   choice,
   field,
+  hidden,
   integer,
   list,
   map,
@@ -23,7 +23,6 @@ import {
   oneOrMany,
   optional,
   or,
-  orVariable,
   path,
   plainNames,
   required,
@@ -37,14 +36,8 @@ const pauseMs = milliseconds(0, { maximum: 3_600_000 })
 const timeMs = milliseconds(1)
 export const anyText: ValueType<string> = text()
 export const names: ValueType<readonly string[]> = list(anyText)
-const expanded = text({ isExpanded: true })
-const secret = text({ isSecret: true, isExpanded: true })
-const plainText = text({
-  mayBeEmpty: true,
-  isSecret: true,
-  isExpanded: true,
-  expected: 'a string without NUL characters',
-})
+export const secret: ValueType<string> = text('a non-empty string', undefined, hidden)
+const plainText = text('a string without NUL characters', undefined, { ...hidden, mayBeEmpty: true })
 const variableNames = { pattern: '^[^=\\u0000]+$', hint: 'use the name of an environment variable' }
 
 export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
@@ -58,10 +51,10 @@ export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
 const startMs = 30_000
 
 /** The signs of other languages of patterns stand in no name of a tool. */
-export const toolPattern = text({
-  pattern: '^[^\\u0000-\\u0020?\\[\\]{}()|^$\\\\]+$',
-  expected: 'the name of a tool, in which "*" stands for any characters',
-})
+export const toolPattern = text(
+  'the name of a tool, in which "*" stands for any characters',
+  '^[^\\u0000-\\u0020?\\[\\]{}()|^$\\\\]+$',
+)
 
 const destructive: ConfirmRule = { annotations: 'destructive' }
 
@@ -102,102 +95,88 @@ const argumentChecks: ValueType<'on' | 'off'> = {
 }
 
 export const sharedFields = {
-  prefix: field(boolean(), true, 'Whether public names are `server__name`; `false` passes names through.'),
-  describe: field(boolean(), true, 'Whether descriptions of tools begin with `[server]`.'),
-  argumentChecks: field(
-    argumentChecks,
-    'on',
-    'Whether [arguments are checked](errors.md#how-arguments-are-checked) against the schema of the tool; `off` checks nothing.',
-  ),
+  /** Whether public names are `server__name`; `false` passes names through. */
+  prefix: field(boolean(), true),
+  /** Whether descriptions of tools begin with `[server]`. */
+  describe: field(boolean(), true),
+  /** Whether [arguments are checked](errors.md#how-arguments-are-checked) against the schema of the tool; `off` checks nothing. */
+  argumentChecks: field(argumentChecks, 'on'),
+  /** The tools that [need the user's consent](policy.md#confirmations): patterns of the server's names, or `annotations`. */
   confirm: field(
     list(confirmRule, { expected: 'a list of names of tools and of { "annotations": "destructive" }' }),
     [],
-    "The tools that [need the user's consent](policy.md#confirmations): patterns of the server's names, or `annotations`.",
   ),
 }
 
-export const onChange: Field<ChangeAction | undefined, ChangeAction> = optional(
-  choice(...changeActions),
-  'What follows from a change: a line in the log, an item that no client sees, or a server that is not used. Absent: warn.',
-)
+export const lockRuleFields = {
+  /** What follows from a change: a line in the log, an item that no client sees, or a server that is not used. Absent: warn. */
+  onChange: optional<ChangeAction, ChangeAction, ''>(choice(...changeActions)),
+}
 
 export function orSwitch<T, W>(type: ValueType<T, W>): ValueType<T | boolean, W | boolean> {
   return or([true, false], type, `true, false, or ${type.expected}`)
 }
 
-const serverLock: ValueType<
-  boolean | ValuesOf<{ onChange: typeof onChange }>,
-  boolean | WrittenOf<{ onChange: typeof onChange }>
-> = orSwitch(object({ onChange }, { expected: 'an object like { "onChange": "fail" }', isClosed: true }))
+const lockRule = object(lockRuleFields, { expected: 'an object like { "onChange": "fail" }', isClosed: true })
 
 /** The server's own names of its tools, or those that clients see. */
 export const toolNames = { pattern: '^[^\\u0000]+$', hint: 'use the name of a tool' }
 
 const toolFields = {
-  allow: optional(names, "Only these tools are shown, by the server's own names."),
-  deny: field(names, [], 'These tools are hidden.'),
-  rename: field(map(toolNames, anyText), {}, "The server's own name of a tool -> the name that clients see."),
+  /** Only these tools are shown, by the server's own names. */
+  allow: optional(names),
+  /** These tools are hidden. */
+  deny: field(names, []),
+  /** The server's own name of a tool -> the name that clients see. */
+  rename: field(map(toolNames, anyText), {}),
 }
 
 export const anyServerFields = {
-  disabled: field(boolean(), false, 'Whether the server is not started.'),
-  enabled: field(boolean(), true, 'As other clients write it: false is disabled.'),
-  lazy: field(
-    boolean(),
-    false,
-    'Whether it starts when a client first lists or calls it; it is `disconnected` until then.',
-  ),
-  keep: field(boolean(), true, 'Whether the lists of the server are [cached on disk](lists.md#kept-lists).'),
-  protocol: field(
-    choice(...protocols.keys()),
-    'auto',
-    'What the server speaks: `auto` [asks it](eras.md#servers), `legacy` begins with initialize, and a version is the one that is asked for.',
-  ),
-  startTimeout: field(
-    timeMs,
-    startMs,
-    'Longest time in ms for the start, and for reading one list; 120000 by default for a program that [never listed](lists.md#the-first-list).',
-  ),
-  timeout: optional(
-    milliseconds(1, { unlikelyBelow: 1000 }),
-    '[Longest time](#time-limits) for a call in ms, which starts anew with progress. Absent: `cli.stdio.timeout`, 30000.',
-  ),
-  totalTimeout: optional(
-    timeMs,
-    'Longest time for a call in ms, progress and questions included. Absent: 600000, or `timeout` where that is longer.',
-  ),
-  tools: field(
-    object(toolFields),
-    {},
-    'Which tools clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name.',
-  ),
-  lock: optional(
-    serverLock,
-    'Whether its lists are compared with [mcps.lock](lock.md): `false`, or `{ "onChange" }`. Absent: as beside the servers.',
-  ),
+  /** Whether the server is not started. */
+  disabled: field(boolean(), false),
+  /** As other clients write it: false is disabled. */
+  enabled: field(boolean(), true),
+  /** Whether it starts when a client first lists or calls it; it is `disconnected` until then. */
+  lazy: field(boolean(), false),
+  /** Whether the lists of the server are [cached on disk](lists.md#kept-lists). */
+  keep: field(boolean(), true),
+  /** What the server speaks: `auto` [asks it](eras.md#servers), `legacy` begins with initialize, and a version is the one that is asked for. */
+  protocol: field(choice(...protocols.keys()), 'auto'),
+  /** Longest time in ms for the start, and for reading one list; 120000 by default for a program that [never listed](lists.md#the-first-list). */
+  startTimeout: field(timeMs, startMs),
+  /** [Longest time](#time-limits) for a call in ms, which starts anew with progress. Absent: `cli.stdio.timeout`, 30000. */
+  timeout: optional(milliseconds(1, { unlikelyBelow: 1000 })),
+  /** Longest time for a call in ms, progress and questions included. Absent: 600000, or `timeout` where that is longer. */
+  totalTimeout: optional(timeMs),
+  /** Which tools clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name. */
+  tools: field(object(toolFields), {}),
+  /** Whether its lists are compared with [mcps.lock](lock.md): `false`, or `{ "onChange" }`. Absent: as beside the servers. */
+  lock: optional(orSwitch(lockRule)),
   ...sharedFields,
 }
 
-const allowedHost = text({
-  pattern: allowedHostPattern,
-  expected:
-    'a name with a dot, such as "example.com", "*.example.org" or "api.example.com:8443"; letters beyond ASCII as xn--',
-})
+const allowedHost = text(
+  'a name with a dot, such as "example.com", "*.example.org" or "api.example.com:8443"; letters beyond ASCII as xn--',
+  allowedHostPattern,
+)
 const hosts = { expected: 'a list of hosts like ["api.example.com"]' }
 
 const paths = list(path('any', 'a path'))
 
-export const sandboxPrograms: Field<readonly string[] | undefined, readonly string[]> = optional(
-  paths,
-  'Folders in which bwrap and other programs for sandboxes are looked for, before /usr/bin, /usr/local/bin and /bin.',
-)
+export const sharedSandboxFields = {
+  /** Folders in which bwrap and other programs for sandboxes are looked for, before /usr/bin, /usr/local/bin and /bin. */
+  programs: optional(paths),
+}
 
 const filesystemFields = {
-  read: field(paths, [], 'Files and folders that the program may read. ${VAR} and ~ are expanded.'),
-  write: field(paths, [], 'Folders that it may read and write. ${VAR} and ~ are expanded.'),
+  /** Files and folders that the program may read. ${VAR} and ~ are expanded. */
+  read: field(paths, []),
+  /** Folders that it may read and write. ${VAR} and ~ are expanded. */
+  write: field(paths, []),
 }
 
 const processSandboxFields = {
+  /** The hosts that the program reaches by HTTPS, "none" (the default) or "host". */
   network: field(
     or(
       ['none', 'host'],
@@ -205,17 +184,16 @@ const processSandboxFields = {
       'one of "none", "host", or a list of hosts like ["api.example.com"]',
     ),
     'none',
-    'The hosts that the program reaches by HTTPS, "none" (the default) or "host".',
   ),
+  /** The files that it reads and writes besides those of the system. */
   filesystem: field(
     object(filesystemFields, {
       expected: 'an object like { "read": ["/srv"], "write": [] }',
       isClosed: true,
     }),
     {},
-    'The files that it reads and writes besides those of the system.',
   ),
-  programs: sandboxPrograms,
+  ...sharedSandboxFields,
 }
 
 const processSandbox = object(processSandboxFields, {
@@ -225,210 +203,122 @@ const processSandbox = object(processSandboxFields, {
   hints: new Map(Object.keys(filesystemFields).map((key) => [key, `write "filesystem": { "${key}": […] }`])),
 })
 
-const inheritedName = text({
-  pattern: '^[^=*?\\s\\u0000]+$',
-  expected: 'the name of a variable; for all of them write "inheritEnv": true',
-})
+const inheritedName = text(
+  'the name of a variable; for all of them write "inheritEnv": true',
+  '^[^=*?\\s\\u0000]+$',
+)
 
 export const stdioFields = {
-  command: required(
-    text({ pattern: '^[^\\u0000]+$', isExpanded: true, expected: 'the program to start' }),
-    '',
-    'The program, found through PATH, without a shell.',
-  ),
-  args: field(list(plainText), [], 'Its arguments.'),
-  env: field(map(variableNames, plainText), {}, 'Environment variables for it.'),
-  envFile: optional(
-    expanded,
-    'A file with more variables in dotenv format (`NAME=value`); `env` takes precedence.',
-  ),
-  inheritEnv: field(
-    or([true], list(inheritedName), 'a list of strings, or true'),
-    [],
-    'Names of variables that it inherits from the proxy; `true` passes on all but `MCPS_PROXY_*`.',
-  ),
-  cwd: field(
-    path('any'),
-    '.',
-    'Working folder, from the folder of the file; for a file in `.vscode` or `.cursor`, from the project around it.',
-  ),
-  restart: field(boolean(), true, 'Whether it is started again after it ended.'),
-  restartDelay: field(
-    pauseMs,
-    1000,
-    'Time in ms before the first restart; [doubles with every crash](processes.md#restarts), up to 30 s.',
-  ),
-  crashesMax: optional(
-    integer(1, 1000),
-    'After so many crashes within a minute, [no restart](processes.md#restarts) for 30 s. Absent: 5.',
-  ),
-  concurrency: field(
-    integer(1, 10_000),
-    64,
-    'Calls in flight on each process; further ones wait. `1` sends a call when the one before it has ended.',
-  ),
-  processes: field(integer(1, 256), 1, 'Most processes that share the calls of clients that can share.'),
-  isolation: field(
-    choice('auto', 'shared', 'session'),
-    'auto',
-    '[Which clients share a process](processes.md#which-clients-share-a-process); `auto` gives clients that can be asked something one of their own.',
-  ),
-  idleTimeout: field(
-    milliseconds(0),
-    0,
-    'Time in ms without a call after which the process stops until the next call; `0` disables this.',
-  ),
-  stopTimeout: field(
-    milliseconds(1, { maximum: 3_600_000 }),
-    5000,
-    'Time in ms between SIGTERM and SIGKILL when [a process is stopped](processes.md#how-a-process-ends).',
-  ),
-  memoryLimitMB: optional(
-    integer(1, 16_777_216),
-    '[Most memory](processes.md#memory-limit) of the process and of the processes that it starts, in MiB.',
-  ),
-  sandbox: optional(
-    processSandbox,
-    '[Limits the files and hosts](sandboxed-servers.md) of the program to those that are named (Linux, bubblewrap).',
-  ),
-  onTimeout: field(
-    choice('cancel', 'restart'),
-    'cancel',
-    'What happens to the process when a call or a list times out.',
-  ),
+  /** The program, found through PATH, without a shell. */
+  command: required(text('the program to start', '^[^\\u0000]+$', { isExpanded: true }), ''),
+  /** Its arguments. */
+  args: field(list(plainText), []),
+  /** Environment variables for it. */
+  env: field(map(variableNames, plainText), {}),
+  /** A file with more variables in dotenv format (`NAME=value`); `env` takes precedence. */
+  envFile: optional(text('a path', undefined, { isExpanded: true })),
+  /** Names of variables that it inherits from the proxy; `true` passes on all but `MCPS_PROXY_*`. */
+  inheritEnv: field(or([true], list(inheritedName), 'a list of strings, or true'), []),
+  /** Working folder, from the folder of the file; for a file in `.vscode` or `.cursor`, from the project around it. */
+  cwd: field(path('any'), '.'),
+  /** Whether it is started again after it ended. */
+  restart: field(boolean(), true),
+  /** Time in ms before the first restart; [doubles with every crash](processes.md#restarts), up to 30 s. */
+  restartDelay: field(pauseMs, 1000),
+  /** After so many crashes within a minute, [no restart](processes.md#restarts) for 30 s. Absent: 5. */
+  crashesMax: optional(integer(1, 1000)),
+  /** Calls in flight on each process; further ones wait. `1` sends a call when the one before it has ended. */
+  concurrency: field(integer(1, 10_000), 64),
+  /** Most processes that share the calls of clients that can share. */
+  processes: field(integer(1, 256), 1),
+  /** [Which clients share a process](processes.md#which-clients-share-a-process); `auto` gives clients that can be asked something one of their own. */
+  isolation: field(choice('auto', 'shared', 'session'), 'auto'),
+  /** Time in ms without a call after which the process stops until the next call; `0` disables this. */
+  idleTimeout: field(milliseconds(0), 0),
+  /** Time in ms between SIGTERM and SIGKILL when [a process is stopped](processes.md#how-a-process-ends). */
+  stopTimeout: field(milliseconds(1, { maximum: 3_600_000 }), 5000),
+  /** [Most memory](processes.md#memory-limit) of the process and of the processes that it starts, in MiB. */
+  memoryLimitMB: optional(integer(1, 16_777_216)),
+  /** [Limits the files and hosts](sandboxed-servers.md) of the program to those that are named (Linux, bubblewrap). */
+  sandbox: optional(processSandbox),
+  /** What happens to the process when a call or a list times out. */
+  onTimeout: field(choice('cancel', 'restart'), 'cancel'),
 }
 
 const pemFile = path('file', 'a file')
 
 const tlsFields = {
-  ca: optional(
-    path('file'),
-    'A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts.',
-  ),
-  cert: optional(pemFile, 'A file (PEM) with the certificate that the proxy shows.'),
-  key: optional(pemFile, 'A file (PEM) with its private key.'),
-  servername: optional(
-    text({ pattern: '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$', expected: 'a host name' }),
-    'The name that the certificate of the server must have. Absent: the host of the url.',
-  ),
+  /** A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts. */
+  ca: optional(path('file')),
+  /** A file (PEM) with the certificate that the proxy shows. */
+  cert: optional(pemFile),
+  /** A file (PEM) with its private key. */
+  key: optional(pemFile),
+  /** The name that the certificate of the server must have. Absent: the host of the url. */
+  servername: optional(text('a host name', '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$')),
 }
 
-/** How tokens are got: `code` and `device` need a person. */
-type LoginGrant = 'code' | 'device' | UnattendedGrant['kind']
-
 const identityProviderFields = {
-  issuer: required(anyText, '', 'The identity provider, as its metadata names it.'),
-  clientId: optional(anyText, 'The client at the identity provider.'),
-  clientSecret: optional(secret, 'The secret of that client. ${VAR} is expanded.'),
+  /** The identity provider, as its metadata names it. */
+  issuer: required(anyText, ''),
+  /** The client at the identity provider. */
+  clientId: optional(anyText),
+  /** The secret of that client. ${VAR} is expanded. */
+  clientSecret: optional(secret),
 }
 
 const authFields = {
-  type: required(
-    choice('google', 'oauth', 'none'),
-    'none',
-    '"google" sends ID tokens with every request; "oauth" sends the token of a login; "none" sends nothing.',
-  ),
-  audience: optional(anyText, 'Whom the ID tokens are for. Absent: the origin of the url.'),
-  impersonateServiceAccount: optional(
-    text({ pattern: '^[^\\s@]+@[^\\s@]+$', expected: 'the email address of a service account' }),
-    'The service account that the ID tokens are asked for as. Absent: whose the credentials are.',
-  ),
-  clientId: optional(anyText, 'The client at the authorization server. Absent: the proxy registers itself.'),
-  clientSecret: optional(secret, 'The secret of that client. ${VAR} is expanded.'),
+  /** "google" sends ID tokens with every request; "oauth" sends the token of a login; "none" sends nothing. */
+  type: required(choice('google', 'oauth', 'none'), 'none'),
+  /** Whom the ID tokens are for. Absent: the origin of the url. */
+  audience: optional(anyText),
+  /** The service account that the ID tokens are asked for as. Absent: whose the credentials are. */
+  impersonateServiceAccount: optional(text('the email address of a service account', '^[^\\s@]+@[^\\s@]+$')),
+  /** The client at the authorization server. Absent: the proxy registers itself. */
+  clientId: optional(anyText),
+  /** The secret of that client. ${VAR} is expanded. */
+  clientSecret: optional(secret),
+  /** How tokens are got. "code" is a login in the browser, "device" one by a code that is shown; the others need no person. */
   grant: field(
     choice('code', 'device', 'client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'),
     'code',
-    'How tokens are got. "code" is a login in the browser, "device" one by a code that is shown; the others need no person.',
   ),
-  clientKey: optional(
-    secret,
-    'A private key (PEM) with which the client signs, in place of its secret. ${VAR} is expanded.',
-  ),
-  assertion: optional(
-    secret,
-    'The token that is shown for access tokens, of the grants jwt_bearer, token_exchange and id_jag. ${VAR} is expanded.',
-  ),
-  assertionFile: optional(
-    path('file'),
-    'A file with that token, read whenever it is shown. ${VAR} is expanded.',
-  ),
-  identityProvider: optional(
-    object(identityProviderFields, { isClosed: true }),
-    'The authorization server that turns the token into one for the authorization server, of the grant id_jag.',
-  ),
-  clientMetadataUrl: optional(
-    text({ pattern: '^https://[^/?#\\s]+/[^\\s#]+$', expected: 'an https:// address with a path' }),
-    'The address of the document about the client (CIMD), for authorization servers that read one.',
-  ),
-  scope: optional(anyText, 'The scopes to ask for. Absent: what the server wants.'),
-  issuer: optional(
-    anyText,
-    'The only authorization server that is accepted, exactly as its metadata names it. Absent: the first that the server names.',
-  ),
-  pkce: field(
-    choice('require', 'assume'),
-    'require',
-    '"assume" logs in at an authorization server whose metadata does not name its PKCE methods.',
-  ),
-  resource: optional(
-    or([false], anyText),
-    'The resource that tokens are asked for. Absent: as the server names it; false sends none.',
-  ),
-  callbackPort: optional(
-    integer(1, 65_535),
-    'The port on this machine to which the browser comes back, where the client is registered for one.',
-  ),
-  login: field(
-    choice('auto', 'manual'),
-    'auto',
-    'Whether a browser opens by itself for a login, on a desktop.',
-  ),
-  perUser: field(
-    boolean(),
-    false,
-    'Whether each user of the HTTP front has a login, by the name of the token or by issuer and subject. Otherwise all have one.',
-  ),
+  /** A private key (PEM) with which the client signs, in place of its secret. ${VAR} is expanded. */
+  clientKey: optional(secret),
+  /** The token that is shown for access tokens, of the grants jwt_bearer, token_exchange and id_jag. ${VAR} is expanded. */
+  assertion: optional(secret),
+  /** A file with that token, read whenever it is shown. ${VAR} is expanded. */
+  assertionFile: optional(path('file')),
+  /** The authorization server that turns the token into one for the authorization server, of the grant id_jag. */
+  identityProvider: optional(object(identityProviderFields, { isClosed: true })),
+  /** The address of the document about the client (CIMD), for authorization servers that read one. */
+  clientMetadataUrl: optional(text('an https:// address with a path', '^https://[^/?#\\s]+/[^\\s#]+$')),
+  /** The scopes to ask for. Absent: what the server wants. */
+  scope: optional(anyText),
+  /** The only authorization server that is accepted, exactly as its metadata names it. Absent: the first that the server names. */
+  issuer: optional(anyText),
+  /** "assume" logs in at an authorization server whose metadata does not name its PKCE methods. */
+  pkce: field(choice('require', 'assume'), 'require'),
+  /** The resource that tokens are asked for. Absent: as the server names it; false sends none. */
+  resource: optional(or([false], anyText)),
+  /** The port on this machine to which the browser comes back, where the client is registered for one. */
+  callbackPort: optional(integer(1, 65_535)),
+  /** Whether a browser opens by itself for a login, on a desktop. */
+  login: field(choice('auto', 'manual'), 'auto'),
+  /** Whether each user of the HTTP front has a login, by the name of the token or by issuer and subject. Otherwise all have one. */
+  perUser: field(boolean(), false),
 }
 
-const grantsOfTokens: readonly LoginGrant[] = ['jwt_bearer', 'token_exchange', 'id_jag']
-
-const auth = object(authFields, {
-  isClosed: true,
-  excludes: [['assertion', 'assertionFile']],
-  cases: [
-    {
-      key: 'grant',
-      values: ['client_credentials', ...grantsOfTokens],
-      keys: ['clientId'],
-      expected: 'the id of the client at the authorization server',
-    },
-    {
-      key: 'grant',
-      values: ['client_credentials'],
-      keys: ['clientSecret', 'clientKey'],
-      expected: 'the secret of the client; or write its private key in "clientKey"',
-    },
-    {
-      key: 'grant',
-      values: grantsOfTokens,
-      keys: ['assertion', 'assertionFile'],
-      expected: 'the token that is shown; or name a file with it in "assertionFile"',
-    },
-    {
-      key: 'grant',
-      values: ['id_jag'],
-      keys: ['identityProvider'],
-      expected: 'like { "issuer": "https://idp.example.com", "clientId": "…" }',
-    },
-  ],
-})
+const auth = object(authFields, { isClosed: true })
 
 const otherLogin = object({
   clientId: authFields.clientId,
   clientSecret: authFields.clientSecret,
   callbackPort: authFields.callbackPort,
-  scopes: optional(oneOrMany(anyText), 'The scopes to ask for, as a text or a list.'),
-  authServerMetadataUrl: optional(anyText, 'The address of the metadata of the authorization server.'),
+  /** The scopes to ask for, as a text or a list. */
+  scopes: optional(oneOrMany(anyText)),
+  /** The address of the metadata of the authorization server. */
+  authServerMetadataUrl: optional(anyText),
 })
 
 /** A character of a name in a header (RFC 9110, section 5.6.2). */
@@ -436,70 +326,48 @@ export const httpCharacter = "[!#$%&'*+.^_`|~0-9A-Za-z-]"
 
 const headerNames = { pattern: `^${httpCharacter}+$`, hint: 'use the name of an HTTP header' }
 
-const headerValue = text({
-  pattern: '^[^\\u0000\\r\\n]*$',
-  mayBeEmpty: true,
-  isSecret: true,
-  isExpanded: true,
-  expected: 'one line of text',
-})
+const headerValue = text('one line of text', '^[^\\u0000\\r\\n]*$', { ...hidden, mayBeEmpty: true })
 
 const scheme = '[Hh][Tt][Tt][Pp][Ss]?://'
 /** Readers of addresses do not agree where a host ends that has `"` or a backslash before its path. */
 const host = '[^\\u0000-\\u0020/?#"\\\\]+'
 
 /** An address may hold a password or a key at any place. */
-const address = text({
-  pattern: `^${scheme}${host}([/?#][^\\u0000-\\u0020]*)?$`,
-  accepts: (text) => URL.canParse(text),
-  isSecret: true,
-  isExpanded: true,
-  expected: 'an http:// or https:// address, such as "https://mcp.example.com/mcp"',
-})
+const serverAddress = address(
+  'an http:// or https:// address, such as "https://mcp.example.com/mcp"',
+  `^${scheme}${host}([/?#][^\\u0000-\\u0020]*)?$`,
+  hidden,
+)
 
-const proxyAddress = text({
-  pattern: `^${scheme}${host}/?$`,
-  accepts: (text) => URL.canParse(text),
-  isSecret: true,
-  isExpanded: true,
-  expected:
-    'the http:// or https:// address of a proxy, like "http://host:3128" or "http://name:password@host:3128", or false',
-})
+const proxyAddress = address(
+  'the http:// or https:// address of a proxy, like "http://host:3128" or "http://name:password@host:3128", or false',
+  `^${scheme}${host}/?$`,
+  hidden,
+)
 
 /** `url`, and its names in Windsurf and Gemini CLI. */
 export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
 
 export const httpFields = {
-  url: optional(address, 'The address of the MCP endpoint.'),
-  serverUrl: optional(address, 'Another name of `url`, as Windsurf has it.'),
-  httpUrl: optional(address, 'Another name of `url`, as Gemini CLI has it.'),
-  headers: field(
-    map(headerNames, headerValue),
-    {},
-    'Header fields of every request, sent to that origin only.',
-  ),
-  retries: field(
-    integer(0, 100),
-    3,
-    'How often a message is sent again that was not accepted, or that only reads.',
-  ),
-  retryDelay: field(
-    pauseMs,
-    1000,
-    'Time in ms before the first retry; doubles with every retry. `Retry-After` takes precedence.',
-  ),
-  proxy: optional(
-    or([false], proxyAddress),
-    '[The proxy](#proxies-and-certificates) to this server, `"http://name:password@host:3128"`, or `false` for none. Absent: `HTTPS_PROXY` or `HTTP_PROXY`.',
-  ),
-  auth: optional(
-    auth,
-    '`{ "type": "oauth" }` with the keys of [a login](login.md#keys-of-the-configuration), `{ "type": "google" }` with ID tokens for [Cloud Run](command-line.md#cloud-run), `audience` and `impersonateServiceAccount`, or `{ "type": "none" }`. Absent: the token of a login, if `headers` and the address have no key.',
-  ),
-  oauth: optional(
-    otherLogin,
-    'A login as other clients write it: `clientId`, `clientSecret`, `callbackPort`, `scopes`, `authServerMetadataUrl`.',
-  ),
+  /** The address of the MCP endpoint. */
+  url: optional(serverAddress),
+  /** Another name of `url`, as Windsurf has it. */
+  serverUrl: optional(serverAddress),
+  /** Another name of `url`, as Gemini CLI has it. */
+  httpUrl: optional(serverAddress),
+  /** Header fields of every request, sent to that origin only. */
+  headers: field(map(headerNames, headerValue), {}),
+  /** How often a message is sent again that was not accepted, or that only reads. */
+  retries: field(integer(0, 100), 3),
+  /** Time in ms before the first retry; doubles with every retry. `Retry-After` takes precedence. */
+  retryDelay: field(pauseMs, 1000),
+  /** [The proxy](#proxies-and-certificates) to this server, `"http://name:password@host:3128"`, or `false` for none. Absent: `HTTPS_PROXY` or `HTTP_PROXY`. */
+  proxy: optional(or([false], proxyAddress)),
+  /** `{ "type": "oauth" }` with the keys of [a login](login.md#keys-of-the-configuration), `{ "type": "google" }` with ID tokens for [Cloud Run](command-line.md#cloud-run), `audience` and `impersonateServiceAccount`, or `{ "type": "none" }`. Absent: the token of a login, if `headers` and the address have no key. */
+  auth: optional(auth),
+  /** A login as other clients write it: `clientId`, `clientSecret`, `callbackPort`, `scopes`, `authServerMetadataUrl`. */
+  oauth: optional(otherLogin),
+  /** [Certificates](#proxies-and-certificates): `ca`, `cert` and `key` are PEM files; `servername` is the name in the certificate of the server. */
   tls: optional(
     // A certificate is of no use without its key, and a key without its certificate.
     object(tlsFields, {
@@ -508,7 +376,6 @@ export const httpFields = {
         ['key', 'cert'],
       ],
     }),
-    '[Certificates](#proxies-and-certificates): `ca`, `cert` and `key` are PEM files; `servername` is the name in the certificate of the server.',
   ),
 }
 
@@ -518,26 +385,21 @@ const sseProtocols = [...protocols.keys()].filter((name) => protocols.get(name) 
 /** The keys of every server, as those of the older transport have them. */
 export const anySseFields = {
   ...anyServerFields,
-  protocol: field(choice(...sseProtocols), 'auto', anyServerFields.protocol.about),
+  protocol: { ...anyServerFields.protocol, type: choice(...sseProtocols) },
 }
 
 export const sseFields = {
-  reconnectInterval: field(
-    pauseMs,
-    1000,
-    'Only `sse`: time in ms before a lost event stream is opened again.',
-  ),
-  maxRetries: field(integer(0, 100), 5, 'Only `sse`: what `retries` is for `http`.'),
+  /** Only `sse`: time in ms before a lost event stream is opened again. */
+  reconnectInterval: field(pauseMs, 1000),
+  /** Only `sse`: what `retries` is for `http`. */
+  maxRetries: field(integer(0, 100), 5),
 }
 
 const day = 86_400
 
 const allowFields = {
-  allow: required(
-    list(allowedHost, { ...hosts, min: 1 }),
-    [],
-    'Hosts that code reaches over https://; "*." stands for every name below. Without a port: 443.',
-  ),
+  /** Hosts that code reaches over https://; "*." stands for every name below. Without a port: 443. */
+  allow: required(list(allowedHost, { ...hosts, min: 1 }), []),
 }
 
 const network = or(
@@ -550,14 +412,14 @@ const network = or(
 export const ownTemplates = ['python', 'node'] as const
 
 const templateFields = {
-  language: optional(choice(...ownTemplates), 'The language of its code.'),
-  interpreter: optional(path('any'), 'The interpreter, a path on this machine. Absent: it is looked for.'),
-  image: optional(anyText, 'The image, for runtimes that have images.'),
-  env: field(
-    map(variableNames, plainText),
-    {},
-    'Environment variables for all programs of a session. ${VAR} is expanded.',
-  ),
+  /** The language of its code. */
+  language: optional(choice(...ownTemplates)),
+  /** The interpreter, a path on this machine. Absent: it is looked for. */
+  interpreter: optional(path('any')),
+  /** The image, for runtimes that have images. */
+  image: optional(anyText),
+  /** Environment variables for all programs of a session. ${VAR} is expanded. */
+  env: field(map(variableNames, plainText), {}),
 }
 
 export const template = object(templateFields)
@@ -584,115 +446,57 @@ const templates: typeof anyTemplates = {
 }
 
 export const sandboxFields = {
-  runtime: orVariable(
-    'MSB_RUNTIME',
-    field(
-      choice('auto', 'bubblewrap', 'container', 'microsandbox-server'),
-      'auto',
-      '[What runs the code](sandbox.md#runtimes); `auto` takes `bubblewrap`, else `container`, whichever can be used here.',
-    ),
-  ),
-  serverUrl: orVariable(
+  /** [What runs the code](sandbox.md#runtimes); `auto` takes `bubblewrap`, else `container`, whichever can be used here. */
+  runtime: field(choice('auto', 'bubblewrap', 'container', 'microsandbox-server'), 'auto', 'MSB_RUNTIME'),
+  /** The address of a microsandbox server, for the runtime of that name. */
+  serverUrl: optional(
+    text('an http:// or https:// address', `^${scheme}[^\\u0000-\\u0020]+$`, hidden),
     'MSB_SERVER_URL',
-    optional(
-      text({
-        pattern: `^${scheme}[^\\u0000-\\u0020]+$`,
-        isSecret: true,
+  ),
+  /** Its key. */
+  apiKey: optional(secret, 'MSB_API_KEY'),
+  /** An unused session ends after so many seconds. */
+  sessionTimeout: field(seconds(1, 30 * day), 1800, 'MSB_SESSION_TIMEOUT'),
+  /** Seconds between two looks for such sessions. Absent: 60, or `sessionTimeout` where that is shorter. */
+  cleanupInterval: optional(seconds(1, day), 'MSB_CLEANUP_INTERVAL'),
+  /** Seconds between two looks for what services left behind that were killed. */
+  orphanCleanupInterval: field(seconds(1, day), 600, 'MSB_ORPHAN_CLEANUP_INTERVAL'),
+  /** Most sessions at once. */
+  maxSessions: field(integer(1, 10_000), 10, 'MSB_MAX_SESSIONS'),
+  /** Whether a new session may end the one that was idle for longest. */
+  enableLruEviction: field(boolean(), true, 'MSB_ENABLE_LRU_EVICTION'),
+  /** Most memory of all sessions together, by their flavors, in MiB. Absent: no limit. */
+  maxTotalMemoryMb: optional(integer(1, 16_777_216), 'MSB_MAX_TOTAL_MEMORY_MB'),
+  /** What a session gets that names no flavor. `small`: 1 CPU, 1024 MiB, 256 processes, 1 GiB of files; `medium`: 2, 2048, 512, 2; `large`: 4, 4096, 1024, 4. */
+  defaultFlavor: field(choice('small', 'medium', 'large'), 'small', 'MSB_DEFAULT_FLAVOR'),
+  /** Longest time for the start of a session, in seconds. */
+  sandboxStartTimeout: field(seconds(1, 3600), 180, 'MSB_SANDBOX_START_TIMEOUT'),
+  /** Longest time for a call that names none, in seconds. */
+  executionTimeout: field(seconds(1, day), 300, 'MSB_EXECUTION_TIMEOUT'),
+  /** Longest time that a call may name, in seconds. Absent: 300, or `executionTimeout` where that is longer. */
+  maxTimeout: optional(seconds(1, day)),
+  /** Folders of this machine that sessions see, each as `host:guest` or `host:guest:ro`. */
+  volumes: field(
+    list(
+      text('like "/srv/data:/data" or "/srv/data:/data:ro"', '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$', {
         isExpanded: true,
-        expected: 'an http:// or https:// address',
       }),
-      'The address of a microsandbox server, for the runtime of that name.',
     ),
-  ),
-  apiKey: orVariable('MSB_API_KEY', optional(secret, 'Its key.')),
-  sessionTimeout: orVariable(
-    'MSB_SESSION_TIMEOUT',
-    field(seconds(1, 30 * day), 1800, 'An unused session ends after so many seconds.'),
-  ),
-  cleanupInterval: orVariable(
-    'MSB_CLEANUP_INTERVAL',
-    optional(
-      seconds(1, day),
-      'Seconds between two looks for such sessions. Absent: 60, or `sessionTimeout` where that is shorter.',
-    ),
-  ),
-  orphanCleanupInterval: orVariable(
-    'MSB_ORPHAN_CLEANUP_INTERVAL',
-    field(seconds(1, day), 600, 'Seconds between two looks for what services left behind that were killed.'),
-  ),
-  maxSessions: orVariable('MSB_MAX_SESSIONS', field(integer(1, 10_000), 10, 'Most sessions at once.')),
-  enableLruEviction: orVariable(
-    'MSB_ENABLE_LRU_EVICTION',
-    field(boolean(), true, 'Whether a new session may end the one that was idle for longest.'),
-  ),
-  maxTotalMemoryMb: orVariable(
-    'MSB_MAX_TOTAL_MEMORY_MB',
-    optional(
-      integer(1, 16_777_216),
-      'Most memory of all sessions together, by their flavors, in MiB. Absent: no limit.',
-    ),
-  ),
-  defaultFlavor: orVariable(
-    'MSB_DEFAULT_FLAVOR',
-    field(
-      choice('small', 'medium', 'large'),
-      'small',
-      'What a session gets that names no flavor. `small`: 1 CPU, 1024 MiB, 256 processes, 1 GiB of files; `medium`: 2, 2048, 512, 2; `large`: 4, 4096, 1024, 4.',
-    ),
-  ),
-  sandboxStartTimeout: orVariable(
-    'MSB_SANDBOX_START_TIMEOUT',
-    field(seconds(1, 3600), 180, 'Longest time for the start of a session, in seconds.'),
-  ),
-  executionTimeout: orVariable(
-    'MSB_EXECUTION_TIMEOUT',
-    field(seconds(1, day), 300, 'Longest time for a call that names none, in seconds.'),
-  ),
-  maxTimeout: optional(
-    seconds(1, day),
-    'Longest time that a call may name, in seconds. Absent: 300, or `executionTimeout` where that is longer.',
-  ),
-  volumes: orVariable(
+    [],
     'MSB_SHARED_VOLUME_PATH',
-    field(
-      list(
-        text({
-          pattern: '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$',
-          isExpanded: true,
-          expected: 'like "/srv/data:/data" or "/srv/data:/data:ro"',
-        }),
-      ),
-      [],
-      'Folders of this machine that sessions see, each as `host:guest` or `host:guest:ro`.',
-    ),
   ),
-  runAs: optional(
-    text({
-      pattern: '^[^:\\s\\u0000]+(:[^:\\s\\u0000]+)?$',
-      expected: 'like "ann", "ann:staff" or "1000:1000"',
-    }),
-    '[User for the code](sandbox.md#bubblewrap) if the proxy is root: `ann`, `ann:staff`, or numbers as `1000:1000`. Absent: a user for each session.',
-  ),
-  network: field(
-    network,
-    'none',
-    'What code may reach: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` all that this machine can.',
-  ),
-  files: field(boolean(), true, 'Whether clients can read and write files of sessions.'),
-  outputMax: field(
-    size(1024, 16 * 1024 ** 2),
-    64 * 1024,
-    'Most bytes of one stream in a result; the middle of a longer one is left out.',
-  ),
-  sessions: optional(
-    choice('shared', 'client'),
-    'Who sees a session: with `client` each user, with `shared` all clients. Absent: `client` where the front has a token, else `shared`.',
-  ),
-  templates: field(
-    templates,
-    {},
-    'Name to `language` (`python` or `node`), `interpreter` (a path), `image` and `env`; `python` and `node` always exist.',
-  ),
+  /** [User for the code](sandbox.md#bubblewrap) if the proxy is root: `ann`, `ann:staff`, or numbers as `1000:1000`. Absent: a user for each session. */
+  runAs: optional(text('like "ann", "ann:staff" or "1000:1000"', '^[^:\\s\\u0000]+(:[^:\\s\\u0000]+)?$')),
+  /** What code may reach: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` all that this machine can. */
+  network: field(network, 'none'),
+  /** Whether clients can read and write files of sessions. */
+  files: field(boolean(), true),
+  /** Most bytes of one stream in a result; the middle of a longer one is left out. */
+  outputMax: field(size(1024, 16 * 1024 ** 2), 64 * 1024),
+  /** Who sees a session: with `client` each user, with `shared` all clients. Absent: `client` where the front has a token, else `shared`. */
+  sessions: optional(choice('shared', 'client')),
+  /** Name to `language` (`python` or `node`), `interpreter` (a path), `image` and `env`; `python` and `node` always exist. */
+  templates: field(templates, {}),
 }
 
 export const typeNames = {
@@ -702,20 +506,18 @@ export const typeNames = {
   sandbox: ['sandbox'],
 } as const
 
-const aboutType = 'Absent: stdio when there is a command, http when there is a url.'
-
 export const serverFields = {
-  stdio: { ...anyServerFields, type: optional(choice(...typeNames.stdio), aboutType), ...stdioFields },
-  http: { ...anyServerFields, type: optional(choice(...typeNames.http), aboutType), ...httpFields },
+  stdio: { ...anyServerFields, type: optional(choice(...typeNames.stdio)), ...stdioFields },
+  http: { ...anyServerFields, type: optional(choice(...typeNames.http)), ...httpFields },
   sse: {
     ...anySseFields,
-    type: required(choice(...typeNames.sse), 'sse', aboutType),
+    type: required(choice(...typeNames.sse), 'sse'),
     ...httpFields,
     ...sseFields,
   },
   sandbox: {
     ...anyServerFields,
-    type: required(choice(...typeNames.sandbox), 'sandbox', aboutType),
+    type: required(choice(...typeNames.sandbox), 'sandbox'),
     ...sandboxFields,
   },
 }

@@ -1,8 +1,8 @@
 // The types of values that a configuration is made of, and the one reader of them.
 //
 // A key is declared once, in a table of fields (`keys.ts`, `server-keys.ts`). How it is read, with its default, its variables, its
-// path and its unit, what a message calls it, the TypeScript types of the value and of the written file, and the published JSON
-// Schema all follow from that declaration.
+// path and its unit, what a message calls it, the TypeScript types of the value and of the written file, the published JSON Schema
+// and the reference in docs/configuration.md all follow from that declaration; the comment above it is its description there.
 
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
@@ -97,42 +97,35 @@ export interface Field<T, W = T, U extends string = ''> {
   readonly fallback: W | undefined
   /** In place of a required key that is missing, so that the reader finds further problems. */
   readonly standIn?: T
-  /** One line, in Markdown; docs/configuration.md shows it, and the published schema its text. */
-  readonly about: string
-  readonly variable?: string
+  readonly variable?: string | undefined
+  /** The comment above the declaration, one line in Markdown; `scripts/config-schema.mjs` puts it here, and no run has it. */
+  readonly about?: string
 }
 
 type Fields = Readonly<Record<string, Field<unknown, unknown, string>>>
 
+/** A variable of the environment may stand in place of the key, or above it. */
 export function field<T, W, U extends string>(
   type: ValueType<T, W, U>,
   fallback: NoInfer<W>,
-  about: string,
+  variable?: string,
 ): Field<T, W, U> {
-  return { type, fallback, about }
+  return { type, fallback, variable }
 }
 
 export function optional<T, W, U extends string>(
   type: ValueType<T, W, U>,
-  about: string,
+  variable?: string,
 ): Field<T | undefined, W, U> {
-  return { type, fallback: undefined, about }
+  return { type, fallback: undefined, variable }
 }
 
-export function required<T, W>(
-  type: ValueType<T, W>,
-  standIn: NoInfer<T>,
-  about: string,
-): RequiredField<T, W> {
-  return { type, fallback: undefined, standIn, about }
+export function required<T, W>(type: ValueType<T, W>, standIn: NoInfer<T>): RequiredField<T, W> {
+  return { type, fallback: undefined, standIn }
 }
 
 export interface RequiredField<T, W> extends Field<T, W> {
   readonly standIn: T
-}
-
-export function orVariable<F extends object>(variable: string, one: F): F & { readonly variable: string } {
-  return { ...one, variable }
 }
 
 /** The values of a section with these keys, under names with their units. */
@@ -152,8 +145,8 @@ export type WrittenOf<F> = {
 } & { readonly $comment?: unknown }
 type WrittenIn<F> = F extends { readonly type: { readonly written?: infer W } } ? W : never
 
-/** Rules of an object besides those of its keys. The reader checks them, and the published schema has all but `check`. */
-export interface ObjectRules<Values = never> {
+/** Rules of an object besides those of its keys, for the reader and for the published schema. */
+export interface ObjectRules {
   readonly expected?: string
   /** What to write in place of some keys that the object does not have. */
   readonly hints?: ReadonlyMap<string, string>
@@ -163,24 +156,11 @@ export interface ObjectRules<Values = never> {
   readonly oneOf?: readonly string[]
   /** A key, and another one that must be beside it. */
   readonly needs?: readonly (readonly [key: string, needed: string])[]
-  /** Keys of which one alone may be there. */
-  readonly excludes?: readonly (readonly [key: string, other: string])[]
-  /** Keys of which at least one is required where another key has one of some values. */
-  readonly cases?: readonly RuleCase[]
-  check?(values: Values, at: Location): void
-}
-
-/** At least one of `keys` must be there, where `key` has one of `values`; `expected` says what the first of them must be. */
-interface RuleCase {
-  readonly key: string
-  readonly values: readonly string[]
-  readonly keys: readonly string[]
-  readonly expected: string
 }
 
 export function object<F extends Fields>(
   fields: F,
-  rules: ObjectRules<ValuesOf<F>> = {},
+  rules: ObjectRules = {},
 ): ValueType<ValuesOf<F>, WrittenOf<F>> {
   const expected = rules.expected ?? `an object like ${exampleOf(fields)}`
   return {
@@ -192,7 +172,6 @@ export function object<F extends Fields>(
       checkRules(fields, at, rules)
       const values = readValues(fields, at)
       reportUnknownKeys(at, Object.keys(fields), rules)
-      rules.check?.(values, at)
       return values
     },
   }
@@ -273,11 +252,7 @@ const switches: ReadonlyMap<string, boolean> = new Map([
   ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
 ])
 
-export function checkRules(
-  fields: Fields,
-  at: Location,
-  { oneOf = [], needs = [], excludes = [], cases = [] }: ObjectRules,
-): void {
+export function checkRules(fields: Fields, at: Location, { oneOf = [], needs = [] }: ObjectRules): void {
   const mustBe = (key: string): string => `must be ${fields[key]?.type.expected}`
   const given = oneOf.filter((key) => at.has(key))
   const [first] = oneOf
@@ -287,14 +262,6 @@ export function checkRules(
   for (const [key, needed] of needs)
     if (at.has(key) && !at.has(needed))
       at.at(needed).problem('is missing', `${mustBe(needed)} beside "${key}"`)
-  for (const [key, other] of excludes)
-    if (at.has(key) && at.has(other)) at.at(key).problem(`stands beside "${other}"`, 'keep one of them')
-  for (const { key, values, keys, expected } of cases) {
-    const value = values.find((each) => each === at.at(key).value)
-    const [missing = ''] = keys
-    if (value !== undefined && !keys.some((each) => at.has(each)))
-      at.at(missing).problem(`is missing beside the ${key} ${value}`, `must be ${expected}`)
-  }
 }
 
 const examplesMax = 5
@@ -324,10 +291,8 @@ function keysLike(key: string, keys: readonly string[]): string {
 }
 
 /** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
-export function objectSchema(fields: Fields, rules: ObjectRules = {}): JsonSchema {
-  const { oneOf, needs, excludes = [], cases = [] } = rules
+export function objectSchema(fields: Fields, { oneOf, needs }: ObjectRules = {}): JsonSchema {
   const needed = Object.keys(fields).filter((key) => fields[key] !== undefined && 'standIn' in fields[key])
-  const allOf = [...excludes.map((keys) => ({ not: { required: keys } })), ...cases.map(caseSchema)]
   return {
     type: 'object',
     properties: {
@@ -338,27 +303,17 @@ export function objectSchema(fields: Fields, rules: ObjectRules = {}): JsonSchem
     ...(needed.length > 0 && { required: needed }),
     ...(oneOf && { oneOf: oneOf.map((key) => ({ required: [key] })) }),
     ...(needs && { dependentRequired: Object.fromEntries(needs.map(([key, other]) => [key, [other]])) }),
-    ...(allOf.length > 0 && { allOf }),
   }
-}
-
-function caseSchema({ key, values, keys }: RuleCase): JsonSchema {
-  const condition = { required: [key], properties: { [key]: { enum: values } } }
-  // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
-  return { if: condition, then: { anyOf: keys.map((each) => ({ required: [each] })) } }
 }
 
 function fieldSchema({ type, fallback, about }: Field<unknown, unknown, string>): JsonSchema {
   const isShown = Array.isArray(fallback) || (typeof fallback !== 'object' && fallback !== '')
-  const description = about.replaceAll(/\[([^\]]+)\]\([^)]+\)|`/g, '$1')
-  return { description, ...type.schema, ...(isShown && { default: fallback }) }
+  const description = about?.replaceAll(/\[([^\]]+)\]\([^)]+\)|`/g, '$1')
+  return { ...(description && { description }), ...type.schema, ...(isShown && { default: fallback }) }
 }
 
-/** The strings that are right, beyond text without NUL, which no operating system takes in an argument. */
+/** What a pattern cannot say of a text. */
 interface TextRules {
-  readonly expected?: string
-  readonly pattern?: string
-  /** What a pattern cannot say. */
   readonly accepts?: (text: string) => boolean
   readonly mayBeEmpty?: true
   /** Its text is never repeated in a message. */
@@ -367,21 +322,20 @@ interface TextRules {
   readonly isExpanded?: true
 }
 
-const noNul = '^[^\\u0000]*$'
+/** A secret, which may be written as a variable. */
+export const hidden = { isSecret: true, isExpanded: true } as const
+
 const withVariable = '^[^\\u0000]*\\$\\{[^\\u0000]*$'
 const hasVariable = new RegExp(withVariable, 'u')
 
-export function text(rules: TextRules = {}): ValueType<string> {
-  const {
-    expected = 'a non-empty string',
-    pattern = noNul,
-    accepts,
-    mayBeEmpty,
-    isSecret,
-    isExpanded,
-  } = rules
-  const hasVariables = isExpanded === true && (rules.pattern !== undefined || accepts !== undefined)
-  const matches = new RegExp(pattern, 'u')
+/** A text that fits a pattern; without one, any text without NUL, which no operating system takes in an argument. */
+export function text(
+  expected: string = 'a non-empty string',
+  pattern?: string,
+  { accepts, mayBeEmpty, isSecret, isExpanded }: TextRules = {},
+): ValueType<string> {
+  const hasVariables = isExpanded === true && pattern !== undefined
+  const matches = new RegExp(pattern ?? '^[^\\u0000]*$', 'u')
   const isRight = (value: string): boolean =>
     (mayBeEmpty || value !== '') && matches.test(value) && (accepts?.(value) ?? true)
   const type = scalar({
@@ -389,7 +343,7 @@ export function text(rules: TextRules = {}): ValueType<string> {
     schema: {
       type: 'string',
       ...(!mayBeEmpty && { minLength: 1 }),
-      pattern: hasVariables ? `${pattern}|${withVariable}` : pattern,
+      ...(pattern !== undefined && { pattern: hasVariables ? `${pattern}|${withVariable}` : pattern }),
     },
     isSecret,
     accept: (value) =>
@@ -399,30 +353,39 @@ export function text(rules: TextRules = {}): ValueType<string> {
   })
   if (!isExpanded) return type
   const rule = { expected, isRight: hasVariables ? isRight : () => true }
+  return mapped(type, (written, at) => {
+    const { expand } = at.reading
+    if (expand !== undefined) return expand(written, at, rule)
+    // A variable of the environment is not expanded again.
+    if (rule.isRight(written)) return written
+    at.problem(whyWrong(written, isSecret), `must be ${expected}`)
+    return undefined
+  })
+}
+
+export function address(expected: string, pattern: string, rules: TextRules = {}): ValueType<string> {
+  return text(expected, pattern, { ...rules, accepts: (text) => URL.canParse(text) })
+}
+
+/** The type, with what becomes of its values. */
+export function mapped<T, W, V>(
+  type: ValueType<T, W, string>,
+  become: (value: T, at: Location) => V | undefined,
+): ValueType<V, W> {
   return {
     ...type,
+    unit: '',
     read: (at, must) => {
-      const written = type.read(at, must)
-      const { expand } = at.reading
-      if (written !== undefined && expand !== undefined) return expand(written, at, rule)
-      // A variable of the environment is not expanded again.
-      if (written === undefined || rule.isRight(written)) return written
-      at.problem(whyWrong(written, isSecret), `must be ${expected}`)
-      return undefined
+      const value = type.read(at, must)
+      return value === undefined ? undefined : become(value, at)
     },
   }
 }
 
 /** A path; variables and `~` are expanded, and it is absolute in the end. The proxy obeys what is in a `file`. */
 export function path(kind: 'file' | 'any', expected?: string): ValueType<string> {
-  const written = text({ ...(expected !== undefined && { expected }), isExpanded: true })
-  return {
-    ...written,
-    read: (at, must) => {
-      const read = written.read(at, must)
-      return read === undefined ? undefined : (kind === 'file' ? absoluteFile : absolute)(read, at.reading)
-    },
-  }
+  const written = text(expected, undefined, { isExpanded: true })
+  return mapped(written, (read, { reading }) => (kind === 'file' ? absoluteFile : absolute)(read, reading))
 }
 
 export function boolean(): ValueType<boolean> {
@@ -518,15 +481,7 @@ function msOf(text: string): number | undefined {
 
 /** A time that files write in seconds. */
 export function seconds(minimum: number, maximum: number): ValueType<number, number, 'Ms'> {
-  const whole = integer(minimum, maximum)
-  return {
-    ...whole,
-    unit: 'Ms',
-    read: (at) => {
-      const read = whole.read(at)
-      return read && read * 1000
-    },
-  }
+  return { ...mapped(integer(minimum, maximum), (read) => read * 1000), unit: 'Ms' }
 }
 
 /** A list of texts, unless `expected` says of what else. */
@@ -555,15 +510,15 @@ interface ListRules {
   readonly max: number
 }
 
-/** A list of objects with these keys; `about` is the line for one of them. */
 export function objects<F extends Fields>(
   fields: F,
-  about: string,
-  { min = 0, max = Infinity, ...rules }: ObjectRules<ValuesOf<F>> & Partial<ListRules> = {},
+  { min = 0, max = Infinity, ...rules }: ObjectRules & Partial<ListRules> = {},
 ): ValueType<readonly ValuesOf<F>[], readonly WrittenOf<F>[]> {
-  const one = object(fields, rules)
-  const described = { ...one, schema: { description: about, ...one.schema } }
-  return list(described, { expected: `a list of objects like [${exampleOf(fields)}]`, min, max })
+  return list(object(fields, rules), {
+    expected: `a list of objects like [${exampleOf(fields)}]`,
+    min,
+    max,
+  })
 }
 
 export function oneOrMany(one: ValueType<string>): ValueType<readonly string[], string | readonly string[]> {

@@ -2,6 +2,7 @@
 // becomes of a server. A row has `value`, a whole file, or `server`, its only server `s`, and the variables in `env`.
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -9,6 +10,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
 import { ConfigError } from '../../src/config/problems.js'
+import { isObject } from '../../src/text/json-object.js'
 import { at, parsed } from '../integration/support/json.js'
 import { root } from '../integration/support/programs.js'
 
@@ -92,7 +94,21 @@ describe('a server', () => {
     })
 })
 
-test('config.schema.json is what the tables of the sources say; `node scripts/config-schema.mjs` writes it', () => {
-  const shipped = readFileSync(join(root, 'config.schema.json'), 'utf8')
-  assert.deepEqual(parsed(shipped), parsed(JSON.stringify(configJsonSchema())))
+test('config.schema.json and docs/configuration.md are what `node scripts/config-schema.mjs` writes, and every key has a sentence', () => {
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/config-schema.mjs', '--check'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stderr)
+  const without: string[] = []
+  const visit = (value: unknown, path: string): void => {
+    for (const [key, each] of isObject(value) ? Object.entries(value) : []) {
+      const isKey = path.endsWith('.properties') && key !== '$comment'
+      if (isKey && isObject(each) && each['description'] === undefined && each['$ref'] === undefined)
+        without.push(`${path}.${key}`)
+      visit(each, `${path}.${key}`)
+    }
+  }
+  visit(parsed(readFileSync(join(root, 'config.schema.json'), 'utf8')), '')
+  assert.deepEqual(without, [])
 })
