@@ -106,8 +106,8 @@ const linesMax = table(`
   version                | 2
   text                   | 573
   runtime                | 877
-  mcp                    | 3399
-  calls                  | 720
+  mcp                    | 3384
+  calls                  | 709
   mcp/eras               | 1182
   transports             | 1114
   transports/http1       | 1538
@@ -129,12 +129,12 @@ const linesMax = table(`
   record                 | 254
   events                 | 247
   audit                  | 204
-  proxy/routing          | 2044
+  proxy/routing          | 1982
   proxy/input            | 853
-  proxy/clients          | 1855
+  proxy/clients          | 1847
   secrets                | 367
   policy                 | 367
-  proxy                  | 1009
+  proxy                  | 977
   front-auth             | 1079
   gateway                | 1177
   metrics                | 916

@@ -25,7 +25,7 @@ const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
 
 /** The deadline of one call, in monotonic milliseconds. */
 export class CallDeadline {
-  arrivedAt: number
+  readonly arrivedAt: number
   /** Whether `sentAt` is of interest. */
   isTimed = false
   /** When it was last sent to a server. */
@@ -51,12 +51,6 @@ export class CallDeadline {
 
   get budget(): CallBudget {
     return this.#quietEndsAt < this.arrivedAt + this.times.totalTimeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
-  }
-
-  /** Its time runs from a later moment. */
-  beginAt(now: number): void {
-    this.arrivedAt = now
-    this.#quietSince = now
   }
 
   /** Whether the call has taken too long; one that was due while the process did not run is put off once by this time. */

@@ -243,12 +243,6 @@ export class Call implements CallHolder {
     return this.frame.line.length
   }
 
-  /** For a call that came before `initialize` was answered: its time begins now, in the context that the client has then. */
-  beginAt(now: number): void {
-    this.deadline.beginAt(now)
-    this.context = this.client.profile
-  }
-
   get settled(): boolean {
     return this.#settled
   }
@@ -372,7 +366,8 @@ function withApart(outcome: Outcome, uris: ApartUris): Outcome {
   return { ...outcome, edits: bothEdits(outcome.edits, apartUriEdits(line, result, uris)) }
 }
 
-function copied(frame: RequestFrame): RequestFrame {
+/** The request without the chunk that it came in. */
+export function copied(frame: RequestFrame): RequestFrame {
   const { params } = frame
   const line = toLine(frame.line)
   const members = params.members.movedTo(line)

@@ -26,7 +26,9 @@ import { errorText } from '../text/error-text.js'
 export interface Common {
   readonly runtime: Runtime
   readonly log: LogSink
-  readonly limits: ConfiguredLimits
+  readonly limits: Limits
+  /** Warns of limits that this configuration changes, which needs a restart. */
+  warnOfLimits(config: Configuration): void
   readonly policies: ConfiguredPolicy
   readonly taps: Taps
   readonly gate: StartGate
@@ -49,18 +51,18 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
   const lock = new LoadedLock(runtime, log)
   const events = new Emitter<ProxyEvents>(log)
   for (const listeners of [on].flat()) events.add(listeners)
-  const limits = new ConfiguredLimits(config, defaults, log)
-  const { session, upstream } = limits.inForce
-  const taps = new Taps(tap, runtime, log, tapSwitch !== undefined)
+  const limits = configured(config, defaults)
+  const taps = new Taps(tap, runtime, log)
   tapSwitch?.(taps)
   return {
     runtime,
     log,
     limits,
+    warnOfLimits: limitWarnings(limits, options),
     policies: new ConfiguredPolicy(runtime),
     taps,
-    gate: new StartGate(upstream.processesMax, runtime),
-    unread: new Unread(session.unreadBytesMax),
+    gate: new StartGate(limits.upstream.processesMax, runtime),
+    unread: new Unread(limits.session.unreadBytesMax),
     events,
     kept,
     lock,
@@ -158,28 +160,17 @@ const configuredKeys: ReadonlyMap<string, (limits: Limits) => number> = new Map(
   ['processesMax', ({ upstream }) => upstream.processesMax],
 ])
 
-/** The limits in force. They are those of the start: the calls and processes that run were counted by them. */
-export class ConfiguredLimits {
-  readonly inForce: Limits
-  readonly #defaults: Limits | undefined
-  readonly #log: LogSink
-  /** Those of the latest configuration, so that several schemas warn once. */
-  #latest: Limits
-
-  constructor(config: Configuration, defaults: Limits | undefined, log: LogSink) {
-    this.inForce = configured(config, defaults)
-    this.#defaults = defaults
-    this.#log = log
-    this.#latest = this.inForce
-  }
-
-  changed(config: Configuration): void {
-    const before = this.#latest
-    this.#latest = configured(config, this.#defaults)
+/** Warns of limits that a changed configuration has; those of the start hold, by which calls and processes were counted. */
+function limitWarnings(inForce: Limits, { limits, log = () => {} }: ProxyOptions): Common['warnOfLimits'] {
+  let latest = inForce
+  return (config) => {
+    const before = latest
+    latest = configured(config, limits)
     for (const [key, of] of configuredKeys) {
-      const [now, inForce] = [of(this.#latest), of(this.inForce)]
-      if (now !== inForce && now !== of(before))
-        this.#log({ level: 'warn', message: needsRestart(key, now, inForce) })
+      const now = of(latest)
+      // Several schemas warn once.
+      if (now !== of(inForce) && now !== of(before))
+        log({ level: 'warn', message: needsRestart(key, now, of(inForce)) })
     }
   }
 }
@@ -198,50 +189,43 @@ function configured(config: Configuration, limits: Limits = defaultLimits): Limi
   }
 }
 
-type Observers = Pick<PeerWatch, 'wire' | 'forwarded'>
-
 /** Numbers the connections of all schemas, shows the taps what crosses them, and logs faults of their owners. */
 export class Taps implements TapSwitch {
-  readonly #tap: WireTap | undefined
+  readonly #tap: WireTap
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #startedAt: number
   readonly #log: LogSink
-  readonly #hasSwitch: boolean
   #live: LiveTap | undefined
   #connections = 0
 
-  constructor(tap: WireTap | undefined, runtime: Pick<Runtime, 'now'>, log: LogSink, hasSwitch = false) {
-    this.#tap = tap
+  constructor(tap: WireTap | undefined, runtime: Pick<Runtime, 'now'>, log: LogSink) {
+    this.#tap = tap ?? {}
     this.#log = log
     this.#runtime = runtime
     this.#startedAt = runtime.now()
-    this.#hasSwitch = hasSwitch
   }
 
   watch(hop: Omit<Hop, 'connection'>): PeerWatch {
     const to: Hop = { ...hop, connection: ++this.#connections }
-    const fixed = this.#fixed(to)
-    const onFault = (error: unknown): void => this.#fault(to, error)
-    if (!this.#hasSwitch) return { ...fixed, onFault }
-    const observers = (): Observers => (this.#live === undefined ? fixed : live)
-    const live: Observers = {
-      wire: (direction, bytes, whole) => {
-        fixed.wire?.(direction, bytes, whole)
-        this.#show((tap) => tap.wire(to, direction, bytes, whole, this.#now()))
-      },
-      forwarded: (input, edits) => {
-        fixed.forwarded?.(input, edits)
-        this.#show((tap) => tap.forward(to, input, edits))
-      },
+    const { wire, forward } = this.#tap
+    const onWire: PeerWatch['wire'] = (direction, bytes, whole) => {
+      const at = this.#runtime.now() - this.#startedAt
+      wire?.({ ...to, direction, at, bytes, whole })
+      this.#show((tap) => tap.wire(to, direction, bytes, whole, at))
     }
+    const onForwarded: PeerWatch['forwarded'] = (input, edits) => {
+      forward?.({ to, input, edits, output: splice(input, edits).joined })
+      this.#show((tap) => tap.forward(to, input, edits))
+    }
+    const isOn = (fixed: unknown): boolean => fixed !== undefined || this.#live !== undefined
     return {
       get wire() {
-        return observers().wire
+        return isOn(wire) ? onWire : undefined
       },
       get forwarded() {
-        return observers().forwarded
+        return isOn(forward) ? onForwarded : undefined
       },
-      onFault,
+      onFault: (error) => this.#fault(to, error),
       onClosed: () => this.#show((tap) => tap.ended(to.connection)),
     }
   }
@@ -252,18 +236,6 @@ export class Taps implements TapSwitch {
 
   off(): void {
     this.#live = undefined
-  }
-
-  #fixed(to: Hop): Observers {
-    const { wire, forward } = this.#tap ?? {}
-    return {
-      ...(wire !== undefined && {
-        wire: (direction, bytes, whole) => wire({ ...to, direction, at: this.#now(), bytes, whole }),
-      }),
-      ...(forward !== undefined && {
-        forwarded: (input, edits) => forward({ to, input, edits, output: splice(input, edits).joined }),
-      }),
-    }
   }
 
   #show(see: (tap: LiveTap) => void): void {
@@ -284,9 +256,5 @@ export class Taps implements TapSwitch {
       ...(service !== undefined && { service }),
       details: { hop, stack: error instanceof Error ? error.stack : undefined },
     })
-  }
-
-  #now(): number {
-    return this.#runtime.now() - this.#startedAt
   }
 }

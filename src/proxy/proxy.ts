@@ -92,7 +92,7 @@ class ConfiguredProxy implements McpProxy {
     this.#config = config
     this.#options = options
     this.#common = common
-    this.#limits = common.limits.inForce
+    this.#limits = common.limits
     this.#schema = options.schema ?? 'default'
     this.#directory = new ClientDirectory(this.#clientContext())
     const marks = selfStartVariables(config, this.#schema, common.runtime.env)
@@ -258,14 +258,14 @@ class ConfiguredProxy implements McpProxy {
   }
 
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
-    const { log, limits, events, policies } = this.#common
+    const { log, events, policies } = this.#common
     await policies.change(config)
     if (this.#isClosing) {
       log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
       return undefined
     }
     this.#config = config
-    limits.changed(config)
+    this.#common.warnOfLimits(config)
     this.#changeViews(config)
     this.#directory.leaveGone()
     await this.#common.lock.change(config)

@@ -80,11 +80,10 @@ describe('calls that are given up while they wait', () => {
 })
 
 describe('calls that come before `initialize` is answered', () => {
-  test('those that are given up take no room, and the others have a limit', async (t) => {
+  test('have a limit', async (t) => {
     const client = await besideOneThatHangs(t, 500)
     const opened = client.open()
     const filler = 'z'.repeat(150_000)
-    inVain(client, 'o__nonce', 3, filler)
     const [waits, refused] = ['waits', 'too much'].map((n) => client.call('o__nonce', { n, filler }))
     const heard = await refused
     assert.equal(textAt(heard?.value, 'error', 'data', 'reason'), 'overloaded')

@@ -41,16 +41,6 @@ describe('a session that ends', () => {
     assert.deepEqual(said, ['shutdown answered'])
   })
 
-  test('what has a time of its own is waited for, until it is over', () => {
-    const { clock, said, session } = draining()
-    session.shutDown(Infinity, () => said.push('shutdown answered'))
-    clock.advance(60_000)
-    assert.deepEqual([said, clock.timers], [[], 0])
-    session.wait(5000)
-    clock.advance(60_000)
-    assert.deepEqual(said, ['gave up at 65000'])
-  })
-
   test('less patience counts, more does not', () => {
     const { clock, said, session } = draining()
     session.drain(0, 5000)

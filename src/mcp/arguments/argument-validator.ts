@@ -25,9 +25,8 @@ const USUAL_SCHEMA = Buffer.from(
 )
 
 /** Evaluates the compiler of schemas and runs it once, which is most of what the first check takes. */
-export async function prepareValidators(): Promise<void> {
-  const validator = new ArgumentValidator({ tool: '', schema: USUAL_SCHEMA, warn: () => {} })
-  await validator.check()
+export function prepareValidators(): void {
+  new ArgumentValidator({ tool: '', schema: USUAL_SCHEMA, warn: () => {} }).check()
 }
 
 const NO_ARGUMENTS = Buffer.from('{}')
@@ -40,8 +39,7 @@ const noCheck: Check = () => undefined
 /** The schema of one tool, compiled when the first call comes. */
 export class ArgumentValidator {
   readonly #options: ValidatorOptions
-  /** Undefined until the first call, and a promise while that one waits for the compiler. */
-  #check: Check | Promise<Check> | undefined
+  #check: Check | undefined
 
   constructor(options: ValidatorOptions) {
     this.#options = options
@@ -50,32 +48,25 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
-   * Faults that a tolerant server puts right itself are none. Returns a promise only for calls that come before the
-   * schema is compiled. Never throws or rejects.
+   * Faults that a tolerant server puts right itself are none. Never throws.
    */
-  check(json: Buffer = NO_ARGUMENTS): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+  check(json: Buffer = NO_ARGUMENTS): ArgumentFault | undefined {
     if (json[0] !== OPEN_OBJECT) return notAnObject()
-    const check = (this.#check ??= this.#prepare())
-    return check instanceof Promise ? check.then((ready) => ready(json)) : check(json)
+    this.#check ??= this.#compile()
+    return this.#check(json)
   }
 
-  #prepare(): Check | Promise<Check> {
+  #compile(): Check {
     const { schema, steps, problem } = copySchema(this.#options.schema)
     if (problem !== undefined) this.#warn(`${schema === undefined ? 'not' : 'only in part'}: ${problem}`)
-    return schema === undefined ? noCheck : this.#compile(schema, steps)
-  }
-
-  async #compile(schema: JsonObject, steps: number): Promise<Check> {
-    // The proxy reads and writes first what is waiting, before the schema is compiled and again before it is run.
-    await nextTurn()
+    if (schema === undefined) return noCheck
     try {
       const run = compileSchema(schema)
-      await nextTurn()
-      return (this.#check = (json) => checked(json, run, steps))
+      return (json) => checked(json, run, steps)
     } catch (error) {
       const why = error instanceof Error ? error.message.slice(0, 200) : 'unknown error'
       this.#warn(`not: it cannot be compiled: ${why}`)
-      return (this.#check = noCheck)
+      return noCheck
     }
   }
 
@@ -88,12 +79,6 @@ function checked(json: Buffer, run: Run, steps: number): ArgumentFault | undefin
   if (json.length > argumentLimits.argumentBytesMax) return undefined
   const value: unknown = JSON.parse(json.toString())
   return steps * sizeOf(value) > argumentLimits.stepsMax ? undefined : firstFault(run(value))
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }
 
 /** Gives the errors of a value. */

@@ -8,11 +8,11 @@ import type { AnswerKind, Connection, Reply } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
 import type { FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import type { Line } from '../../jsonrpc/line.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit, Message } from '../../jsonrpc/splice.js'
-import { Call, type CallOwner, type InputNeeded, isResult, type Outcome } from '../../calls/call.js'
+import { Call, type CallOwner, copied, type InputNeeded, isResult, type Outcome } from '../../calls/call.js'
 import { CallDeadline } from '../../calls/call-deadline.js'
 import type { CallContext, StatelessContext } from '../../mcp/client-context.js'
 import { type ClientLeg, listenFilter } from '../../mcp/eras/client-leg.js'
@@ -29,6 +29,7 @@ import {
 } from '../../mcp/error-codes.js'
 import { answerOf } from '../../mcp/eras/results.js'
 import { traceparentOf } from '../../mcp/meta-edits.js'
+import { namesRevision } from '../../mcp/meta-keys.js'
 import {
   cancelledId,
   clientNotifications,
@@ -152,13 +153,18 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
-    if (this.#calls.has(keyOf(frame.id, reply)))
-      return this.inTurn(reply, 'error', this.#leg.refusal(frame.id, idInUse(frame.id)))
+    // MCP, Lifecycle: a client may send a ping before `initialize` is answered.
+    if (this.session.isOpening && frame.method !== 'ping' && !namesRevision(frame)) {
+      const kept = copied(frame)
+      const run = (): void => this.request(kept, undefined, reply)
+      if (this.session.holds(run, frame.line.length, reply)) return
+    }
+    if (this.#calls.has(keyOf(frame.id, reply))) return this.refuse(reply, frame.id, idInUse(frame.id))
     const received = this.#leg.received(frame)
     if ('code' in received) return this.#refuse(frame, received, reply)
     const { row, context } = received
     if (context === undefined) this.#inSession(frame, row, reply)
-    else if (this.session.intake === 'refuse') this.#refuse(frame, this.#ending(), reply)
+    else if (this.session.isEnding) this.#refuse(frame, this.#ending(), reply)
     else if (row.method === 'server/discover') this.#discover(frame, context, reply)
     else this.#callStateless(frame, row, context, reply)
   }
@@ -167,17 +173,15 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     switch (clientNotifications.get(frame.method)?.does) {
       case 'initialized':
         // MCP, Lifecycle: the client has had the answer to `initialize`.
-        return this.session.behind(0, () => this.#ready())
-      case 'cancel': {
-        const id = cancelledId(frame)
-        return id && this.#calls.get(id)?.cancel(frame)
-      }
+        return this.#inTurn(() => this.#ready())
+      case 'cancel':
+        return this.#cancel(cancelledId(frame), frame)
       case 'progress':
         return this.questions.progressed(frame)
       case 'news':
         return this.#routes?.rootsChanged(frame)
       case 'exit':
-        return this.#leave(this.session.exitCode)
+        return this.#inTurn(() => this.drain(this.session.exitCode))
       case undefined:
         return this.#log(`a notification '${frame.method}' was ignored`)
     }
@@ -188,7 +192,19 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   gaveUp(reply: Reply): void {
-    this.#calls.get(reply)?.cancel(undefined)
+    this.#cancel(reply, undefined)
+  }
+
+  #cancel(key: CallKey | undefined, frame: NotificationFrame | undefined): void {
+    if (key === undefined) return
+    const call = this.#calls.get(key)
+    if (call === undefined) this.session.holds(() => this.#calls.get(key)?.cancel(undefined))
+    else call.cancel(frame)
+  }
+
+  /** Reads a message after `initialize` is answered, or now if none waits for that or too much does. */
+  #inTurn(run: () => void): void {
+    if (!this.session.holds(run)) run()
   }
 
   stray(frame: ResponseFrame): void {
@@ -197,7 +213,13 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   batch(line: Line, reply: Reply): void {
     const { frame: limits } = this.#context.limits.session
-    receiveBatch(line, this.#leg, limits, this, reply, (frame, own) =>
+    if (this.session.isOpening) {
+      const kept = toLine(line)
+      if (!this.session.holds(() => this.batch(kept, reply), line.length, reply))
+        this.refuse(reply, undefined, tooManyCalls())
+      return
+    }
+    receiveBatch(line, this.#leg, limits, reply, this.#send, (frame, own) =>
       this.#peer.receive(frame, undefined, own),
     )
   }
@@ -208,12 +230,12 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   malformed(error: FrameError): void {
-    this.refuse(this.#peer.ownReply, error.id, malformed(error))
+    this.#inTurn(() => this.refuse(this.#peer.ownReply, error.id, malformed(error)))
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
     const error = tooLong(bytes, this.#context.limits.session.ndjson.lineBytesMax)
-    if (question === undefined) this.refuse(this.#peer.ownReply, id, error)
+    if (question === undefined) this.#inTurn(() => this.refuse(this.#peer.ownReply, id, error))
     else this.questions.refused(question, error)
   }
 
@@ -224,7 +246,8 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   ended(): void {
     this.questions.left()
-    this.#leave(0)
+    // A client may write all that it has to say at once, and is answered before it is gone.
+    this.#inTurn(() => this.drain())
   }
 
   closed(cause: TransportError | undefined): void {
@@ -259,21 +282,16 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   refuse(to: Reply, id: RequestId | undefined, error: ErrorBody): void {
-    this.inTurn(to, 'error', this.#leg.refusal(id, error))
-  }
-
-  /** An answer of the proxy leaves after the answer to an earlier `initialize`. */
-  inTurn(to: Reply, kind: AnswerKind, answer: Message): void {
-    this.session.behind(answer.length, () => this.#send(to, kind, answer))
+    this.#send(to, 'error', this.#leg.refusal(id, error))
   }
 
   /** `result` is raw JSON. */
   #result(to: Reply, id: RequestId, result: string): void {
-    this.inTurn(to, 'result', buildResult(id, result))
+    this.#send(to, 'result', buildResult(id, result))
   }
 
   /** The one place from which answers leave. */
-  #send(to: Reply, kind: AnswerKind, answer: Message): void {
+  readonly #send = (to: Reply, kind: AnswerKind, answer: Message): void => {
     to.answer(answer, kind)
     this.sent()
   }
@@ -321,8 +339,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       case 'shutdown':
         return this.#shutDown(frame.id, reply)
       default:
-        // MCP, Lifecycle: a client may send a ping before `initialize` is answered.
-        return this.#send(reply, 'result', buildResult(frame.id, '{}'))
+        return this.#result(reply, frame.id, '{}')
     }
   }
 
@@ -334,7 +351,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       return this.#pass(frame, row, to)
     const routes = this.#openRoutes()
     const answer = (): void => this.#result(to, frame.id, this.#leg.initializeResult(routes.describe()))
-    this.session.open(answer, false)
+    this.session.open(answer)
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
   }
@@ -361,7 +378,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     // Every later session with the server is opened with the same bytes.
     opening.keep()
     opening.reply = to
-    this.session.open(() => this.#answer(opening, outcome), true)
+    this.session.open(() => this.#answer(opening, outcome))
     void this.#routes?.leave()
     this.#routes = undefined
     this.opening = opening
@@ -378,7 +395,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   #opened(): void {
     this.session.opened()
-    if (this.session.intake === 'refuse') this.session.wait(this.#context.limits.drainMs)
     this.#closeIfIdle()
   }
 
@@ -387,16 +403,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#routes?.clientIsReady()
   }
 
-  /** The client leaves. A server that it opens answers first, within the time for that. */
-  #leave(exitCode: number): void {
-    if (this.session.isPassing) this.session.behind(0, () => this.drain(exitCode))
-    else this.drain(exitCode)
-  }
-
   #shutDown(id: RequestId, to: Reply): void {
     if (this.session.owesShutdown) return this.refuse(to, id, invalidRequest('a shutdown is under way'))
-    const graceMs = this.session.isPassing ? Infinity : this.#context.limits.drainMs
-    this.session.shutDown(graceMs, () => this.#result(to, id, '{}'))
+    this.session.shutDown(this.#context.limits.drainMs, () => this.#result(to, id, '{}'))
     this.#closeIfIdle()
   }
 
@@ -421,19 +430,12 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   #call(frame: RequestFrame, row: RequestRow, reply: Reply): void {
-    const { intake } = this.session
-    if (intake === 'refuse') return this.#refuse(frame, this.#ending(), reply)
-    const { runtime } = this.#context
-    const call = new Call(frame, row, this, new CallDeadline(runtime.now()), this)
-    if (this.#isFull || (intake === 'hold' && !this.session.hasRoom(call.bytes)))
-      return this.#refuse(frame, tooManyCalls(), reply)
+    if (this.session.isEnding) return this.#refuse(frame, this.#ending(), reply)
+    // A call that comes before `initialize` is answered comes here when too many of them wait.
+    if (this.#isFull || this.session.isOpening) return this.#refuse(frame, tooManyCalls(), reply)
+    const call = new Call(frame, row, this, new CallDeadline(this.#context.runtime.now()), this)
     this.#begin(call, reply)
-    const { router } = this.#openRoutes()
-    if (intake === 'route') return router.route(call)
-    this.session.hold(call, () => {
-      call.beginAt(runtime.now())
-      router.route(call)
-    })
+    this.#openRoutes().router.route(call)
   }
 
   #callStateless(frame: RequestFrame, row: RequestRow, context: StatelessContext, reply: Reply): void {
@@ -457,8 +459,8 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const settled = this.#context.isTransparent
       ? this.#directory.stateless(context, this.view)?.settled
       : undefined
-    if (settled === undefined || this.session.isOpening) return this.session.behind(0, describe)
-    this.session.open(describe, false)
+    if (settled === undefined || this.session.isOpening) return this.#inTurn(describe)
+    this.session.open(describe)
     void settled.then(() => this.#opened())
   }
 
@@ -500,7 +502,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
   #closeIfIdle(): void {
-    if (this.session.intake !== 'refuse') return
+    if (!this.session.isEnding) return
     for (const call of this.#calls.values())
       if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
     if (this.#calls.size > 0 || this.session.owesAnswers) return

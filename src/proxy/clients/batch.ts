@@ -1,7 +1,7 @@
 // A client's batch: its members are handled alone, and their answers leave together (JSON-RPC 2.0 section 6).
 
 import { buildBatch, type ErrorBody } from '../../jsonrpc/build.js'
-import type { MessageHead, Reply } from '../../jsonrpc/connection.js'
+import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
 import { splitBatch, type Frame, type FrameLimits, frameOrError } from '../../jsonrpc/frame.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -10,23 +10,21 @@ import type { Message } from '../../jsonrpc/splice.js'
 import type { ClientLeg } from '../../mcp/eras/client-leg.js'
 import { namesRevision } from '../../mcp/meta-keys.js'
 import { invalidRequest, malformed } from '../../mcp/error-codes.js'
-import type { AttachedClient } from './attached-client.js'
 
-/** The client that gets the answers. */
-type BatchSender = Pick<AttachedClient, 'inTurn' | 'refuse'>
+type Send = (to: Reply, kind: AnswerKind, answer: Message) => void
 
 /** Collects the answers to a batch (JSON-RPC 2.0 section 6) until every request of it has one, or will have none. */
 class BatchReply implements Reply {
   readonly isCancelledByClosing = false
   readonly #to: Reply
-  readonly #client: BatchSender
+  readonly #send: Send
   readonly #answers: Message[] = []
   /** Requests without an answer, and one more until every member has been read. */
   #open = 1
 
-  constructor(to: Reply, client: BatchSender) {
+  constructor(to: Reply, send: Send) {
     this.#to = to
-    this.#client = client
+    this.#send = send
   }
 
   expect(): this {
@@ -43,7 +41,7 @@ class BatchReply implements Reply {
     if (--this.#open > 0) return
     // A batch of notifications has no answer at all.
     if (this.#answers.length === 0) this.#to.drop()
-    else this.#client.inTurn(this.#to, 'batch', buildBatch(this.#answers))
+    else this.#send(this.#to, 'batch', buildBatch(this.#answers))
   }
 
   tell(message: Message, head: MessageHead): void {
@@ -61,21 +59,22 @@ export function receiveBatch(
   line: Line,
   leg: ClientLeg,
   limits: FrameLimits,
-  client: BatchSender,
   to: Reply,
+  send: Send,
   receive: (frame: Frame, reply: Reply) => void,
 ): void {
   const { version, batching } = leg.profile.revision
-  if (!batching)
-    return client.refuse(to, undefined, invalidRequest(`protocol version ${version} has no batches`))
+  const refuse = (id: RequestId | undefined, error: ErrorBody): void =>
+    send(to, 'error', leg.refusal(id, error))
+  if (!batching) return refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
   let members: Line[]
   try {
     members = splitBatch(line, limits)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
-    return client.refuse(to, error.id, malformed(error))
+    return refuse(error.id, malformed(error))
   }
-  const batch = new BatchReply(to, client)
+  const batch = new BatchReply(to, send)
   for (const member of members) {
     const frame = frameOrError(member, limits)
     const refusal = refusalOf(frame)

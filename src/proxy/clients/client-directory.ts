@@ -160,7 +160,7 @@ export class ClientDirectory {
     const [, sibling] = this.#of(principal)[0] ?? []
     const leavers = this.#placeFor(principal, isAskable(capabilities))
     if (leavers === undefined) return undefined
-    const tasks = sibling?.tasks ?? new TaskTable(this.context.limits.session, true)
+    const tasks = sibling?.tasks ?? new TaskTable(this.context.limits.session, 'principal')
     const profile = { principal, isSeveral, info, revision: latestStateless, capabilities }
     const client = new StatelessClient(profile, view, tasks, this)
     this.#clients.set(key, client)

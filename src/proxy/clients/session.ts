@@ -1,11 +1,12 @@
 // The states of a session: it waits for the answer to `initialize`, is open, ends, and is answered.
 //
 // JSON-RPC leaves the order of answers free. A client that writes several messages at once reads the answer to `initialize`
-// first all the same, since it says which protocol the others are in. So what came behind it waits here, in order. At the
-// end nothing new is accepted, and running calls may finish before the connection is closed.
+// first all the same, since it says which protocol the others are in. So the messages behind it wait here, in order, and
+// are read once it is answered. At the end nothing new is accepted, and running calls may finish before the connection is
+// closed.
 
+import type { Reply } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import type { Call } from '../../calls/call.js'
 import type { SessionLimits } from '../../limits.js'
 import type { Revision } from '../../mcp/revisions.js'
 import { Deferred } from '../../runtime/deferred.js'
@@ -28,10 +29,11 @@ export interface AttachedSession {
   readonly ended: Promise<SessionEnd>
 }
 
-/** A call, or an answer to another message, that came behind `initialize`. */
+/** A message that came behind `initialize`; a request has a way back. */
 interface Early {
+  readonly run: () => void
   readonly bytes: number
-  readonly run: () => unknown
+  readonly reply: Reply | undefined
 }
 
 /** One session, or a connection whose client never initializes. */
@@ -44,8 +46,8 @@ export class Session {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #limits: Pick<SessionLimits, 'callsMax' | 'waitingBytesMax'>
   readonly #giveUp: () => void
-  /** The `initialize` that waits for its answer. */
-  #opening: { readonly answer: () => void; readonly isPassed: boolean } | undefined
+  /** Answers the `initialize` that waits for that. */
+  #opening: (() => void) | undefined
   readonly #early = new Set<Early>()
   /** Whether its client has announced the end with `shutdown`, and whether it ends with the last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
@@ -65,18 +67,13 @@ export class Session {
     this.#giveUp = giveUp
   }
 
-  /** Whether a call that comes now is routed, held until `initialize` is answered, or refused because the session ends. */
-  get intake(): 'route' | 'hold' | 'refuse' {
-    if (this.#end !== 'none') return 'refuse'
-    return this.isOpening ? 'hold' : 'route'
+  /** Whether calls that come now are refused. */
+  get isEnding(): boolean {
+    return this.#end !== 'none'
   }
 
   get isOpening(): boolean {
     return this.#opening !== undefined
-  }
-
-  get isPassing(): boolean {
-    return this.#opening?.isPassed === true
   }
 
   /** Whether `initialize` or anything that came behind it is still to be answered. */
@@ -84,40 +81,32 @@ export class Session {
     return this.isOpening || this.#early.size > 0
   }
 
-  /** `initialize` has come, and is passed on or not; `answer` is called once, by `opened`. */
-  open(answer: () => void, isPassed: boolean): void {
-    this.#opening = { answer, isPassed }
+  /** `initialize` has come; `answer` is called once, by `opened`. */
+  open(answer: () => void): void {
+    this.#opening = answer
   }
 
-  /** Whether a message of so many bytes may wait; a single one has no limit. */
-  hasRoom(bytes: number): boolean {
+  /**
+   * Takes a message that comes while `initialize` waits for its answer: `run` reads it afterwards. False where none waits,
+   * and where too much comes; a single message may have any size.
+   */
+  holds(run: () => void, bytes = 0, reply?: Reply): boolean {
     const { callsMax, waitingBytesMax } = this.#limits
     let waiting = 0
     for (const early of this.#early) waiting += early.bytes
-    return this.#early.size < callsMax && (waiting === 0 || waiting + bytes <= waitingBytesMax)
+    if (!this.isOpening || this.#early.size >= callsMax) return false
+    if (waiting > 0 && waiting + bytes > waitingBytesMax) return false
+    this.#early.add({ run, bytes, reply })
+    return true
   }
 
-  /** Holds a call until `initialize` is answered; who gives it up makes room for others. */
-  hold(call: Call, route: () => void): void {
-    call.keep()
-    const early = { bytes: call.bytes, run: () => call.settled || route() }
-    this.#early.add(early)
-    call.holder = { cancel: () => this.#early.delete(early) }
-  }
-
-  /** Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. */
-  behind(bytes: number, run: () => void): void {
-    if (this.isOpening && this.hasRoom(bytes)) this.#early.add({ bytes, run })
-    else run()
-  }
-
-  /** Answers `initialize`, and then what came behind it; later calls do nothing. */
+  /** Answers `initialize`, and then reads what came behind it, up to another `initialize`; later calls do nothing. */
   opened(): void {
-    const opening = this.#opening
-    if (opening === undefined) return
+    const answer = this.#opening
     this.#opening = undefined
-    opening.answer()
+    answer?.()
     for (const early of this.#early) {
+      if (this.isOpening) return
       this.#early.delete(early)
       early.run()
     }
@@ -132,16 +121,16 @@ export class Session {
     return this.#end === 'none' ? 1 : 0
   }
 
-  /** The client will end the session; `answer` is called when no call runs any more; see `wait`. */
+  /** The client will end the session; `answer` is called when no call runs any more. */
   shutDown(graceMs: number, answer: () => void): void {
-    this.wait(graceMs)
+    this.#wait(graceMs)
     if (this.#end === 'none') this.#end = 'announced'
     this.#answerShutdown = answer
   }
 
   /** The first call counts; a later one, or one after `shutDown`, only when it has less patience. */
   drain(exitCode: number, graceMs: number): void {
-    this.wait(graceMs)
+    this.#wait(graceMs)
     if (this.#end === 'begun') return
     this.#end = 'begun'
     this.#exitCode = exitCode
@@ -159,6 +148,8 @@ export class Session {
 
   finish(): void {
     this.#end = 'begun'
+    for (const { reply } of this.#early) reply?.drop()
+    this.#early.clear()
     this.#patienceEndsAt = -Infinity
     this.#patience?.cancel()
     this.leaving.resolve()
@@ -170,7 +161,7 @@ export class Session {
   }
 
   /** Running calls have this much time from now, unless they had less before. */
-  wait(graceMs: number): void {
+  #wait(graceMs: number): void {
     const endsAt = this.#runtime.now() + graceMs
     if (endsAt >= this.#patienceEndsAt) return
     this.#patienceEndsAt = endsAt

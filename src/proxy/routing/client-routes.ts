@@ -55,12 +55,7 @@ export class ClientRoutes implements RoutedServers {
       (tell) => runtime.setTimer(limits.session.changeDelayMs, tell),
     )
     const isRemembered = this.lanes.some(({ view }) => view.before.kind !== 'nothing')
-    this.router = new Router(client, context, this, (kind) => {
-      this.#changes.markShown(kind)
-      // Most clients call a tool soon after they have got the list.
-      const isChecked = this.lanes.some(({ config }) => config.argumentChecks === 'on')
-      if (kind === 'tools' && isChecked && this.shown(kind).length > 0) context.checks.prepare(runtime)
-    })
+    this.router = new Router(client, context, this)
     this.settled = isRemembered ? undefined : this.router.waits.opened(initializeGraceMs)
     const coming = this.router.waits.quiet()
     if (coming === undefined) return
@@ -83,6 +78,14 @@ export class ClientRoutes implements RoutedServers {
 
   shown(kind: ListKind): readonly Target[] {
     return this.catalog.shown(kind)
+  }
+
+  listed(kind: ListKind): void {
+    this.#changes.markShown(kind)
+    // Most clients call a tool soon after they have got the list.
+    const isChecked = this.lanes.some(({ config }) => config.argumentChecks === 'on')
+    const { checks, runtime } = this.#context
+    if (kind === 'tools' && isChecked && this.shown(kind).length > 0) checks.prepare(runtime)
   }
 
   offers(kind: ListKind): boolean {

@@ -32,24 +32,21 @@ export interface TaskLimits {
   readonly taskIdLengthMax: number
 }
 
-/** The tasks of one client, or of one principal. */
+/** The tasks of one client, or of one principal, and the requests about them. */
 export class TaskTable implements TaskKeeper {
   readonly #limits: TaskLimits
-  readonly #isOfPrincipal: boolean
+  /** A session with tasks, a principal whose clients have no session, or a client that can have none. */
+  readonly #owner: 'session' | 'principal' | 'nobody'
   /** By id; those that were asked about longest ago come first. */
   readonly #tasks = new Map<string, HeldTask>()
 
-  constructor(limits: TaskLimits, isOfPrincipal: boolean) {
+  constructor(limits: TaskLimits, owner: 'session' | 'principal' | 'nobody') {
     this.#limits = limits
-    this.#isOfPrincipal = isOfPrincipal
+    this.#owner = owner
   }
 
   get isIdle(): boolean {
     return [...this.#tasks.values()].every(({ isOver }) => isOver)
-  }
-
-  get sources(): Set<TaskSource> {
-    return new Set([...this.#tasks.values()].flatMap(({ isGone, source }) => (isGone ? [] : [source])))
   }
 
   keep(task: HeldTask): ErrorBody | undefined {
@@ -57,12 +54,12 @@ export class TaskTable implements TaskKeeper {
     const { taskIdLengthMax } = this.#limits
     const twin = this.#tasks.get(id)
     // A server may answer calls of one principal with the same task.
-    const isAgain = this.#isOfPrincipal && twin?.source.service === source.service
+    const isAgain = this.#owner === 'principal' && twin?.source.service === source.service
     if (twin?.isOver === false && !isAgain) return taskIdTaken(source.service, id, twin.source.service)
     if (id.length > taskIdLengthMax) return taskIdTooLong(source.service, id.length, taskIdLengthMax)
     twin?.drop(taskNotFound(id))
     this.#tasks.delete(id)
-    const full = this.fullError()
+    const full = this.#fullError()
     if (full === undefined) this.#tasks.set(id, task)
     return full
   }
@@ -71,18 +68,18 @@ export class TaskTable implements TaskKeeper {
    * The error of a call that would begin one too many. What is over makes room, the oldest before others; of the tasks of
    * a principal also the oldest that runs.
    */
-  fullError(): ErrorBody | undefined {
+  #fullError(): ErrorBody | undefined {
     const { tasksMax } = this.#limits
     if (this.#tasks.size < tasksMax) return undefined
     const all = [...this.#tasks.values()]
-    const first = all.find(({ isOver }) => isOver) ?? (this.#isOfPrincipal ? all[0] : undefined)
+    const first = all.find(({ isOver }) => isOver) ?? (this.#owner === 'principal' ? all[0] : undefined)
     if (first === undefined) return tooManyTasks(tasksMax)
     first.drop(taskNotFound(first.id))
     this.#tasks.delete(first.id)
     return undefined
   }
 
-  find(id: string): HeldTask | undefined {
+  #find(id: string): HeldTask | undefined {
     const task = this.#tasks.get(id)
     if (task !== undefined && this.#tasks.delete(id)) this.#tasks.set(id, task)
     return task
@@ -91,19 +88,6 @@ export class TaskTable implements TaskKeeper {
   left(): void {
     for (const task of this.#tasks.values()) task.drop(taskNotFound(task.id))
     this.#tasks.clear()
-  }
-}
-
-export class ClientTasks {
-  readonly #hasTasks: boolean
-  readonly #ofPrincipal: TaskTable | undefined
-  readonly #table: TaskTable
-
-  /** `hasTasks` says that the client has a session with tasks; `ofPrincipal` are the tasks of a client without a session. */
-  constructor(limits: TaskLimits, hasTasks: boolean, ofPrincipal: TaskTable | undefined) {
-    this.#hasTasks = hasTasks
-    this.#ofPrincipal = ofPrincipal
-    this.#table = ofPrincipal ?? new TaskTable(limits, false)
   }
 
   /**
@@ -114,28 +98,28 @@ export class ClientTasks {
   begin(call: Call, { lane, item }: Target, name: string): readonly Edit[] | ErrorBody {
     const { members } = call.frame.params
     const isWanted = members.span('task') !== undefined
-    const isPossible = this.#hasTasks && offersTasks(lane)
+    const isPossible = this.#owner === 'session' && offersTasks(lane)
     if (item.needsTask && !isPossible) return toolNeedsTask(name, this.#whyNot(lane))
     if (isWanted && isPossible) {
-      call.keeper = this.#table
-      return this.#table.fullError() ?? NO_EDITS
+      call.keeper = this
+      return this.#fullError() ?? NO_EDITS
     }
-    const mayGoOn = this.#ofPrincipal !== undefined && declaresTasks(call.context.capabilities)
-    if (mayGoOn && relaysTasks(lane)) call.keeper = this.#table
+    const mayGoOn = this.#owner === 'principal' && declaresTasks(call.context.capabilities)
+    if (mayGoOn && relaysTasks(lane)) call.keeper = this
     return isWanted ? cutNamed(members, ['task'], 'task') : NO_EDITS
   }
 
   /** Takes over a request about one task; `only` is the server that has the tasks of a session that are not known here. */
   about(call: Call, lanes: readonly CallTarget[], only: CallTarget | undefined): void {
-    const isDurable = this.#ofPrincipal !== undefined
+    const isDurable = this.#owner === 'principal'
     // Only the proxy itself asks to follow one, for a client that has declared it.
     const isOwn = call.row.subscribes !== undefined
-    if (!isDurable && !this.#hasTasks) return call.fail(methodNotFound(call.frame.method))
+    if (this.#owner === 'nobody') return call.fail(methodNotFound(call.frame.method))
     const id = call.frame.params.members.string('taskId')
     if (id === undefined) return call.fail(missingParameter('taskId'))
     if (isDurable && !isOwn && !declaresTasks(call.context.capabilities))
       return call.fail(missingCapability(tasksRequired))
-    const task = this.#table.find(id)
+    const task = this.#find(id)
     const isElsewhere = isDurable && (task?.isGone === true || isOwn)
     if (task !== undefined) call.service = task.source.service
     if (task !== undefined && !isElsewhere) return task.request(call)
@@ -147,7 +131,7 @@ export class ClientTasks {
   }
 
   list(call: Call, only: CallTarget | undefined): void {
-    if (!this.#hasTasks) return call.fail(methodNotFound(call.frame.method))
+    if (this.#owner !== 'session') return call.fail(methodNotFound(call.frame.method))
     if (only !== undefined) return only.call(call, NO_EDITS)
     const cursor = call.frame.params.members.span('cursor')
     if (cursor !== undefined)
@@ -157,7 +141,8 @@ export class ClientTasks {
   }
 
   async #listed(call: Call): Promise<void> {
-    const listed = await Promise.all([...this.#table.sources].map((source) => this.#listedBy(source)))
+    const sources = new Set([...this.#tasks.values()].flatMap(({ isGone, source }) => (isGone ? [] : source)))
+    const listed = await Promise.all([...sources].map((source) => this.#listedBy(source)))
     const failed = listed.find((each) => 'code' in each)
     if (failed !== undefined) return call.fail(failed)
     const items = listed.flatMap((each) => ('code' in each ? [] : each))
@@ -171,12 +156,12 @@ export class ClientTasks {
   /** The tasks of this client that a server lists, or its error: without them the tasks would look lost. */
   async #listedBy(source: TaskSource): Promise<TaskItem[] | ErrorBody> {
     const listed = await source.list()
-    return 'code' in listed ? listed : listed.filter(({ id }) => this.#table.find(id)?.source === source)
+    return 'code' in listed ? listed : listed.filter(({ id }) => this.#find(id)?.source === source)
   }
 
   #whyNot({ config: { name }, keepsTasks }: CallTarget): string {
     const dates = sessionRevisions.flatMap(({ tasks, version }) => (tasks ? [version] : []))
-    if (!this.#hasTasks) return `tasks need a session of revision ${dates.join(' or ')}`
+    if (this.#owner !== 'session') return `tasks need a session of revision ${dates.join(' or ')}`
     return keepsTasks ? `'${name}' does not offer tasks` : `'${name}' is shared by clients that it may ask`
   }
 }

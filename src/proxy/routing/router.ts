@@ -1,8 +1,8 @@
 // From a call to the lane that answers it.
 
-import type { ArgumentChecks, Pass } from './argument-checks.js'
+import type { ArgumentChecks } from './argument-checks.js'
 import { type Catalog, nameEdits, type Target } from './catalog.js'
-import { ClientTasks, type TaskLimits, type TaskTable } from './client-tasks.js'
+import { type TaskLimits, TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import { ListWaits, type Wanted } from './list-waits.js'
 import { type CatalogView, soleServer } from './views.js'
@@ -72,6 +72,8 @@ export interface RoutingContext {
 export interface RoutedServers {
   readonly lanes: readonly CallTarget[]
   readonly catalog: Catalog
+  /** The client has been given this list. */
+  listed(kind: ListKind): void
 }
 
 export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
@@ -85,24 +87,16 @@ export class Router {
   readonly #client: ServedClient
   readonly #context: RoutingContext
   readonly #servers: RoutedServers
-  readonly #onListed: (kind: ListKind) => void
-  readonly #tasks: ClientTasks
+  readonly #tasks: TaskTable
   /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
   #hasLostSome = false
 
-  /** `onListed` is called with each list that the client has been given. */
-  constructor(
-    client: ServedClient,
-    context: RoutingContext,
-    servers: RoutedServers,
-    onListed: (kind: ListKind) => void,
-  ) {
+  constructor(client: ServedClient, context: RoutingContext, servers: RoutedServers) {
     this.#client = client
     this.#context = context
     this.#servers = servers
-    this.#onListed = onListed
-    const { session } = context.limits
-    this.#tasks = new ClientTasks(session, client.profile.hasTasks === true, client.tasks)
+    const owner = client.profile.hasTasks === true ? 'session' : 'nobody'
+    this.#tasks = client.tasks ?? new TaskTable(context.limits.session, owner)
     this.waits = new ListWaits(servers, client, context)
   }
 
@@ -233,7 +227,7 @@ export class Router {
       if (!mayHaveWritten(target.lane, call)) return call.fail(stateUnknown('other-server'))
       edits = bothEdits(edits, call.returned.edits)
     }
-    if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
+    if (kind === 'prompts') return target.lane.call(call, edits)
     const begun = this.#tasks.begin(call, target, name)
     if ('code' in begun) return call.fail(begun)
     edits = bothEdits(edits, begun)
@@ -242,32 +236,24 @@ export class Router {
     if (fault !== undefined) return call.fail(fault)
     edits = bothEdits(edits, this.#client.view.callEdits(target.lane.config, target.item, call))
     call.isWrapped = target.item.wrappedSpan !== undefined
+    if (!this.#context.checks.fits(call, target)) return
     const policy = this.#context.policy()
-    const pass = policy === undefined ? this.#pass : this.#under(policy, target)
-    this.#context.checks.check(call, target, edits, pass)
+    if (policy === undefined) target.lane.call(call, edits)
+    else policy.admit(call, target, edits, () => this.#admitted(call, target, edits))
   }
 
-  #under(policy: CallPolicy, target: Target): Pass {
-    return (call, lane, edits) =>
-      policy.admit(call, target, edits, () => {
-        // The tool may have changed while a person was asked.
-        const withheld = refusalOf(this.#catalog.named('tools', target.publicName) ?? target)
-        if (withheld !== undefined) call.fail(withheld)
-        else this.#pass(call, lane, edits)
-      })
+  /** While a person was asked, the tool may have changed, and another server may have taken the place of this one. */
+  #admitted(call: Call, target: Target, edits: readonly Edit[]): void {
+    const withheld = refusalOf(this.#catalog.named('tools', target.publicName) ?? target)
+    if (withheld !== undefined) call.fail(withheld)
+    else if (target.lane.retired) this.#reroute(call)
+    else target.lane.call(call, edits)
   }
 
-  /** A call with nothing to check leaves behind those that are being checked. */
   #toLane(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     call.service = lane.config.name
     call.apartUris = this.#catalog.apartUris(lane)
-    this.#context.checks.inTurn(call, lane, edits, this.#pass)
-  }
-
-  /** While the call waited for its turn, another server may have taken the place of this one. */
-  readonly #pass: Pass = (call, lane, edits) => {
-    if (lane.retired) this.#reroute(call)
-    else lane.call(call, edits)
+    lane.call(call, edits)
   }
 
   #byUri(call: Call): void {
@@ -350,7 +336,7 @@ export class Router {
         : this.#catalog.page(kind, cursor, this.#context.limits.session.listPageBytesMax, call)
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
-    this.#onListed(kind)
+    this.#servers.listed(kind)
   }
 }
 

@@ -4,7 +4,7 @@ import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/argument
 import { argumentLimits } from '../../../src/mcp/arguments/schema.js'
 
 interface Tool {
-  readonly check: (json: string | undefined) => Promise<ArgumentFault | undefined>
+  readonly check: (json: string | undefined) => ArgumentFault | undefined
   readonly validator: ArgumentValidator
   readonly warnings: string[]
 }
@@ -13,7 +13,7 @@ function toolWith(schema: unknown): Tool {
   const warnings: string[] = []
   const json = Buffer.from(typeof schema === 'string' ? schema : JSON.stringify(schema))
   const validator = new ArgumentValidator({ tool: 's__t', schema: json, warn: (text) => warnings.push(text) })
-  const check = async (text: string | undefined): Promise<ArgumentFault | undefined> =>
+  const check = (text: string | undefined): ArgumentFault | undefined =>
     validator.check(text === undefined ? undefined : Buffer.from(text))
   return { check, validator, warnings }
 }
@@ -153,48 +153,45 @@ describe('faults', () => {
     ],
   ] as const
   for (const [title, json, what, parameter, details] of cases) {
-    it(title, async () => {
+    it(title, () => {
       const { check, warnings } = toolWith(search)
-      const fault = await check(json)
+      const fault = check(json)
       const want = what === undefined ? undefined : { message: `Invalid params: ${what}`, parameter, details }
       assert.deepEqual(fault, want)
       assert.deepEqual(warnings, [])
     })
   }
 
-  it('members are not taken from the prototype', async () => {
+  it('members are not taken from the prototype', () => {
     const { check } = toolWith({ type: 'object', required: ['toString'] })
-    assert.equal((await check('{}'))?.parameter, 'toString')
+    assert.equal(check('{}')?.parameter, 'toString')
   })
 
-  it('a branch that was meant says what is wrong inside it', async () => {
+  it('a branch that was meant says what is wrong inside it', () => {
     const { check } = toolWith({ type: 'object', properties: { s: { oneOf: [formOf('a'), formOf('b')] } } })
+    assert.equal(check('{"s":{"kind":"b","x":"y"}}')?.message, "Invalid params: '/s/x' must be number")
     assert.equal(
-      (await check('{"s":{"kind":"b","x":"y"}}'))?.message,
-      "Invalid params: '/s/x' must be number",
-    )
-    assert.equal(
-      (await check('{"s":{"kind":"c"}}'))?.message,
+      check('{"s":{"kind":"c"}}')?.message,
       "Invalid params: 's' must have one of the allowed forms",
     )
   })
 
-  it('a choice inside of a choice says what its own branches ask for', async () => {
+  it('a choice inside of a choice says what its own branches ask for', () => {
     const inner = { anyOf: [{ type: 'string' }, { type: 'integer' }] }
     const { check } = toolWith({ properties: { s: { oneOf: [{ const: null }, inner] } } })
-    assert.equal((await check('{"s":{}}'))?.message, "Invalid params: 's' must be string or integer")
+    assert.equal(check('{"s":{}}')?.message, "Invalid params: 's' must be string or integer")
   })
 
-  it('names only so many allowed values', async () => {
+  it('names only so many allowed values', () => {
     const { check } = toolWith({ properties: { a: { enum: Array.from({ length: 500 }, (_, i) => i) } } })
-    const fault = await check('{"a":"x"}')
+    const fault = check('{"a":"x"}')
     assert.match(fault?.message ?? '', /18, 19, … \(500 in all\)$/)
     assert.equal(JSON.stringify(fault?.details).length < 200, true)
   })
 
-  it('big integers are not refused', async () => {
+  it('big integers are not refused', () => {
     const { check } = toolWith({ properties: { a: { type: 'array', items: { type: 'integer' } } } })
-    assert.equal(await check('{"a":[9007199254740992,9007199254740993,1e400]}'), undefined)
+    assert.equal(check('{"a":[9007199254740992,9007199254740993,1e400]}'), undefined)
   })
 })
 
@@ -227,9 +224,9 @@ describe('dialects', () => {
     ['$async is not obeyed', { $async: true, required: ['b'] }, 'b'],
   ] as const
   for (const [title, schema, parameter] of cases) {
-    it(title, async () => {
+    it(title, () => {
       const { check, warnings } = toolWith(schema)
-      assert.equal((await check('{"a":[{}]}'))?.parameter, parameter)
+      assert.equal(check('{"a":[{}]}')?.parameter, parameter)
       assert.deepEqual(warnings, [])
     })
   }
@@ -257,68 +254,68 @@ describe('schemas that are not run, or in part', () => {
     ],
   ] as const
   for (const [title, schema, reason] of cases) {
-    it(`${title}: one warning, no fault`, async () => {
+    it(`${title}: one warning, no fault`, () => {
       const { check, warnings } = toolWith(schema)
-      for (let call = 0; call < 3; call++) assert.equal(await check('{"a":1}'), undefined)
+      for (let call = 0; call < 3; call++) assert.equal(check('{"a":1}'), undefined)
       assert.equal(warnings.length, 1)
       assert.match(warnings[0] ?? '', reason)
       assert.match(warnings[0] ?? '', /^Tool 's__t': /)
     })
   }
 
-  it('a member that ajv passes over', async () => {
+  it('a member that ajv passes over', () => {
     const { check, warnings } = toolWith(
       '{"properties":{"__proto__":{"type":"string"},"a":{"type":"number"}}}',
     )
-    assert.equal((await check('{"__proto__":1,"a":{}}'))?.parameter, '/a')
+    assert.equal(check('{"__proto__":1,"a":{}}')?.parameter, '/a')
     assert.deepEqual(warnings, [])
   })
 
-  it('bytes up to the limit', async () => {
-    assert.equal((await toolWith(schemaOfBytes(argumentLimits.schemaBytesMax)).check('{}'))?.parameter, 'b')
+  it('bytes up to the limit', () => {
+    assert.equal(toolWith(schemaOfBytes(argumentLimits.schemaBytesMax)).check('{}')?.parameter, 'b')
   })
 
-  it('a schema that refers to itself is checked up to there', async () => {
+  it('a schema that refers to itself is checked up to there', () => {
     const { check, warnings } = toolWith({
       properties: { name: { type: 'string' }, next: { $ref: '#' } },
       required: ['name'],
     })
-    assert.equal((await check('{}'))?.parameter, 'name')
-    assert.equal((await check('{"name":{}}'))?.parameter, '/name')
-    assert.equal(await check('{"name":"a","next":{"name":{}}}'), undefined)
+    assert.equal(check('{}')?.parameter, 'name')
+    assert.equal(check('{"name":{}}')?.parameter, '/name')
+    assert.equal(check('{"name":"a","next":{"name":{}}}'), undefined)
     assert.match(warnings.join(), /^Tool 's__t': its schema is checked only in part: it refers to itself$/)
   })
 
-  it('nesting up to the limit', async () => {
+  it('nesting up to the limit', () => {
     const at = toolWith(schemaOfDepth(argumentLimits.depthMax))
     const past = toolWith(schemaOfDepth(argumentLimits.depthMax + 1))
-    await at.check('{}')
-    await past.check('{}')
+    at.check('{}')
+    past.check('{}')
     assert.deepEqual(at.warnings, [])
     assert.match(past.warnings[0] ?? '', /nested too deeply/)
   })
 
-  it('keywords and subschemas up to the limit', async () => {
+  it('keywords and subschemas up to the limit', () => {
     const at = toolWith(schemaOfNodes(argumentLimits.nodesMax))
     const past = toolWith(schemaOfNodes(argumentLimits.nodesMax + 4))
-    for (const { check } of [at, past]) assert.equal((await check('{"a":1}'))?.parameter, '')
+    for (const { check } of [at, past]) assert.equal(check('{"a":1}')?.parameter, '')
     assert.deepEqual(at.warnings, [])
     assert.match(past.warnings[0] ?? '', /too large/)
   })
 
-  it('references are counted as what they refer to', async () => {
+  it('references are counted as what they refer to', () => {
     const [few, many] = [toolWith(doubling(6)), toolWith(doubling(22))]
-    assert.equal((await few.check('{}'))?.parameter, 'b')
-    assert.equal(await many.check('{}'), undefined)
+    assert.equal(few.check('{}')?.parameter, 'b')
+    assert.equal(many.check('{}'), undefined)
     assert.match(many.warnings[0] ?? '', /too (?:large|deeply)/)
   })
 
-  it('a schema of 300 typed properties is checked in full', async () => {
+  it('a schema of 300 typed properties is checked in full', () => {
     const names = Array.from({ length: 300 }, (_, index) => `p${index}`)
     const properties = Object.fromEntries(names.map((name) => [name, { type: 'integer', description: name }]))
     const { check, warnings } = toolWith({ type: 'object', properties, required: ['p7'] })
-    assert.equal((await check('{}'))?.parameter, 'p7')
-    assert.equal((await check('{"p7":1,"p299":"x"}'))?.parameter, '/p299')
+    assert.equal(check('{}')?.parameter, 'p7')
+    assert.equal(check('{"p7":1,"p299":"x"}')?.parameter, '/p299')
     assert.deepEqual(warnings, [])
   })
 })
@@ -326,19 +323,19 @@ describe('schemas that are not run, or in part', () => {
 describe('arguments that are not checked', () => {
   const schema = { properties: { rows: { items: { type: 'integer' } } }, required: ['mode'] }
 
-  it('too long', async () => {
+  it('too long', () => {
     const { check } = toolWith(schema)
-    assert.equal((await check(argumentsOf(argumentLimits.argumentBytesMax)))?.parameter, 'mode')
-    assert.equal(await check(argumentsOf(argumentLimits.argumentBytesMax + 1)), undefined)
+    assert.equal(check(argumentsOf(argumentLimits.argumentBytesMax))?.parameter, 'mode')
+    assert.equal(check(argumentsOf(argumentLimits.argumentBytesMax + 1)), undefined)
   })
 
-  it('too many for the schema', async () => {
+  it('too many for the schema', () => {
     const { check } = toolWith(schema)
     // The schema is seven nodes, and a quarter for the name of what is required; the arguments are two objects more than the rows.
     const steps = 7.25
     const most = Math.floor(argumentLimits.stepsMax / steps) - 2
-    assert.equal((await check(rowsOf(most)))?.parameter, 'mode')
-    assert.equal(await check(rowsOf(most + 1)), undefined)
+    assert.equal(check(rowsOf(most))?.parameter, 'mode')
+    assert.equal(check(rowsOf(most + 1)), undefined)
   })
 })
 
@@ -368,30 +365,15 @@ describe('what is left out of a schema', () => {
     ],
   ] as const
   for (const [title, schema, parameter] of cases)
-    it(title, async () => {
+    it(title, () => {
       const { check, warnings } = toolWith(schema)
-      assert.equal((await check('{"a":"wow"}'))?.parameter, parameter)
+      assert.equal(check('{"a":"wow"}')?.parameter, parameter)
       assert.deepEqual(warnings, [])
     })
 })
 
 describe('calls', () => {
-  it('are answered at once after the first', async () => {
-    const { validator } = toolWith(search)
-    const json = Buffer.from('{"query":"ab"}')
-    const first = validator.check(json)
-    assert.ok(first instanceof Promise)
-    // The second waits with the first and is answered after it.
-    const order: number[] = []
-    void Promise.resolve(validator.check(json)).then(() => order.push(2))
-    await first.then(() => order.unshift(1))
-    await Promise.resolve()
-    assert.deepEqual(order, [1, 2])
-    assert.equal(validator.check(json), undefined)
-    assert.equal(validator.check(undefined) instanceof Promise, false)
-  })
-
-  it('are answered at once where there is nothing to compile', () => {
+  it('are compared with nothing where there is nothing to compile', () => {
     for (const schema of [
       {},
       { type: 'object' },
@@ -402,21 +384,18 @@ describe('calls', () => {
       assert.equal(validator.check(undefined), undefined)
       assert.equal(validator.check(Buffer.from('{"a":1}')), undefined)
       const fault = validator.check(Buffer.from('[1]'))
-      assert.equal(
-        fault instanceof Promise ? undefined : fault?.message,
-        'Invalid params: arguments must be object',
-      )
+      assert.equal(fault?.message, 'Invalid params: arguments must be object')
     }
   })
 
-  it('do not see the schema of another tool', async () => {
+  it('do not see the schema of another tool', () => {
     const id = { $id: 'https://x.test/shared' }
     const one = toolWith({ ...id, required: ['a'] })
     const two = toolWith({ ...id, required: ['b'] })
     const three = toolWith({ $ref: 'https://x.test/shared' })
-    assert.equal((await one.check('{}'))?.parameter, 'a')
-    assert.equal((await two.check('{}'))?.parameter, 'b')
-    assert.equal(await three.check('{}'), undefined)
+    assert.equal(one.check('{}')?.parameter, 'a')
+    assert.equal(two.check('{}')?.parameter, 'b')
+    assert.equal(three.check('{}'), undefined)
     assert.equal(three.warnings.length, 1)
   })
 })

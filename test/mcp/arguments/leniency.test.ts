@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/argument-validator.js'
 
-function checker(schema: unknown): (args: string) => Promise<string | undefined> {
+function checker(schema: unknown): (args: string) => string | undefined {
   const json = Buffer.from(JSON.stringify(schema))
   const validator = new ArgumentValidator({ tool: 't', schema: json, warn: (text) => assert.fail(text) })
-  return async (args) => {
-    const fault: ArgumentFault | undefined = await validator.check(Buffer.from(args))
+  return (args) => {
+    const fault: ArgumentFault | undefined = validator.check(Buffer.from(args))
     return fault?.message.replace('Invalid params: ', '')
   }
 }
@@ -215,12 +215,12 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
 
 describe('the check of arguments', () => {
   for (const [title, schema, args] of [...forgiven, ...forwarded])
-    it(`forgives ${title}`, async () => {
-      assert.equal(await checker(schema)(args), undefined)
+    it(`forgives ${title}`, () => {
+      assert.equal(checker(schema)(args), undefined)
     })
 
   for (const [title, schema, args, fault] of refused)
-    it(`refuses ${title}`, async () => {
-      assert.equal(await checker(schema)(args), fault)
+    it(`refuses ${title}`, () => {
+      assert.equal(checker(schema)(args), fault)
     })
 })
