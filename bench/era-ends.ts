@@ -1,86 +1,85 @@
-// The proxy between a client and a server of either era, on stdio.
-//
-// Calls are made in volleys: so many at once, and the next so many when all of them are answered. How many calls one read
-// brings the proxy is then the same in every cell, and does not depend on what else the machine does.
+// A proxy, or the relay, between a client and a server of either era on stdio.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 
-import { type Cell, RESULT_MARK, call, opening } from './era-messages.js'
+import { type Cell, opening } from './era-messages.js'
 import { INITIALIZED, type Place, closeInput, emptyHome, program, writeConfig } from './subject.js'
 
-export function configName(cell: Cell, way: string): string {
-  return `${way} ${cell.name}`.replaceAll(/\W+/g, '-')
+const LF = 10
+const NOTIFICATION = '"method":"notifications/'
+/** No notification that comes here is longer. */
+const NOTIFICATION_BYTES_MAX = 300
+
+function serverArgv({ isNewServer }: Cell): string[] {
+  return [process.execPath, program('era-server.js'), ...(isNewServer ? ['--stateless'] : [])]
 }
 
-export function serverArgs({ isNewServer }: Cell): string[] {
-  return [program('era-server.js'), ...(isNewServer ? ['--stateless'] : [])]
+function proxyArgv(cell: Cell, place: Place): string[] {
+  const [command, ...args] = serverArgv(cell)
+  const config = writeConfig(place, cell.name.replaceAll(/\W+/g, '-'), { era: { command, args } })
+  return [process.execPath, place.cli, '--stdio', '--silent', '--no-kept-lists', '--config', config]
 }
 
-export const CALLS_IN_VOLLEY = 64
-
-/** One proxy with its client and server on pipes. */
+/** Client and server on pipes, with the proxy between them or the relay; answers are counted by their line ends. */
 export class LineEnds {
   readonly cell: Cell
   readonly pid: number
   readonly #child: ChildProcess
   #nextId = 1
-  #left = 0
-  #answered: () => void = () => {}
-  #failed: (error: Error) => void = () => {}
+  #bytes = 0
+  #onAnswers: (count: number) => void = () => {}
+  #onError: (error: Error) => void = () => {}
 
-  private constructor(cell: Cell, place: Place) {
+  private constructor(cell: Cell, argv: readonly string[], place: Place) {
     this.cell = cell
-    const server = { command: process.execPath, args: serverArgs(cell) }
-    const config = writeConfig(place, configName(cell, 'era-stdio'), { era: server })
-    const argv = [place.cli, '--stdio', '--silent', '--no-kept-lists', '--config', config]
-    const env = emptyHome(place)
-    this.#child = spawn(process.execPath, argv, { env, stdio: ['pipe', 'pipe', 'inherit'] })
-    if (this.#child.pid === undefined || this.#child.stdout === null)
-      throw new Error('the proxy did not start')
-    this.pid = this.#child.pid
-    createInterface({ input: this.#child.stdout }).on('line', (line) => this.#heard(line))
-    this.#child.once('exit', () => this.#failed(new Error('the proxy has ended')))
+    const [command = '', ...args] = argv
+    this.#child = spawn(command, args, { env: emptyHome(place), stdio: ['pipe', 'pipe', 'inherit'] })
+    this.pid = this.#child.pid ?? 0
+    this.#child.once('exit', () => this.#onError(new Error(`${cell.name} has ended`)))
+    this.#child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk))
   }
 
-  static async open(cell: Cell, place: Place): Promise<LineEnds> {
-    const ends = new LineEnds(cell, place)
-    await ends.#handshake()
+  /** With the relay in place of the proxy where that is said. */
+  static async open(cell: Cell, place: Place, isRelayed = false): Promise<LineEnds> {
+    const relay = [process.execPath, program('relay.js'), ...serverArgv(cell)]
+    const ends = new LineEnds(cell, isRelayed ? relay : proxyArgv(cell, place), place)
+    await ends.calls(() => opening(cell), 1, 1)
+    if (!cell.isNewClient) ends.#child.stdin?.write(INITIALIZED)
     return ends
   }
 
-  async #handshake(): Promise<void> {
-    await this.#answers([opening(this.cell)], 1)
-    if (!this.cell.isNewClient) this.#child.stdin?.write(INITIALIZED)
-    await this.volleys(1)
-  }
-
-  /** Makes so many volleys of calls, one after the other. */
-  async volleys(count: number): Promise<void> {
-    for (let n = 0; n < count; n += 1) {
-      const calls = Array.from({ length: CALLS_IN_VOLLEY }, () => call(this.cell, this.#nextId++))
-      await this.#answers(calls, calls.length)
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#failed = () => {}
-    await closeInput(this.#child)
-  }
-
-  #answers(lines: readonly string[], wanted: number): Promise<void> {
+  /** Makes so many calls, so many at a time; gives how many bytes were answered. */
+  calls(next: (id: number) => string, count: number, inflightMax: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#left = wanted
-      this.#answered = resolve
-      this.#failed = reject
-      this.#child.stdin?.write(`${lines.join('\n')}\n`)
+      let [sent, answered] = [0, 0]
+      this.#bytes = 0
+      const send = (): void => {
+        let lines = ''
+        for (; sent < Math.min(count, answered + inflightMax); sent++) lines += `${next(this.#nextId++)}\n`
+        this.#child.stdin?.write(lines)
+      }
+      this.#onError = reject
+      this.#onAnswers = (more) => {
+        answered += more
+        if (answered >= count) resolve(this.#bytes)
+        else send()
+      }
+      send()
     })
   }
 
-  #heard(line: string): void {
-    if (line.includes('"method":')) return
-    if (!line.includes('"result":') || (line.includes('"content":') && !line.includes(RESULT_MARK)))
-      return this.#failed(new Error(`a call failed: ${line.slice(0, 300)}`))
-    if (--this.#left === 0) this.#answered()
+  async close(): Promise<void> {
+    this.#onError = () => {}
+    await closeInput(this.#child)
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (chunk.includes('"error":'))
+      this.#onError(new Error(`a call failed: ${chunk.toString('utf8', 0, 300)}`))
+    let count = 0
+    for (let from = 0, end = chunk.indexOf(LF); end >= 0; from = end + 1, end = chunk.indexOf(LF, from))
+      if (!chunk.subarray(Math.max(from, end - NOTIFICATION_BYTES_MAX), end).includes(NOTIFICATION)) count++
+    if (count > 0) this.#onAnswers(count)
   }
 }

@@ -5,9 +5,7 @@ import type { Envelope } from './wire.js'
 const PREFIX = 'io.modelcontextprotocol'
 const STATELESS_REVISION = '2026-07-28'
 const SESSION_REVISION = '2025-11-25'
-/** A word of every result of the tool. */
-export const RESULT_MARK = 'connection-state'
-export const TOOL = 'era__echo'
+const TOOL = 'era__echo'
 export const BLOB_TOOL = 'era__blob'
 
 const claims = `"${PREFIX}/protocolVersion":"${STATELESS_REVISION}","${PREFIX}/clientInfo":{"name":"bench","version":"1"},"${PREFIX}/clientCapabilities":{}`

@@ -3,15 +3,12 @@
 // Each combination, and the relay between old ends, makes the same calls in turn. A result that is joined or
 // scanned a second time on one of these ways costs several times the processor time of one between old ends.
 
-import { type ChildProcess, spawn } from 'node:child_process'
-
-import { configName, serverArgs } from './era-ends.js'
-import { BLOB_TOOL, CELLS, type Cell, blobCall, opening } from './era-messages.js'
-import { type Figure, MB, NOT_BUILT, type Settings, roundsOf } from './figures.js'
+import { LineEnds } from './era-ends.js'
+import { BLOB_TOOL, CELLS, type Cell, blobCall } from './era-messages.js'
+import { type Figure, MB, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
-import { type Row, atLeast, atMost, emptyRow } from './report.js'
+import { type Row, atLeast, atMost } from './report.js'
 import { median, roundOrder, spread } from './statistics.js'
-import { INITIALIZED, type Place, closeInput, emptyHome, program, proxySpec, writeConfig } from './subject.js'
 import type { Envelope } from './wire.js'
 
 const SIZES = [250_000, 500_000, MB, 1_200_000, 4 * MB, 16 * MB]
@@ -34,85 +31,12 @@ const inflightOf = (bytes: number): number =>
 const oldEnds: Cell = { name: 'relay', isNewClient: false, isNewServer: false }
 const OLD_ENDS = CELLS[0]?.name ?? ''
 
-const LF = 10
-
-/** Client and server on pipes, with the proxy between them or the relay; answers are counted by their line ends. */
-class LineEnds {
-  readonly name: string
-  readonly pid: number
-  readonly #cell: Cell
-  readonly #tool: string
-  readonly #child: ChildProcess
-  #nextId = 1
-  #bytes = 0
-  #onAnswers: (count: number) => void = () => {}
-  #onExit: (error: Error) => void = () => {}
-
-  constructor(cell: Cell, argv: readonly string[], tool: string, place: Place) {
-    this.name = cell.name
-    this.#cell = cell
-    this.#tool = tool
-    const [command = '', ...args] = argv
-    this.#child = spawn(command, args, { env: emptyHome(place), stdio: ['pipe', 'pipe', 'inherit'] })
-    this.pid = this.#child.pid ?? 0
-    this.#child.once('exit', () => this.#onExit(new Error(`${this.name} has ended`)))
-    this.#child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk))
-  }
-
-  static async open(cell: Cell, place: Place): Promise<LineEnds> {
-    const server = [process.execPath, ...serverArgs(cell)]
-    const [command, ...args] = server
-    const config = writeConfig(place, configName(cell, 'era-sizes'), { era: { command, args } })
-    const proxy = [process.execPath, place.cli, '--stdio', '--silent', '--no-kept-lists', '--config', config]
-    const ends =
-      cell === oldEnds
-        ? new LineEnds(cell, [process.execPath, program('relay.js'), ...server], 'blob', place)
-        : new LineEnds(cell, proxy, BLOB_TOOL, place)
-    await ends.#handshake()
-    return ends
-  }
-
-  /** Makes so many calls for results of `bytes`. */
-  async calls(bytes: number, envelope: Envelope, count: number): Promise<void> {
-    this.#bytes = 0
-    const call = (): string => blobCall(this.#cell, this.#nextId++, this.#tool, bytes, envelope)
-    await this.#exchange(call, count, inflightOf(bytes))
-    if (this.#bytes < bytes * count) throw new Error(`${this.name}: results of ${this.#bytes} bytes`)
-  }
-
-  async close(): Promise<void> {
-    this.#onExit = () => {}
-    await closeInput(this.#child)
-  }
-
-  async #handshake(): Promise<void> {
-    await this.#exchange(() => opening(this.#cell), 1, 1)
-    if (!this.#cell.isNewClient) this.#child.stdin?.write(INITIALIZED)
-  }
-
-  #exchange(next: () => string, count: number, inflight: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let sent = 0
-      let answered = 0
-      const send = (): void => {
-        for (; sent < Math.min(count, answered + inflight); sent++) this.#child.stdin?.write(`${next()}\n`)
-      }
-      this.#onExit = reject
-      this.#onAnswers = (more) => {
-        answered += more
-        if (answered >= count) resolve()
-        else send()
-      }
-      send()
-    })
-  }
-
-  #receive(chunk: Buffer): void {
-    this.#bytes += chunk.length
-    let count = 0
-    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, end + 1)) count++
-    if (count > 0) this.#onAnswers(count)
-  }
+/** Makes so many calls for results of `bytes`. */
+async function calls(ends: LineEnds, bytes: number, envelope: Envelope, count: number): Promise<void> {
+  const tool = ends.cell === oldEnds ? 'blob' : BLOB_TOOL
+  const next = (id: number): string => blobCall(ends.cell, id, tool, bytes, envelope)
+  const came = await ends.calls(next, count, inflightOf(bytes))
+  if (came < bytes * count) throw new Error(`${ends.cell.name}: results of ${came} bytes`)
 }
 
 /** What one way took for the results of one size and envelope, by round. */
@@ -130,17 +54,17 @@ async function measured(settings: Settings, all: readonly LineEnds[], rounds: nu
   const { envelopes } = settings.place
   for (const ends of all)
     for (const envelope of envelopes)
-      for (const [bytes, count] of WARM_UPS) await ends.calls(bytes, envelope, count)
+      for (const [bytes, count] of WARM_UPS) await calls(ends, bytes, envelope, count)
   for (let round = 0; round < rounds; round += 1)
     for (const bytes of SIZES)
       for (const envelope of envelopes)
         for (const ends of roundOrder(all, round)) {
           const count = Math.max(CALLS_MIN, Math.round(SAMPLE_BYTES / bytes))
           const [began, before] = [performance.now(), cpuSeconds(ends.pid) ?? Number.NaN]
-          await ends.calls(bytes, envelope, count)
+          await calls(ends, bytes, envelope, count)
           const seconds = (performance.now() - began) / 1000
           const cpu = (cpuSeconds(ends.pid) ?? Number.NaN) - before
-          const key = keyOf(ends.name, bytes, envelope)
+          const key = keyOf(ends.cell.name, bytes, envelope)
           const sample = samples.get(key) ?? { cpuPerMb: [], seconds: [] }
           sample.cpuPerMb.push((cpu * 1e3) / ((count * bytes) / MB))
           sample.seconds.push(seconds)
@@ -197,11 +121,10 @@ function throughputRow({ place }: Settings, samples: Samples, { name }: Cell): R
 }
 
 export const eraSizes: Figure = async (settings) => {
-  if (proxySpec(settings.place, true) === undefined)
-    return [emptyRow('large results in each era', 'stdio', CPU_AIM, NOT_BUILT)]
   const all: LineEnds[] = []
   try {
-    for (const cell of [...CELLS, oldEnds]) all.push(await LineEnds.open(cell, settings.place))
+    for (const cell of [...CELLS, oldEnds])
+      all.push(await LineEnds.open(cell, settings.place, cell === oldEnds))
     const samples = await measured(settings, all, roundsOf(settings, 5, 2))
     return [
       ...SIZES.map((bytes) => cpuRow(settings, samples, bytes)),

@@ -11,8 +11,7 @@ import {
   type SubjectSpec,
   type Way,
   directSpec,
-  otherSpec,
-  proxySpec,
+  proxySpecs,
   relaySpec,
 } from './subject.js'
 import {
@@ -40,24 +39,12 @@ export interface Settings {
 
 export type Figure = (settings: Settings) => Promise<Row[]>
 
-export const NOT_BUILT = 'the proxy is not built (npm run build)'
-
-function specsOf(settings: Settings): SubjectSpec[] {
-  const { place } = settings
-  const specs = [directSpec(), relaySpec()]
-  for (const prefix of [true, false]) {
-    const spec = proxySpec(place, prefix)
-    if (spec !== undefined) specs.push(spec)
-  }
-  const other = otherSpec(place)
-  if (other !== undefined) specs.push(other)
-  return specs
+function specsOf({ place }: Settings): SubjectSpec[] {
+  return [directSpec(), relaySpec(), ...proxySpecs(place)]
 }
 
-/** The ways of a table: the proxy has a row even when it could not run. */
 function waysOf(specs: readonly SubjectSpec[]): Way[] {
-  const ways = specs.map((spec) => spec.way)
-  return ways.includes('proxy') ? ways : [...ways, 'proxy']
+  return specs.map((spec) => spec.way)
 }
 
 export function roundsOf(settings: Settings, usual: number, quick: number): number {
@@ -182,14 +169,11 @@ async function measureStreams(
 
 async function streamRows(settings: Settings, streams: readonly Stream[], rounds: number): Promise<Row[]> {
   const measured = await measureStreams(settings, streams, rounds)
-  return streams.flatMap((stream) => [
-    ...throughputRows(settings, stream, measured),
-    ...cpuRows(settings, stream, measured),
-  ])
+  return streams.flatMap((stream) => [...throughputRows(stream, measured), ...cpuRows(stream, measured)])
 }
 
-function throughputRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
-  const made = relayRows({
+function throughputRows(stream: Stream, { specs, outcome }: Streams): Row[] {
+  return relayRows({
     outcome,
     ways: waysOf(specs),
     figure: stream.title,
@@ -200,7 +184,6 @@ function throughputRows(settings: Settings, stream: Stream, { specs, outcome }: 
     show: stream.show,
     aim: stream.aim,
   })
-  return made.map((row) => explainMissing(row, settings))
 }
 
 /** Microseconds of the subject's processor time: by the MB where a call moves much, else by the call. */
@@ -210,12 +193,7 @@ function cpuOf(stream: Stream, samples: ReadonlyMap<Stream, Sample>): number | u
   return seconds === undefined ? undefined : (seconds * 1e6) / units
 }
 
-export function explainMissing(row: Row, settings: Settings): Row {
-  if (row.spread !== undefined || row.note !== '') return row
-  return { ...row, note: proxySpec(settings.place, true) === undefined ? NOT_BUILT : 'no sample' }
-}
-
-function cpuRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
+function cpuRows(stream: Stream, { specs, outcome }: Streams): Row[] {
   const perMegabyte = stream.callBytes > 0
   const aim = stream.cpuAim
   const made = relayRows({
@@ -229,7 +207,7 @@ function cpuRows(settings: Settings, stream: Stream, { specs, outcome }: Streams
   // Direct has no process in between, so there is nothing to set the relay's time against.
   return made
     .filter((row) => row.way !== 'relay / direct')
-    .map((row) => explainMissing({ ...row, direct: '', aim: row.aim && aim }, settings))
+    .map((row) => ({ ...row, direct: '', aim: row.aim && aim }))
 }
 
 export const perSecond = (value: number, digits = 0): string => `${(value / 1000).toFixed(digits)}k/s`
@@ -329,7 +307,7 @@ export const latency: Figure = async (settings) => {
     },
     measure: async (subject) => median(await once(subject)),
   })
-  const made = addedRows({
+  return addedRows({
     figure: "one call at a time, latency added / relay's",
     outcome,
     ways: waysOf(specs),
@@ -337,7 +315,6 @@ export const latency: Figure = async (settings) => {
     show: microseconds,
     aim: atMost(1.3),
   })
-  return made.map((row) => explainMissing(row, settings))
 }
 
 export const mixed: Figure = async (settings) => {
@@ -363,7 +340,7 @@ export const mixed: Figure = async (settings) => {
     },
     measure: async (subject) => percentile(await once(subject), 0.99),
   })
-  const made = relayRows({
+  return relayRows({
     figure: 'small calls while 1 MB results flow, p99',
     outcome,
     ways: waysOf(specs),
@@ -371,5 +348,4 @@ export const mixed: Figure = async (settings) => {
     show: milliseconds,
     aim: atMost(1.3),
   })
-  return made.map((row) => explainMissing(row, settings))
 }

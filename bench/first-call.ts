@@ -3,19 +3,11 @@
 // Nothing is warm here, which is what a person waits for: the call comes a while after the tools are listed, as a model
 // takes it to choose one.
 
-import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
-import { atMost, emptyRow, type Row } from './report.js'
+import { type Figure, type Settings, roundsOf } from './figures.js'
+import { atMost, type Row } from './report.js'
 import { ANSWER_LIMIT_MS, type Measurable, Measurements, type Round } from './start.js'
 import { median, roundOrder, spread } from './statistics.js'
-import {
-  INITIALIZE,
-  INITIALIZED,
-  Subject,
-  type SubjectSpec,
-  otherSpec,
-  proxySpec,
-  relaySpec,
-} from './subject.js'
+import { INITIALIZE, INITIALIZED, Subject, type SubjectSpec, proxySpecs, relaySpec } from './subject.js'
 import { SMALL_TEXTS, textCall, withId } from './wire.js'
 
 /** How long the client waits between the answer to `initialize` and its first call. */
@@ -28,10 +20,8 @@ interface Started extends Measurable {
   readonly spec: SubjectSpec
 }
 
-function startedOf(settings: Settings): Started[] {
-  const { place } = settings
-  const specs = [relaySpec(), proxySpec(place, true), otherSpec(place)]
-  return specs.flatMap((spec) => (spec === undefined ? [] : [{ title: spec.way, spec, aim: undefined }]))
+function startedOf({ place }: Settings): Started[] {
+  return [relaySpec(), ...proxySpecs(place)].map((spec) => ({ title: spec.way, spec, aim: undefined }))
 }
 
 /** The time from the call to its answer. */
@@ -74,7 +64,7 @@ function rowsOf(times: Measurements, list: readonly Started[]): Row[] {
     const values = times.rounds.flatMap((round) => round.get(title) ?? [])
     return values.length === 0 ? '' : `${median(values).toFixed(1)} ms`
   }
-  const made = list
+  return list
     .filter(({ title }) => title !== 'relay')
     .map(({ title }): Row => {
       const over = times.rounds.flatMap((round) => {
@@ -94,5 +84,4 @@ function rowsOf(times: Measurements, list: readonly Started[]): Row[] {
         note: times.failures.get(title) ?? '',
       }
     })
-  return made.length > 0 ? made : [emptyRow(FIGURE, 'proxy', AIM, NOT_BUILT)]
 }

@@ -7,7 +7,6 @@ import {
   RUN_LIMIT_MS,
   type Settings,
   blobCalls,
-  explainMissing,
   generationsOf,
   megabytes,
   microseconds,
@@ -22,10 +21,9 @@ import {
   HttpSubject,
   type Leg,
   httpForwarderSpec,
-  httpProxySpec,
+  httpProxySpecs,
   httpRawSpec,
   httpServerSpec,
-  otherHttpSpec,
   lineSpecs,
   withHttpServer,
 } from './http-subject.js'
@@ -62,8 +60,7 @@ function measureLeg(settings: Settings, leg: Leg, task: Task): Promise<Outcome<n
     const to = leg === 'HTTP -> stdio' ? undefined : url
     const specs = [httpServerSpec, httpForwarderSpec(to)]
     if (task.hasRaw) specs.push(httpRawSpec(to))
-    for (const spec of [httpProxySpec(settings.place, to), otherHttpSpec(settings.place, to)])
-      if (spec !== undefined) specs.push(spec)
+    specs.push(...httpProxySpecs(settings.place, to))
     const plan = planOf(settings, task, task.overHttp)
     return alternateAny(specs, (spec) => HttpSubject.open(spec, settings.place), plan)
   })
@@ -107,7 +104,7 @@ async function legRows(settings: Settings, legs: readonly Leg[], task: Task, sho
           })
           .filter(({ way }) => way !== 'forwarder'),
       )
-    made.push(...rows.map((row) => explainMissing(row, settings)))
+    made.push(...rows)
   }
   return made
 }

@@ -23,7 +23,6 @@ import {
   emptySpec,
   residentOnce,
   startOnce,
-  withProxyRow,
 } from './start.js'
 import { roundOrder } from './statistics.js'
 
@@ -43,8 +42,7 @@ function candidates({ place }: Settings, url: string, aim: Aim): Candidate[] {
   ] as const) {
     const base = `forwarder, ${leg}`
     list.push({ title: base, spec: httpForwarderSpec(to), aim: undefined, base })
-    const spec = httpProxySpec(place, to)
-    if (spec !== undefined) list.push({ title: `proxy, ${leg}`, spec, aim, base })
+    list.push({ title: `proxy, ${leg}`, spec: httpProxySpec(place, to), aim, base })
   }
   return list
 }
@@ -96,7 +94,7 @@ export const httpStart: Figure = (settings) =>
       measurements.rounds.push(round)
     }
     const figure = 'HTTP: cold start to the first answer of /health, over an empty Node process'
-    return withProxyRow(measurements.rows(figure, list, 'ms'), figure, aim)
+    return measurements.rows(figure, list, 'ms')
   })
 
 export const httpMemory: Figure = (settings) =>
@@ -113,5 +111,5 @@ export const httpMemory: Figure = (settings) =>
       measurements.rounds.push(round)
     }
     const figure = 'HTTP: resident memory at idle, over an empty Node process'
-    return withProxyRow(measurements.rows(figure, list, 'MB'), figure, aim)
+    return measurements.rows(figure, list, 'MB')
   })

@@ -1,7 +1,7 @@
 // The ways over HTTP: how each is started, checked and stopped.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer, connect } from 'node:net'
 import { join } from 'node:path'
 
@@ -77,9 +77,8 @@ function referenceSpec(way: Way, file: string, url: string | undefined): HttpSpe
   return { way, argv, toolPrefix: '' }
 }
 
-/** Likewise; undefined while the proxy is not built. */
-export function httpProxySpec(place: Place, url: string | undefined): HttpSpec | undefined {
-  if (!existsSync(place.cli)) return undefined
+/** Likewise. */
+export function httpProxySpec(place: Place, url: string | undefined): HttpSpec {
   const config = proxyConfig(place, url)
   const argv = (port: number) => [
     process.execPath,
@@ -93,11 +92,14 @@ export function httpProxySpec(place: Place, url: string | undefined): HttpSpec |
   return { way: 'proxy', argv, toolPrefix: `${SERVER_NAME}__` }
 }
 
-/** Another build of the proxy; undefined where none is asked for. */
-export function otherHttpSpec(place: Place, url: string | undefined): HttpSpec | undefined {
-  if (place.other === undefined) return undefined
-  const spec = httpProxySpec({ ...place, cli: place.other }, url)
-  return spec === undefined ? undefined : { ...spec, way: 'other build' }
+/** The proxy, and the other build of it where one is asked for. */
+export function httpProxySpecs(place: Place, url: string | undefined): HttpSpec[] {
+  const { other } = place
+  const others =
+    other === undefined
+      ? []
+      : [{ ...httpProxySpec({ ...place, cli: other }, url), way: 'other build' as const }]
+  return [httpProxySpec(place, url), ...others]
 }
 
 function proxyConfig(place: Place, url: string | undefined): string {
@@ -116,7 +118,6 @@ export function lineSpecs(place: Place, url: string): SubjectSpec[] {
     way: 'forwarder',
     argv: [process.execPath, program('http-forwarder.js'), '--to', url],
   }
-  if (!existsSync(place.cli)) return [direct, forwarder]
   const config = proxyConfig(place, url)
   const built = (way: Way, cli: string): SubjectSpec => ({
     ...direct,

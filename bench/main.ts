@@ -4,7 +4,7 @@
 // Without names it measures what the page with the figures shows, and prints the tables of that page last. Progress goes
 // to stderr. README.md defines the figures.
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -91,11 +91,13 @@ function readCommandLine(): CommandLine | 'help' {
   if (envelopes.length === 0) throw new Error('--id must be first or last')
   const unknown = positionals.find((name) => !FIGURES.has(name))
   if (unknown !== undefined) throw new Error(`no figure '${unknown}'`)
+  const cli = resolve(values.proxy)
+  if (!existsSync(cli)) throw new Error(`the proxy is not built: ${cli} (npm run build)`)
   return {
     names: positionals.length === 0 ? onPage : positionals,
     settings: { quick: values.quick, rounds },
     envelopes,
-    cli: resolve(values.proxy),
+    cli,
     other: values.against === undefined ? undefined : resolve(values.against),
   }
 }

@@ -9,8 +9,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { alternate } from './alternate.js'
-import { type Figure, NOT_BUILT, remembered, roundsOf, smallCalls, warmUpsOf } from './figures.js'
-import { type Row, atMost, emptyRow, ratiosOf, valuesOf } from './report.js'
+import { type Figure, remembered, roundsOf, smallCalls, warmUpsOf } from './figures.js'
+import { type Row, atMost, ratiosOf, valuesOf } from './report.js'
 import { median, spread } from './statistics.js'
 import {
   type Place,
@@ -84,8 +84,7 @@ function manySpec(place: Place, one: SubjectSpec): SubjectSpec {
 
 export const many: Figure = async (settings) => {
   const figure = 'cost of a call with 200 servers and 10,000 tools / with 1, one at a time'
-  const proxy = proxySpec(settings.place, true)
-  if (proxy === undefined) return [emptyRow(figure, 'proxy', AIM, NOT_BUILT)]
+  const proxy = proxySpec(settings.place)
   const one = { ...proxy, way: ONE }
   const count = settings.quick ? 200 : 500
   const slabOf = remembered((subject) => smallCalls(settings, subject, count))

@@ -17,8 +17,11 @@ function threadSeconds(path: string): number | undefined {
   return first === undefined || first === '' ? undefined : Number(first) / 1e9
 }
 
-/** `schedstat` counts nanoseconds a thread ran, user and system together. */
-function secondsByThread(pid: number): number | undefined {
+/**
+ * Processor time, user and system, of all threads of a process so far; undefined where the kernel does not say.
+ * `schedstat` counts nanoseconds.
+ */
+export function cpuSeconds(pid: number): number | undefined {
   let threads: string[]
   try {
     threads = readdirSync(`/proc/${pid}/task`)
@@ -32,19 +35,6 @@ function secondsByThread(pid: number): number | undefined {
     sum += seconds
   }
   return sum
-}
-
-/** utime and stime of `/proc/<pid>/stat`, in ticks of 10 ms on every Linux that Node runs on. */
-function secondsByTicks(pid: number): number | undefined {
-  const stat = read(`/proc/${pid}/stat`)
-  if (stat === undefined) return undefined
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-/** Processor time, user and system, of all threads of a process so far; undefined where the kernel does not say. */
-export function cpuSeconds(pid: number): number | undefined {
-  return secondsByThread(pid) ?? secondsByTicks(pid)
 }
 
 /** VmRSS in bytes; undefined where the kernel does not say. */

@@ -135,22 +135,6 @@ function rows<T>(plan: RowPlan<T>, ratios: (way: Way) => number[]): Row[] {
     })
 }
 
-/** A row that says only why there is no figure. */
-export function emptyRow(figure: string, way: string, aim: Aim | undefined, note: string): Row {
-  return {
-    figure,
-    way,
-    direct: '',
-    relay: '',
-    own: '',
-    spread: undefined,
-    spreadUnit: '',
-    aim,
-    aside: '',
-    note,
-  }
-}
-
 export function digits(value: number): string {
   return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)
 }

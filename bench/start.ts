@@ -3,19 +3,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
+import { type Figure, type Settings, roundsOf } from './figures.js'
 import { residentBytes } from './process-facts.js'
-import { type Aim, type Row, atMost, emptyRow } from './report.js'
+import { type Aim, type Row, atMost } from './report.js'
 import { median, roundOrder, spread } from './statistics.js'
-import {
-  INITIALIZE,
-  Subject,
-  type SubjectSpec,
-  directSpec,
-  otherSpec,
-  proxySpec,
-  relaySpec,
-} from './subject.js'
+import { INITIALIZE, Subject, type SubjectSpec, directSpec, proxySpecs, relaySpec } from './subject.js'
 
 export const ANSWER_LIMIT_MS = 15_000
 export const IDLE_MS = 1_000
@@ -48,24 +40,20 @@ export function emptySpec(settings: Settings): SubjectSpec {
   return { ...directSpec(), argv: [process.execPath, path] }
 }
 
-/** The proxy on a machine with nothing configured: the embedded default with its one child. */
-function defaultSpec(settings: Settings, configured: SubjectSpec): SubjectSpec {
-  return { ...configured, argv: [process.execPath, settings.place.cli, '--stdio'] }
-}
-
 function candidates(settings: Settings, aim: Aim): Candidate[] {
-  const list: Candidate[] = [
+  // The embedded default is what runs on a machine with nothing configured, with its one child.
+  const embedded = { ...directSpec(), argv: [process.execPath, settings.place.cli, '--stdio'] }
+  return [
     { title: EMPTY, spec: emptySpec(settings), aim: undefined },
     { title: SERVER, spec: directSpec(), aim: undefined },
     { title: 'relay', spec: relaySpec(), aim: undefined },
+    { title: 'proxy, embedded default', spec: embedded, aim },
+    ...proxySpecs(settings.place).map((spec) => ({
+      title: `${spec.way}, bench server`,
+      spec,
+      aim: spec.way === 'proxy' ? aim : undefined,
+    })),
   ]
-  const proxy = proxySpec(settings.place, true)
-  if (proxy === undefined) return list
-  const embedded = { title: 'proxy, embedded default', spec: defaultSpec(settings, proxy), aim }
-  const other = otherSpec(settings.place)
-  const others =
-    other === undefined ? [] : [{ title: 'other build, bench server', spec: other, aim: undefined }]
-  return [...list, embedded, { title: 'proxy, bench server', spec: proxy, aim }, ...others]
 }
 
 /** A measured value for each candidate that could be measured, by title. */
@@ -139,12 +127,6 @@ export async function startOnce(candidate: Candidate, settings: Settings): Promi
   }
 }
 
-export function withProxyRow(rows: Row[], figure: string, aim: Aim): Row[] {
-  return rows.some((row) => row.way.startsWith('proxy'))
-    ? rows
-    : [...rows, emptyRow(figure, 'proxy', aim, NOT_BUILT)]
-}
-
 export const start: Figure = async (settings) => {
   const aim = atMost(90, 'ms')
   const list = candidates(settings, aim)
@@ -160,7 +142,7 @@ export const start: Figure = async (settings) => {
     measurements.rounds.push(round)
   }
   const figure = 'cold start to the answer to initialize, over an empty Node process'
-  return withProxyRow(measurements.rows(figure, list, 'ms'), figure, aim)
+  return measurements.rows(figure, list, 'ms')
 }
 
 export async function residentOnce(candidate: Candidate, settings: Settings): Promise<number | undefined> {
@@ -191,5 +173,5 @@ export const memory: Figure = async (settings) => {
     measurements.rounds.push(round)
   }
   const figure = 'resident memory at idle, over an empty Node process'
-  return withProxyRow(measurements.rows(figure, list, 'MB'), figure, aim)
+  return measurements.rows(figure, list, 'MB')
 }

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -36,12 +36,9 @@ export type Way =
   | 'forwarder'
   | 'raw sockets'
   | 'proxy'
-  | 'proxy, prefix: false'
   | 'other build'
   | 'proxy, 1 server'
   | 'proxy, 200 servers'
-  | 'proxy, --ui'
-  | 'proxy, --ui and a page'
 
 /** A command to measure, with what a call has to say to reach the bench server through it. */
 export interface SubjectSpec {
@@ -99,26 +96,24 @@ export function relaySpec(): SubjectSpec {
   return { way: 'relay', argv, toolPrefix: '', toolCount: TOOLS }
 }
 
-/** The proxy in front of the bench server alone; undefined while it is not built. */
-export function proxySpec(place: Place, prefix: boolean): SubjectSpec | undefined {
-  if (!existsSync(place.cli)) return undefined
+/** The proxy in front of the bench server alone. */
+export function proxySpec(place: Place): SubjectSpec {
   const [command, ...args] = serverArgv(TOOLS)
-  const config = writeConfig(place, prefix ? 'prefix' : 'plain', {
-    [SERVER_NAME]: { command, args, ...(prefix ? {} : { prefix: false }) },
-  })
+  const config = writeConfig(place, 'stdio', { [SERVER_NAME]: { command, args } })
   return {
-    way: prefix ? 'proxy' : 'proxy, prefix: false',
+    way: 'proxy',
     argv: [process.execPath, place.cli, '--stdio', '--config', config],
-    toolPrefix: prefix ? `${SERVER_NAME}__` : '',
+    toolPrefix: `${SERVER_NAME}__`,
     toolCount: TOOLS,
   }
 }
 
-/** Another build of the proxy in front of the same server; undefined where none is asked for. */
-export function otherSpec(place: Place): SubjectSpec | undefined {
-  if (place.other === undefined) return undefined
-  const spec = proxySpec({ ...place, cli: place.other }, true)
-  return spec === undefined ? undefined : { ...spec, way: 'other build' }
+/** The proxy, and the other build of it where one is asked for. */
+export function proxySpecs(place: Place): SubjectSpec[] {
+  const { other } = place
+  const others =
+    other === undefined ? [] : [{ ...proxySpec({ ...place, cli: other }), way: 'other build' as const }]
+  return [proxySpec(place), ...others]
 }
 
 export function writeConfig(place: Place, name: string, mcpServers: object): string {

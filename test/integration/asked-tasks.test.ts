@@ -2,12 +2,12 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
+import { said } from './support/client.js'
+import { listAt, numberAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { type ServerEntry, nodeProgram } from './support/programs.js'
+import { type ServerEntry, itServer } from './support/programs.js'
 
 const tasks = { list: {}, cancel: {}, requests: { elicitation: { create: {} } } }
-const schema = { type: 'object', properties: {} }
 
 const cases: readonly [title: string, more: ServerEntry][] = [
   ['alone uses a process', {}],
@@ -16,25 +16,25 @@ const cases: readonly [title: string, more: ServerEntry][] = [
 
 for (const [title, more] of cases)
   test(`a client that runs tasks and ${title} is asked without, and about none`, async (t) => {
-    const servers = { s: nodeProgram('asks-later.mjs', {}, more) }
-    const { client } = await (await libraryProxy(t, servers)).attach()
+    const { client } = await (await libraryProxy(t, { s: itServer({}, more) })).attach()
     const asked: string[] = []
     client.onRequest = (_method, _params, { text }) => {
       asked.push(text)
       return '{"action":"decline"}'
     }
     await client.open({ elicitation: {}, tasks }, '2025-11-25')
-    const call = async (name: string, given: object = {}): Promise<unknown> =>
-      parsed(textAt((await client.call(name, given)).value, 'result', 'content', 0, 'text'))
-    const ask = (method: string, params: object): Promise<unknown> => call('s__ask', { method, params })
+    const ask = async (method: string, params: object): Promise<unknown> =>
+      said(await client.call('s__ask', { method, params }))
 
-    assert.equal(at(await call('s__told'), 'declared', 'tasks'), undefined)
-    const params = { message: 'n?', requestedSchema: schema, task: { ttl: 1 } }
-    assert.deepEqual(await ask('elicitation/create', params), { action: 'decline' })
-    assert.equal(asked.length, 1)
-    assert(!asked[0]?.includes('"task"'))
+    const params = { message: 'n?', requestedSchema: { type: 'object', properties: {} }, task: { ttl: 1 } }
+    assert.deepEqual(await ask('elicitation/create', params), { result: { action: 'decline' } })
     assert.equal(numberAt(await ask('tasks/get', { taskId: 'x' }), 'error', 'code'), -32601)
     assert.equal(asked.length, 1)
+    assert(!asked[0]?.includes('"task"'))
     client.notify('notifications/tasks/status', { taskId: 'x', status: 'completed', ttl: null })
-    assert.deepEqual(listAt(await call('s__told'), 'heard'), [])
+    const lines = listAt(said(await client.call('s__seen')), 'lines').map((line) =>
+      Buffer.from(String(line), 'base64').toString(),
+    )
+    assert(lines.some((line) => line.includes('"initialize"')))
+    for (const line of lines) assert.doesNotMatch(line, /"tasks"|tasks\/status/)
   })

@@ -24,7 +24,7 @@ import {
 import { type Scope, scratch, spawnProgram } from './support/spawned.js'
 import { HANG_MS } from './support/waiting.js'
 
-const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
+const revisions = ['2024-11-05', '2025-11-25']
 
 /** A call as a client of the server itself makes it: method, params, and the key of the name to edit. */
 interface Line {

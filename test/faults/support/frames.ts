@@ -19,10 +19,10 @@ export const clientFrames: readonly [string, ...string[]] = [
   request('ping', '{}'),
   request('tools/list', '{}'),
   request('tools/list', '{"cursor":"abc"}'),
-  request('tools/call', '{"name":"s__nonce","arguments":{"nonce":"fuzz"}}'),
+  request('tools/call', '{"name":"s__nonce","arguments":{"n":"fuzz"}}'),
   request(
     'tools/call',
-    '{"name":"s__nonce","arguments":{"nonce":"fuzz","steps":2},"_meta":{"progressToken":$ID}}',
+    '{"name":"s__work","arguments":{"n":"fuzz","steps":2,"ticks":0},"_meta":{"progressToken":$ID}}',
   ),
   request('tools/call', '{"name":"nowhere__nonce","arguments":{}}'),
   request('resources/list', '{}'),

@@ -1,46 +1,70 @@
-// The program as a user runs it, with somebody inside who tells how it fares.
+// The program as a user runs it, with a module inside that tells how it fares.
 
+import { strict as assert } from 'node:assert'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { numberAt } from '../../integration/support/json.js'
+import { at, numberAt, parsed, textAt } from '../../integration/support/json.js'
+import { cli } from '../../integration/support/programs.js'
 import { type Scope, type Servers, Spawned, configFile } from '../../integration/support/spawned.js'
 import { until } from '../../integration/support/waiting.js'
-import { percentile } from './scenario.js'
+import { turnBoundMs } from '../../support/processor-time.js'
 import type { Facts } from '../programs/watch.js'
+
+export const MiB: number = 1024 * 1024
+
+/** The figures of a process are read from `/proc`. */
+export const isLinux: boolean = process.platform === 'linux'
+
+/** How often a load run does something: `LOAD` times as often as a test does. */
+export function times(count: number): number {
+  return count * Number(process.env['LOAD'] ?? 1)
+}
+
+/** The nonce that an answer of `it-server.mjs` says; undefined where it says none. */
+export function nonceIn(answer: unknown): unknown {
+  return at(parsed(textAt(answer, 'result', 'content', 0, 'text') || '{}'), 'n')
+}
+
+/** It runs, has told of no crash, and no turn of its event loop took long. */
+export async function assertHealthy(proxy: UnderTest): Promise<void> {
+  assert.doesNotMatch(proxy.stderr, /exited|uncaught/i)
+  const { turnMaxMs } = await proxy.facts()
+  const bound = turnBoundMs()
+  assert(turnMaxMs < bound, `a turn took ${turnMaxMs} of ${bound} ms of processor time`)
+}
 
 const watch = resolve(import.meta.dirname, '../programs/watch.js')
 
 export interface UnderTestOptions {
-  readonly cli: string
   /** Options of the command beside the mode and the configuration. */
   readonly args?: readonly string[]
   /** Beside `mcpServers` in the configuration. */
   readonly more?: Readonly<Record<string, unknown>>
   /** What the command is started with, such as `prlimit`. */
   readonly under?: readonly string[]
-  readonly env?: NodeJS.ProcessEnv
 }
 
 /** Memory is looked at so often, since a collection comes when it will. */
 const LOOKS = 5
 
 /** Facts after a collection each; memory is the middle of several looks, since what is free goes back later. */
-export async function settled(look: () => Promise<Facts>): Promise<Facts> {
+export async function settled(proxy: UnderTest): Promise<Facts> {
   const sizes: number[] = []
   for (let done = 0; done < LOOKS; done++) {
     await new Promise((resolve) => setTimeout(resolve, 100))
-    sizes.push((await look()).rss)
+    sizes.push((await proxy.facts('gc')).rss)
   }
-  return { ...(await look()), rss: percentile(sizes, 0.5) }
+  const rss = sizes.toSorted((a, b) => a - b)[(LOOKS - 1) / 2] ?? Number.NaN
+  return { ...(await proxy.facts('gc')), rss }
 }
 
 /** One running proxy, and the client of one on stdio. */
 export class UnderTest extends Spawned {
   constructor(mode: '--stdio' | '--http', config: string, options: UnderTestOptions) {
-    const { cli, args = [], under = [], env = process.env } = options
+    const { args = [], under = [] } = options
     const node = [process.execPath, '--expose-gc', '--import', watch, cli]
     const [command = '', ...rest] = [...under, ...node, mode, '--config', config, ...args]
-    super(command, rest, { env, hasChannel: true })
+    super(command, rest, { hasChannel: true })
   }
 
   get pid(): number {
@@ -97,7 +121,7 @@ export function startUnderTest(
   scope: Scope,
   mode: '--stdio' | '--http',
   servers: Servers,
-  options: UnderTestOptions,
+  options: UnderTestOptions = {},
 ): UnderTest {
   const config = configFile(scope, servers, { server: { port: 0 }, ...options.more })
   const proxy = new UnderTest(mode, config, options)
