@@ -125,10 +125,10 @@ const linesMax = table(`
   real-runtime           | 63
   config                 | 4447
   lock                   | 733
-  log                    | 536
+  log                    | 491
   record                 | 254
   events                 | 247
-  audit                  | 204
+  audit                  | 180
   proxy/routing          | 1982
   proxy/input            | 853
   proxy/clients          | 1847

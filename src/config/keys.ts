@@ -321,7 +321,7 @@ const auditFields = {
   payloads: field(boolean(), false),
   /** The methods of which every call has a line; "*" stands for any characters. Refused calls always have one. */
   methods: field(names, ['tools/call', 'prompts/get', 'resources/read']),
-  /** What becomes of calls while no line can be written: they go on and lines are lost, or they are refused. */
+  /** What becomes of calls while lines may be lost: they go on, or they are refused. */
   onError: field(choice('continue', 'refuse'), 'continue'),
   /** Size at which the file is rotated. */
   maxSize: field(fileSize, 10 * 1024 ** 2),

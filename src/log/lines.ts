@@ -1,10 +1,11 @@
 // A log record -> one line: for a person, or as JSON for a program.
 //
-// Details of a record come from errors and from other programs: they can be cyclic or huge, and their getters can throw. A line
-// has only data, with limits on depth, members and text, and no secret.
+// Details of a record come from errors: they can be huge, and no data. A line has only data, with a limit on its length, and no
+// secret.
 
 import type { LogLevel, LogRecord } from '../runtime/runtime.js'
 import { escapeJson, escapeText } from '../text/escape.js'
+import { isObject } from '../text/json-object.js'
 import type { Redactor } from '../text/redactor.js'
 import { isSecretName } from '../text/secret-names.js'
 
@@ -17,7 +18,7 @@ interface PlainRecord {
   readonly level: LogLevel
   readonly service?: string
   readonly message: string
-  readonly details?: Plain
+  readonly details?: unknown
 }
 
 export function plainRecord(record: LogRecord, time: Date, redactor: Redactor): PlainRecord {
@@ -26,7 +27,7 @@ export function plainRecord(record: LogRecord, time: Date, redactor: Redactor): 
     level: record.level,
     ...(record.service === undefined ? {} : { service: record.service }),
     message: plainText(record.message, redactor),
-    ...(record.details === undefined ? {} : { details: plain(() => record.details, redactor) }),
+    ...(record.details === undefined ? {} : { details: plainDetails(record.details, redactor) }),
   }
 }
 
@@ -47,9 +48,8 @@ export function readableLine(record: PlainRecord, paint: Paint): string {
   return `${time} ${level}${service} ${escapeText(record.message)}${details === '' ? '' : paint('time', details)}\n`
 }
 
-function detailText(details: Plain | undefined): string {
-  if (typeof details !== 'object' || details === null) return ''
-  const text = Object.entries(details)
+function detailText(details: unknown): string {
+  const text = Object.entries(isObject(details) ? details : {})
     .map(([key, value]) => `  ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('')
   const cut = text.length > lineLengthMax ? `${text.slice(0, lineLengthMax)}…` : text
@@ -59,64 +59,27 @@ function detailText(details: Plain | undefined): string {
 /** Longest text of one value, in UTF-16 units; the characters after it are counted, not shown. */
 const logTextLengthMax: number = 8 * 1024
 
-/** Deepest nesting that is shown: an error, its cause, and their details. */
-const depthMax = 6
-
-/** Most members of one object or list that are shown. */
-const membersMax = 64
-
-/** A value of a log record as data. */
-export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
-
-/** Never throws; a getter may. */
-function plain(read: () => unknown, redactor: Redactor, depth = 0): Plain {
-  try {
-    return plainOf(read(), redactor, depth)
-  } catch {
-    return '[cannot be shown]'
-  }
-}
-
-function plainOf(value: unknown, redactor: Redactor, depth: number): Plain {
-  if (typeof value === 'string') return plainText(value, redactor)
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
-  if (typeof value !== 'object') return `[${typeof value}]`
-  if (depth >= depthMax) return '[…]'
-  if (value instanceof Error) return plainError(value, redactor, depth)
-  if (Array.isArray(value)) return plainList(value, redactor, depth)
-  return plainMembers(value, redactor, depth)
-}
-
 function plainText(text: string, redactor: Redactor): string {
   const shown = redactor.shown(text, logTextLengthMax)
   return text.length <= logTextLengthMax ? shown : `${shown}… (${text.length} characters)`
 }
 
-function plainList(values: readonly unknown[], redactor: Redactor, depth: number): Plain {
-  const shown = values.slice(0, membersMax).map((value) => plain(() => value, redactor, depth + 1))
-  return values.length > membersMax ? [...shown, `… (${values.length} items)`] : shown
-}
-
-function plainMembers(value: object, redactor: Redactor, depth: number): Record<string, Plain> {
-  const keys = Object.keys(value)
-  const members = keys.slice(0, membersMax).map((key): [string, Plain] => {
-    const read = (): unknown => Reflect.get(value, key)
-    const shown = isSecretName(key) ? '[redacted]' : plain(read, redactor, depth + 1)
-    return [plainText(key, redactor), shown]
-  })
-  if (keys.length > membersMax) members.push(['…', `${keys.length} members`])
-  return Object.fromEntries(members)
-}
-
-function plainError(error: Error, redactor: Redactor, depth: number): Plain {
-  const { name, message, stack = '', cause } = error
-  return {
-    name,
-    message: plainText(message, redactor),
-    ...plainMembers(error, redactor, depth),
-    ...(cause === undefined ? {} : { cause: plain(() => cause, redactor, depth + 1) }),
-    stack: plainText(stack, redactor),
+/** Never throws. */
+function plainDetails(details: unknown, redactor: Redactor): unknown {
+  try {
+    return JSON.parse(JSON.stringify(details, (key, value: unknown) => plainValue(key, value, redactor)))
+  } catch {
+    return '[cannot be shown]'
   }
+}
+
+function plainValue(key: string, value: unknown, redactor: Redactor): unknown {
+  if (isSecretName(key)) return '[redacted]'
+  if (typeof value === 'string') return plainText(value, redactor)
+  if (!isObject(value)) return value
+  const { name, message, cause, stack } = value
+  const all = value instanceof Error ? { ...value, name, message, cause, stack } : value
+  return Object.fromEntries(Object.entries(all).map(([each, of]) => [plainText(each, redactor), of]))
 }
 
 /** The kinds of text in a log line, each with its colour. */

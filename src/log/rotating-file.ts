@@ -1,6 +1,6 @@
 // A file of lines, such as the log: appended to in batches, rotated by size, and never a reason
 // for the proxy to fail. While the file cannot be written, on a full disk perhaps, lines
-// are dropped and counted.
+// wait for it; those for which there is no room are dropped and counted.
 //
 // Several proxies may write the same file, since every client starts its own.
 // So the file is opened for each batch: after another process rotated it, its path names a new file.
@@ -8,6 +8,7 @@
 import { type Stats, fstatSync } from 'node:fs'
 import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { type Clock, realTimers, within } from '../runtime/deadline.js'
 import { isStream, openToWrite } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
@@ -30,11 +31,16 @@ export interface RotatingFileOptions {
   readonly onTrouble: (message: string) => void
   /** The line that stands in the file for so many lost lines; without it the file does not show them. */
   readonly gapLine?: (lost: number) => string
-  /** Whether lines that cannot be written wait for the disk, as long as there is room; otherwise they are dropped. */
-  readonly keepsLines?: boolean
   /** Writes all of the bytes or none; those of a test are no file. */
-  readonly append?: (bytes: Buffer) => Promise<void>
+  readonly append?: ((bytes: Buffer) => Promise<void>) | undefined
+  readonly clock?: Clock
 }
+
+/** How long `close` waits for a disk. */
+const FLUSH_MS_MAX = 2000
+
+/** Of owners without a clock: the timers of Node. */
+export const timers: Clock = { ...realTimers, now: () => 0 }
 
 export class RotatingFile {
   readonly #options: RotatingFileOptions
@@ -55,7 +61,8 @@ export class RotatingFile {
   /** Takes a line; it is written soon. */
   write(line: string): void {
     if (this.#pendingLength + line.length > pendingLengthMax) {
-      this.#drop(1)
+      this.#dropped += 1
+      this.lost += 1
       return
     }
     this.#pending.push(line)
@@ -69,13 +76,13 @@ export class RotatingFile {
     return !this.#isFailing && this.#pendingLength < pendingLengthMax / 2
   }
 
-  /** Resolves when everything taken so far is written or given up. */
-  async flush(): Promise<void> {
-    await this.#writing
+  /** Resolves when everything taken so far is written or given up, or after two seconds. */
+  async close(): Promise<void> {
+    await within(this.#finish(), FLUSH_MS_MAX, this.#options.clock ?? timers)
   }
 
-  async close(): Promise<void> {
-    await this.flush()
+  async #finish(): Promise<void> {
+    await this.#writing
     if (this.#pending.length > 0 || (this.#dropped > 0 && this.#options.gapLine !== undefined))
       await this.#drain()
     const lost = this.#dropped + this.#pending.length
@@ -85,13 +92,14 @@ export class RotatingFile {
   async #drain(): Promise<void> {
     // The lines of one turn go out in one write.
     await Promise.resolve()
-    do await this.#writeBatch(this.#takeLines())
-    while (this.#pending.length > 0 && !(this.#isFailing && this.#options.keepsLines === true))
+    do await this.#writeBatch()
+    while (this.#pending.length > 0 && !this.#isFailing)
     this.#writing = undefined
   }
 
-  async #writeBatch(lines: readonly string[]): Promise<void> {
+  async #writeBatch(): Promise<void> {
     const { gapLine, append = (bytes) => appendTo(bytes, this.#options) } = this.#options
+    const lines = this.#nextLines()
     // Further lines may be lost while this batch is written.
     const dropped = this.#dropped
     const gap = gapLine === undefined || dropped === 0 ? '' : gapLine(dropped)
@@ -100,17 +108,17 @@ export class RotatingFile {
     } catch (error) {
       if (!this.#isFailing) this.#report(`cannot be written: ${errorText(error)}`)
       this.#isFailing = true
-      if (this.#options.keepsLines === true) this.#putBack(lines)
-      else this.#drop(lines.length)
       return
     }
-    if (this.#isFailing) this.#report(`can be written again; ${dropped} lines were dropped`)
-    else if (dropped > 0) this.#report(`${dropped} lines were dropped, since the disk is too slow`)
+    this.#pending.splice(0, lines.length)
+    for (const line of lines) this.#pendingLength -= line.length
+    if (this.#isFailing) this.#report('can be written again')
+    if (dropped > 0) this.#report(`${dropped} lines were dropped, since the disk is full or too slow`)
     this.#isFailing = false
     this.#dropped -= dropped
   }
 
-  #takeLines(): string[] {
+  #nextLines(): string[] {
     const room = Math.min(batchLengthMax, this.#options.maxSizeBytes)
     let [count, length] = [0, 0]
     for (const line of this.#pending) {
@@ -118,18 +126,7 @@ export class RotatingFile {
       length += line.length
       count += 1
     }
-    this.#pendingLength -= length
-    return this.#pending.splice(0, count)
-  }
-
-  #drop(lines: number): void {
-    this.#dropped += lines
-    this.lost += lines
-  }
-
-  #putBack(lines: readonly string[]): void {
-    this.#pending.unshift(...lines)
-    for (const line of lines) this.#pendingLength += line.length
+    return this.#pending.slice(0, count)
   }
 
   #report(what: string): void {

@@ -170,30 +170,24 @@ describe('text of strangers', () => {
 })
 
 describe('details', () => {
-  const cyclic: Record<string, unknown> = {}
-  cyclic['self'] = cyclic
-  const trap = {
-    get broken(): string {
-      throw new Error('no')
-    },
-  }
   const cases: [string, unknown, unknown][] = [
-    ['undefined', undefined, '[undefined]'],
-    ['a member that throws', trap, { broken: '[cannot be shown]' }],
     ['an Authorization header', { Authorization: 'Basic x' }, { Authorization: '[redacted]' }],
     ['a progress token', { progressToken: 'p' }, { progressToken: 'p' }],
-    ['depth', [[[[[[[1]]]]]]], [[[[['[…]']]]]]],
-    [
-      'many members',
-      Array.from({ length: 100 }, () => 0),
-      [...Array.from({ length: 64 }, () => 0), '… (100 items)'],
-    ],
   ]
   for (const [title, value, want] of cases)
     test(`${title} are data`, () =>
       assert.deepEqual(logged(info('m', { value }))['details'], { value: want }))
 
-  test('that are cyclic end', () => assert.match(JSON.stringify(logged(info('m', cyclic))), /\[…\]/))
+  test('that are no data are not shown', () => {
+    const cyclic: Record<string, unknown> = {}
+    cyclic['self'] = cyclic
+    const trap = {
+      get broken(): string {
+        throw new Error('no')
+      },
+    }
+    for (const each of [cyclic, trap]) assert.equal(logged(info('m', each))['details'], '[cannot be shown]')
+  })
 
   test('of an error have its name, message, code, cause and stack', () => {
     const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), { code: 'E1' })
@@ -419,7 +413,7 @@ describe('the file', () => {
     assert.match(stream.text, /EACCES/)
   })
 
-  test('on a full disk loses lines and counts them, until there is room again', async (t) => {
+  test('on a full disk gets its lines when there is room again', async (t) => {
     const disk = smallDisk()
     if (disk === undefined) return t.skip('needs the right to mount')
     t.after(() => execFileSync('umount', [disk]))
@@ -436,9 +430,9 @@ describe('the file', () => {
     log.sink(info('in time'))
     await log.close()
     assert.equal(stream.text.match(/cannot be written/g)?.length, 1)
-    const dropped = Number(/can be written again; (\d+) lines were dropped/.exec(stream.text)?.[1])
+    assert.match(stream.text, /can be written again"/)
     const written = readFileSync(path, 'utf8').split('\n')
-    assert.equal(written.filter((line) => line.endsWith('x"}')).length + dropped, 30)
+    assert.equal(written.filter((line) => line.endsWith('x"}')).length, 30)
     assert.match(written.at(-2) ?? '', /^\{.*"in time"/)
   })
 
