@@ -559,7 +559,7 @@ describe('mcps-proxy --url', () => {
     run.state.page = '403'
     await spawned.client.open()
     const heard = await spawned.client.call('anything')
-    assert.match(textAt(heard.value, 'error', 'message'), /HTTP 403\); give .* roles\/run\.invoker/)
+    assert.match(textAt(heard.value, 'error', 'message'), /HTTP 403\); check that .* roles\/run\.invoker/)
     assert.equal(at(heard.value, 'error', 'data', 'body'), 'Error: Forbidden')
     const [token = '', ...more] = google.given
     assert.deepEqual([at(verified(token, google.keys), 'aud'), more], ['https://custom', []])

@@ -10,7 +10,6 @@ import type { AuthClient, GoogleAuth as Library } from 'google-auth-library'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { GoogleAuth } from './id-token-credentials.js'
 import { write } from '../../jsonrpc/text.js'
-import { Redactor } from '../../text/redactor.js'
 
 const CLOUD_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
@@ -36,10 +35,10 @@ export async function findGoogleCredentials(
       },
     },
   })
-  const client = await said(google, () => google.getClient())
-  const fetchToken = await said(google, () => fetcher(library, google, client, auth))
+  const client = await said(() => google.getClient())
+  const fetchToken = await said(() => fetcher(library, google, client, auth))
   return async () => {
-    const given = await said(google, fetchToken)
+    const given = await said(fetchToken)
     const token = typeof given === 'string' ? given.trim() : ''
     if (bearer.test(token)) return token
     throw authError(
@@ -117,74 +116,65 @@ function federated(google: Library, audience: string): () => Promise<unknown> {
 }
 
 /** Errors of the library hold requests, and those hold secrets. */
-async function said<T>(google: Library, run: () => Promise<T>): Promise<T> {
+async function said<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    throw error instanceof TransportError ? error : tokenFailure(error, google.jsonContent)
+    throw error instanceof TransportError ? error : tokenFailure(error)
   }
 }
 
 export const noCredentials =
   'No credentials found. Please run "gcloud auth application-default login" or set the GOOGLE_APPLICATION_CREDENTIALS environment variable.'
 
-const remedies: readonly (readonly [written: RegExp, remedy: string])[] = [
-  [/reasonable timeframe|iat and exp/i, 'set the clock of this machine right'],
-  [/invalid jwt signature|account not found/i, 'make a new key for the service account'],
-  [/invalid_grant|invalid_rapt|reauth/i, 'run "gcloud auth application-default login"'],
-  // A parser cites what it cannot read, which may be a part of a key.
-  [/is not valid JSON|in JSON at position|of JSON input/, 'the file with the credentials must be JSON'],
-]
+/** The login of a person, or the key of a service account, does not hold any more. */
+const expired = /invalid_grant|invalid_rapt|reauth/i
+
+/** A parser cites what it cannot read, which may be a part of a key. */
+const unreadable = /is not valid JSON|in JSON at position|of JSON input/
+
+const noFile = /\b(?:ENOENT|EACCES|EISDIR|EPERM)\b/
 
 /** The network does not work, or a host on the way takes too long. */
 const passing =
   /^E(?!NOENT|ACCES|ISDIR|PERM)[A-Z]{4,}|fetch failed|socket hang up|aborted|timed? ?out|\breason: /i
 
-const MESSAGE_LENGTH_MAX = 200
-
 /**
  * The error for a failed request for a token; `TRANSPORT_TOKEN` is a failure that passes.
  *
- * An answer may repeat tokens and keys, so only its status and a code without digits are shown.
+ * Answers and messages may repeat tokens and keys, so only the host, the status and codes are shown.
  */
-function tokenFailure(error: unknown, credentials: unknown): TransportError {
+function tokenFailure(error: unknown): TransportError {
   const message = error instanceof Error ? error.message : ''
   if (message.startsWith('Could not load the default credentials')) return authError(noCredentials)
-  const response = member(error, 'response')
-  const status = member(response, 'status')
-  const answer = member(response, 'data') ?? null
-  const remedy = remedies.find(([written]) => written.test(`${message} ${write(answer)}`))?.[1]
+  const status = member(member(error, 'response'), 'status')
+  const code = String(member(error, 'code'))
   const isPassing =
     typeof status === 'number'
       ? status >= 500 || status === 429 || status === 408
-      : passing.test(`${String(member(error, 'code'))} ${message}`)
-  const why = typeof status === 'number' ? refusalOf(error, status, answer) : messageOf(error, credentials)
-  const text = `no ID token: ${remedy ?? why}`
+      : passing.test(`${code} ${message}`)
+  const why = typeof status === 'number' ? refusalOf(error, status) : troubleOf(message, code)
+  const text = `no ID token: ${why}`
   return isPassing ? new TransportError('TRANSPORT_TOKEN', text) : authError(`Authentication failed: ${text}`)
 }
 
 /** The host, the status, and the code, which OAuth and the other services of Google write in different places. */
-function refusalOf(error: unknown, status: number, answer: unknown): string {
+function refusalOf(error: unknown, status: number): string {
   const url = String(member(member(error, 'config'), 'url'))
   const host = URL.canParse(url) ? new URL(url).host : 'the token service'
+  const answer = member(member(error, 'response'), 'data')
   const inner = member(answer, 'error')
   const code = [inner, member(inner, 'status')].find((each) => /^[a-z_]{1,40}$/i.test(String(each)))
-  return `${host} answered HTTP ${status}${typeof code === 'string' ? `: ${code}` : ''}`
+  const how = `${host} answered HTTP ${status}${typeof code === 'string' ? `: ${code}` : ''}`
+  return expired.test(write(answer ?? null))
+    ? `${how}; run "gcloud auth application-default login", or make a new key`
+    : how
 }
 
-/** A message of the library itself. Its type errors cite answers that it cannot read. */
-function messageOf(error: unknown, credentials: unknown): string {
-  const message = error instanceof Error ? error.message : ''
-  if (error instanceof TypeError && !message.startsWith('fetch failed'))
-    return 'the answer is none that gives a token'
-  if (message === '' || message.startsWith('Unknown error')) return 'the answer holds none'
-  const clean = new Redactor(textsIn(credentials)).clean(message.replaceAll(/\s+/g, ' '))
-  return clean.slice(0, MESSAGE_LENGTH_MAX)
-}
-
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+function troubleOf(message: string, code: string): string {
+  if (unreadable.test(message)) return 'the file with the credentials must be JSON'
+  if (noFile.test(message)) return message
+  return /^[A-Z_]+$/.test(code) ? code : 'the answer holds none'
 }
 
 function member(value: unknown, key: string): unknown {

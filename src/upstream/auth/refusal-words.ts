@@ -3,7 +3,7 @@
 import type { CredentialsRefusal } from '../../transports/http-client/options.js'
 import { inShell } from '../../text/escape.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
-import { type GoogleAuth, googleAuthOf } from './id-token-credentials.js'
+import { googleAuthOf } from './id-token-credentials.js'
 
 /** The words of a server that refuses for want of credentials, and not for another reason. */
 const namesCredentials =
@@ -12,60 +12,39 @@ const namesCredentials =
 /** The variables of an address are seldom credentials. */
 const namesAddress = /(?:^|_)(?:HOST|HOSTNAME|PORT|URL|ORIGIN|REGION|ZONE|DIR|PATH)$/i
 
-/** Whether a refusal is about credentials: a 403 is one where something is configured for them, or where the words of the server name them. */
-export function speaksOfCredentials(config: HttpServerConfig, status: number, words: string): boolean {
-  const hasOwn = googleAuthOf(config) !== undefined || credentialVariable(config) !== undefined
-  return status !== 403 || hasOwn || namesCredentials.test(words)
-}
-
-/** The meaning of a refusal for this server, with the variable that holds the credentials; `words` are the server's. */
+/**
+ * The meaning of a refusal for this server, with the variable that holds the credentials; `words` are the server's.
+ * Undefined for a 403 without credentials, whose words name none: it is about something else.
+ */
 export function credentialsRefusal(
   config: HttpServerConfig,
   status?: number,
   words = '',
-): CredentialsRefusal {
-  const { name } = config
+): CredentialsRefusal | undefined {
+  const { name, variables } = config
   const auth = googleAuthOf(config)
   const how = status === undefined ? '' : ` (HTTP ${status})`
   if (auth !== undefined) {
-    const message = `Authentication failed: '${name}' refused the ID token${how}`
-    return { message, remedy: googleRemedy(auth, status) }
+    const who = auth.impersonate ?? 'the account of the credentials'
+    const remedy = `check that ${auth.audience} is the audience of the service, and that ${who} has the role roles/run.invoker on it`
+    return { message: `Authentication failed: '${name}' refused the ID token${how}`, remedy }
   }
-  const variable = credentialVariable(config) ?? (status === undefined ? config.variables[0] : undefined)
+  const variable =
+    variables.find((each) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(each)) ??
+    variables.find((each) => status === undefined || !namesAddress.test(each))
   if (variable !== undefined)
     return { message: `Authentication failed: Invalid or missing ${variable}`, remedy: undefined }
+  if (status === 403 && !namesCredentials.test(words)) return undefined
   const said = words === '' ? '' : `: ${words}`
-  return {
-    message: `Authentication failed: '${name}' refused the request${how}${said}`,
-    remedy: remedyFor(config),
-  }
+  const message = `Authentication failed: '${name}' refused the request${how}${said}`
+  return { message, remedy: remedyFor(config) }
 }
 
-function remedyFor(config: HttpServerConfig): string {
-  const { name, login } = config
-  if (saysWho(config)) return 'check the headers that its configuration sends'
-  const field = 'with a token that this server takes'
+function remedyFor({ name, login, headers, url, secrets }: HttpServerConfig): string {
+  const names = Object.keys(headers).map((each) => each.toLowerCase())
+  if (secrets.length > 0 || names.includes('authorization') || new URL(url).username !== '')
+    return 'check the headers that its configuration sends'
+  const field = 'add Authorization to its headers, with a token that this server takes'
   // The token of a login may be the one that is refused.
-  return login === undefined
-    ? `its configuration sends no Authorization; add it to its headers, ${field}`
-    : `add Authorization to its headers, ${field}, or run: mcps-proxy login ${inShell(name)}`
-}
-
-function credentialVariable({ variables }: HttpServerConfig): string | undefined {
-  return (
-    variables.find((each) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(each)) ??
-    variables.find((each) => !namesAddress.test(each))
-  )
-}
-
-function saysWho({ headers, url, secrets }: HttpServerConfig): boolean {
-  const names = Object.keys(headers).map((name) => name.toLowerCase())
-  return secrets.length > 0 || names.includes('authorization') || new URL(url).username !== ''
-}
-
-function googleRemedy({ audience, impersonate }: GoogleAuth, status: number | undefined): string {
-  const who = impersonate ?? 'the account of the credentials'
-  return status === 403
-    ? `give ${who} the role roles/run.invoker on the service`
-    : `check that ${audience} is the audience of the service, and that ${who} may invoke it`
+  return login === undefined ? field : `${field}, or run: mcps-proxy login ${inShell(name)}`
 }

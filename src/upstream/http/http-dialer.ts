@@ -25,7 +25,7 @@ import { hasPerson } from '../../login/browser.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
 import { LoginTool } from '../../login/login-tool.js'
 import { LoginStore } from '../../login/login-store.js'
-import { credentialsRefusal, speaksOfCredentials } from '../auth/refusal-words.js'
+import { credentialsRefusal } from '../auth/refusal-words.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
 import { runDetached } from '../process/detached.js'
 import type { ProxyContext, ServerLogins, UpstreamLimits } from '../server/context.js'
@@ -119,7 +119,7 @@ function refusalsOf(
     const said = `it refused the request (HTTP ${status})${words === '' ? '' : `: ${words}`}`
     if (said !== last) tell('warn', said)
     last = said
-    return speaksOfCredentials(config, status, words) ? credentialsRefusal(config, status, words) : undefined
+    return credentialsRefusal(config, status, words)
   }
 }
 

@@ -10,7 +10,7 @@ import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '
 export function unavailableUpstream(config: ServerConfig, failure: string): Upstream {
   // The variables of a remote server hold its credentials, nearly always.
   const refusal = isRemote(config)
-    ? authenticationFailed(config.name, credentialsRefusal(config, undefined).message)
+    ? authenticationFailed(config.name, credentialsRefusal(config)?.message ?? failure)
     : upstreamFailed(config.name, 'unavailable', failure)
   return new UnavailableUpstream(config, failure, refusal)
 }
