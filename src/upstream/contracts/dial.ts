@@ -5,17 +5,16 @@ import type { FailureReason } from '../../mcp/error-codes.js'
 import type { MarkedParams } from '../../mcp/http-headers.js'
 import type { Revision } from '../../mcp/revisions.js'
 
-/** A server that is connected, before the first message. */
+/** A server that is connected, before the first message; the members of a process are absent where there is none. */
 export interface Dialed {
   readonly connection: Connection
-  /** Of the child process, where there is one. */
-  readonly pid: number | undefined
+  readonly pid?: number | undefined
   /** Resident memory of the process and its descendants, as it was measured last; undefined where it is not watched. */
   readonly memoryBytes?: number | undefined
-  /** Resolves when the server is gone, with what happened, in words. */
-  readonly ended: Promise<DialEnd>
-  /** Ends it in order; resolves when it is gone. */
-  stop(): Promise<void>
+  /** Resolves when the process is gone, with what happened, in words. */
+  readonly ended?: Promise<DialEnd>
+  /** Ends the process in order; resolves when it is gone. */
+  stop?(): Promise<void>
 }
 
 export interface DialEnd {
@@ -35,4 +34,10 @@ export interface KnownServer {
   readonly onUnreachable: () => void
 }
 
-export type Dial = (known: KnownServer) => Dialed
+/** Rejects with TransportError. */
+export type Dial = (known: KnownServer) => Dialed | Promise<Dialed>
+
+/** Ends the process, or the session; resolves when it is gone. */
+export function endOf(dialed: Dialed): Promise<void> {
+  return dialed.stop?.() ?? dialed.connection.close()
+}

@@ -1,5 +1,5 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { TransportError, TransportErrorCode } from '../../jsonrpc/jsonrpc-errors.js'
+import { TransportError, type TransportErrorCode } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Redactor } from '../../text/redactor.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { errorText } from '../../text/error-text.js'
@@ -81,6 +81,7 @@ export function isAboutCredentials(reason: FailureReason | undefined): boolean {
 /** Any failure to reach a server, as the error that names the server. */
 export function asUpstreamError(service: string, error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
+  if (error instanceof TransportError) return fromTransport(service, error)
   const message = errorText(error)
   return new UpstreamError(service, 'closed', `'${service}' cannot be reached: ${message}`, { cause: error })
 }

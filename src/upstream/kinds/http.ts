@@ -6,9 +6,7 @@
 
 import { LazyValue } from '../../runtime/deferred.js'
 import { Redactor } from '../../text/redactor.js'
-import { PendingConnection } from '../../transports/pending-connection.js'
 import type { Dialed, KnownServer } from '../contracts/dial.js'
-import { fromTransport, thatServer } from '../contracts/upstream-error.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
 import type { ProxyContext } from '../server/context.js'
@@ -19,13 +17,13 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
   const around = { ...proxy, log: redactedLog(proxy.log, redactor) }
   let dialer: LazyValue<HttpDialer> | undefined
   let made: HttpDialer | undefined
-  const dial = (known: KnownServer): Dialed => {
+  const dial = async (known: KnownServer): Promise<Dialed> => {
     dialer ??= new LazyValue(async () => {
       const { httpDialer } = await import('../http/http-dialer.js')
       made = await httpDialer(config, around, redactor, known)
       return made
     })
-    return dialed(config.name, new PendingConnection(dialer.get().then((open) => open.connect())))
+    return { connection: (await dialer.get()).connect() }
   }
   const behaviour = {
     dial,
@@ -67,13 +65,4 @@ function redactedLog(log: ProxyContext['log'], redactor: Redactor): ProxyContext
     const message = redactor.clean(record.message)
     log({ ...record, message, ...(details && { details: Object.fromEntries(members) }) })
   }
-}
-
-function dialed(service: string, connection: PendingConnection): Dialed {
-  const ended = connection.ended.then((cause) =>
-    cause === undefined
-      ? thatServer(service, 'closed', 'closed its connection')
-      : fromTransport(service, cause),
-  )
-  return { connection, pid: undefined, ended, stop: () => connection.close() }
 }

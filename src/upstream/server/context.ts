@@ -133,7 +133,7 @@ export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   readonly keptLists: KeptLists
   readonly reports: Reports
   /** Connects to the server, or takes the one that was started elsewhere. */
-  readonly connect: () => Dialed
+  readonly connect: () => Dialed | Promise<Dialed>
   /** Whether a server that was started elsewhere waits for its first worker. */
   readonly hasAdopted: () => boolean
   readonly kind: ServerConfig['kind']

@@ -84,7 +84,7 @@ export class ProcessReport {
     this.#startedAt = runtime.now()
     this.#late = runtime.setTimer(LATE_MS, () => this.#tell({ state: 'late' }))
     this.#tell({ state: 'starting' })
-    void connection.dialed.ended.then(() => this.#ended())
+    void connection.over.promise.then(() => this.#ended())
   }
 
   ready({ facts, evidence }: OpenedServer, lists: ServerLists): void {
@@ -100,9 +100,7 @@ export class ProcessReport {
     if (reason !== 'shutting-down') this.#over({ state: 'failed', reason, message })
   }
 
-  /** The connection knows why, and learns of the end in the same turn. */
-  async #ended(): Promise<void> {
-    await Promise.resolve()
+  #ended(): void {
     const { reason, message } = this.#connection.failure
     const stop = this.#stop
     if (stop === undefined) this.#over({ state: 'failed', reason, message })

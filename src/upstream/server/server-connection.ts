@@ -22,11 +22,12 @@ import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import { Deadlines } from '../../calls/deadlines.js'
 import { ProgressTokens } from '../../calls/progress-tokens.js'
 import { messageNames } from '../../mcp/result-type.js'
-import type { Dialed, DialEnd } from '../contracts/dial.js'
+import { type Dialed, type DialEnd, endOf } from '../contracts/dial.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
 import type { Revision } from '../../mcp/revisions.js'
 import { within } from '../../runtime/deadline.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { Attribution } from './attribution.js'
 import { FirstQuestions } from './first-questions.js'
@@ -84,6 +85,8 @@ export class SentCall implements CallHolder {
 export class ServerConnection implements PeerOwner<SentCall>, Asker {
   readonly service: string
   readonly dialed: Dialed
+  /** Resolves when the process has ended, or the session. */
+  readonly over: Deferred<void> = new Deferred()
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<Call | ServerTask>()
   readonly tasks: Tasks
@@ -124,7 +127,10 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#deadlines = new Deadlines(runtime, () => this.calls, expired)
     this.tasks = new Tasks(context, this, this.#tokens)
     this.#noise = new Noise(context, limits.noise, (what) => this.#giveUp(what))
-    void dialed.ended.then((end) => this.#exited(end))
+    void dialed.ended?.then((end) => {
+      this.#exited(end)
+      this.over.resolve()
+    })
   }
 
   /** The server has forgotten a session in which it had answered more than the handshake: that is no crash. */
@@ -334,7 +340,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#peer.failOwn()
     // A server that is being stopped may still answer before it gets a signal, and these answers count.
     this.#lastAnswers ??= runtime.setTimer(limits.ladder.stdinWaitMs, () => this.#failUnanswered())
-    await this.dialed.stop()
+    await endOf(this.dialed)
   }
 
   // Calls:
@@ -645,6 +651,10 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   closed(cause: TransportError | undefined): void {
+    if (this.dialed.ended === undefined) {
+      this.#because('ended', cause === undefined ? this.failure : fromTransport(this.service, cause))
+      this.over.resolve()
+    }
     this.#lastAnswers?.cancel()
     this.#deadlines.stop()
     const deadline = Math.min(...this.calls.map((call) => call.deadline.endsAt))
@@ -654,7 +664,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
       this.#failUnanswered()
       this.#worker.onConnectionEnded(this)
       this.#inbox.onClosed(this)
-      void this.dialed.stop()
+      void endOf(this.dialed)
     })
     this.listening?.close()
     this.firstQuestions?.end()
@@ -686,7 +696,9 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   async #explained(deadline: number = Infinity): Promise<void> {
     const { runtime } = this.#context
     const leftMs = Math.max(0, deadline - runtime.now())
-    if (this.#closed === undefined) await within(this.dialed.ended, Math.min(EXIT_WAIT_MS, leftMs), runtime)
+    const { ended } = this.dialed
+    if (this.#closed === undefined && ended !== undefined)
+      await within(ended, Math.min(EXIT_WAIT_MS, leftMs), runtime)
   }
 
   #exited(end: DialEnd): void {

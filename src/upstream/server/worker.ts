@@ -494,10 +494,14 @@ export class Worker {
 
   /** Undefined when the server has ended on the question which revisions it speaks. */
   async #opened(attempt: Attempt): Promise<ServerConnection | undefined> {
-    const { connection, ready } = this.#dial(attempt.lease)
+    const { lease } = attempt
+    const dialed = await this.#context.connect()
+    void dialed.ended?.then(() => lease?.release())
+    const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
     attempt.connection = connection
+    this.#expect(attempt)
     try {
-      await ready
+      await this.#open(connection, lease)
       return connection
     } catch (error) {
       if (!connection.endedOnProbe) throw error
@@ -579,27 +583,27 @@ export class Worker {
     return this.#waiting.size > 0
   }
 
-  /** A connection that is being opened; `ready` rejects with UpstreamError. */
-  #dial(lease: Lease | undefined): { readonly connection: ServerConnection; readonly ready: Promise<void> } {
-    const { connect, gate } = this.#context
+  /** @throws UpstreamError */
+  async #open(connection: ServerConnection, lease: Lease | undefined): Promise<void> {
     const { client, declared, opening } = this.#scope
     const { lists } = this.#inbox
-    const dialed = connect()
-    void dialed.ended.then(() => lease?.release())
-    const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
     void lease?.lost.then(() => this.#leaseLost(connection))
     const about = { client, restarts: this.#starts++, hasClientLeft: () => this.#inbox.isClosed }
     const report = new ProcessReport(this.#context, connection, about)
-    const ready = connection.start(declared, opening).then((server) => {
+    try {
+      const server = await connection.start(declared, opening)
       this.#connected(connection.isStateless)
       this.#inbox.opened(connection, server, this.#isFirst)
       void lists.opening.then(() => {
         report.ready(server, lists)
-        gate.changed()
+        this.#context.gate.changed()
       })
-    })
-    void ready.catch((error: unknown) => report.failed(error)).then(() => lease?.installed())
-    return { connection, ready }
+    } catch (error) {
+      report.failed(error)
+      throw error
+    } finally {
+      lease?.installed()
+    }
   }
 
   /** A server without sessions sends no requests, so its calls need not run one at a time. */
