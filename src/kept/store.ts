@@ -4,14 +4,19 @@
 // processes with the same configuration may use the same file; each replaces it as a whole, with the entries of all. Of
 // two that write in the same millisecond one may lose an entry, which the next start learns again.
 
+import { strict as assert } from 'node:assert'
+import { Buffer } from 'node:buffer'
 import { createHash, randomBytes } from 'node:crypto'
+import { defaultFrameLimits } from '../jsonrpc/frame.js'
+import { scanText } from '../jsonrpc/scan.js'
 import { type KeptLimits, limits as defaultLimits } from '../limits.js'
 import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
-import type { KeptFacts, KeptServer, KeptServers } from '../upstream/contracts/kept.js'
+import { listKinds } from '../mcp/list-items.js'
+import type { KeptFacts, KeptServer, KeptServers, SelfDescription } from '../upstream/contracts/kept.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import { identityOf } from './identity.js'
-import { type KeptJson, decodeKept, encodeKept, fromEntry, toEntry, usedAt } from './kept-json.js'
 import { errorText } from '../text/error-text.js'
+import { isObject } from '../text/json-object.js'
+import { identityOf } from './identity.js'
 
 export interface KeptDisk {
   readonly files: KeptFiles
@@ -34,7 +39,7 @@ export function keptFileName(source: string): string {
   return `${hashOf(source)}.json`
 }
 
-interface RememberedServer {
+interface RememberedServer extends KeptServer {
   readonly name: string
   /** All values that identify the server. */
   readonly identity: string
@@ -62,18 +67,21 @@ export class KeptStore implements KeptServers {
   }
 
   of(config: ServerConfig): KeptServer {
-    const server = this.#serverOf(config)
-    return {
-      get facts() {
-        return server.facts
-      },
-      keep: (facts) => {
-        const { facts: before } = server
-        server.facts = facts
-        const isNew = before === undefined || !isSameFacts(before, facts)
-        if (config.keep && isNew) this.#save(server)
-      },
+    const { name, keep: isOnDisk } = config
+    const identity = identityOf(config)
+    const there = this.#servers.get(identity)
+    if (there !== undefined) return there
+    const keep = (facts: KeptFacts): void => {
+      const isNew = server.facts === undefined || !isSameFacts(server.facts, facts)
+      server.facts = facts
+      if (isOnDisk && isNew) this.#save(server)
     }
+    const server: RememberedServer = { name, identity, facts: undefined, isUnsaved: false, keep }
+    this.#servers.set(identity, server)
+    const [oldest] = this.#servers.keys()
+    if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
+    if (this.#disk !== undefined && isOnDisk) this.#load(server, this.#disk)
+    return server
   }
 
   flush(): void {
@@ -95,19 +103,6 @@ export class KeptStore implements KeptServers {
   close(): void {
     this.#isClosed = true
     this.flush()
-  }
-
-  #serverOf(config: ServerConfig): RememberedServer {
-    const { name, keep } = config
-    const identity = identityOf(config)
-    const there = this.#servers.get(identity)
-    if (there !== undefined) return there
-    const server: RememberedServer = { name, identity, facts: undefined, isUnsaved: false }
-    this.#servers.set(identity, server)
-    const [oldest] = this.#servers.keys()
-    if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
-    if (this.#disk !== undefined && keep) this.#load(server, this.#disk)
-    return server
   }
 
   /** Takes the facts that an earlier run has kept. */
@@ -174,4 +169,117 @@ function isLearnedElsewhere(ours: KeptFacts, theirs: KeptFacts | undefined): boo
 function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
   const [text, otherText] = [one, other].map((facts) => JSON.stringify(toEntry('', 0, facts)))
   return text === otherText
+}
+
+// The file of one configuration: JSON, in which the words of the servers stand as texts.
+//
+// A file may be torn, damaged or edited, and what it holds is written into messages to clients. An entry that is not
+// exactly of this form counts as missing.
+
+/** The kept facts of one configuration. Entries are decoded when their server is asked for. */
+export interface KeptJson {
+  /** Makes the ids of the entries, so that no value of a configuration can be guessed from them. */
+  readonly salt: string
+  /** By id. */
+  readonly entries: ReadonlyMap<string, unknown>
+}
+
+const FORMAT = 1
+
+/** Undefined for everything that is no such file. */
+export function decodeKept(bytes: Buffer): KeptJson | undefined {
+  return orUndefined(() => {
+    const json: unknown = JSON.parse(bytes.toString())
+    assert(isObject(json) && json['format'] === FORMAT)
+    const { salt, servers } = json
+    assert(typeof salt === 'string' && salt !== '' && isObject(servers))
+    return { salt, entries: new Map(Object.entries(servers)) }
+  })
+}
+
+/**
+ * Entries that were not used for `unusedMsMax` are left out, and those that were not used for longest where there are
+ * too many, or too many bytes of them.
+ */
+export function encodeKept(
+  { salt, entries }: KeptJson,
+  source: string,
+  nowMs: number,
+  { serversMax, fileBytesMax, unusedMsMax }: KeptLimits,
+): Buffer {
+  const used = [...entries]
+    .filter(([, entry]) => nowMs - usedAt(entry) <= unusedMsMax)
+    .sort(([, one], [, other]) => usedAt(other) - usedAt(one))
+  const head = `{"format":${FORMAT},"source":${JSON.stringify(source)},"salt":${JSON.stringify(salt)},"servers":{`
+  const lines: string[] = []
+  let bytes = head.length
+  for (const [id, entry] of used) {
+    const line = `${JSON.stringify(id)}:${JSON.stringify(entry)}`
+    const length = Buffer.byteLength(line) + 2
+    if (lines.length >= serversMax || bytes + length > fileBytesMax) continue
+    bytes += length
+    lines.push(line)
+  }
+  return Buffer.from(`${head}\n${lines.join(',\n')}}}\n`)
+}
+
+/** When the entry was used last, in milliseconds since 1970; 0 where it does not say. */
+export function usedAt(entry: unknown): number {
+  return isObject(entry) && typeof entry['usedAt'] === 'number' ? entry['usedAt'] : 0
+}
+
+/** `name` is for people who look into the file. */
+export function toEntry(name: string, nowMs: number, facts: KeptFacts): unknown {
+  const { description, ...rest } = facts
+  const said = description && {
+    handshake: Buffer.from(description.handshake).toString(),
+    probeFailed: description.probeFailed,
+    lists: Object.fromEntries(
+      [...description.lists].map(([kind, items]) => [
+        kind,
+        items.map((item) => Buffer.from(item).toString()),
+      ]),
+    ),
+  }
+  return { name, usedAt: nowMs, ...rest, ...(said && { description: said }) }
+}
+
+/** Undefined for everything that `toEntry` has not made. */
+export function fromEntry(entry: unknown): KeptFacts | undefined {
+  return orUndefined(() => {
+    assert(isObject(entry))
+    const { failure, isGivenUp, description } = entry
+    assert(failure === undefined || typeof failure === 'string')
+    const said = description === undefined ? undefined : toDescription(description)
+    return { failure, ...(isGivenUp === true && { isGivenUp }), description: said }
+  })
+}
+
+function toDescription(said: unknown): SelfDescription {
+  assert(isObject(said))
+  const { handshake, lists, probeFailed } = said
+  assert(isObject(lists) && typeof probeFailed === 'boolean')
+  const read = listKinds.flatMap((kind) => {
+    const texts = lists[kind]
+    if (texts === undefined) return []
+    assert(Array.isArray(texts))
+    return [[kind, texts.map(rawJson)] as const]
+  })
+  return { handshake: rawJson(handshake), lists: new Map(read), probeFailed }
+}
+
+/** It becomes part of messages to clients: nothing but one JSON text may. */
+function rawJson(text: unknown): Buffer {
+  assert(typeof text === 'string')
+  const bytes = Buffer.from(text)
+  scanText(bytes, defaultFrameLimits.depthMax)
+  return bytes
+}
+
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { decodeKept, encodeKept, fromEntry, toEntry } from '../../src/kept/kept-json.js'
+import { decodeKept, encodeKept, fromEntry, toEntry } from '../../src/kept/store.js'
 import { limits } from '../../src/limits.js'
 import { factsOf } from './support/facts.js'
 
