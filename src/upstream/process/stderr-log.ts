@@ -140,26 +140,15 @@ const SHOWN_MAX = 3
 const errors: readonly RegExp[] = [
   // The type of an error of JavaScript, Python, Java or .NET.
   /^(?:Uncaught |Unhandled exception[.:] |Exception in thread "[^"]*" )?(?:[\w$]+[./:]+)*[\w$]*(?:Error|Exception)(?: \[\w+\])?: \S/,
-  /^\[UnhandledPromiseRejection: /,
-  // Docker says the same of every failure.
-  /^docker: \S/,
   // Many programs begin with their name.
   /^(?:[\w./-]+: )?(?:fatal error|error|fatal|panic)(?:\[\w+\])?: \S/i,
+  // Every line of npm's begins so.
+  /^npm (?:error|ERR!) .*(?:is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised)/,
 ]
 
-/** Every line of npm's begins so, and the first ones say what is wrong. */
-const npm = /^npm (?:error|ERR!) \S/
-
-/** Of these, the ones that a person understands alone. */
-const plainNpm =
-  /is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised/
-
-/** Rust says where, and what on the next line. */
-const panicked = /^thread '.*' \S*\s*panicked at /
-
-/** A frame of a stack, the last line of Node, an example behind a mistake, and marks without a word. */
+/** A frame of a stack, the last lines of Node, npm and Rust, an example behind a mistake, and marks without a word. */
 const noise =
-  /^\s+at \S|^Node\.js v\d|^For example: |^Run '.+ --help' for more information$|^[^\p{L}\p{N}]*$/u
+  /^\s+at \S|^Node\.js v\d|A complete log of this run|^note: run with|^For example: |^Run '.+ --help' for more information$|^[^\p{L}\p{N}]*$/u
 
 export class LastWords {
   readonly #lines: string[] = []
@@ -169,19 +158,13 @@ export class LastWords {
     if (this.#lines.length > KEPT_MAX) this.#lines.shift()
   }
 
-  /** The lines that name the error; empty where none does. */
+  /** The line that names the error; empty where none does. */
   get error(): readonly string[] {
-    const lines = this.#lines
-    const error = lines.findLast((line) => errors.some((each) => each.test(line)))
-    if (error !== undefined) return [error]
-    const panic = lines.findLastIndex((line) => panicked.test(line))
-    if (panic >= 0) return lines.slice(panic, panic + 2)
-    const ofNpm = lines.filter((line) => npm.test(line))
-    const said = ofNpm.find((line) => plainNpm.test(line)) ?? ofNpm[1] ?? ofNpm[0]
-    return said === undefined ? [] : [said]
+    const error = this.#lines.findLast((line) => errors.some((each) => each.test(line)))
+    return error === undefined ? [] : [error]
   }
 
-  /** Those lines; the last ones where none names an error. */
+  /** That line; the last ones where none names an error. */
   get lines(): readonly string[] {
     const { error } = this
     return error.length > 0 ? error : this.#lines.filter((line) => !noise.test(line)).slice(-SHOWN_MAX)
