@@ -1,4 +1,4 @@
-// What follows from a change, and when lists are compared.
+// What follows from a change.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -7,13 +7,9 @@ import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { encodeLock, type LockedServer } from '../../src/lock/lock-file.js'
 import { LockStore } from '../../src/lock/store.js'
-import { factsIn } from '../../src/mcp/eras/server-opener.js'
 import { type ListItem, readListItem } from '../../src/mcp/list-items.js'
-import { latestSession } from '../../src/mcp/revisions.js'
-import { toLine } from '../../src/jsonrpc/line.js'
-import type { Listed, ListGuard, Verdict } from '../../src/upstream/contracts/list-guard.js'
+import type { Listed, Verdict } from '../../src/upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
-import { GuardedLists } from '../../src/upstream/server/guarded-lists.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { type Items, locked } from './support/locked.js'
@@ -86,50 +82,4 @@ describe('what clients see', () => {
     test(`with ${title} is ${want}`, (t) => {
       assert.equal(outcome(judged(t, configOf(lock, ofServer), locked({ x: a, y: a }), now)), want)
     })
-})
-
-test('lists are compared when one of them, the lock or the configuration is another one', () => {
-  const handshake = toLine(Buffer.from('{"capabilities":{},"instructions":"i"}'))
-  const facts = factsIn(handshake, latestSession)
-  const seen: Listed[] = []
-  const guardOf = (): ListGuard => ({ judge: (_, now) => void seen.push(now), complete: () => {} })
-  let guard: ListGuard | undefined = guardOf()
-  let tools = itemsOf({ x: a })
-  const lists = {
-    items: (kind: string) => (isKnown && kind === 'tools' ? tools : []),
-    ownTool: undefined,
-    failures: new Map(),
-    hasNames: true,
-    known: new Set([]),
-    keptFacts: facts,
-    isKept: (kind: string) => isKnown && kind === 'tools',
-  }
-  let config = configOf(true)
-  let isKnown = false
-  const guarded = new GuardedLists(
-    { guard: () => guard, service: 's' },
-    lists,
-    { server: undefined },
-    () => config,
-  )
-  const look = (isNowKnown: boolean): void => {
-    isKnown = isNowKnown
-    void guarded.changes
-  }
-  for (const isNowKnown of [false, false, true, true]) look(isNowKnown)
-  assert.deepEqual(
-    seen.map((now) => [...now.lists.keys()]),
-    [[], ['tools']],
-  )
-  tools = itemsOf({ x: a })
-  look(true)
-  guard = guardOf()
-  look(true)
-  config = configOf(true)
-  look(true)
-  assert.equal(seen.length, 5)
-  assert.deepEqual(seen[0]?.instructions, { text: 'i' })
-  guard = undefined
-  look(true)
-  assert.equal(seen.length, 5)
 })

@@ -33,11 +33,6 @@ export class Inbox {
   readonly #scope: LaneScope
   readonly lists: ServerLists
   readonly #connections = new Set<ServerConnection>()
-  /**
-   * The server's latest description of itself, and how its revision was found out; undefined before the first
-   * handshake.
-   */
-  server: OpenedServer | undefined
   isClosed = false
   /** The calls that began to wait for the lists of the server, while these are on their way. */
   callers: readonly Call[] = []
@@ -53,7 +48,6 @@ export class Inbox {
   opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
     const { facts } = server
     if (this.#connections.size === 0) this.clients.renew()
-    this.server = server
     this.#connections.add(connection)
     connection.tasks.capabilities = askableOfTasks(facts.capabilities)
     if (facts.capabilities.logging) this.clients.sendLevel(connection)
@@ -61,7 +55,7 @@ export class Inbox {
       if (connection.isStateless) this.#listen(connection, facts)
       this.clients.resubscribe(connection)
     }
-    this.lists.opened(connection, isFirst)
+    this.lists.opened(connection, server, isFirst)
     this.#context.reports.opened(server)
   }
 

@@ -7,7 +7,6 @@ import type { Call, ClientPort } from '../../calls/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, listKinds } from '../../mcp/list-items.js'
 import type { ListChange } from '../contracts/list-guard.js'
-import { GuardedLists } from './guarded-lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import { Inbox } from './inbox.js'
@@ -39,7 +38,6 @@ export class ServerLane implements Lane, ServerView {
   readonly #left: () => void
   readonly known: ReadonlySet<ListKind>
   readonly #lists: ServerLists
-  readonly #guarded: GuardedLists
   readonly #inbox: Inbox
   /** As many as are busy, up to a limit; the first one gets the subscriptions. */
   readonly #workers: Worker[] = []
@@ -63,21 +61,12 @@ export class ServerLane implements Lane, ServerView {
     this.#scope = scope
     this.config = config
     this.#left = left
-    // The lists of a client's own process may differ from those of the common lane, which other clients see.
-    const isKept = !scope.startsOnCall || context.isolation === 'session'
-    this.#lists = new ServerLists(context, scope.sharing, isKept, {
-      onChange: (kinds) => {
-        this.#keepTools()
-        this.#announce(kinds)
-      },
-      onRead: () => this.#keep(),
-    })
+    this.#lists = new ServerLists(context, scope, this, (kinds) => this.#report(kinds))
     this.known = this.#lists.known
     this.#inbox = new Inbox(context, scope, this.#lists)
-    this.#guarded = new GuardedLists(context, this.#lists, this.#inbox, () => this.config)
     this.#workersMax = workersMax(context, scope)
     // Requests that kept lists can answer are answered before a process is started.
-    const isLater = !context.hasAdopted() && this.#lists.keptFacts !== undefined
+    const isLater = !context.hasAdopted() && this.#lists.isShowingKept
     if (!scope.startsOnCall && !config.lazy) this.#begin(isLater)
   }
 
@@ -86,7 +75,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get state(): UpstreamState {
-    if (this.#guarded.blocked !== undefined) return 'error'
+    if (this.#lists.blocked !== undefined) return 'error'
     const state = this.startedAt === undefined ? 'disconnected' : this.#workersState
     // A server is connected once its tools and prompts have been listed.
     if (state !== 'connected' || this.#lists.hasNames) return state
@@ -100,18 +89,16 @@ export class ServerLane implements Lane, ServerView {
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
     const isAtRest = states.includes('stopped')
-    if (isAtRest && this.#inbox.server?.facts !== undefined) return 'connected'
+    if (isAtRest && this.server !== undefined) return 'connected'
     return isAtRest || states.includes('closed') ? 'disconnected' : 'error'
   }
 
   get failure(): ServerView['failure'] {
-    const why = this.#guarded.blocked
-    if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
-    return this.#workersFailure ?? this.#lists.failure
+    return this.#lists.blocked ?? this.#workersFailure ?? this.#lists.failure
   }
 
   get facts(): ServerFacts | undefined {
-    return this.#guarded.facts
+    return this.#lists.facts
   }
 
   get before(): Before {
@@ -127,7 +114,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   items(kind: ListKind): readonly ListItem[] {
-    return this.#guarded.items(kind)
+    return this.#lists.shown(kind)
   }
 
   isComing(kind: ListKind): boolean {
@@ -206,7 +193,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get server(): OpenedServer | undefined {
-    return this.#inbox.server
+    return this.#lists.server
   }
 
   get leftOut(): number {
@@ -214,7 +201,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get changes(): readonly ListChange[] {
-    return this.#guarded.changes
+    return this.#lists.changes
   }
 
   get pids(): number[] {
@@ -241,8 +228,8 @@ export class ServerLane implements Lane, ServerView {
       call.deadline.times = this.#context.times
       return own.call(call, edits)
     }
-    const why = this.#guarded.blocked
-    if (why !== undefined) return call.fail(this.#guarded.error(why))
+    const { blocked } = this.#lists
+    if (blocked?.body !== undefined) return call.fail(blocked.body)
     const { subscribes } = call.row
     this.#use()
     const sent =
@@ -270,7 +257,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   follow(client: ClientPort, uri: string): void {
-    if (this.#guarded.blocked !== undefined) return
+    if (this.#lists.blocked !== undefined) return
     this.#use()
     this.#inbox.clients.follow(client, uri, this.#firstConnection)
   }
@@ -413,7 +400,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** Whether a call waits for the lists of a process that ended before it had listed, and another one may list. */
   get #needsSuccessor(): boolean {
-    const wasUp = this.#inbox.server?.facts !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
+    const wasUp = this.server !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
     return wasUp && this.#inbox.isCalled && !this.#lists.hasNames && this.#firstConnection === undefined
   }
 
@@ -441,41 +428,16 @@ export class ServerLane implements Lane, ServerView {
     // A start that was refused for want of room says nothing about the server.
     const failure = this.#workersFailure
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
-    if (this.#inbox.server?.facts !== undefined || isUnknown) return
+    if (this.server !== undefined || isUnknown) return
     const livedMs = this.#context.runtime.now() - (this.startedAt ?? 0)
     // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
     if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
     this.#lists.startFailed(failure?.message ?? 'it did not start')
   }
 
-  /** A client may list the tools and kill the proxy before the other lists have come. */
-  #keepTools(): void {
-    if (this.#context.keptLists.described === undefined && this.known.has('tools')) this.#keep()
-  }
-
-  /** Keeps the server's description and lists for the next start, and for lanes that show them. */
-  #keep(): void {
-    const { server } = this.#inbox
-    if (server === undefined || this.retired) return
-    const { facts } = server
-    const kinds = listKinds.filter((kind) => this.#guarded.isKnown(kind))
-    const lists = new Map(kinds.map((kind) => [kind, this.#lists.items(kind)] as const))
-    this.#lists.confirmed({ facts, lists })
-    this.#guarded.complete(facts)
-    if (this.#guarded.turned()) this.#announce(listKinds)
-  }
-
   #sendLevel(): void {
-    if (this.#inbox.server?.facts.capabilities.logging !== true) return
+    if (this.server?.facts.capabilities.logging !== true) return
     for (const connection of this.#connections) this.#inbox.clients.sendLevel(connection)
-  }
-
-  #announce(changed: readonly ListKind[]): void {
-    if (changed.length === 0) return this.#report([])
-    this.#context.reports.lists(this.#lists, this.#scope.client, changed)
-    if (this.retired) return
-    // A list may block the server, and then the others are not shown either.
-    this.#report(this.#guarded.turned() ? listKinds : changed)
   }
 
   /** Without kinds, for clients that wait for what the server has. */

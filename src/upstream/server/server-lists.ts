@@ -2,26 +2,31 @@
 //
 // A list is read when the first process of the lane opens, when a process says that it has changed, and again where that
 // failed. A list that cannot be read stays as it was, so that a server which comes back half does not look as if it had
-// nothing.
+// nothing. Clients get all of it as `mcps.lock` lets them see it; accepted items stay the same objects, with the bytes of the
+// server.
 
 import { strict as assert } from 'node:assert'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { ServerFacts } from '../../mcp/eras/server-opener.js'
-import type { FailureReason } from '../../mcp/error-codes.js'
+import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
+import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
 import { UpstreamError } from '../contracts/upstream-error.js'
 import type { KeptFacts } from '../contracts/kept.js'
+import type { Listed, ListChange, ListGuard, Verdict } from '../contracts/list-guard.js'
+import type { ServerConfig } from '../contracts/server-config.js'
 import type { Before } from '../contracts/upstream.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import { beforeOf, type Described } from './kept-lists.js'
 import { type ReadList, readList, someOf } from './read-list.js'
-import { keepsTasks, type Sharing } from './sharing.js'
+import { keepsTasks, type LaneScope } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
+
+const lockedKinds = ['tools', 'prompts'] as const
 
 /**
  * After a read that changed nothing, the next reported change is read this much later; the pause doubles with each such
@@ -56,25 +61,30 @@ class ListState {
   paused: Timer | undefined
 }
 
-export interface ListEvents {
-  /** These have changed; none where one was read, or could not be. */
-  readonly onChange: (kinds: readonly ListKind[]) => void
-  /** All that was to be read has been read, or could not be. */
-  readonly onRead: () => void
+interface ListOwner {
+  readonly config: ServerConfig
+  readonly retired: boolean
 }
 
 export class ServerLists {
   readonly #context: ServerContext
-  readonly #sharing: Sharing
-  readonly #events: ListEvents
+  readonly #scope: LaneScope
+  readonly #lane: ListOwner
+  readonly #onChange: (kinds: readonly ListKind[]) => void
+  /** The latest description that a process gave, and how its revision was found out; undefined before the first handshake. */
+  server: OpenedServer | undefined
   readonly #states: ReadonlyMap<ListKind, ListState>
   readonly #known = new Set<ListKind>()
   /** The lists that were read, and those that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
   readonly #failures = new Map<ListKind, ListFailure>()
-  readonly failures: ReadonlyMap<ListKind, ListFailure> = this.#failures
   /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
-  ownTool: ListItem | undefined
+  #ownTool: ListItem | undefined
+  /** The last verdict of the lock, and everything that it depends on. */
+  #judged: { readonly inputs: readonly unknown[]; readonly verdict: Verdict | undefined } | undefined
+  /** The last list with a tool of the proxy's own. */
+  #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
+  #wasBlocked: string | undefined
 
   /** Whether what this server says is kept for the next start, and not only what the processes of other lanes say. */
   readonly #keeps: boolean
@@ -95,18 +105,27 @@ export class ServerLists {
   /** The login that the server wants. */
   #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
 
-  constructor(context: ServerContext, sharing: Sharing, isKept: boolean, events: ListEvents) {
+  /** `onChange` names the lists that have changed; none where one was read, or could not be. */
+  constructor(
+    context: ServerContext,
+    scope: LaneScope,
+    lane: ListOwner,
+    onChange: (kinds: readonly ListKind[]) => void,
+  ) {
     this.#context = context
-    this.#sharing = sharing
-    this.#events = events
+    this.#scope = scope
+    this.#lane = lane
+    this.#onChange = onChange
     this.#states = new Map(listKinds.map((kind) => [kind, new ListState()]))
-    this.#keeps = isKept
+    // The lists of a client's own process may differ from those of the common lane, which other clients see.
+    this.#keeps = !scope.startsOnCall || context.isolation === 'session'
     const { kept, described } = context.keptLists
     this.#before = kept
     this.wasKept = described !== undefined
     this.showKept()
   }
 
+  /** Before the lock, and without a tool of the proxy's own. */
   items(kind: ListKind): readonly ListItem[] {
     return this.#state(kind).items
   }
@@ -134,22 +153,114 @@ export class ServerLists {
 
   /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
   get failure(): ListFailure | undefined {
-    const [why] = this.failures.values()
+    const [why] = this.#failures.values()
     return why ?? this.#login?.why
   }
 
   /** Lists a tool of the proxy's own, unless the server has one of that name. */
   showOwnTool(tool: ListItem): void {
-    if (this.ownTool === tool || this.items('tools').some(({ key }) => key === tool.key)) return
-    this.ownTool = tool
-    this.#events.onChange(['tools'])
+    if (this.#ownTool === tool || this.items('tools').some(({ key }) => key === tool.key)) return
+    this.#ownTool = tool
+    this.#announce(['tools'])
+  }
+
+  // The lists as clients see them.
+
+  get facts(): ServerFacts | undefined {
+    const facts = this.#said
+    return facts && shownFacts(facts, this.#verdict)
+  }
+
+  get changes(): readonly ListChange[] {
+    return this.#verdict?.changes ?? []
+  }
+
+  shown(kind: ListKind): readonly ListItem[] {
+    const all = this.items(kind)
+    const verdict = this.#verdict
+    if (kind !== 'tools' && kind !== 'prompts') return verdict?.blocked === undefined ? all : NOTHING
+    const judged = verdict?.lists.get(kind) ?? all
+    const tool = this.#ownTool
+    if (kind === 'prompts' || tool === undefined) return judged
+    // The result is the same array for the same items.
+    if (this.#extended?.judged !== judged) this.#extended = { judged, items: [...judged, tool] }
+    return this.#extended.items
+  }
+
+  /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
+  get blocked(): ListFailure | undefined {
+    const blocked = this.#verdict?.blocked
+    if (blocked === undefined) return undefined
+    const { why, by } = blocked
+    const isOwn = by.some((kind) => (kind === 'instructions' ? this.known.size > 0 : this.known.has(kind)))
+    if (!this.hasNames && by.length > 0 && !isOwn) return undefined
+    return { message: why, reason: 'changed', body: upstreamFailed(this.#context.service, 'changed', why) }
+  }
+
+  get #said(): ServerFacts | undefined {
+    return this.server?.facts ?? this.#shown?.facts
+  }
+
+  /** Undefined where everything is shown. Every call asks, and most configurations have no lock. */
+  get #verdict(): Verdict | undefined {
+    const guard = this.#context.guard()
+    if (guard === undefined) return undefined
+    const { config } = this.#lane
+    const facts = this.#said
+    const listed = this.#listed(facts, (kind) => this.#isKnown(kind))
+    const inputs = [guard, config, facts, listed.lists.get('tools'), listed.lists.get('prompts')]
+    if (!inputs.every((input, at) => input === this.#judged?.inputs[at]))
+      this.#judged = { inputs, verdict: guard.judge(config, listed) }
+    return this.#judged?.verdict
+  }
+
+  #listed(facts: ServerFacts | undefined, isIncluded: (kind: 'tools' | 'prompts') => boolean): Listed {
+    const lists = new Map(lockedKinds.filter(isIncluded).map((kind) => [kind, this.items(kind)]))
+    return { instructions: instructionsOf(facts), lists }
+  }
+
+  /** Whether something is known of the list; one that could not be read may stand as it was before. */
+  #isKnown(kind: ListKind): boolean {
+    return this.known.has(kind) || this.isKept(kind) || this.items(kind).length > 0
+  }
+
+  /** Whether the server is blocked since the last look, or is not any more. */
+  #hasTurned(): boolean {
+    const before = this.#wasBlocked
+    this.#wasBlocked = this.blocked?.message
+    return before !== this.#wasBlocked
+  }
+
+  #announce(kinds: readonly ListKind[]): void {
+    const { keptLists, reports } = this.#context
+    // A client may list the tools and kill the proxy before the other lists have come.
+    if (keptLists.described === undefined && this.known.has('tools')) this.#keep()
+    if (kinds.length === 0) return this.#onChange(kinds)
+    reports.lists(this, this.#scope.client, kinds)
+    // A list may block the server, and then the others are not shown either.
+    if (!this.#lane.retired) this.#onChange(this.#hasTurned() ? listKinds : kinds)
+  }
+
+  /** Keeps the server's description and lists for the next start, and for lanes that show them. */
+  #keep(): void {
+    const { guard, keptLists } = this.#context
+    const { config, retired } = this.#lane
+    if (this.server === undefined || retired) return
+    const { facts } = this.server
+    const kinds = listKinds.filter((kind) => this.#isKnown(kind))
+    const lists = new Map(kinds.map((kind) => [kind, this.items(kind)]))
+    this.endKept()
+    if (this.#keeps || keptLists.facts === undefined) keptLists.confirmed({ facts, lists })
+    const listed = this.#listed(facts, (kind) => this.known.has(kind) && !this.#failures.has(kind))
+    guard()?.complete(config, listed, listed.lists.size === lockedKinds.length)
+    if (this.#hasTurned()) this.#announce(listKinds)
   }
 
   // Lists from before this start, or of another process.
 
-  /** The server's description of before its start, while that is shown. */
-  get keptFacts(): ServerFacts | undefined {
-    return this.#shown?.facts
+  /** Whether lists of before this start are shown. */
+  get isShowingKept(): boolean {
+    return this.#shown !== undefined
   }
 
   get before(): Before {
@@ -173,12 +284,6 @@ export class ServerLists {
     }
   }
 
-  confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
-    this.endKept()
-    const { keptLists } = this.#context
-    if (this.#keeps || keptLists.facts === undefined) keptLists.confirmed(said)
-  }
-
   /**
    * The first attempt has failed, so the next start does not wait for the server.
    *
@@ -194,7 +299,7 @@ export class ServerLists {
       return items.length > 0 && listedAt === undefined
     })
     for (const kind of forgotten) this.#state(kind).items = NOTHING
-    this.#events.onChange(forgotten)
+    this.#announce(forgotten)
   }
 
   /** From now on nothing is shown that was kept. */
@@ -207,7 +312,8 @@ export class ServerLists {
   // Reads.
 
   /** A process is ready, and its lists are read; of a further one only while the first is not there. */
-  opened(connection: ServerConnection, isFirst: boolean): void {
+  opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
+    this.server = server
     if (!isFirst && this.#connection !== undefined) return
     this.#endLogin()
     this.#connection = connection
@@ -225,7 +331,7 @@ export class ServerLists {
     const now = this.#context.runtime.now()
     const old = kinds.filter((kind) => {
       const isReported = this.#connection?.facts?.capabilities.changes.includes(kind) === true
-      return !isReported && !this.failures.has(kind) && Math.round(this.#state(kind).expiresAt - now) <= 0
+      return !isReported && !this.#failures.has(kind) && Math.round(this.#state(kind).expiresAt - now) <= 0
     })
     if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
   }
@@ -235,7 +341,7 @@ export class ServerLists {
     if (this.#connection === undefined || this.hasNames) return
     this.#cancelRetry()
     this.#retries = 0
-    await this.#refresh(this.#connection, [...this.failures.keys()])
+    await this.#refresh(this.#connection, [...this.#failures.keys()])
   }
 
   /** A process says that these have changed. */
@@ -291,10 +397,10 @@ export class ServerLists {
     this.#rounds++
     await Promise.all(kinds.map((kind) => this.#readOnce(connection, kind)))
     this.#rounds--
-    this.#events.onRead()
-    if (this.failures.size === 0) this.#retries = 0
+    this.#keep()
+    if (this.#failures.size === 0) this.#retries = 0
     else if (this.#connection !== undefined) {
-      const wanted = [...this.failures.values()].find(({ reason }) => reason === 'login-required')
+      const wanted = [...this.#failures.values()].find(({ reason }) => reason === 'login-required')
       if (wanted === undefined) this.#scheduleRetry()
       else this.loginNeeded(connection, wanted)
     }
@@ -318,7 +424,7 @@ export class ServerLists {
     }
     state.reading = read().finally(() => {
       state.reading = undefined
-      this.#events.onChange([])
+      this.#announce([])
       if (state.stale !== undefined) this.changed(state.stale, [kind])
     })
     return state.reading
@@ -328,7 +434,7 @@ export class ServerLists {
     const state = this.#state(kind)
     state.stale = undefined
     const { items: before } = state
-    const tool = this.ownTool
+    const tool = this.#ownTool
     try {
       if (offers(connection, kind))
         this.#take(kind, state, await readList(this.#context, connection, kind, before.length === 0))
@@ -341,7 +447,7 @@ export class ServerLists {
     const hasChanged = state.items !== before
     // In the turn in which the list is known: a call that waits for the list finds its items. And not after another
     // read: clients must be able to call what they are shown.
-    if (hasChanged || (kind === 'tools' && this.ownTool !== tool)) this.#events.onChange([kind])
+    if (hasChanged || (kind === 'tools' && this.#ownTool !== tool)) this.#announce([kind])
     if (state.isReported) this.#pause(state, hasChanged)
   }
 
@@ -358,7 +464,7 @@ export class ServerLists {
 
   #accept(kind: ListKind, state: ListState, items: readonly ListItem[]): void {
     this.#failures.delete(kind)
-    if (kind === 'tools') this.ownTool = undefined
+    if (kind === 'tools') this.#ownTool = undefined
     const byKey = new Map(state.items.map((item) => [item.key, item]))
     const merged = items.map((item) => {
       const before = byKey.get(item.key)
@@ -390,7 +496,8 @@ export class ServerLists {
   #tellOfTasks(items: readonly ListItem[]): void {
     const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
     if (names.length === 0) return
-    const isListed = keepsTasks(this.#sharing) && this.#connection?.facts?.capabilities.tasks !== undefined
+    const isListed =
+      keepsTasks(this.#scope.sharing) && this.#connection?.facts?.capabilities.tasks !== undefined
     const how = isListed ? 'listed to clients with tasks only' : 'not listed'
     this.#context.tell('info', `${how}: ${someOf(names)} can only be called as a task`)
   }
@@ -404,7 +511,7 @@ export class ServerLists {
     this.#retry = runtime.setTimer(delayMs, () => {
       this.#retry = undefined
       // The process may have been replaced meanwhile.
-      if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.failures.keys()])
+      if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.#failures.keys()])
     })
   }
 
@@ -431,4 +538,22 @@ function offers({ facts }: ServerConnection, kind: ListKind): boolean {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof UpstreamError && error.details?.['status'] === 404
+}
+
+function instructionsOf(facts: ServerFacts | undefined): Listed['instructions'] {
+  return facts && { text: facts.instructions }
+}
+
+/** The facts of an earlier start as clients may see them before one uses the server. */
+export function guardedFacts(
+  guard: ListGuard | undefined,
+  config: ServerConfig,
+  facts: ServerFacts | undefined,
+): ServerFacts | undefined {
+  if (guard === undefined || facts === undefined) return facts
+  return shownFacts(facts, guard.judge(config, { instructions: instructionsOf(facts), lists: new Map() }))
+}
+
+function shownFacts(facts: ServerFacts, verdict: Verdict | undefined): ServerFacts {
+  return verdict?.showsInstructions === false ? { ...facts, instructions: undefined } : facts
 }

@@ -9,14 +9,13 @@ import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing-text.js'
 import type { EraMemory, Opened, Opening } from '../../mcp/eras/server-opener.js'
-import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
-import { guardedFacts } from './guarded-lists.js'
+import { type Dialed, type KnownServer, endOf } from '../contracts/dial.js'
+import { guardedFacts } from './server-lists.js'
 import { ServerLane } from './lane.js'
 import { MarkedTools } from './read-list.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
 import { Reports, type Stop } from './reports.js'
 import { beforeOf, KeptLists } from './kept-lists.js'
-import { thatServer } from '../contracts/upstream-error.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig } from '../contracts/server-config.js'
@@ -29,7 +28,6 @@ import type {
   UpstreamStatus,
 } from '../contracts/upstream.js'
 import { type LaneScope, sharingFor } from './sharing.js'
-import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a server that retires looks whether its calls have ended. */
@@ -77,7 +75,7 @@ export class Server implements Upstream {
     const times: ServerContext['times'] = config
     const tell: ServerContext['tell'] = (level, message, details) =>
       around.log({ level, service, message, ...(details && { details }) })
-    const connect = (): Dialed => {
+    const connect = (): Dialed | Promise<Dialed> => {
       const adopted = this.#adopted
       this.#adopted = undefined
       return adopted ?? behaviour.dial(known)
@@ -118,11 +116,11 @@ export class Server implements Upstream {
   adopt(server: Connection | RunningProcess): boolean {
     if (this.#lanes.size > 0 || this.#closed) return false
     const isProcess = 'stdin' in server
-    const adopted = isProcess ? this.#context.adopt?.(server) : dialedBy(this.config.name, server)
+    const adopted = isProcess ? this.#context.adopt?.(server) : { connection: server }
     if (adopted === undefined) return false
-    void this.#adopted?.stop()
+    if (this.#adopted !== undefined) void endOf(this.#adopted)
     this.#adopted = adopted
-    void adopted.ended.then(() => {
+    void adopted.ended?.then(() => {
       if (this.#adopted === adopted) this.#adopted = undefined
     })
     return true
@@ -215,7 +213,7 @@ export class Server implements Upstream {
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#shared.clear()
-    await Promise.all([...lanes.map((lane) => lane.close()), this.#adopted?.stop()])
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#adopted && endOf(this.#adopted)])
   }
 
   /** The lane that says most of the server: one that nothing runs for says least. */
@@ -252,16 +250,6 @@ export class Server implements Upstream {
     const why = this.#retiredBecause
     return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
   }
-}
-
-/** Closing the connection is all that the proxy does to end it. */
-function dialedBy(service: string, connection: Connection): Dialed {
-  const ended = new Deferred<DialEnd>()
-  const stop = async (): Promise<void> => {
-    await connection.close()
-    ended.resolve(thatServer(service, 'closed', 'closed its connection'))
-  }
-  return { connection, pid: undefined, ended: ended.promise, stop }
 }
 
 // The era of one server, for all its connections.
