@@ -109,18 +109,18 @@ const linesMax = table(`
   mcp                    | 3384
   calls                  | 709
   mcp/eras               | 1182
-  transports             | 1114
+  transports             | 1035
   transports/http1       | 1538
   transports/http-client | 1805
   transports/http-server | 2670
   upstream/contracts     | 770
-  upstream/process       | 1249
-  upstream/auth          | 379
+  upstream/process       | 1232
+  upstream/auth          | 348
   login                  | 2546
-  upstream/server        | 5053
+  upstream/server        | 4994
   upstream/http          | 238
-  kept                   | 434
-  upstream/kinds         | 626
+  kept                   | 416
+  upstream/kinds         | 615
   limits                 | 159
   real-runtime           | 63
   config                 | 4447

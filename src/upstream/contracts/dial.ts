@@ -36,8 +36,3 @@ export interface KnownServer {
 
 /** Rejects with TransportError. */
 export type Dial = (known: KnownServer) => Dialed | Promise<Dialed>
-
-/** Ends the process, or the session; resolves when it is gone. */
-export function endOf(dialed: Dialed): Promise<void> {
-  return dialed.stop?.() ?? dialed.connection.close()
-}

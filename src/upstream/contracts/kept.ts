@@ -23,7 +23,6 @@ export interface KeptFacts {
   readonly description: SelfDescription | undefined
 }
 
-/** The kept facts of one server. */
 export interface KeptServer {
   /** Undefined before its first start. */
   readonly facts: KeptFacts | undefined
@@ -33,8 +32,6 @@ export interface KeptServer {
 
 /** The store of kept facts; made outside of this layer, because it may use a disk. */
 export interface KeptServers {
-  /** The facts of the server with this configuration. */
   of(config: ServerConfig): KeptServer
-  /** Writes everything that was kept until now. */
   flush(): void
 }

@@ -3,11 +3,7 @@ import { TransportError, type TransportErrorCode } from '../../jsonrpc/jsonrpc-e
 import type { Redactor } from '../../text/redactor.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { errorText } from '../../text/error-text.js'
-
-export interface UpstreamErrorOptions extends ErrorOptions {
-  /** Further members of `error.data`. */
-  readonly details?: Readonly<Record<string, unknown>> | undefined
-}
+import type { DialEnd } from './dial.js'
 
 /** An upstream cannot serve. Its `code` is `UPSTREAM_` and the reason in capitals. */
 export class UpstreamError extends Error {
@@ -16,11 +12,17 @@ export class UpstreamError extends Error {
   readonly reason: FailureReason
   readonly details: Readonly<Record<string, unknown>> | undefined
 
-  constructor(service: string, reason: FailureReason, message: string, options?: UpstreamErrorOptions) {
+  /** `details` are further members of `error.data`. */
+  constructor(
+    service: string,
+    reason: FailureReason,
+    message: string,
+    { details, ...options }: ErrorOptions & Pick<DialEnd, 'details'> = {},
+  ) {
     super(message, options)
     this.service = service
     this.reason = reason
-    this.details = options?.details
+    this.details = details
   }
 
   get code(): string {

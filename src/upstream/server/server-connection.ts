@@ -22,7 +22,7 @@ import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import { Deadlines } from '../../calls/deadlines.js'
 import { ProgressTokens } from '../../calls/progress-tokens.js'
 import { messageNames } from '../../mcp/result-type.js'
-import { type Dialed, type DialEnd, endOf } from '../contracts/dial.js'
+import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
 import type { Revision } from '../../mcp/revisions.js'
@@ -705,6 +705,11 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#because('ended', end)
     void this.#peer.close()
   }
+}
+
+/** Ends the process, or the session; resolves when it is gone. */
+export function endOf(dialed: Dialed): Promise<void> {
+  return dialed.stop?.() ?? dialed.connection.close()
 }
 
 const handshakes: readonly string[] = ['initialize', 'server/discover']
