@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 615
   limits                 | 159
   real-runtime           | 63
-  config                 | 4447
+  config                 | 4410
   lock                   | 733
   log                    | 491
   record                 | 254

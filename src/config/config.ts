@@ -26,12 +26,12 @@ import { literal } from './expand.js'
 import { findConfigFile, homeOf } from './file.js'
 import { hasUsers, needsToken, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
-import { lockFileName, profileType, rootFields, rootType, sharedSandbox } from './keys.js'
+import { lockFileName, rootFields, rootType } from './keys.js'
 import { absoluteFile, editorVariables, projectOf } from './paths.js'
 import { ConfigError, type FindLine, ProblemList } from './problems.js'
 import { type References, unresolved } from './references.js'
 import { type LockSettings, readSchemas, serverPath } from './servers.js'
-import { Location, type ValuesOf, plainNames, readMembers } from './values.js'
+import { Location, type ValuesOf } from './values.js'
 
 export interface LoadOptions extends ConfigOverrides {
   /** The file that was named; undefined searches. */
@@ -156,17 +156,8 @@ export function secretsIn(
   const isName = new Set(
     [...schemas.values()].flatMap(({ name, servers }) => [name, ...servers.map((each) => each.name)]),
   )
-  const { stateKeys, token = [], auth } = server
-  const ofIssuers = (auth?.issuers ?? []).map(({ introspection }) => introspection?.clientSecret ?? [])
-  return [
-    ...servers.flatMap(({ secrets }) => secrets),
-    ...stateKeys,
-    token,
-    ...ofIssuers,
-    auth?.login?.clientSecret ?? [],
-  ]
-    .flat()
-    .filter((value) => !isName.has(value))
+  const all = [...servers, server].flatMap(({ secrets }) => secrets)
+  return all.filter((value) => !isName.has(value))
 }
 
 type RootValues = ValuesOf<typeof rootFields>
@@ -189,8 +180,6 @@ function readRoot(
   const { prefix, describe, argumentChecks, confirm, startupGraceMs, processesMax, logging, audit } = values
   const { stdio } = values.cli
   const lock = lockSettings(values, root, context.hasLock === true)
-  // Each server reads it with its own variables, and reports nothing of it.
-  if (values.sandbox !== undefined) sharedSandbox.read(values.sandbox)
   const read = readSchemas(root.with({ folder }), {
     ...sources,
     folder,
@@ -198,7 +187,7 @@ function readRoot(
     known: editorVariables(context.folder, home),
     shared: { prefix, describe, argumentChecks, confirm },
     lock,
-    sandbox: values.sandbox?.with({ folder }),
+    programs: values.sandbox.programs ?? [],
     isGuarded: server !== undefined && needsToken(server),
     timeoutMs: stdio.timeoutMs,
     isTimeoutWritten: root.at('cli').at('stdio').has('timeout'),
@@ -208,7 +197,7 @@ function readRoot(
     root.reading.problems.warn(serverPath(root, schema, name), message)
   const { schemas, path } = withConfinement(read, { env, home, folder, files, warn })
   references.declare({ inputs: values.inputs, folder, ...(path !== undefined && { env: { PATH: path } }) })
-  const profiles = readProfiles(values.profiles, schemas)
+  const profiles = readProfiles(values.profiles, root.at('profiles'), schemas)
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   if (server === undefined) return undefined
   checkProfilesOfTokens(root, server, profiles)
@@ -269,21 +258,23 @@ function readLimit(
 }
 
 function readProfiles(
-  profiles: Location,
+  profiles: RootValues['profiles'],
+  root: Location,
   schemas: ReadonlyMap<string, SchemaConfig>,
 ): Map<string, ProfileConfig> {
-  return readMembers(profiles, plainNames, (at, name) => {
-    const values = profileType.read(at)
-    if (values === undefined) return undefined
-    const { schema, servers: named = [] } = values
+  const all = new Map<string, ProfileConfig>()
+  for (const [name, profile] of profiles) {
+    const at = root.at(name)
+    const { schema, servers: named = [] } = profile
     const servers = schemas.get(schema)?.servers.map((server) => server.name)
     if (servers === undefined)
       at.at('schema').problem(`is "${schema}"`, namesHint(schema, [...schemas.keys()]))
     for (const [index, server] of named.entries())
       if (servers?.includes(server) === false)
         at.at('servers').at(index).problem(`is "${server}", which is no server`, namesHint(server, servers))
-    return { name, ...values }
-  })
+    all.set(name, { name, ...profile })
+  }
+  return all
 }
 
 /** A token whose profile is misspelled would be refused everything. */

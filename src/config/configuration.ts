@@ -52,12 +52,13 @@ export type FrontLogin = NonNullable<FrontAuthValues['login']> & {
 /** Access tokens of authorization servers; without `login`, users cannot log in to servers by the pages of the front. */
 export type FrontAuthConfig = Omit<FrontAuthValues, 'login'> & { readonly login: FrontLogin | undefined }
 
-/** The block `server`, with what the environment says. Secrets in it are never logged. */
+/** The block `server`, with what the environment says; its `secrets` are never logged. */
 export interface FrontConfig extends Omit<FrontValues, 'cors' | 'auth' | 'stateKey' | 'previousStateKey'> {
   readonly cors: CorsConfig
   readonly auth: FrontAuthConfig | undefined
   /** The key with which states are signed, and the key before it. */
   readonly stateKeys: readonly string[]
+  readonly secrets: readonly string[]
 }
 
 /** Where the lines of calls go, and their extent; without a file, they go to stderr. */

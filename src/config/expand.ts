@@ -68,12 +68,15 @@ export class Expansion {
     return value
   }
 
-  /** `secrets` are those of the values that were made of the texts. */
-  result(secrets: readonly string[]): Expanded {
+  addSecret(value: string): void {
+    if (!isPublicValue(value)) this.secrets.add(value)
+  }
+
+  result(): Expanded {
     return {
       unavailable: this.missing ?? (this.isPartial ? undefined : this.#wrong[0]),
       variables: [...this.variables],
-      secrets: [...new Set([...this.secrets, ...secrets])],
+      secrets: [...this.secrets],
     }
   }
 
@@ -107,7 +110,7 @@ export class Expansion {
     const found = references.resolve({ form: written.form, name })
     this.variables.add(referenceText(written))
     if (found?.kind === 'value') {
-      if (!isPublicValue(found.value)) this.secrets.add(found.value)
+      this.addSecret(found.value)
       return found.value
     }
     if (found === undefined) this.isPartial = true

@@ -18,7 +18,9 @@ type Values = NonNullable<ReturnType<typeof frontType.read>>
 
 /** Reads `server`; undefined after it was reported as no object. */
 export function readFront(at: Location, sources: ExpansionSources, use: FrontUse): FrontConfig | undefined {
-  const values = frontType.read(at.with(frontReading(at, sources, use)))
+  const secrets = new Set<string>()
+  const reading = { ...frontReading(at, sources, use), onSecret: (value: string) => void secrets.add(value) }
+  const values = frontType.read(at.with(reading))
   if (values === undefined) return undefined
   const { stateKey, previousStateKey, cors, auth, ...plain } = values
   const isInEnv = (sources.env['MCP_ENABLE_CORS'] ?? '') !== ''
@@ -28,6 +30,7 @@ export function readFront(at: Location, sources: ExpansionSources, use: FrontUse
     cors: { ...cors, ...(localPages && { localPages }) },
     auth: auth && readAuth(auth, at.at('auth')),
     stateKeys: [stateKey, previousStateKey].filter((key) => key !== undefined),
+    secrets: [...secrets],
   }
   checkTokens(plain.tokens ?? [], at.at('tokens'))
   const { port, host, open } = plain.metrics ?? { open: true, host: '' }

@@ -12,7 +12,6 @@ import {
   lockRuleFields,
   names,
   orSwitch,
-  secret,
   servers,
   sharedFields,
   sharedSandboxFields,
@@ -29,7 +28,6 @@ import {
   choice,
   field,
   forgiven,
-  hidden,
   integer,
   later,
   list,
@@ -44,6 +42,7 @@ import {
   path,
   plainNames,
   required,
+  secret,
   size,
   text,
   wrong,
@@ -104,7 +103,7 @@ const introspectionFields = {
   /** The client id of the front at the authorization server. */
   clientId: required(anyText, ''),
   /** Its secret; ${VAR} is expanded. */
-  clientSecret: required(secret, ''),
+  clientSecret: required(secret(), ''),
 }
 
 const issuerFields = {
@@ -126,7 +125,7 @@ const frontLoginFields = {
   /** The client id of the front there, with the redirect URI PUBLICURL/login/identity. */
   clientId: required(anyText, ''),
   /** Its secret; ${VAR} is expanded. */
-  clientSecret: required(secret, ''),
+  clientSecret: required(secret(), ''),
 }
 
 const authRuleFields = {
@@ -230,7 +229,7 @@ const corsFields = {
 }
 
 /** A client that guesses the key can answer in the place of others. */
-const stateKey = text('a text of at least 16 characters', '^[^\\u0000]{16,}$', hidden)
+const stateKey = secret('a text of at least 16 characters', '^[^\\u0000]{16,}$')
 
 const hostName = text(
   'a host name with or without a port, such as "mcp.example.com"',
@@ -261,7 +260,7 @@ export const frontFields = {
   drainTimeout: optional(milliseconds(0, { maximum: 3_600_000 })),
   /** Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it. */
   token: optional(
-    text('letters, digits and signs of ASCII, without spaces', '^[\\u0021-\\u007e]+$', hidden),
+    secret('letters, digits and signs of ASCII, without spaces', '^[\\u0021-\\u007e]+$'),
     'MCPS_PROXY_TOKEN',
   ),
   /** Secret with which the requestState of servers is signed where there are several principals, equal on all instances; ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: by chance at each start. */
@@ -422,8 +421,6 @@ const profileKeyHints = new Map(
   ]),
 )
 
-export const profileType = object(profileFields, { hints: profileKeyHints })
-
 /** A value, or an object with a value and the label that an editor shows for it. */
 const inputOption: ValueType<string, string | Readonly<Record<string, unknown>>> = {
   expected: 'a string, or an object with a "value"',
@@ -447,8 +444,6 @@ const inputFields = {
   options: field(list(inputOption), []),
 }
 
-export const sharedSandbox = object(sharedSandboxFields, { isClosed: true })
-
 export const groupFields = {
   /** A group that is not enabled is not served. */
   enabled: field(boolean(), true),
@@ -456,8 +451,6 @@ export const groupFields = {
   /** The servers of the group. */
   mcpServers: required(servers, undefined),
 }
-
-const profiles = later(map(plainNames, profileType))
 
 export const rootFields = {
   /** Where this schema is, for editors. */
@@ -473,7 +466,7 @@ export const rootFields = {
   /** Another name of mcpServers. */
   servers: optional(servers),
   /** What some clients see of the servers, by names that stand in addresses. */
-  profiles: field(profiles, {}),
+  profiles: field(map(plainNames, object(profileFields, { hints: profileKeyHints }), 'an object'), {}),
   /** How often clients may call tools. */
   limits: field(objects(limitFields, { isClosed: true }), []),
   /** Values that are asked for once, on the terminal; ${input:ID} stands for each. */
@@ -492,7 +485,7 @@ export const rootFields = {
   ),
   ...sharedFields,
   /** What all sandboxes have in common. */
-  sandbox: optional(later(sharedSandbox)),
+  sandbox: field(object(sharedSandboxFields, { isClosed: true }), {}),
 }
 
 /** Files of other programs have these at the top level for themselves. */

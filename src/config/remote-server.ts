@@ -8,7 +8,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { ownPath } from './file.js'
-import { isPublicValue, secretsOfHeaders, secretsOfUrl } from './secrets.js'
+import { secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import { httpFields, remoteRules, sseFields } from './server-keys.js'
 import { type Location, type ValuesOf, checkRules, readValues } from './values.js'
 
@@ -26,18 +26,12 @@ export function readHttp(
   const { headers, proxy, auth, tls, retryDelayMs } = values
   const url = values.url ?? values.serverUrl ?? values.httpUrl ?? ''
   const login = readLogin(at, url, values)
-  const secrets = [
-    ...secretsOfLogin(login),
-    ...secretsOfHeaders(headers),
-    ...secretsOfUrl(url),
-    ...secretsOfUrl(proxy || ''),
-  ]
   // For an event stream `maxRetries` counts, and `retries` where only that is given.
   const sse = readValues(sseFields, at, at.has('retries') ? { maxRetries: values.retries } : {})
   return {
     kind,
     ...common,
-    ...expansion.result(secrets),
+    ...expansion.result(),
     url,
     headers: Object.fromEntries(headers),
     retryDelayMs,
@@ -126,12 +120,4 @@ function unattendedGrant({
 }: AuthValues): UnattendedGrant | undefined {
   if (kind === 'code' || kind === 'device') return undefined
   return { kind, assertion, assertionFile, identityProvider }
-}
-
-/** The parts of a login that are never logged. */
-function secretsOfLogin(login: LoginSettings | undefined): string[] {
-  const { clientSecret, clientKey, unattended } = login ?? {}
-  const { assertion, identityProvider } = unattended ?? {}
-  const values = [clientSecret, clientKey, assertion, identityProvider?.clientSecret]
-  return values.flatMap((each) => (each === undefined || isPublicValue(each) ? [] : [each]))
 }

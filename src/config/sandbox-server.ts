@@ -11,7 +11,6 @@ import {
 import type { SandboxServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute } from './paths.js'
-import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
 import { ownTemplates, sandboxFields } from './server-keys.js'
 import { type Location, type ValuesOf, readValues } from './values.js'
 
@@ -39,11 +38,6 @@ export function readSandbox(
   const values = readValues(sandboxFields, at)
   checkValues(at, values)
   const sandbox = settingsOf(values, at.reading, context)
-  const secrets = [
-    ...secretsOfUrl(sandbox.serverUrl ?? ''),
-    ...[sandbox.apiKey ?? ''].filter((key) => !isPublicValue(key)),
-    ...[...values.templates.values()].flatMap(({ env }) => secretsOfEnv(env)),
-  ]
   // A call may begin with the start of a session.
   const wholeMs = sandbox.machineStartTimeoutMs + sandbox.executionTimeoutMsMax + marginMs
   return {
@@ -55,7 +49,7 @@ export function readSandbox(
       totalTimeoutMs: wholeMs,
       settableIn: undefined,
     }),
-    ...expansion.result(secrets),
+    ...expansion.result(),
     sandbox,
   }
 }

@@ -4,6 +4,7 @@ import { type ChangeAction, changeActions } from '../upstream/contracts/list-gua
 import { allowedHostPattern } from '../upstream/contracts/sandbox-config.js'
 import type { ConfirmRule, ServerProtocol } from '../upstream/contracts/server-config.js'
 import { isObject } from '../text/json-object.js'
+import { secretsOfArguments, secretsOfEnv, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import { latestStateless, sessionRevisions } from '../mcp/revisions.js'
 import {
   type Location,
@@ -27,8 +28,10 @@ import {
   plainNames,
   required,
   seconds,
+  secret,
   size,
   text,
+  withSecrets,
 } from './values.js'
 
 /** An hour between two attempts is already longer than a person waits. */
@@ -36,9 +39,9 @@ const pauseMs = milliseconds(0, { maximum: 3_600_000 })
 const timeMs = milliseconds(1)
 export const anyText: ValueType<string> = text()
 export const names: ValueType<readonly string[]> = list(anyText)
-export const secret: ValueType<string> = text('a non-empty string', undefined, hidden)
 const plainText = text('a string without NUL characters', undefined, { ...hidden, mayBeEmpty: true })
 const variableNames = { pattern: '^[^=\\u0000]+$', hint: 'use the name of an environment variable' }
+const environment = withSecrets(map(variableNames, plainText), secretsOfEnv)
 
 export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
   ['auto', 'auto'],
@@ -212,9 +215,9 @@ export const stdioFields = {
   /** The program, found through PATH, without a shell. */
   command: required(text('the program to start', '^[^\\u0000]+$', { isExpanded: true }), ''),
   /** Its arguments. */
-  args: field(list(plainText), []),
+  args: field(withSecrets(list(plainText), secretsOfArguments), []),
   /** Environment variables for it. */
-  env: field(map(variableNames, plainText), {}),
+  env: field(environment, {}),
   /** A file with more variables in dotenv format (`NAME=value`); `env` takes precedence. */
   envFile: optional(text('a path', undefined, { isExpanded: true })),
   /** Names of variables that it inherits from the proxy; `true` passes on all but `MCPS_PROXY_*`. */
@@ -264,7 +267,7 @@ const identityProviderFields = {
   /** The client at the identity provider. */
   clientId: optional(anyText),
   /** The secret of that client. ${VAR} is expanded. */
-  clientSecret: optional(secret),
+  clientSecret: optional(secret()),
 }
 
 const authFields = {
@@ -277,16 +280,16 @@ const authFields = {
   /** The client at the authorization server. Absent: the proxy registers itself. */
   clientId: optional(anyText),
   /** The secret of that client. ${VAR} is expanded. */
-  clientSecret: optional(secret),
+  clientSecret: optional(secret()),
   /** How tokens are got. "code" is a login in the browser, "device" one by a code that is shown; the others need no person. */
   grant: field(
     choice('code', 'device', 'client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'),
     'code',
   ),
   /** A private key (PEM) with which the client signs, in place of its secret. ${VAR} is expanded. */
-  clientKey: optional(secret),
+  clientKey: optional(secret()),
   /** The token that is shown for access tokens, of the grants jwt_bearer, token_exchange and id_jag. ${VAR} is expanded. */
-  assertion: optional(secret),
+  assertion: optional(secret()),
   /** A file with that token, read whenever it is shown. ${VAR} is expanded. */
   assertionFile: optional(path('file')),
   /** The authorization server that turns the token into one for the authorization server, of the grant id_jag. */
@@ -333,16 +336,17 @@ const scheme = '[Hh][Tt][Tt][Pp][Ss]?://'
 const host = '[^\\u0000-\\u0020/?#"\\\\]+'
 
 /** An address may hold a password or a key at any place. */
-const serverAddress = address(
+const secretAddress = (expected: string, pattern: string): ValueType<string> =>
+  withSecrets(address(expected, pattern, hidden), secretsOfUrl)
+
+const serverAddress = secretAddress(
   'an http:// or https:// address, such as "https://mcp.example.com/mcp"',
   `^${scheme}${host}([/?#][^\\u0000-\\u0020]*)?$`,
-  hidden,
 )
 
-const proxyAddress = address(
+const proxyAddress = secretAddress(
   'the http:// or https:// address of a proxy, like "http://host:3128" or "http://name:password@host:3128", or false',
   `^${scheme}${host}/?$`,
-  hidden,
 )
 
 /** `url`, and its names in Windsurf and Gemini CLI. */
@@ -356,7 +360,7 @@ export const httpFields = {
   /** Another name of `url`, as Gemini CLI has it. */
   httpUrl: optional(serverAddress),
   /** Header fields of every request, sent to that origin only. */
-  headers: field(map(headerNames, headerValue), {}),
+  headers: field(withSecrets(map(headerNames, headerValue), secretsOfHeaders), {}),
   /** How often a message is sent again that was not accepted, or that only reads. */
   retries: field(integer(0, 100), 3),
   /** Time in ms before the first retry; doubles with every retry. `Retry-After` takes precedence. */
@@ -419,7 +423,7 @@ const templateFields = {
   /** The image, for runtimes that have images. */
   image: optional(anyText),
   /** Environment variables for all programs of a session. ${VAR} is expanded. */
-  env: field(map(variableNames, plainText), {}),
+  env: field(environment, {}),
 }
 
 export const template = object(templateFields)
@@ -450,11 +454,11 @@ export const sandboxFields = {
   runtime: field(choice('auto', 'bubblewrap', 'container', 'microsandbox-server'), 'auto', 'MSB_RUNTIME'),
   /** The address of a microsandbox server, for the runtime of that name. */
   serverUrl: optional(
-    text('an http:// or https:// address', `^${scheme}[^\\u0000-\\u0020]+$`, hidden),
+    secretAddress('an http:// or https:// address', `^${scheme}[^\\u0000-\\u0020]+$`),
     'MSB_SERVER_URL',
   ),
   /** Its key. */
-  apiKey: optional(secret, 'MSB_API_KEY'),
+  apiKey: optional(secret(), 'MSB_API_KEY'),
   /** An unused session ends after so many seconds. */
   sessionTimeout: field(seconds(1, 30 * day), 1800, 'MSB_SESSION_TIMEOUT'),
   /** Seconds between two looks for such sessions. Absent: 60, or `sessionTimeout` where that is shorter. */

@@ -11,13 +11,12 @@ import { memberPath } from '../text/member-path.js'
 import { nearest } from '../text/nearest.js'
 import type { Environment, SchemaConfig } from './configuration.js'
 import { type Expanded, Expansion, type ExpansionSources } from './expand.js'
-import { wholeFileKeyHints } from './key-hints.js'
-import { groupFields, sharedSandbox } from './keys.js'
-import { ProblemList, whatItIs } from './problems.js'
+import { serverKeyHints, wholeFileKeyHints } from './key-hints.js'
+import { groupFields } from './keys.js'
+import { whatItIs } from './problems.js'
 import { type References, unresolved } from './references.js'
 import { readHttp } from './remote-server.js'
 import { readSandbox } from './sandbox-server.js'
-import { serverKeyHints } from './key-hints.js'
 import {
   anyServerFields,
   anySseFields,
@@ -53,8 +52,8 @@ export interface ServersContext extends ExpansionSources {
   readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
   readonly shared: ValuesOf<typeof sharedFields>
-  /** The key `sandbox` of the file, which each server reads with its own variables. */
-  readonly sandbox: Location | undefined
+  /** Folders for programs of sandboxes, for servers that name none. */
+  readonly programs: readonly string[]
   readonly lock: LockSettings
   readonly isGuarded: boolean
   readonly timeoutMs: number
@@ -147,6 +146,7 @@ function readServer(name: string, at: Location, context: SchemaContext): ServerC
   const { problems } = at.reading
   const own = at.with({
     expand: (text, place, rule) => expansion.textOf(place.path.slice(at.path.length + 1), text, rule),
+    onSecret: (value) => expansion.addSecret(value),
     variables: { env: context.env, areAbove: false, problems },
   })
   const server = kind && readKind(kind, name, own, expansion, context)
@@ -163,21 +163,15 @@ function readKind(
   context: SchemaContext,
 ): ServerConfig {
   const common = readCommon(name, kind, at, context)
-  const silent = { ...at.reading, problems: new ProblemList() }
-  const programs = context.sandbox && sharedSandbox.read(context.sandbox.with(silent))?.programs
   switch (kind) {
     case 'stdio':
-      return readStdio(at, common, expansion, context, programs)
+      return readStdio(at, common, expansion, context)
     case 'http':
     case 'sse':
       return readHttp(kind, at, common, expansion)
     case 'sandbox': {
       const timeoutMs = context.timeoutMsForAll ?? (at.has('timeout') ? common.timeoutMs : undefined)
-      return readSandbox(at, common, expansion, {
-        programs: programs ?? [],
-        isGuarded: context.isGuarded,
-        timeoutMs,
-      })
+      return readSandbox(at, common, expansion, { ...context, timeoutMs })
     }
   }
 }

@@ -9,24 +9,24 @@ import type { ProcessSandbox, ServerCommon, StdioServerConfig } from '../upstrea
 import type { Expanded, Expansion } from './expand.js'
 import { ownPath } from './file.js'
 import { absoluteFile, fromHome } from './paths.js'
-import { secretsOfArguments, secretsOfEnv } from './secrets.js'
+import { secretsOfEnv } from './secrets.js'
 import { stdioFields } from './server-keys.js'
 import { type Location, readValues } from './values.js'
 
 interface ServerOrigin {
   readonly source: string
   readonly schema: string
+  /** The folders for programs of sandboxes, for servers that name none. */
+  readonly programs: readonly string[]
 }
 
 const { envFile: envFileField, ...otherFields } = stdioFields
 
-/** `programs` are the folders for programs of sandboxes, for servers that name none. */
 export function readStdio(
   at: Location,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
   origin: ServerOrigin,
-  programs: readonly string[] = [],
 ): StdioServerConfig {
   // Whether the path of the file is whole does not depend on the variables of other keys.
   const { envFile } = readValues({ envFile: envFileField }, at)
@@ -34,9 +34,9 @@ export function readStdio(
   const { env: own, memoryLimitMB, idleTimeoutMs, ...values } = readValues(otherFields, at)
   warnOfCommandLine(at.at('command'))
   const env = new Map([...file.values, ...own])
-  const sandbox =
-    values.sandbox && processSandbox(common.name, values.sandbox, at.at('sandbox'), origin, programs)
-  const expanded = expansion.result([...secretsOfEnv(env), ...secretsOfArguments(values.args)])
+  const sandbox = values.sandbox && processSandbox(common.name, values.sandbox, at.at('sandbox'), origin)
+  for (const each of secretsOfEnv(file.values)) at.reading.onSecret?.(each)
+  const expanded = expansion.result()
   return {
     kind: 'stdio',
     ...common,
@@ -95,7 +95,6 @@ function processSandbox(
   { network, filesystem, programs }: NonNullable<ReturnType<typeof stdioFields.sandbox.type.read>>,
   at: Location,
   origin: ServerOrigin,
-  shared: readonly string[],
 ): ProcessSandbox {
   if (network === 'host')
     at.warn('has the network "host": the program reaches whatever this machine can reach')
@@ -103,7 +102,7 @@ function processSandbox(
     home: join(ownPath(at.reading.home, 'sandboxed'), folderOf(name, origin, at.reading.folder)),
     network: network.length === 0 ? 'none' : network,
     ...filesystem,
-    programs: programs ?? shared,
+    programs: programs ?? origin.programs,
     untrusted: [],
   }
 }

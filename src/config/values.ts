@@ -17,6 +17,8 @@ export interface Reading extends PathBase {
   readonly problems: ProblemReport
   /** Puts variables into a text that `isRight` accepts afterwards; undefined after a problem. Absent: texts stay as they are. */
   readonly expand?: (text: string, at: Location, rule: ExpandedRule) => string | undefined
+  /** Takes each secret that a value has. */
+  readonly onSecret?: (value: string) => void
   /** Defaults by the paths of their keys, in place of those of the tables. */
   readonly defaults?: Readonly<Record<string, unknown>>
   /** Variables of the environment, above the file or in place of what it lacks, and where their problems are reported. */
@@ -382,6 +384,22 @@ export function mapped<T, W, V>(
   }
 }
 
+/** Its values have secrets, which are never logged. */
+export function withSecrets<T, W>(
+  type: ValueType<T, W>,
+  secretsOf: (value: T) => readonly string[],
+): ValueType<T, W> {
+  return mapped(type, (value, { reading }) => {
+    for (const each of secretsOf(value)) reading.onSecret?.(each)
+    return value
+  })
+}
+
+/** A text that is a secret as a whole. */
+export function secret(expected?: string, pattern?: string): ValueType<string> {
+  return withSecrets(text(expected, pattern, hidden), (value) => [value])
+}
+
 /** A path; variables and `~` are expanded, and it is absolute in the end. The proxy obeys what is in a `file`. */
 export function path(kind: 'file' | 'any', expected?: string): ValueType<string> {
   const written = text(expected, undefined, { isExpanded: true })
@@ -456,27 +474,12 @@ export function milliseconds(
     read: (at) => {
       const { value } = at
       if (typeof value === 'string' && /[a-z]/i.test(value))
-        return wrong(at, `${whole.expected}: a number of milliseconds, such as ${msOf(value) ?? 30_000}`)
+        return wrong(at, `${whole.expected}: a number of milliseconds, such as 30000`)
       const ms = whole.read(at)
       if (ms !== undefined && ms < unlikelyBelow) at.warn(`is ${ms} milliseconds; did you mean ${ms * 1000}?`)
       return ms
     },
   }
-}
-
-const unitsMs = new Map([
-  ['ms', 1],
-  ['s', 1000],
-  ['m', 60_000],
-  ['min', 60_000],
-  ['h', 3_600_000],
-])
-
-function msOf(text: string): number | undefined {
-  const [, count, unit = ''] = /^(\d{1,6}) ?([a-z]{1,3})$/i.exec(text) ?? []
-  const unitMs = unitsMs.get(unit.toLowerCase())
-  const ms = unitMs === undefined ? 0 : Number(count) * unitMs
-  return ms > 0 && ms <= delayMsMax ? ms : undefined
 }
 
 /** A time that files write in seconds. */
@@ -579,21 +582,17 @@ export function or<const L extends string | boolean, T, W>(
 interface NameRule {
   readonly pattern: string
   readonly hint: string
-  /** Names that differ only in case are two names, but rarely meant to be. */
-  readonly isOneCase?: true
 }
 
 /** Names that stand in addresses and in calls of clients. */
 export const plainNames: NameRule = {
   pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
   hint: 'use letters, digits, "_", "-" and "."',
-  isOneCase: true,
 }
 
 export const namesOnOneLine: NameRule = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
   hint: 'use a name without control characters',
-  isOneCase: true,
 }
 
 /** An object with such names, whose values are all of one type; a Map, so that a key such as `__proto__` is only a key. */
@@ -618,18 +617,14 @@ export function map<T, W>(
 /** Reads each member of an object; those without a value are left out. */
 export function readMembers<T>(
   at: Location,
-  { pattern, hint, isOneCase }: NameRule,
+  { pattern, hint }: NameRule,
   read: (place: Location, name: string) => T | undefined,
 ): Map<string, T> {
   const matches = new RegExp(pattern, 'u')
   const all = new Map<string, T>()
-  const seen = new Map<string, string>()
   for (const [name] of at.members) {
     const place = at.at(name)
     if (!matches.test(name)) place.problem('has a name that cannot be used', hint)
-    const twin = seen.get(name.toLowerCase())
-    if (isOneCase && twin !== undefined) place.warn(`differs from "${twin}" only in case`)
-    seen.set(name.toLowerCase(), twin ?? name)
     const value = read(place, name)
     if (value !== undefined) all.set(name, value)
   }

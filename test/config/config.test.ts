@@ -129,6 +129,7 @@ describe('a configuration', () => {
       tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expiresAtMs: Date.UTC(2027, 0, 1) }],
       ui: { remote: true, redact: false, historyBytes: 1024 ** 2 },
       stateKeys: [stateKey, previousStateKey],
+      secrets: [full.server.token, stateKey, previousStateKey, 'of-the-front', 'of-the-pages'],
     })
     assert.equal(config.schemas.get('default')?.servers.find(({ name }) => name === 'b')?.timeoutMs, 5000)
     assert.deepEqual(config.logging, {
