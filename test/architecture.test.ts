@@ -105,14 +105,14 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 573
-  runtime                | 877
+  runtime                | 871
   mcp                    | 3384
   calls                  | 709
   mcp/eras               | 1182
   transports             | 1035
-  transports/http1       | 1538
-  transports/http-client | 1805
-  transports/http-server | 2670
+  transports/http1       | 1499
+  transports/http-client | 1796
+  transports/http-server | 2654
   upstream/contracts     | 770
   upstream/process       | 1232
   upstream/auth          | 348

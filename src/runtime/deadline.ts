@@ -31,7 +31,7 @@ export function graceMs(lateMs: number): number {
 }
 
 /** A timer for a deadline, which moves to a later time when the process was stopped. */
-export function setDeadline(clock: Clock, delayMs: number, expire: () => void): { cancel(): void } {
+export function setDeadline(clock: Clock, delayMs: number, expire: () => void): Timer {
   const delay = Math.max(0, delayMs)
   const dueAt = clock.now() + delay
   let timer = clock.setTimer(delay, () => {
@@ -42,15 +42,24 @@ export function setDeadline(clock: Clock, delayMs: number, expire: () => void): 
   return { cancel: () => timer.cancel() }
 }
 
+/** Calls `fire` every so often until it is cancelled. */
+export function repeat(clock: Pick<Clock, 'setTimer'>, everyMs: number, fire: () => void): Timer {
+  let timer: Timer
+  const arm = (): void => {
+    timer = clock.setTimer(everyMs, () => {
+      arm()
+      fire()
+    })
+  }
+  arm()
+  return { cancel: () => timer.cancel() }
+}
+
 /** The value of `promise`, or undefined when that takes longer than `waitMs`. */
-export async function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
+export function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
   let timer: Timer | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setDeadline(clock, waitMs, () => resolve(undefined))
   })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    timer?.cancel()
-  }
+  return Promise.race([promise, late]).finally(() => timer?.cancel())
 }

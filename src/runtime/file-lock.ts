@@ -8,6 +8,7 @@ import { lstatSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs
 import { dirname } from 'node:path'
 import process from 'node:process'
 import { errorCode } from '../text/error-text.js'
+import { repeat } from './deadline.js'
 import { readTextFile } from './read-file.js'
 import type { Runtime, Timer } from './runtime.js'
 
@@ -41,7 +42,8 @@ export class FileLock {
       this.#removeStale()
       if (!create(this.path, this.#mark)) return false
     }
-    this.#beatLater()
+    this.#beat?.cancel()
+    this.#beat = repeat(this.#runtime, BEAT_MS, () => this.#touch())
     return true
   }
 
@@ -57,7 +59,8 @@ export class FileLock {
 
   /** Whether the file is still that of this lock: a person who removes it, or the whole folder, ends what the lock is for. */
   get isHeld(): boolean {
-    return textOf(this.path) === this.#mark
+    const file = readTextFile(this.path, MARK_BYTES_MAX)
+    return file.kind === 'read' && file.text === this.#mark
   }
 
   /** Leaves a lock that another process has taken since, because this process stood still. */
@@ -66,14 +69,10 @@ export class FileLock {
     if (this.isHeld) rmSync(this.path, { force: true })
   }
 
-  #beatLater(): void {
-    this.#beat?.cancel()
-    this.#beat = this.#runtime.setTimer(BEAT_MS, () => {
-      if (!this.isHeld) return
-      const now = new Date(this.#runtime.wallNow())
-      utimesSync(this.path, now, now)
-      this.#beatLater()
-    })
+  #touch(): void {
+    if (!this.isHeld) return this.#beat?.cancel()
+    const now = new Date(this.#runtime.wallNow())
+    utimesSync(this.path, now, now)
   }
 
   /**
@@ -110,9 +109,4 @@ function create(path: string, mark: string): boolean {
     rmSync(path, { force: true })
     throw error
   }
-}
-
-function textOf(path: string): string | undefined {
-  const file = readTextFile(path, MARK_BYTES_MAX)
-  return file.kind === 'read' ? file.text : undefined
 }

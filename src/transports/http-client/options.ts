@@ -8,7 +8,7 @@ import type { Redactor } from '../../text/redactor.js'
 import type { DoubtfulRefusals } from './forgotten-session.js'
 
 /** Time and chance, from outside. */
-export type HttpTimers = Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'random'>
+export type HttpTimers = Pick<Runtime, 'now' | 'setTimer' | 'random'>
 
 export interface CredentialsRefusal {
   readonly message: string

@@ -87,17 +87,15 @@ export class HttpSession {
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
   }
 
-  /** Takes the cookies of a response. They go to every address of the server until it takes them back. */
+  /** Takes the cookies of a response. They go to every address of the server as long as the session lasts. */
   learnCookies(answer: HttpAnswer): void {
-    const { redactor, timers, limits } = this.target
+    const { redactor, limits } = this.target
     for (const field of answer.all('set-cookie')) {
-      const [pair = '', ...attributes] = field.split(';').map((part) => part.trim())
-      const [, name] = cookiePair.exec(pair) ?? []
+      const [pair = ''] = field.split(';', 1)
+      const [, name] = cookiePair.exec(pair.trim()) ?? []
       if (name === undefined || pair.length > limits.cookieBytesMax) continue
-      const nowMs = timers.wallNow()
-      if (attributes.some((each) => endsCookie(each, nowMs))) this.#cookies.delete(name)
-      else if (this.#cookies.has(name) || this.#cookies.size < limits.cookiesMax)
-        this.#cookies.set(name, pair)
+      if (this.#cookies.has(name) || this.#cookies.size < limits.cookiesMax)
+        this.#cookies.set(name, pair.trim())
       // All of them: a secret in use stays known, however many cookies the server sets.
       for (const [known, each] of this.#cookies)
         redactor.add(each.slice(known.length + 1).replaceAll('"', ''))
@@ -165,11 +163,4 @@ function written(fields: readonly string[]): string {
 
 function isCookie(name: string): boolean {
   return name.toLowerCase() === 'cookie'
-}
-
-/** Whether an attribute of a cookie takes the cookie back. */
-function endsCookie(attribute: string, nowMs: number): boolean {
-  const [name = '', value = ''] = attribute.split('=', 2)
-  if (/^max-age$/i.test(name)) return Number(value) <= 0
-  return /^expires$/i.test(name) && Date.parse(value) <= nowMs
 }

@@ -8,7 +8,7 @@ import type { Message } from '../../jsonrpc/splice.js'
 import { lengthOf } from '../../jsonrpc/line.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
-import { repeat } from './repeat.js'
+import { repeat } from '../../runtime/deadline.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
 
 /** The position of an event in its session. */

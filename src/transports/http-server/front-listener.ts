@@ -15,7 +15,7 @@ import {
 import { ofMost } from '../../runtime/limited-table.js'
 import { errorText } from '../../text/error-text.js'
 import type { HttpEnvironment } from './endpoint.js'
-import { repeat } from './repeat.js'
+import { repeat } from '../../runtime/deadline.js'
 import { RareWarnings } from './rare-warnings.js'
 
 /** Serves what comes; it listens once and closes once. */

@@ -23,7 +23,7 @@ import {
 import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest, RequestHead } from '../http1/server.js'
 import { type Refusal, closing, isRefusal, refuse, type ServeResult } from './refusal.js'
-import { repeat } from './repeat.js'
+import { repeat } from '../../runtime/deadline.js'
 import { Streamable } from './streamable.js'
 import { TokenStreams } from './token-streams.js'
 

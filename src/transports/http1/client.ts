@@ -5,7 +5,7 @@
 // either side: the request has left whole, the response has come whole, and no byte came behind it, which would be taken for
 // the next answer.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import type { SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from '../address.js'
@@ -85,8 +85,6 @@ export class HttpAgent {
 /** A shorter read ends the turn of its connection by itself; one record of TLS has so many bytes. */
 const LARGE_READ_BYTES = 16 * 1024
 
-const NOTHING = Buffer.alloc(0)
-
 /** One connection to a server, for one exchange at a time. */
 export class ClientSocket implements MessageSink<ResponseHead> {
   readonly #agent: HttpAgent
@@ -103,11 +101,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   #isConnected = false
   #isSent = true
   #isPaused = false
-  /** Bytes that came while reading was off. */
-  #rest: Buffer = NOTHING
-  #isTaking = false
-  /** Set when nothing more can come; `isWhole` when the server has closed the connection in order. */
-  #end: { readonly isWhole: boolean; readonly error?: Error } | undefined
   #gone = false
 
   constructor(dial: Dial, to: SocketPlace, agent: HttpAgent) {
@@ -132,8 +125,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     if (this.#isPaused !== on) return
     this.#isPaused = !on
     this.#throttle?.want(on)
-    // Later: a caller that resumes several connections may stop all of them at the first message.
-    if (on && this.#user !== undefined) queueMicrotask(() => this.#goOn())
   }
 
   /** The reader of the body has taken so many pieces, such as lines of an event stream. */
@@ -209,12 +200,15 @@ export class ClientSocket implements MessageSink<ResponseHead> {
       this.#take(chunk)
       if (chunk.length >= LARGE_READ_BYTES) throttle.worked(this.#pieces)
     })
-    socket.on('end', () => this.#ends({ isWhole: true }))
+    socket.on('end', () => {
+      if (this.#user !== undefined && this.#reader.endsWithConnection) this.#finish()
+      this.close()
+    })
     socket.on('timeout', () => {
       if (this.#user === undefined) this.close()
     })
-    socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
-    socket.on('close', () => this.#ends({ isWhole: false }))
+    socket.on('error', (error: Error) => this.close(error))
+    socket.on('close', () => this.close())
   }
 
   #write(socket: HttpSocket): void {
@@ -231,42 +225,27 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   #take(chunk: Buffer): void {
     // Bytes without a request would be taken for the next answer.
     if (this.#user === undefined) return this.close()
-    let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    this.#isTaking = true
+    let rest = chunk
     try {
       while (rest.length > 0 && !this.#isPaused && !this.#reader.isWhole) rest = this.#reader.take(rest, this)
     } catch (error) {
       return this.close(asError(error))
-    } finally {
-      this.#rest = rest
-      this.#isTaking = false
     }
-    if (this.#reader.isWhole && !this.#isPaused && !this.#gone) this.#finish()
+    if (this.#gone) return
+    if (this.#reader.isWhole) this.#finish(rest.length > 0)
+    // Reading was turned off: they come again.
+    else if (rest.length > 0) this.#socket?.unshift(rest)
   }
 
-  #ends(end: { readonly isWhole: boolean; readonly error?: Error }): void {
-    this.#end ??= end
-    this.#goOn()
-  }
-
-  /** Takes the waiting bytes and then the end of the connection, unless reading was turned off again. */
-  #goOn(): void {
-    if (this.#user !== undefined && !this.#isPaused && !this.#isTaking) this.#take(NOTHING)
-    if (this.#end === undefined || (this.#user !== undefined && this.#isPaused)) return
-    const { isWhole, error } = this.#end
-    if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) this.#finish()
-    else this.close(error)
-  }
-
-  #finish(): void {
+  /** `isLast` where bytes came behind the answer. */
+  #finish(isLast = false): void {
     const answer = this.#answer
     this.#user = undefined
     // The reader may still drop it when the body was no answer.
     answer?.ended(true)
     if (this.#gone) return
     this.#answer = undefined
-    const isLast = answer?.head.keepsAlive !== true || this.#end !== undefined
-    if (isLast || this.#rest.length > 0) return this.close()
+    if (isLast || answer?.head.keepsAlive !== true) return this.close()
     this.read(true)
     // An idle socket must not keep the process alive.
     this.#socket?.unref?.()

@@ -4,7 +4,7 @@
 // hide one request in the body of another do. So bytes behind a request are not read until it is answered, and never if
 // that answer ends the connection.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import type { Clock } from '../../runtime/deadline.js'
 import { type HttpSocket, writeAll } from './bytes.js'
 import { HttpSyntaxError, type RequestHead } from './head.js'
@@ -70,10 +70,6 @@ function keepAliveField(idleMs: number): string {
   return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
 }
 
-/** So much is read behind a request that is being answered, so that the end of the connection is seen. */
-const REST_BYTES_MAX = 16 * 1024
-
-const NOTHING = Buffer.alloc(0)
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 
 /** One socket and its requests. */
@@ -87,8 +83,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
   /** The reader of the body of the request. */
   #body: RequestBodySink | undefined
-  /** Bytes that came and were not taken. */
-  #rest: Buffer = NOTHING
   /** When it began to rest, or the first bytes of the incomplete request came. */
   #sinceMs: number
   #isFirst = true
@@ -98,9 +92,8 @@ export class FrontConnection implements MessageSink<RequestHead> {
   #isGone = false
   /** The end of a refused request is read until this timer fires, so that its client can read the refusal. */
   #lingering: { cancel(): void } | undefined
-  #isTaking = false
-  /** A request was answered while its bytes were taken: those behind it are another turn's, so that others come first. */
-  #hasServed = false
+  /** How many requests were answered. */
+  #served = 0
 
   constructor(socket: HttpSocket, server: FrontServer) {
     const { environment } = server
@@ -168,7 +161,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
     // The client may wait for this word before it sends the body.
     if (this.#request?.head.expectation !== undefined && !this.#request.response.hasBegun)
       this.socket.write(CONTINUE)
-    this.#goOn()
+    this.socket.resume()
   }
 
   // For its responses to call.
@@ -219,7 +212,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
 
   /** Nothing is asked on it, and nothing has begun to come. */
   get #isIdle(): boolean {
-    return this.#request === undefined && this.#reader.isResting && this.#rest.length === 0
+    return this.#request === undefined && this.#reader.isResting && !this.socket.isPaused()
   }
 
   /** Ends it in order: what was written leaves. */
@@ -228,30 +221,21 @@ export class FrontConnection implements MessageSink<RequestHead> {
     this.socket.end(() => this.socket.destroy())
   }
 
+  /** Takes bytes while there is a reader for them; those behind an answered request in another turn, so that others come first. */
   #take(chunk: Buffer): void {
     if (this.#isGone) return
     if (this.#isIdle) this.#sinceMs = this.#server.environment.now()
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    this.#goOn()
-  }
-
-  /** Takes the available bytes while there is a reader for them. */
-  #goOn(): void {
-    if (this.#isTaking) return
-    this.#isTaking = true
-    this.#hasServed = false
+    const served = this.#served
+    let rest = chunk
     try {
-      while (this.#rest.length > 0 && this.#wants && !this.#hasServed) this.#takeSome()
+      while (rest.length > 0 && this.#wants && this.#served === served) rest = this.#takeSome(rest)
     } catch (error) {
-      this.#failed(error)
-    } finally {
-      this.#isTaking = false
+      return this.#failed(error)
     }
-    if (this.#hasServed && this.#rest.length > 0) setImmediate(() => this.#goOn())
-    const isFull = this.#rest.length > REST_BYTES_MAX || (this.#rest.length > 0 && this.#wants)
-    if (this.#isGone || isFull === this.socket.isPaused()) return
-    if (isFull) this.socket.pause()
-    else this.socket.resume()
+    if (rest.length === 0 || this.#isGone) return
+    this.socket.pause()
+    this.socket.unshift(rest)
+    if (this.#wants) setImmediate(() => this.socket.resume())
   }
 
   get #wants(): boolean {
@@ -259,15 +243,14 @@ export class FrontConnection implements MessageSink<RequestHead> {
     return this.#reader.isInBody ? this.#body !== undefined : !this.#isLast && this.#request === undefined
   }
 
-  #takeSome(): void {
-    const bytes = this.#rest
-    this.#rest = NOTHING
-    this.#rest = this.#reader.take(bytes, this)
-    if (!this.#reader.isWhole || this.#body === undefined) return
+  #takeSome(bytes: Buffer): Buffer {
+    const rest = this.#reader.take(bytes, this)
+    if (!this.#reader.isWhole || this.#body === undefined) return rest
     const body = this.#body
     this.#body = undefined
     this.#server.asked(this)
     body.end()
+    return rest
   }
 
   /** The input is no request, or reading it failed. */
@@ -291,9 +274,9 @@ export class FrontConnection implements MessageSink<RequestHead> {
     if (this.#isLast || this.#server.isStopping) return this.#close()
     this.#isFirst = false
     this.#sinceMs = this.#server.environment.now()
-    this.#hasServed = true
+    this.#served++
     this.#reader.next()
-    this.#goOn()
+    this.socket.resume()
   }
 
   /** Reads and drops the end of a body: closing the connection before it could lose the answer. */
@@ -310,7 +293,6 @@ export class FrontConnection implements MessageSink<RequestHead> {
   #leave(): void {
     if (this.#isGone) return
     this.#isGone = true
-    this.#rest = NOTHING
     this.#body?.gone()
     this.#body = undefined
     this.#request?.response.close()
