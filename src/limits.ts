@@ -103,7 +103,6 @@ export const limits: Limits = {
     listensOfOneMax: 512,
     urisMax: 1024,
     statelessIdleMs: 300_000,
-    statelessRestMs: 10_000,
   },
   pendingInput: {
     // Each keeps a call of its server open, and a process or a stream with it.

@@ -41,7 +41,7 @@ const rooms = table(`
   record                 | jsonrpc runtime text config
   events                 | | jsonrpc mcp runtime transports/ upstream/
   audit                  | jsonrpc log mcp runtime text | calls config events
-  proxy/routing          | calls jsonrpc mcp runtime text | upstream/ mcp/eras
+  proxy/routing          | calls jsonrpc mcp runtime text | limits upstream/ mcp/eras
   proxy/input            | calls jsonrpc mcp runtime text
   proxy/clients          | calls jsonrpc mcp mcp/eras runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
@@ -121,7 +121,7 @@ const linesMax = table(`
   upstream/http          | 238
   kept                   | 416
   upstream/kinds         | 615
-  limits                 | 159
+  limits                 | 158
   real-runtime           | 63
   config                 | 4410
   lock                   | 733
@@ -129,12 +129,12 @@ const linesMax = table(`
   record                 | 254
   events                 | 247
   audit                  | 180
-  proxy/routing          | 1982
+  proxy/routing          | 1969
   proxy/input            | 853
-  proxy/clients          | 1847
+  proxy/clients          | 1806
   secrets                | 367
   policy                 | 367
-  proxy                  | 977
+  proxy                  | 963
   front-auth             | 1079
   gateway                | 1177
   metrics                | 916

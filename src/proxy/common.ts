@@ -96,11 +96,15 @@ class LoadedLock {
     this.#log = log
   }
 
-  /** Uses the lock of this configuration, as its file is now; undefined where there is nothing to wait for. */
-  change({ lock }: Configuration): Promise<void> | undefined {
-    if (lock.isOn) return this.#load(lock.path)
-    this.#store = undefined
-    return undefined
+  /** Uses the lock of this configuration, as its file is now. */
+  async change({ lock }: Configuration): Promise<void> {
+    if (!lock.isOn) {
+      this.#store = undefined
+      return
+    }
+    const { LockStore } = await import('../lock/store.js')
+    if (this.#store?.path === lock.path) this.#store.read()
+    else this.#store = new LockStore(lock.path, this.#runtime, this.#log)
   }
 
   guard(schema: string): ListGuard | undefined {
@@ -109,12 +113,6 @@ class LoadedLock {
 
   async close(): Promise<void> {
     await this.#store?.close()
-  }
-
-  async #load(path: string): Promise<void> {
-    const { LockStore } = await import('../lock/store.js')
-    if (this.#store?.path === path) this.#store.read()
-    else this.#store = new LockStore(path, this.#runtime, this.#log)
   }
 }
 

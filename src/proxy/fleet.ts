@@ -5,7 +5,6 @@
 // may finish their calls.
 
 import type { Common } from './common.js'
-import type { Limits } from '../limits.js'
 import type { ServerChanges } from '../events/proxy-events.js'
 import { Catalogs } from './routing/catalog.js'
 import type { CatalogView } from './routing/views.js'
@@ -14,11 +13,10 @@ import type { ClientPort } from '../calls/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/client-leg.js'
 import { describeServers } from './routing/description.js'
-import { ClientRoutes, type RoutedClient } from './routing/client-routes.js'
-import type { RoutingContext } from './routing/router.js'
+import { ClientRoutes } from './routing/client-routes.js'
+import type { RoutedClient, RoutingContext } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/upstream-error.js'
-import type { Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { openUpstream } from '../upstream/kinds/kinds.js'
 import type { ProxyContext } from '../upstream/server/context.js'
@@ -36,8 +34,7 @@ interface PlannedServer {
 export class Fleet {
   readonly #catalogs: Catalogs
   upstreams: readonly Upstream[]
-  readonly #runtime: Runtime
-  readonly #drainMs: number
+  readonly #common: Common
   readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
   readonly #routes = new ChurnMap<number, ClientRoutes>()
@@ -50,16 +47,14 @@ export class Fleet {
   /** `newContext` gives what a server gets that is opened now; an eager fleet opens every server before the first client comes. */
   constructor(
     servers: readonly ServerConfig[],
-    { runtime, log }: Pick<Common, 'runtime' | 'log'>,
-    { drainMs }: Pick<Limits, 'drainMs'>,
+    common: Common,
     newContext: () => ProxyContext,
     isEager: boolean,
   ) {
-    this.#runtime = runtime
-    this.#drainMs = drainMs
+    this.#common = common
     this.#newContext = newContext
     this.#isEager = isEager
-    this.#catalogs = new Catalogs(log)
+    this.#catalogs = new Catalogs(common.log)
     this.upstreams = inUse(servers).map((config) => this.#add(config))
     this.#open = new Set(this.upstreams)
   }
@@ -99,44 +94,41 @@ export class Fleet {
   }
 
   /** Starts a server anew. @throws UpstreamError when there is none of that name */
-  restart(service: string, graceMs: number): Promise<void> {
-    return this.#inTurn(async () => {
-      this.#find(service)
-      const plans = this.#plansWith(service, (config) => this.#add(config))
-      await this.#switch(plans, graceMs, () => 'it was restarted by request')
-    })
+  restart(service: string, graceMs: number): Promise<unknown> {
+    return this.#replace(service, graceMs, 'it was restarted by request', (config) => this.#add(config))
   }
 
   /** Resolves when no process of it is left. @throws UpstreamError when there is none of that name */
   async stop(service: string): Promise<void> {
-    const before = await this.#inTurn(async () => {
-      const there = this.#find(service)
-      const plans = this.#plansWith(service, stoppedUpstream)
-      await this.#switch(plans, 0, () => 'it was stopped by request')
-      return there
-    })
+    const before = await this.#replace(service, 0, 'it was stopped by request', stoppedUpstream)
     await this.#retiring.get(before)
+  }
+
+  /** Resolves with the `Upstream` of before. @throws UpstreamError when there is none of that name */
+  #replace(
+    service: string,
+    graceMs: number,
+    why: string,
+    open: (config: ServerConfig) => Upstream,
+  ): Promise<Upstream> {
+    return this.#inTurn(async () => {
+      const before = this.upstreams.find(({ config }) => config.name === service)
+      if (this.#closed) throw new UpstreamError(service, 'shutting-down', 'the proxy is being closed')
+      if (before === undefined)
+        throw new UpstreamError(service, 'unavailable', `there is no server '${service}'`)
+      const plans = this.upstreams.map((upstream) => {
+        const { config } = upstream
+        return { config, upstream: upstream === before ? open(config) : upstream }
+      })
+      await this.#switch(plans, graceMs, () => why)
+      return before
+    })
   }
 
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const made = this.#changing.then(change)
     this.#changing = made.catch(() => undefined)
     return made
-  }
-
-  #find(service: string): Upstream {
-    const found = this.upstreams.find(({ config }) => config.name === service)
-    if (this.#closed) throw new UpstreamError(service, 'shutting-down', 'the proxy is being closed')
-    if (found !== undefined) return found
-    throw new UpstreamError(service, 'unavailable', `there is no server '${service}'`)
-  }
-
-  /** The present servers, with another `Upstream` in the place of this one. */
-  #plansWith(service: string, open: (config: ServerConfig) => Upstream): PlannedServer[] {
-    return this.upstreams.map((upstream) => {
-      const { config } = upstream
-      return { config, upstream: config.name === service ? open(config) : upstream }
-    })
   }
 
   /** `why` is the reason for people. */
@@ -150,7 +142,7 @@ export class Fleet {
     for (const upstream of next) this.#open.add(upstream)
     const present = [...this.#routes.values()]
     const listed = Promise.all(present.map((routes) => routes.prepare(next)))
-    await within(listed, graceMs, this.#runtime)
+    await within(listed, graceMs, this.#common.runtime)
     const newcomers = [...this.#routes.values()].filter((routes) => !present.includes(routes))
     // A client that came meanwhile knows the servers of before.
     for (const routes of newcomers) void routes.prepare(next)
@@ -186,7 +178,7 @@ export class Fleet {
   }
 
   async #retire(upstream: Upstream, why: string): Promise<void> {
-    await upstream.retire(this.#drainMs, why)
+    await upstream.retire(this.#common.limits.drainMs, why)
     this.#open.delete(upstream)
     for (const routes of this.#routes.values()) routes.forget(upstream)
   }

@@ -15,7 +15,6 @@ import { type ClientContext, ClientDirectory } from './clients/client-directory.
 import { PendingInput } from './input/pending-input.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
-import type { Limits } from '../limits.js'
 import type { Listener, Serving } from './listener.js'
 import type { ClientOrigin } from '../mcp/client-context.js'
 import type { ServerIdentity } from '../mcp/capabilities.js'
@@ -77,7 +76,6 @@ class ConfiguredProxy implements McpProxy {
   #config: Configuration
   readonly #options: ProxyOptions
   readonly #common: Common
-  readonly #limits: Limits
   readonly #schema: string
   readonly #fleet: Fleet
   readonly #directory: ClientDirectory
@@ -92,12 +90,11 @@ class ConfiguredProxy implements McpProxy {
     this.#config = config
     this.#options = options
     this.#common = common
-    this.#limits = common.limits
     this.#schema = options.schema ?? 'default'
     this.#directory = new ClientDirectory(this.#clientContext())
     const marks = selfStartVariables(config, this.#schema, common.runtime.env)
     const newContext = (): ProxyContext => this.#newContext(marks)
-    this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, newContext, options.eager ?? false)
+    this.#fleet = new Fleet(this.#serversOf(config), common, newContext, options.eager ?? false)
     this.#changeViews(config)
   }
 
@@ -146,7 +143,7 @@ class ConfiguredProxy implements McpProxy {
     return this.#changes.take(wanted)
   }
 
-  close(graceMs: number = this.#limits.drainMs): Promise<void> {
+  close(graceMs: number = this.#common.limits.drainMs): Promise<void> {
     this.#isClosing = true
     // The process may be killed before its servers have ended.
     this.#common.kept.flush()
@@ -167,14 +164,13 @@ class ConfiguredProxy implements McpProxy {
   }
 
   #clientContext(): ClientContext {
-    const { runtime, log, taps, kept, policies } = this.#common
-    const [options, schema, limits] = [this.#options, this.#schema, this.#limits]
+    const { runtime, log, limits, taps, kept, policies } = this.#common
+    const [options, schema] = [this.#options, this.#schema]
     const config = (): Configuration => this.#config
     const fleet = (): Fleet => this.#fleet
     const context: ClientContext = {
       ...this.#common,
       schema,
-      limits,
       checks: new ArgumentChecks(log),
       policy: () => policies.of(schema),
       gate: options.gate,
@@ -224,7 +220,7 @@ class ConfiguredProxy implements McpProxy {
   }
 
   #newContext(marks: ProxyContext['marks']): ProxyContext {
-    const { events, taps, lock } = this.#common
+    const { events, limits, taps, lock } = this.#common
     const schema = this.#schema
     return {
       ...this.#common,
@@ -234,7 +230,7 @@ class ConfiguredProxy implements McpProxy {
       },
       verbose: this.#options.verbose ?? false,
       person: this.#options.person,
-      limits: this.#limits.upstream,
+      limits: limits.upstream,
       marks,
       open: serverOpener(this.#identity),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
@@ -244,7 +240,7 @@ class ConfiguredProxy implements McpProxy {
       separatesPrincipals: () =>
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
-      processIdleMs: this.#limits.upstream.clientProcessIdleMs,
+      processIdleMs: limits.upstream.clientProcessIdleMs,
     }
   }
 

@@ -19,7 +19,6 @@ const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = 
 interface Less {
   readonly tasksMax?: number
   readonly statelessMax?: number
-  readonly statelessRestMs?: number
 }
 
 async function clients(t: Scope, servers: Servers, count = 1, less: Less = {}): Promise<RawClient[]> {
@@ -75,7 +74,7 @@ const extensionsOf = async (c: RawClient): Promise<unknown> =>
 
 describe('a task', () => {
   test('outlasts what is known of its client by what that can be asked', async (t) => {
-    const [c] = await clients(t, { s: server() }, 1, { statelessMax: 1, statelessRestMs: 0 })
+    const [c] = await clients(t, { s: server() }, 1, { statelessMax: 1 })
     assert(c !== undefined)
     const id = await begun(c, 's__work')
     await call(c, 's__work', {}, { ...declares, elicitation: {} })

@@ -19,19 +19,21 @@ import type { CallTracer } from '../../mcp/meta-edits.js'
 import type { ClientLeg, ServerDescription } from '../../mcp/eras/client-leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/views.js'
-import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
-import type { RoutingContext } from '../routing/router.js'
-import type { ReportsContext } from './client-reports.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
+import type { RoutedClient, RoutingContext } from '../routing/router.js'
+import type { Emitter } from '../../events/emitter.js'
+import type { ProxyEvents } from '../../events/proxy-events.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { TaskTable } from '../routing/client-tasks.js'
 import { ofMost } from '../../runtime/limited-table.js'
-import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import type { LogSink, Timer } from '../../runtime/runtime.js'
 import { write } from '../../jsonrpc/text.js'
 
 /** The proxy to which all of these clients belong. */
-export interface ClientContext extends RoutingContext, ReportsContext {
-  readonly runtime: Runtime
+export interface ClientContext extends RoutingContext {
   readonly log: LogSink
+  readonly events: Emitter<ProxyEvents>
+  readonly schema: string
   readonly limits: Limits
   readonly unread: Unread
   readonly pending: PendingInput
@@ -183,19 +185,16 @@ export class ClientDirectory {
    * The keys of the clients that make room for one more: none where there is room, else the client that has been idle for
    * longest; undefined where no client can leave.
    *
-   * A client that can be asked needs separate processes, so it takes only the place of a client that rests. Of each
-   * principal there is one that can be asked nothing: none of the others of its principal keeps that one out.
+   * Of each principal there is one that can be asked nothing: none of the others of its principal keeps that one out.
    */
   #placeFor(principal: string, canBeAsked: boolean): readonly string[] | undefined {
-    const { runtime, limits } = this.context
-    const { statelessMax, statelessOfOneMax, statelessRestMs } = limits.stateless
-    const since = runtime.now() - (canBeAsked ? statelessRestMs : 0)
+    const { statelessMax, statelessOfOneMax } = this.context.limits.stateless
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
-    if (canBeAsked && own.length >= statelessOfOneMax) return idlest(own, since)
+    if (canBeAsked && own.length >= statelessOfOneMax) return idlest(own)
     if (this.#clients.size < statelessMax) return []
     // A principal that comes under names without end takes no place of another one.
     const most = ofMost([...this.#clients], ([, { profile }]) => profile.principal)
-    return idlest(most, since) ?? idlest([...this.#clients], since)
+    return idlest(most) ?? idlest([...this.#clients])
   }
 
   #of(principal: string): [string, StatelessClient][] {
@@ -218,7 +217,7 @@ export class ClientDirectory {
       this.#sweeping = undefined
       const since = runtime.now() - statelessIdleMs
       for (const [key, client] of this.#clients)
-        if (client.tasks.isIdle && client.isIdleSince(since)) this.#end(key)
+        if (client.tasks.isIdle && client.idle && client.usedAt <= since) this.#end(key)
       if (this.#clients.size > 0) this.#sweepLater()
     })
   }
@@ -226,9 +225,9 @@ export class ClientDirectory {
 
 const MARK_BYTES = 16
 
-/** The one of them that has been idle for longest, since then at least. */
-function idlest(clients: readonly [string, StatelessClient][], since: number): readonly string[] | undefined {
-  const idle = clients.filter(([, client]) => client.isIdleSince(since))
+/** The one of them that has been idle for longest. */
+function idlest(clients: readonly [string, StatelessClient][]): readonly string[] | undefined {
+  const idle = clients.filter(([, client]) => client.idle)
   const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
   return first && [first[0]]
 }

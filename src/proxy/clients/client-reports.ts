@@ -1,9 +1,8 @@
 // Emits the events `client`, `call` and `failure` of one client; without a listener none is made.
 
-import type { Emitter } from '../../events/emitter.js'
-import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
+import type { CallEvent } from '../../events/proxy-events.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../../calls/call.js'
@@ -13,17 +12,14 @@ import { traceIdIn, traceparentOf } from '../../mcp/meta-edits.js'
 import { namesRevision } from '../../mcp/meta-keys.js'
 import { saysError } from '../../mcp/result-type.js'
 import { statelessRevision } from '../../mcp/revisions.js'
-import type { Runtime } from '../../runtime/runtime.js'
+import type { ClientContext } from './client-directory.js'
 
 /** A call that has ended, or a request that was refused before it became a call. */
 type EndedRequest = Pick<Call, 'frame' | 'context'> &
   Partial<Pick<Call, 'service' | 'item' | 'trace' | 'confirmedAs'>>
 
-/** The proxy to which a client belongs. */
-export interface ReportsContext {
-  readonly events: Emitter<ProxyEvents>
-  readonly schema: string
-  readonly runtime: Pick<Runtime, 'now'>
+type ReportsContext = Pick<ClientContext, 'events' | 'schema'> & {
+  readonly runtime: Pick<ClientContext['runtime'], 'now'>
 }
 
 export class ClientReports {
@@ -56,11 +52,8 @@ export class ClientReports {
   }
 
   settled(call: Call, outcome: Outcome): void {
-    if (
-      !this.#context.events.heard.has('call') &&
-      !(this.#context.events.heard.has('failure') && hasFailed(outcome))
-    )
-      return
+    const { heard } = this.#context.events
+    if (!heard.has('call') && !(heard.has('failure') && isFailure(endOf(outcome)))) return
     const { arrivedAt, sentAt } = call.deadline
     const now = this.#context.runtime.now()
     this.#emit(call, outcome, now - arrivedAt, sentAt === undefined ? undefined : now - sentAt)
@@ -75,7 +68,7 @@ export class ClientReports {
 
   #emit(request: EndedRequest, outcome: Outcome, ms: number, serverMs: number | undefined): void {
     // Cleared after the event, so that a listener that keeps the event does not keep the memory of the messages.
-    let messages: Messages | undefined = { frame: request.frame, result: resultOf(outcome) }
+    let messages: Messages | undefined = { arguments: argumentsOf(request.frame), result: resultOf(outcome) }
     const event: CallEvent = {
       schema: this.#context.schema,
       client: this.#client,
@@ -84,26 +77,27 @@ export class ClientReports {
       ...requestMembers(request),
       isAsked: outcome.kind === 'asked',
       isToolError: request.frame.method === 'tools/call' && isToolError(outcome),
-      resultBytes: resultLength(messages.result),
-      bytes: (part) => messages && bytesOf(messages, part),
+      argumentBytes: messages.arguments?.length ?? 0,
+      resultBytes: messages.result?.length ?? 0,
+      bytes: (part) => messages?.[part]?.bytes(),
       ...endOf(outcome),
     }
     this.#context.events.emit('call', event)
-    if (event.outcome !== 'answered' && event.outcome !== 'cancelled')
-      this.#context.events.emit('failure', event)
+    if (isFailure(event)) this.#context.events.emit('failure', event)
     messages = undefined
   }
 }
 
-function hasFailed(outcome: Outcome): boolean {
-  if (outcome.kind === 'answered') return outcome.frame.kind === 'error'
-  return outcome.kind === 'failed' || (outcome.kind === 'result' && outcome.refusal !== undefined)
+/** Raw JSON that is read only when a listener asks for it. */
+interface Part {
+  readonly length: number
+  readonly bytes: () => Uint8Array
 }
 
 interface Messages {
-  readonly frame: RequestFrame
-  /** Of a server, or raw JSON of the proxy itself. */
-  readonly result: ResultFrame | string | Uint8Array | undefined
+  readonly arguments: Part | undefined
+  /** Of a server, or of the proxy itself. */
+  readonly result: Part | undefined
 }
 
 function requestMembers(request: EndedRequest) {
@@ -121,7 +115,6 @@ function requestMembers(request: EndedRequest) {
     name: members.string('name') ?? members.string('uri'),
     server: request.service,
     item: request.item,
-    argumentBytes: argumentsOf(frame)?.length ?? 0,
     trace,
     traceId: traceIdIn(trace?.traceparent ?? traceparentOf(frame)),
     isConfirmed: request.confirmedAs !== undefined,
@@ -133,32 +126,21 @@ function claimed(frame: RequestFrame): string | undefined {
   return statelessRevision(namedVersion(frame))?.version
 }
 
-function argumentsOf({ line, params }: RequestFrame): Uint8Array | undefined {
+function argumentsOf({ line, params }: RequestFrame): Part | undefined {
   const span = params.members.span('arguments')
-  return span && line.subarray(span.start, span.end)
+  return span && { length: span.end - span.start, bytes: () => line.subarray(span.start, span.end) }
 }
 
-function resultOf(outcome: Outcome): Messages['result'] {
-  if (outcome.kind === 'result') return outcome.result
+function resultOf(outcome: Outcome): Part | undefined {
+  if (outcome.kind === 'result') {
+    const { result } = outcome
+    return { length: Buffer.byteLength(result), bytes: () => Buffer.from(result) }
+  }
   if (outcome.kind !== 'answered' && outcome.kind !== 'asked') return undefined
-  return outcome.frame.kind === 'result' ? outcome.frame : undefined
-}
-
-function resultLength(result: Messages['result']): number {
-  if (result === undefined) return 0
-  return isFrame(result) ? result.result.end - result.result.start : Buffer.byteLength(result)
-}
-
-function bytesOf({ frame, result }: Messages, part: 'arguments' | 'result'): Uint8Array | undefined {
-  if (part === 'arguments') return argumentsOf(frame)
-  if (typeof result === 'string') return Buffer.from(result)
-  if (result === undefined || !isFrame(result)) return result
-  const { start, end } = result.result
-  return result.long?.slice(start, end) ?? result.line.subarray(start, end)
-}
-
-function isFrame(result: ResultFrame | string | Uint8Array): result is ResultFrame {
-  return typeof result !== 'string' && 'kind' in result
+  if (outcome.frame.kind !== 'result') return undefined
+  const { result, line, long } = outcome.frame
+  const { start, end } = result
+  return { length: end - start, bytes: () => long?.slice(start, end) ?? line.subarray(start, end) }
 }
 
 /** Whether a tool was refused, or its result says that it has failed. */
@@ -168,6 +150,10 @@ function isToolError(outcome: Outcome): boolean {
 }
 
 type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
+
+function isFailure({ outcome }: End): boolean {
+  return outcome !== 'answered' && outcome !== 'cancelled'
+}
 
 function endOf(outcome: Outcome): End {
   switch (outcome.kind) {

@@ -4,7 +4,7 @@ import PQueue from 'p-queue'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { numericId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
-import { Call, type CallOwner, isResult, type Outcome, type ClientPort } from '../../calls/call.js'
+import { Call, isResult, type Outcome, type ClientPort } from '../../calls/call.js'
 import { CallDeadline } from '../../calls/call-deadline.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
 import {
@@ -32,27 +32,40 @@ import type { ClientContext } from './client-directory.js'
 /** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
 const ANSWER_WAIT_MS = 1000
 
-export interface Topic {
+/** Subscriptions in flight: other clients use the same servers. */
+const ASKED_MAX = 32
+
+interface Topic {
   readonly of: Followable
   readonly name: string
 }
 
-/** Sends each open request the notifications that its filter names. */
+/** A topic that open requests want, so many of them; `granted` says whether a server has granted the subscription. */
+interface Followed {
+  wanted: number
+  granted: Promise<boolean>
+}
+
+/**
+ * Sends each open request of one client the notifications that its filter names, and follows each topic while one of these
+ * requests wants it.
+ *
+ * A server gets one subscription for each topic. The proxy subscribes as a client with a session does, so that restarts,
+ * reloads and servers that are asked in turn are handled as they are for such clients.
+ */
 export class Listens {
+  readonly #client: ClientPort
   readonly #routes: ClientRoutes
   readonly #context: Pick<ClientContext, 'limits' | 'runtime'>
-  readonly #followed: FollowedTopics
   readonly #listens = new Map<Call, { readonly listen: Listen; readonly topics: readonly Topic[] }>()
+  /** By the params of the requests about them. */
+  readonly #followed = new Map<string, Followed>()
+  readonly #asking = new PQueue({ concurrency: ASKED_MAX })
 
   constructor(client: ClientPort, routes: ClientRoutes, context: Pick<ClientContext, 'limits' | 'runtime'>) {
-    const { limits, runtime } = context
+    this.#client = client
     this.#routes = routes
     this.#context = context
-    this.#followed = new FollowedTopics(limits.stateless.urisMax, (row, params, owner) => {
-      const frame = requestFrame(numericId(1), row.method, params)
-      const profile = { revision: latestSession, capabilities: noCapabilities }
-      routes.router.route(new Call(frame, row, client, new CallDeadline(runtime.now()), owner, profile))
-    })
   }
 
   get size(): number {
@@ -61,7 +74,7 @@ export class Listens {
 
   begin(call: Call, wanted: SubscriptionFilter): void {
     const { runtime, limits } = this.#context
-    const topics = this.#followed.fitting([
+    const topics = this.#fitting([
       ...wanted.uris.map((name) => ({ of: followableResources, name })),
       ...wanted.tasks.map((name) => ({ of: followableTasks, name })),
     ])
@@ -78,7 +91,7 @@ export class Listens {
     }
     if (topics.length === 0) return acknowledge()
     const answers = topics.map(async (topic) => {
-      if (await this.#followed.follow(topic)) granted.add(topic)
+      if (await this.#follow(topic)) granted.add(topic)
     })
     void within(Promise.all(answers), ANSWER_WAIT_MS, runtime).then(acknowledge)
   }
@@ -86,29 +99,74 @@ export class Listens {
   end(call: Call): void {
     const { topics = [] } = this.#listens.get(call) ?? {}
     this.#listens.delete(call)
-    for (const topic of topics) this.#followed.leave(topic)
+    for (const topic of topics) this.#leave(topic)
   }
 
   changed(kinds: readonly ListKind[]): void {
-    for (const { listen } of this.#listens.values()) listen.changed(kinds)
+    for (const { listen } of this.#listens.values()) listen.changes.changed(kinds)
   }
 
   updated(frame: NotificationFrame): void {
     for (const { listen } of this.#listens.values()) listen.updated(frame)
   }
+
+  /** As many of these as the client may follow; those that it follows already take no room. */
+  #fitting(topics: readonly Topic[]): Topic[] {
+    let room = this.#context.limits.stateless.urisMax - this.#followed.size
+    return topics.filter((topic) => this.#followed.has(paramsOf(topic)) || room-- > 0)
+  }
+
+  #follow(topic: Topic): Promise<boolean> {
+    const params = paramsOf(topic)
+    const known = this.#followed.get(params)
+    const followed = known ?? { wanted: 0, granted: Promise.resolve(false) }
+    followed.wanted++
+    if (known !== undefined) return known.granted
+    this.#followed.set(params, followed)
+    followed.granted = this.#ask(topic.of.begins, params, () => this.#followed.get(params) === followed)
+    return followed.granted
+  }
+
+  #leave(topic: Topic): void {
+    const params = paramsOf(topic)
+    const followed = this.#followed.get(params)
+    if (followed === undefined || --followed.wanted > 0) return
+    this.#followed.delete(params)
+    void followed.granted.then((isGranted) => {
+      if (isGranted) void this.#ask(topic.of.ends, params, () => !this.#followed.has(params))
+    })
+  }
+
+  /** Sends a request of the proxy's own for the client; false without a result, and where it is not wanted any more. */
+  #ask(row: RequestRow, params: string, isWanted: () => boolean): Promise<boolean> {
+    const frame = requestFrame(numericId(1), row.method, params)
+    const profile = { revision: latestSession, capabilities: noCapabilities }
+    const answer = (): Promise<boolean> =>
+      new Promise((resolve) => {
+        const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) }
+        const deadline = new CallDeadline(this.#context.runtime.now())
+        this.#routes.router.route(new Call(frame, row, this.#client, deadline, owner, profile))
+      })
+    return this.#asking.add(async () => isWanted() && (await answer()))
+  }
+}
+
+/** The params of the requests about a topic, as raw JSON: they tell it from all others. */
+function paramsOf({ of, name }: Topic): string {
+  return `{${quote(of.member)}:${quote(name)}}`
 }
 
 /** One `subscriptions/listen` request: it sends notifications on the connection of that request. */
 class Listen {
   readonly #call: Call
-  readonly #changes: ListChanges
+  readonly changes: ListChanges
   #heard: SubscriptionFilter = { lists: [], uris: [], tasks: [] }
   /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
   constructor(call: Call, shown: (kind: ListKind) => readonly Target[], soon: (tell: () => void) => unknown) {
     this.#call = call
-    this.#changes = new ListChanges(this, shown, soon)
+    this.changes = new ListChanges(this, shown, soon)
   }
 
   /** Sends the acknowledgement with what was granted; a request without anything to wait for ends here. */
@@ -118,13 +176,9 @@ class Listen {
     this.#heard = heard
     this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, heard))
     this.isReady = true
-    for (const kind of heard.lists) this.#changes.markShown(kind)
+    for (const kind of heard.lists) this.changes.markShown(kind)
     if (heard.lists.length + heard.uris.length + heard.tasks.length === 0)
       this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
-  }
-
-  changed(kinds: readonly ListKind[]): void {
-    this.#changes.changed(kinds)
   }
 
   tellChanges(methods: ReadonlySet<string>): void {
@@ -142,79 +196,4 @@ class Listen {
         : uris.some((followed) => isFollowedBy(uri, followed))
     if (isHeard) this.#call.tell(frame, subscriptionEdits(frame, this.#call.frame.id))
   }
-}
-
-interface Followed {
-  wanted: number
-  granted: Promise<boolean>
-}
-
-/** Sends a request of the proxy's own for a client; `params` is raw JSON. */
-type Ask = (row: RequestRow, params: string, owner: CallOwner) => void
-
-/** Subscriptions in flight: other clients use the same servers. */
-const ASKED_MAX = 32
-
-/**
- * Follows each topic of one client while one of its requests wants it.
- *
- * A server gets one subscription for each. The proxy subscribes as a client with a session does, so that restarts, reloads
- * and servers that are asked in turn are handled as they are for such clients.
- */
-export class FollowedTopics {
-  readonly #topicsMax: number
-  readonly #send: Ask
-  readonly #followed = new Map<string, Followed>()
-  readonly #asking = new PQueue({ concurrency: ASKED_MAX })
-
-  constructor(topicsMax: number, send: Ask) {
-    this.#topicsMax = topicsMax
-    this.#send = send
-  }
-
-  /** As many of these as it may follow; those that it follows already take no room. */
-  fitting(topics: readonly Topic[]): Topic[] {
-    let room = this.#topicsMax - this.#followed.size
-    return topics.filter((topic) => this.#followed.has(paramsOf(topic)) || room-- > 0)
-  }
-
-  /** Resolves with whether a server has granted the subscription; each call needs one `leave`. */
-  follow(topic: Topic): Promise<boolean> {
-    const known = this.#followed.get(paramsOf(topic)) ?? this.#begin(topic)
-    known.wanted++
-    return known.granted
-  }
-
-  leave(topic: Topic): void {
-    const params = paramsOf(topic)
-    const known = this.#followed.get(params)
-    if (known === undefined || --known.wanted > 0) return
-    this.#followed.delete(params)
-    void known.granted.then((isGranted) => {
-      if (isGranted) void this.#ask(topic.of.ends, params, () => !this.#followed.has(params))
-    })
-  }
-
-  #begin(topic: Topic): Followed {
-    const params = paramsOf(topic)
-    const followed: Followed = { wanted: 0, granted: Promise.resolve(false) }
-    this.#followed.set(params, followed)
-    followed.granted = this.#ask(topic.of.begins, params, () => this.#followed.get(params) === followed)
-    return followed
-  }
-
-  #ask(row: RequestRow, params: string, isWanted: () => boolean): Promise<boolean> {
-    const answer = (): Promise<boolean> =>
-      new Promise((resolve) => {
-        this.#send(row, params, {
-          settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)),
-        })
-      })
-    return this.#asking.add(async () => isWanted() && (await answer()))
-  }
-}
-
-/** The params of the requests about a topic, as raw JSON: they tell it from all others. */
-function paramsOf({ of, name }: Topic): string {
-  return `{${quote(of.member)}:${quote(name)}}`
 }

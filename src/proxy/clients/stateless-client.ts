@@ -13,7 +13,8 @@ import { serverNotifications, severity, type ListKind } from '../../mcp/methods.
 import type { SubscriptionFilter } from '../../mcp/subscription-edits.js'
 import { Listens } from './client-subscriptions.js'
 import type { PendingInput } from '../input/pending-input.js'
-import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
+import type { RoutedClient } from '../routing/router.js'
 import type { TaskTable } from '../routing/client-tasks.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientDirectory } from './client-directory.js'
@@ -32,8 +33,6 @@ export interface DirectoryLimits {
   readonly urisMax: number
   /** How long one stays that asks nothing. */
   readonly statelessIdleMs: number
-  /** How long one that asks nothing is kept all the same when another that can be asked something wants its place: with each of these servers may start processes. */
-  readonly statelessRestMs: number
 }
 
 export class StatelessClient implements RoutedClient {
@@ -94,11 +93,6 @@ export class StatelessClient implements RoutedClient {
   /** Resolves when what it reaches has answered first; undefined when nothing has to be waited for. */
   get settled(): Promise<unknown> | undefined {
     return this.#routes.settled
-  }
-
-  /** Whether no request has come since that time, and no call waits. */
-  isIdleSince(since: number): boolean {
-    return this.idle && this.usedAt <= since
   }
 
   route(call: Call): void {

@@ -1,19 +1,16 @@
 // The servers of one client: its lanes, their public names, and the wait for both.
 
 import type { Catalog, Catalogs, Target } from './catalog.js'
-import type { ClientPort } from '../../calls/call.js'
 import { describeServers } from './description.js'
-import { ListChanges, type ListsReader } from './list-changes.js'
+import { ListChanges } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/client-leg.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { type RoutedServers, type RoutingContext, Router, type ServedClient } from './router.js'
+import { type RoutedClient, type RoutedServers, type RoutingContext, Router } from './router.js'
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
-
-export type RoutedClient = ClientPort & ListsReader & ServedClient
 
 /** A client's lanes, one for each server in configuration order. */
 export class ClientRoutes implements RoutedServers {

@@ -20,6 +20,7 @@ import {
   missingParameter,
 } from '../../mcp/error-codes.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
+import type { SessionLimits } from '../../limits.js'
 import type { Target } from './catalog.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { cutNamed } from '../../mcp/member-edits.js'
@@ -27,20 +28,15 @@ import { sessionRevisions } from '../../mcp/revisions.js'
 import { itemList } from '../../mcp/list-items.js'
 import type { TaskItem } from '../../mcp/tasks.js'
 
-export interface TaskLimits {
-  readonly tasksMax: number
-  readonly taskIdLengthMax: number
-}
-
 /** The tasks of one client, or of one principal, and the requests about them. */
 export class TaskTable implements TaskKeeper {
-  readonly #limits: TaskLimits
+  readonly #limits: SessionLimits
   /** A session with tasks, a principal whose clients have no session, or a client that can have none. */
   readonly #owner: 'session' | 'principal' | 'nobody'
   /** By id; those that were asked about longest ago come first. */
   readonly #tasks = new Map<string, HeldTask>()
 
-  constructor(limits: TaskLimits, owner: 'session' | 'principal' | 'nobody') {
+  constructor(limits: SessionLimits, owner: 'session' | 'principal' | 'nobody') {
     this.#limits = limits
     this.#owner = owner
   }

@@ -2,8 +2,9 @@
 
 import type { ArgumentChecks } from './argument-checks.js'
 import { type Catalog, nameEdits, type Target } from './catalog.js'
-import { type TaskLimits, TaskTable } from './client-tasks.js'
+import { TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
+import type { ListsReader } from './list-changes.js'
 import { ListWaits, type Wanted } from './list-waits.js'
 import { type CatalogView, soleServer } from './views.js'
 import { problemOf } from './description.js'
@@ -28,6 +29,7 @@ import {
 } from '../../mcp/error-codes.js'
 import { mayHaveMethods } from '../../mcp/capabilities.js'
 import type { ListKind } from '../../mcp/methods.js'
+import type { Limits } from '../../limits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { membersAt } from '../../jsonrpc/members.js'
@@ -56,16 +58,7 @@ export interface RoutingContext {
   readonly initializeGraceMs: number
   /** How long lists wait for servers that start, where the configuration says so. */
   readonly startupGraceMs: number | undefined
-  readonly limits: {
-    readonly session: TaskLimits & {
-      readonly listPageBytesMax: number
-      /** Of one client's calls that wait for servers to say what they have. */
-      readonly waitingBytesMax: number
-      /** Of all servers together. */
-      readonly instructionsLengthMax: number
-      readonly changeDelayMs: number
-    }
-  }
+  readonly limits: Pick<Limits, 'session'>
 }
 
 /** The servers that the calls of a client go to; a reload exchanges them. */
@@ -76,7 +69,8 @@ export interface RoutedServers {
   listed(kind: ListKind): void
 }
 
-export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
+/** A client whose calls are routed. */
+export interface RoutedClient extends ClientPort, ListsReader {
   /** The tasks of its principal, where it has no session. */
   readonly tasks?: TaskTable
   readonly view: CatalogView
@@ -84,14 +78,14 @@ export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
 
 export class Router {
   readonly waits: ListWaits
-  readonly #client: ServedClient
+  readonly #client: RoutedClient
   readonly #context: RoutingContext
   readonly #servers: RoutedServers
   readonly #tasks: TaskTable
   /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
   #hasLostSome = false
 
-  constructor(client: ServedClient, context: RoutingContext, servers: RoutedServers) {
+  constructor(client: RoutedClient, context: RoutingContext, servers: RoutedServers) {
     this.#client = client
     this.#context = context
     this.#servers = servers

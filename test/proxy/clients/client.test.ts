@@ -7,7 +7,7 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { limits } from '../../../src/limits.js'
 import type { Call, Asker } from '../../../src/calls/call.js'
 import { CatalogView } from '../../../src/proxy/routing/views.js'
-import type { RoutedClient } from '../../../src/proxy/routing/client-routes.js'
+import type { RoutedClient } from '../../../src/proxy/routing/router.js'
 import { FakeServer } from '../support/fake-server.js'
 import { FakeConnection, stageOf } from '../support/stage.js'
 

@@ -42,7 +42,11 @@ function stage(servers: (events: string[]) => readonly FakeServer[], view = new 
   const lanes = servers(events).map(({ lane }) => lane)
   const catalogs = new Catalogs(ignore)
   const reached = { lanes, catalog: catalogs.of(lanes, view, false), listed: ignore }
-  const router = new Router({ ...nobody, view }, routingOf(runtime), reached)
+  const router = new Router(
+    { ...nobody, view, isReady: true, tellChanges: ignore },
+    routingOf(runtime),
+    reached,
+  )
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
     if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)
