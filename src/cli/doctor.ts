@@ -3,10 +3,8 @@
 // A server's own output is shown and never turned into advice, because a server could ask for a variable, a host or a file
 // in it. Advice follows from the configuration and from what the proxy itself observed.
 
-import process from 'node:process'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { hasUsers } from '../config/front.js'
-import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
@@ -15,7 +13,7 @@ import { type Command, type Given, command } from './command-line.js'
 import { type View, json, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { apartUri } from '../mcp/apart-uris.js'
-import { isInPath, startTrouble, hiddenArgument } from './start-troubles.js'
+import { startTrouble, hiddenArgument } from './start-troubles.js'
 import { loadView } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { Failure, say } from './console.js'
@@ -102,15 +100,10 @@ export async function runDoctor(task: DoctorTask): Promise<number> {
   if (name !== undefined && only?.disabled === true)
     return tell(json, { name, disabled: true }, `${name}  ${disabledWords(name, schema.name)}`).then(() => 0)
   const checked = { config, schemas: [{ ...schema, servers: chosen }], profile }
-  const isWhole = name === undefined && profile === undefined
   const form = json ? 'json' : isBrief ? 'line' : 'detail'
   const ofServers = await tryAll(checked, form, Math.max(1, chosen.length))
   if (!json) await nameDisabled(chosen)
-  const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
-  if (!isWhole || isBrief) return exitCode
-  // The clients start the usual configuration; another one has nothing to do with their files.
-  if (task.config === undefined) await lookAtClients(json)
-  return exitCode
+  return isBrief ? ofServers : (await tryLock(config, json)) || ofServers
 }
 
 function disabledWords(server: string, schema: string): string {
@@ -126,21 +119,6 @@ function tell(isJson: boolean, facts: object, first: string, ...more: readonly s
 async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {
   const names = servers.filter(({ disabled }) => disabled).map(({ name }) => name)
   if (names.length > 0) await say('stdout', `  disabled: ${names.map(escapeText).join(', ')}\n`)
-}
-
-async function lookAtClients(json: boolean): Promise<void> {
-  const { findFiles, launchOf, thisMachine } = await import('./clients-here.js')
-  const { clientFindings } = await import('./clients/findings.js')
-  const machine = thisMachine()
-  const { env } = process
-  const findings = clientFindings(
-    findFiles(undefined, machine).files,
-    machine,
-    launchOf(configFileInForce(undefined, env)),
-    (program) => isInPath(program, env['PATH'] ?? '', env),
-  )
-  for (const { client, path: file, problem, mend } of findings)
-    await tell(json, { client, path: file, problem, mend }, `${client}  ${file} ${problem}`, mend)
 }
 
 /** How the servers that were tried are reported: in all that is known, in one line each, or as JSON lines. */

@@ -25,7 +25,7 @@ function programTrouble({ command, cwd, env }: StdioServerConfig, own: Environme
 }
 
 /** Whether one of the folders of `path` has the program; those that are relative are seen from `cwd`. */
-export function isInPath(command: string, path: string, own: Environment, cwd = '/'): boolean {
+function isInPath(command: string, path: string, own: Environment, cwd = '/'): boolean {
   const names = endings(own).map((ending) => command + ending)
   return pathFolders(path, cwd).some((folder) => names.some((name) => isProgram(join(folder, name))))
 }

@@ -289,7 +289,7 @@ const completed = (line: string): string =>
 describe('the completion', () => {
   test('of bash has the names of commands and of their options', () => {
     assert.equal(completed('mcps-proxy log'), 'login logins logout\n')
-    assert.equal(completed('mcps-proxy import --d'), '--dry-run --doors\n')
+    assert.equal(completed('mcps-proxy import --d'), '--dry-run\n')
   })
 
   test('of fish has a line for each command and option', () => {

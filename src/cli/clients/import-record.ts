@@ -1,43 +1,36 @@
 // Changes of several files, and the record that takes them back.
 //
-// The record and a copy of each file are on the disk before the first file is replaced, and the record stays until every file
-// is as it was. A process that is killed at any point leaves each file old or new, and an undo works then, too.
+// The record has each file as it was and as the import wrote it. It is on the disk before the first file is replaced, and stays
+// until every file is as it was. A process that is killed at any point leaves each file old or new, and an undo works then, too.
 
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { EditMistake, editServer, serversIn } from '../../config/edit.js'
+import { rewriteFile } from '../../config/file.js'
+import { readJson } from '../../config/json-syntax.js'
+import { removeMember } from '../../config/json-text.js'
 import { realPlace } from '../../runtime/places.js'
 import { replaceFile } from '../../runtime/write-file.js'
-import { modeOf, rewriteFile } from '../../config/file.js'
-import { readJson } from '../../config/json-syntax.js'
-import { isObject } from '../../text/json-object.js'
+import { canonicalJson } from '../../text/canonical-json.js'
 import { errorCode, errorText } from '../../text/error-text.js'
-import { type Exchange, exchangeOf, takeBack } from './exchange.js'
+import { isObject } from '../../text/json-object.js'
+import { isOwnEntry, withoutAllowed } from './launch.js'
+import { parseServersFile } from './servers-file.js'
+import { type Client, clients } from './table.js'
 
-/** The text of a file before and after; a file that is not there yet has none before. */
 export interface FileChange {
   readonly path: string
+  /** The name of the client whose file it is; undefined for our file. */
+  readonly client: string | undefined
+  /** The text of the file before and after; a file that is not there yet has none before. */
   readonly before: string | undefined
   readonly after: string
-  readonly exchange: Exchange
-}
-
-/** One file of a record. */
-interface RecordedChange {
-  readonly path: string
-  /** A copy of the file as it was; undefined for a file that was not there. */
-  readonly backup: string | undefined
-  /** SHA-256 of the file before and after the import. */
-  readonly before: string | undefined
-  readonly after: string
-  /** The changes of an undo if another program has written the file since. */
-  readonly exchange: Exchange
 }
 
 interface ImportRecord {
   readonly path: string
   /** Our file is the first. */
-  readonly changes: readonly RecordedChange[]
+  readonly changes: readonly FileChange[]
 }
 
 /** Another program has written a file since it was read. */
@@ -48,48 +41,34 @@ export class ChangedMeanwhile extends Error {
   }
 }
 
-const FORMAT = 1
+const FORMAT = 2
 
 /**
- * Writes all of them, or none; gives the copies. `onStep` is called before each write.
+ * Writes all of them, or none; gives the path of the record. `onStep` is called before each write.
  *
  * @throws ChangedMeanwhile, or the system's error; what was written is taken back then
  */
 export function applyChanges(
   changes: readonly FileChange[],
   folder: string,
-  date: Date,
   onStep: () => void = () => undefined,
-): readonly string[] {
+): string {
   assertUnchanged(changes)
-  const stamp = date.toISOString().slice(0, 19).replaceAll(':', '-')
-  const recorded = changes.map(({ path, before, after, exchange }) => ({
-    path,
-    backup: before === undefined ? undefined : unused(`${path}.mcps-proxy-backup-${stamp}`),
-    before: before === undefined ? undefined : hashOf(before),
-    after: hashOf(after),
-    exchange,
-  }))
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const record = { path: unused(join(folder, `${stamp}.json`)), changes: recorded }
-  const content = { format: FORMAT, date: date.toISOString(), changes: recorded }
-  replaceFile(record.path, `${JSON.stringify(content, undefined, 2)}\n`, 0o600, true)
+  const number = Number.parseInt(newestIn(folder) ?? '0', 10) + 1
+  const path = join(folder, `${String(number).padStart(NUMBER_LENGTH, '0')}.json`)
+  replaceFile(path, `${JSON.stringify({ format: FORMAT, changes }, undefined, 2)}\n`, 0o600, true)
   try {
-    for (const [at, { before = '', path }] of changes.entries()) {
-      onStep()
-      const backup = recorded[at]?.backup
-      if (backup !== undefined) replaceFile(backup, before, modeOf(path), true)
-    }
     for (const change of changes) {
       onStep()
       assertUnchanged([change])
       rewriteFile(change.path, change.after)
     }
   } catch (error) {
-    undo(record, false)
+    undo({ path, changes }, false)
     throw error
   }
-  return recorded.flatMap(({ backup }) => backup ?? [])
+  return path
 }
 
 export interface Undone {
@@ -101,21 +80,22 @@ export interface Undone {
 }
 
 /**
- * Undoes the newest import: a file that is unchanged since gets the bytes of its copy, and another one gets its servers.
+ * Undoes the newest import: a file that is unchanged since gets the bytes that it had, and another one gets its servers.
  *
  * Our file and the record stay until the files of all clients are done.
  *
  * @returns undefined when there is no record
+ * @throws EditMistake for a record that cannot be used
  */
 export function undoNewest(folder: string, isDry = false): readonly Undone[] | undefined {
-  const newest = recordsIn(folder).at(-1)
-  return newest && undo(newest, isDry)
+  const newest = newestIn(folder)
+  return newest === undefined ? undefined : undo(readRecord(join(folder, newest)), isDry)
 }
 
 function undo({ path, changes }: ImportRecord, isDry: boolean): readonly Undone[] {
   const undone: Undone[] = []
   for (const change of changes.toReversed()) {
-    const waits = change.exchange.client === undefined && undone.some(({ isDone }) => !isDone)
+    const waits = change.client === undefined && undone.some(({ isDone }) => !isDone)
     const note = 'it stays until the other files are done'
     undone.push(waits ? { path: change.path, isDone: false, note } : undoFile(change, isDry))
   }
@@ -123,83 +103,126 @@ function undo({ path, changes }: ImportRecord, isDry: boolean): readonly Undone[
   return undone
 }
 
-function undoFile({ path, backup, before, after, exchange }: RecordedChange, isDry: boolean): Undone {
+function undoFile(change: FileChange, isDry: boolean): Undone {
+  const { path, before, after } = change
+  const done = (note?: string): Undone => ({ path, isDone: true, note })
   try {
-    const now = bytesOf(path)
-    const bytes = backup === undefined ? undefined : bytesOf(backup)
-    const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
-    // Where an earlier undo has restored the file, its copy is gone.
-    const isOld = (now && hashOf(now)) === before
-    if (!isOld && now === undefined) return { path, isDone: true, note: `it has been removed since${copy}` }
-    if (!isOld && now !== undefined) {
-      if (hashOf(now) !== after || (bytes && hashOf(bytes)) !== before) {
-        const note = takeServersBack(path, now.toString('utf8'), exchange, isDry)
-        return { path, isDone: true, note: note + copy }
-      }
-      if (!isDry && bytes === undefined) rmSync(realPlace(path))
-      else if (!isDry && bytes !== undefined) rewriteFile(path, bytes)
-    }
-    if (!isDry && backup !== undefined) rmSync(backup, { force: true })
-    return { path, isDone: true, note: undefined }
+    const now = textOf(path)
+    if (now === before) return done()
+    if (now === undefined) return done('it has been removed since')
+    const { text, kept } = now === after ? { text: before, kept: [] } : serversBack(now, change)
+    if (!isDry && text === undefined) rmSync(realPlace(path))
+    else if (!isDry && text !== undefined && text !== now) rewriteFile(path, text)
+    if (now === after) return done()
+    const others = kept.length === 0 ? '' : `; ${kept.join(', ')}: another server has that name now`
+    return done(`it has been changed since, so that only the servers are as they were${others}`)
   } catch (error) {
     return { path, isDone: false, note: `it cannot be restored now: ${errorText(error)}` }
   }
 }
 
-function takeServersBack(path: string, now: string, exchange: Exchange, isDry: boolean): string {
-  const { text, kept } = takeBack(now, exchange)
-  if (!isDry && text !== now) rewriteFile(path, text)
-  const others = kept.length === 0 ? '' : `; ${kept.join(', ')}: another server has that name now`
-  return `it has been changed since, so that only the servers are as they were${others}`
+interface ServersBack {
+  readonly text: string
+  /** Servers that another one of the same name keeps out. */
+  readonly kept: readonly string[]
 }
 
-/** The oldest first. */
-function recordsIn(folder: string): ImportRecord[] {
-  if (!existsSync(folder)) return []
-  // `…-2.json` is later than `….json`, although `-` sorts before `.`.
-  const stems = readdirSync(folder).flatMap((name) => /^(.*)\.json$/.exec(name)?.[1] ?? [])
-  return stems.sort().flatMap((stem) => {
-    const path = join(folder, `${stem}.json`)
-    const read = readJson(readFileSync(path, 'utf8'))
-    const value = read.kind === 'value' && isObject(read.value) ? read.value : {}
-    const changes = value['format'] === FORMAT ? value['changes'] : undefined
-    return Array.isArray(changes) ? [{ path, changes: changes.flatMap(changeOf) }] : []
+/** The servers of before in a text that has changed since. @throws an error whose message says why that cannot be */
+function serversBack(now: string, change: FileChange): ServersBack {
+  const client = clients.find(({ name }) => name === change.client)
+  return client === undefined ? ourServersBack(now, change) : clientServersBack(client, now, change)
+}
+
+function clientServersBack(client: Client, now: string, { before = '', after }: FileChange): ServersBack {
+  const [old, put] = [serversOf(client, before).servers, serversOf(client, after).servers]
+  const { servers, edit } = serversOf(client, now)
+  const isIn = ([name, entry]: Entry, all: Servers): boolean => all.has(name) && isSame(all.get(name), entry)
+  const ours = [...put].flatMap((each) => {
+    const [name] = each
+    const isOurs = !isIn(each, old) && (isOwnEntry(servers.get(name)) || isIn(each, servers))
+    return isOurs ? [name] : []
   })
+  const taken = [...old].filter((each) => !isIn(each, put))
+  const back = taken.filter(([name]) => !servers.has(name) || ours.includes(name))
+  const set = new Map(back.flatMap(([name, entry]) => (isObject(entry) ? [[name, entry] as const] : [])))
+  const edited = edit({ removed: ours.filter((name) => !set.has(name)), set })
+  const kept = taken.flatMap((each) => (set.has(each[0]) || isIn(each, servers) ? [] : [each[0]]))
+  return { text: ours.reduce((text, name) => withoutAllowed(client, text, name), edited), kept }
 }
 
-function changeOf(value: unknown): RecordedChange[] {
-  if (!isObject(value)) return []
-  const { path, backup, before, after } = value
-  const exchange = exchangeOf(value['exchange'])
-  if (typeof path !== 'string' || typeof after !== 'string' || exchange === undefined) return []
-  const [copy, old] = [backup, before].map((text) => (typeof text === 'string' ? text : undefined))
-  return [{ path, after, backup: copy, before: old, exchange }]
+type Servers = ReadonlyMap<string, unknown>
+type Entry = readonly [name: string, value: unknown]
+
+function serversOf(client: Client, text: string): Extract<ReturnType<typeof parseServersFile>, { kind: 'servers' }> {
+  const reading = parseServersFile(client, text)
+  if (reading.kind === 'refused') throw new EditMistake(`it ${reading.why}`)
+  return reading
+}
+
+/** Servers that were changed since stay. */
+function ourServersBack(now: string, { before = '', after }: FileChange): ServersBack {
+  const [old, put, there] = [before, after, now].map((text) => (text.trim() === '' ? {} : serversIn(text, 'default')))
+  const added = Object.entries(put ?? {}).filter(
+    ([name, entry]) => !Object.hasOwn(old ?? {}, name) && isSame(there?.[name], entry),
+  )
+  const withoutServers = added.reduce(
+    (text, [name]) => editServer(text, 'default', { kind: 'remove', name }),
+    now,
+  )
+  const profiles = profilesIn(after).filter((name) => !profilesIn(before).includes(name))
+  return {
+    text: profiles.reduce((text, name) => removeMember(text, ['profiles', name]), withoutServers),
+    kept: [],
+  }
+}
+
+function profilesIn(text: string): string[] {
+  const read = readJson(text)
+  const profiles = read.kind === 'value' && isObject(read.value) ? read.value['profiles'] : undefined
+  return isObject(profiles) ? Object.keys(profiles) : []
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return canonicalJson(one) === canonicalJson(other)
+}
+
+const NUMBER_LENGTH = 6
+
+/** The file name of the record with the highest number. */
+function newestIn(folder: string): string | undefined {
+  if (!existsSync(folder)) return undefined
+  return readdirSync(folder)
+    .filter((name) => /^\d{6}\.json$/.test(name))
+    .sort()
+    .at(-1)
+}
+
+/** @throws EditMistake */
+function readRecord(path: string): ImportRecord {
+  const read = readJson(readFileSync(path, 'utf8'))
+  const { format, changes } = read.kind === 'value' && isObject(read.value) ? read.value : {}
+  if (format !== FORMAT || !Array.isArray(changes) || !changes.every(isChange))
+    throw new EditMistake(`${path} is no record that this version of mcps-proxy can read`)
+  return { path, changes }
+}
+
+function isChange(value: unknown): value is FileChange {
+  if (!isObject(value)) return false
+  const { path, client, before, after } = value
+  const isText = (each: unknown): boolean => typeof each === 'string'
+  return [path, after].every(isText) && [client, before].every((each) => each === undefined || isText(each))
 }
 
 /** @throws ChangedMeanwhile */
 export function assertUnchanged(changes: readonly FileChange[]): void {
-  for (const { path, before } of changes)
-    if (bytesOf(path)?.toString('latin1') !== (before && Buffer.from(before).toString('latin1')))
-      throw new ChangedMeanwhile(path)
+  for (const { path, before } of changes) if (textOf(path) !== before) throw new ChangedMeanwhile(path)
 }
 
-function unused(path: string): string {
-  const [, stem = path, ending = ''] = /^(.*?)(\.json)?$/.exec(path) ?? []
-  for (let count = 1; ; count++) {
-    const name = count === 1 ? path : `${stem}-${count}${ending}`
-    if (!existsSync(name)) return name
-  }
-}
-
-function bytesOf(path: string): Buffer | undefined {
+function textOf(path: string): string | undefined {
   try {
-    return readFileSync(path)
+    return readFileSync(path, 'utf8')
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
-}
-
-function hashOf(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex')
 }

@@ -1,6 +1,12 @@
-// Our entry in the file of a client: how it starts this program.
+// Our entry in the file of a client: how it starts this program, and whether the client lets it start.
 
-import { basename } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import process from 'node:process'
+import { homeOf, ownPath } from '../../config/file.js'
+import { readJson } from '../../config/json-syntax.js'
+import { addItem, removeMember } from '../../config/json-text.js'
+import { pathFolders } from '../../runtime/path-folders.js'
 import { isObject } from '../../text/json-object.js'
 import type { Client, UserMachine } from './table.js'
 
@@ -11,6 +17,30 @@ export interface Launch {
   readonly whole: readonly [command: string, ...args: string[]]
   /** The configuration, where it is not the one that is found without a name. */
   readonly config: string | undefined
+}
+
+/** How a client starts this program. The client is taken to have our PATH, so the name alone is enough where PATH leads to this file. */
+export function launchOf(config: string): Launch {
+  const script = process.argv[1] ?? ''
+  const real = realpathSync(script)
+  // npm deletes that folder some day.
+  const isNpx = /[/\\]_npx[/\\]/.test(real)
+  const npx = ['npx', '-y', 'mcps-proxy'] as const
+  return {
+    short: isNpx ? npx : isOnPath(real) ? ['mcps-proxy'] : undefined,
+    whole: isNpx ? (process.platform === 'win32' ? ['cmd', '/c', ...npx] : npx) : [process.execPath, real],
+    config: config === ownPath(homeOf(process.env), 'config.json') ? undefined : config,
+  }
+}
+
+function isOnPath(real: string): boolean {
+  return pathFolders(process.env['PATH']).some((folder) => {
+    try {
+      return realpathSync(join(folder, 'mcps-proxy')) === real
+    } catch {
+      return false
+    }
+  })
 }
 
 /** The entry for all servers; `words` choose a part of them. */
@@ -47,4 +77,28 @@ export function isOwnEntry(entry: unknown, script?: string): boolean {
     if (word === script || path.endsWith('/mcps-proxy/dist/cli.js')) return true
     return programs.includes(basename(path).replace(/\.(?:cmd|exe)$|@.*$/, ''))
   })
+}
+
+/** Whether the client starts no server of that name. */
+export function isBlocked({ lists }: Client, file: unknown, name: string): boolean {
+  const [allowed, excluded] = [namesAt(file, lists?.allowed), namesAt(file, lists?.excluded)]
+  return excluded?.includes(name) === true || allowed?.includes(name) === false
+}
+
+/** The text in which the client may start our entry. */
+export function withAllowed({ lists }: Client, file: unknown, text: string, name: string): string {
+  const isMissing = namesAt(file, lists?.allowed)?.includes(name) === false
+  return lists !== undefined && isMissing ? addItem(text, [...lists.allowed], name) : text
+}
+
+export function withoutAllowed({ lists }: Client, text: string, name: string): string {
+  if (lists === undefined) return text
+  const read = readJson(text)
+  const at = namesAt(read.kind === 'value' ? read.value : undefined, lists.allowed)?.indexOf(name) ?? -1
+  return at < 0 ? text : removeMember(text, [...lists.allowed, at])
+}
+
+function namesAt(file: unknown, path: readonly string[] = []): readonly unknown[] | undefined {
+  const list = path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), file)
+  return path.length > 0 && Array.isArray(list) ? list : undefined
 }

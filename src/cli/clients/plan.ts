@@ -3,7 +3,7 @@
 // Nothing is written here. A server that is not understood stays in its file, and the plan names it.
 
 import { dirname } from 'node:path'
-import { resolveConfig } from '../../config/config.js'
+import { resolveConfig, secretsIn } from '../../config/config.js'
 import type { Environment } from '../../config/configuration.js'
 import { editServer, serversIn } from '../../config/edit.js'
 import { readJson } from '../../config/json-syntax.js'
@@ -11,10 +11,8 @@ import { setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
-import { isBlocked, withAllowed } from './exchange.js'
 import type { FileChange } from './import-record.js'
-import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
-import { type FoundRule, rulesOf } from './rules.js'
+import { type Launch, isBlocked, isOwnEntry, ownEntry, withAllowed, wordsOf } from './launch.js'
 import { type KeptSecret, type StoredSecrets, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import { type ServerEdits, parseServersFile } from './servers-file.js'
@@ -32,8 +30,7 @@ export interface MovedServer {
   readonly entry: OwnEntry
   /** Whether our file gets it now, and does not have it already. */
   readonly isNew: boolean
-  /** Members that tell the client something; they stay in an entry of the same name, and are lost otherwise. */
-  readonly clientMembers: OwnEntry
+  /** Names of members that are lost. */
   readonly ignored: readonly string[]
 }
 
@@ -42,15 +39,10 @@ export interface ClientPlan {
   readonly path: string
   readonly moved: readonly MovedServer[]
   readonly stays: readonly { readonly name: string; readonly why: string }[]
-  /** The entry of ours in the client's file; undefined where nothing moves, and with doors. */
-  readonly own?: string | undefined
-  readonly rules?: readonly FoundRule[]
   /** Why nothing of this client is changed, behind its path. */
   readonly refused?: string
   readonly notes?: readonly string[]
   readonly change?: FileChange
-  /** The entries of the client as they were, for their secrets. */
-  readonly entries: readonly unknown[]
 }
 
 export interface ImportPlan {
@@ -58,10 +50,11 @@ export interface ImportPlan {
   /** Our file is the first. */
   readonly changes: readonly FileChange[]
   readonly secrets: readonly KeptSecret[]
+  /** The values that are not shown. */
+  readonly hidden: readonly string[]
 }
 
 export interface ImportOptions {
-  readonly doors: boolean
   /** Whether each client gets a profile that shows its own servers. */
   readonly profiles: boolean
   /** The content of the store of secrets; undefined leaves secrets in the file. */
@@ -77,47 +70,37 @@ export function planImport(files: readonly FoundFile[], ownPath: string, options
   const before = options.read(ownPath)
   const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
   const clients = files.map((file) => planClient(file, own, options))
-  own.assertUsable()
+  const hidden = [...own.secretValues(), ...own.secrets.map(({ value }) => value)]
   const all = [
-    { path: ownPath, before, after: own.text, exchange: own.exchange },
+    { path: ownPath, client: undefined, before, after: own.text },
     ...clients.flatMap(({ change }) => change ?? []),
   ]
   const changes = all.filter((change) => change.after !== (change.before ?? ''))
-  return { clients, changes, secrets: own.secrets }
+  return { clients, changes, secrets: own.secrets, hidden }
 }
 
 function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): ClientPlan {
   const { client, path } = file
-  const { launch, machine, doors, read } = options
+  const { launch, profiles } = options
   const reading = parseServersFile(client, file.text)
-  const nothing = { client, path, moved: [], stays: [], entries: [] }
+  const nothing = { client, path, moved: [], stays: [] }
   if (reading.kind === 'refused') return { ...nothing, refused: reading.why }
   const { servers, value } = reading
   const takeBack = own.mark()
   const theirs = new Map([...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1])))
-  const { moved, stays } = takeOver(theirs, value, client, own, doors)
-  const found = { client, path, stays, notes: notesOf(client, value), entries: [...theirs.values()] }
+  const { moved, stays } = takeOver(theirs, value, client, own)
+  const found = { client, path, stays, notes: notesOf(client, value) }
   if (moved.length === 0) return { ...found, moved }
-  const ownName = doors ? undefined : ownNameIn(servers, stays, launch.whole[1])
-  const profile = options.profiles && !doors ? own.addProfile(client.name, moved) : undefined
+  const ownName = ownNameIn(servers, stays, launch.whole[1])
+  const profile = profiles ? own.addProfile(client.name, moved) : undefined
   const edits = editsOf(client, moved, servers, ownName, profile, options)
-  const edited = reading.edit(edits)
-  const after = ownName === undefined ? edited : withAllowed(client, value, edited, ownName)
+  const after = withAllowed(client, value, reading.edit(edits), ownName)
   const check = parseServersFile(client, after)
   if (check.kind === 'refused' || !hasEdits(check.servers, servers, edits)) {
     takeBack()
-    return { ...nothing, refused: 'has a form that cannot be changed safely', entries: found.entries }
+    return { ...nothing, refused: 'has a form that cannot be changed safely' }
   }
-  const names = ownName === undefined ? [] : moved.map(({ name }) => name)
-  const replaced = [...edits.removed, ...edits.set.keys()].filter((name) => servers.has(name))
-  const exchange = {
-    client: client.name,
-    put: Object.fromEntries(edits.set),
-    taken: Object.fromEntries(replaced.map((name) => [name, servers.get(name)])),
-    profiles: [],
-  }
-  const rules = rulesOf(client, machine, value, names, read)
-  return { ...found, moved, own: ownName, rules, change: { path, before: file.text, after, exchange } }
+  return { ...found, moved, change: { path, client: client.name, before: file.text, after } }
 }
 
 function takeOver(
@@ -125,20 +108,18 @@ function takeOver(
   value: unknown,
   client: Client,
   own: OwnFile,
-  doors: boolean,
 ): Pick<ClientPlan, 'moved' | 'stays'> {
   const moved: MovedServer[] = []
   const stays: { name: string; why: string }[] = []
   for (const [name, theirEntry] of servers) {
     const read = readEntry(theirEntry, client)
-    // With doors the client goes on to block the entry of that name.
-    const isOff = !doors && isBlocked(client, value, name)
+    const isOff = isBlocked(client, value, name)
     const placed =
       read.kind === 'stays'
         ? read.why
-        : own.place(name, isOff ? { ...read.entry, disabled: true } : read.entry, client, inputsOf(value))
+        : own.place(name, isOff ? { ...read.entry, disabled: true } : read.entry, client)
     if (typeof placed === 'string') stays.push({ name, why: placed })
-    else if (read.kind === 'server') moved.push({ name, ...placed, ...read, entry: placed.entry })
+    else if (read.kind === 'server') moved.push({ name, ...placed, ignored: read.ignored })
   }
   return { moved, stays }
 }
@@ -163,17 +144,10 @@ function editsOf(
   client: Client,
   moved: readonly MovedServer[],
   servers: ReadonlyMap<string, unknown>,
-  ownName: string | undefined,
+  ownName: string,
   profile: string | undefined,
   { launch, machine }: ImportOptions,
 ): ServerEdits {
-  if (ownName === undefined) {
-    const doors = moved.map(({ name, to, clientMembers }) => {
-      const entry = ownEntry(client, machine, launch, ['--server', to])
-      return [name, { ...entry, ...clientMembers }] as const
-    })
-    return { removed: [], set: new Map(doors) }
-  }
   const isThere = profile === undefined && startsAll(servers.get(ownName), launch.whole[1])
   const words = profile === undefined ? [] : ['--profile', profile]
   return {
@@ -204,10 +178,6 @@ function notesOf(client: Client, value: unknown): string[] {
   })
 }
 
-function inputsOf(value: unknown): readonly unknown[] {
-  return isObject(value) && Array.isArray(value['inputs']) ? value['inputs'] : []
-}
-
 /** Whether our file has an entry already, with its secrets or with references in their place. */
 function isSame(name: string, value: unknown, entry: OwnEntry, stored: StoredSecrets = new Map()): boolean {
   const referring = [new Map(), stored].map((each) => withReferences(name, entry, each).entry)
@@ -222,7 +192,6 @@ interface Content {
   readonly secrets: readonly KeptSecret[]
   readonly servers: ReadonlyMap<string, unknown>
   readonly from: ReadonlyMap<string, Client>
-  readonly profiles: readonly string[]
 }
 
 class OwnFile {
@@ -237,7 +206,7 @@ class OwnFile {
     this.#env = env
     this.#stored = stored
     const servers = new Map(Object.entries(text.trim() === '' ? {} : serversIn(text, 'default')))
-    this.#content = { text, secrets: [], servers, from: new Map(), profiles: [] }
+    this.#content = { text, secrets: [], servers, from: new Map() }
   }
 
   get text(): string {
@@ -256,27 +225,21 @@ class OwnFile {
     }
   }
 
-  get exchange(): FileChange['exchange'] {
-    const { text, from, profiles } = this.#content
-    const entries = text.trim() === '' ? {} : serversIn(text, 'default')
-    const added = Object.entries(entries).filter(([name]) => from.has(name))
-    return { client: undefined, put: Object.fromEntries(added), taken: {}, profiles }
-  }
-
   /** Adds the servers of a client to its profile; gives the name of the profile. */
   addProfile(name: string, moved: readonly MovedServer[]): string {
-    const { text, profiles } = this.#content
-    const all = this.#member('profiles')
+    const { text } = this.#content
+    const read = readJson(text)
+    const all = read.kind === 'value' && isObject(read.value) ? read.value['profiles'] : undefined
     const profile = isObject(all) ? all[name] : undefined
     const before = isObject(profile) ? profile['servers'] : undefined
     // A profile that a person wrote may show all servers.
     if (profile !== undefined && !Array.isArray(before)) return name
     const servers = [...new Set([...(Array.isArray(before) ? before : []), ...moved.map(({ to }) => to)])]
-    const change: Partial<Content> =
+    const after =
       profile === undefined
-        ? { text: setMember(text, ['profiles'], name, { servers }), profiles: [...profiles, name] }
-        : { text: setMember(text, ['profiles', name], 'servers', servers) }
-    this.#content = { ...this.#content, ...change }
+        ? setMember(text, ['profiles'], name, { servers })
+        : setMember(text, ['profiles', name], 'servers', servers)
+    this.#content = { ...this.#content, text: after }
     return name
   }
 
@@ -284,7 +247,7 @@ class OwnFile {
    * Adds a server, unless the file has it; a text is the reason why the server stays. Another server of the same name gets
    * the client's name as a suffix.
    */
-  place(name: string, entry: OwnEntry, client: Client, inputs: readonly unknown[]): Placed | string {
+  place(name: string, entry: OwnEntry, client: Client): Placed | string {
     const { text, secrets, servers, from } = this.#content
     const same = [...servers].find(
       ([other, value]) =>
@@ -292,18 +255,13 @@ class OwnFile {
         isSame(other, value, entry, this.#stored),
     )
     if (same !== undefined) return { to: same[0], entry, isNew: false }
-    const needed = this.#inputs(entry, inputs)
-    if (typeof needed === 'string') return needed
     const to = this.#free(name, client)
-    const trouble = this.#trouble(to, entry, needed)
+    const trouble = this.#trouble(to, entry)
     if (trouble !== undefined) return trouble
     const { entry: written, secrets: kept } =
       this.#stored === undefined ? { entry, secrets: [] } : withReferences(to, entry, this.#stored)
-    const added = editServer(text, 'default', { kind: 'add', name: to, entry: written, replaces: false })
-    const all = [...inputsOf({ inputs: this.#member('inputs') }), ...needed]
     this.#content = {
-      ...this.#content,
-      text: needed.length === 0 ? added : setMember(added, [], 'inputs', all),
+      text: editServer(text, 'default', { kind: 'add', name: to, entry: written, replaces: false }),
       secrets: [...secrets, ...kept],
       servers: new Map([...servers, [to, entry]]),
       from: new Map([...from, [to, client]]),
@@ -319,37 +277,16 @@ class OwnFile {
     }
   }
 
-  /** The inputs of VS Code that our file lacks; a text is the reason why the server stays. */
-  #inputs(entry: OwnEntry, inputs: readonly unknown[]): readonly unknown[] | string {
-    const ids = [...JSON.stringify(entry).matchAll(/\$\{input:([^}"\\]+)\}/g)].map(([, id = '']) => id)
-    const needed: unknown[] = []
-    for (const id of new Set(ids)) {
-      const isIt = (each: unknown): boolean => isObject(each) && each['id'] === id
-      const theirs = inputs.find(isIt)
-      const ours = inputsOf({ inputs: this.#member('inputs') }).find(isIt)
-      if (theirs === undefined) return `nothing says what "\${input:${id}}" is`
-      if (ours !== undefined && canonicalJson(ours) !== canonicalJson(theirs))
-        return `its input "${id}" is another one in ${this.#path}`
-      if (ours === undefined) needed.push(theirs)
-    }
-    return needed
-  }
-
-  #member(name: string): unknown {
-    const read = readJson(this.text)
-    return read.kind === 'value' && isObject(read.value) ? read.value[name] : undefined
-  }
-
   /** Our entry in a client's file is of no use with a configuration that a start refuses. @throws ConfigError */
-  assertUsable(): void {
+  secretValues(): string[] {
     const read = readJson(this.text)
-    if (this.text.trim() !== '' && read.kind === 'value')
-      resolveConfig(read.value, { ...this.#place, repeated: read.repeated })
+    if (this.text.trim() === '' || read.kind !== 'value') return []
+    return secretsIn(resolveConfig(read.value, { ...this.#place, repeated: read.repeated }))
   }
 
-  #trouble(name: string, entry: OwnEntry, inputs: readonly unknown[]): string | undefined {
+  #trouble(name: string, entry: OwnEntry): string | undefined {
     try {
-      resolveConfig({ mcpServers: { [name]: entry }, ...(inputs.length > 0 && { inputs }) }, this.#place)
+      resolveConfig({ mcpServers: { [name]: entry } }, this.#place)
       return undefined
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error

@@ -1,38 +1,8 @@
-// The values in the entries of clients that are not shown, and those that belong into the store of secrets.
+// The values in the entries of servers that belong into the store of secrets.
 
 import { isObject } from '../../text/json-object.js'
 import { isSecretName } from '../../text/secret-names.js'
-import {
-  isPublicName,
-  isPublicValue,
-  secretsOfArguments,
-  secretsOfEnv,
-  secretsOfHeaders,
-  secretsOfUrl,
-} from '../../config/secrets.js'
-
-/** Of an entry in any client's form: every object may be an environment or header fields. */
-export function secretsOfEntry(entry: unknown): string[] {
-  return valuesIn(entry).filter((value) => !value.includes('${'))
-}
-
-function valuesIn(entry: unknown): string[] {
-  if (Array.isArray(entry)) return secretsOfArguments(entry.map(String))
-  if (!isObject(entry)) return typeof entry === 'string' ? secretsOfUrl(entry) : []
-  const texts = new Map<string, string>()
-  for (const [name, value] of Object.entries(entry)) if (typeof value === 'string') texts.set(name, value)
-  const own = [...texts].filter(([name]) => isSecretName(name))
-  return [
-    ...own.flatMap(([, value]) => (isPublicValue(value) ? [] : [value])),
-    ...Object.entries(entry).flatMap(([name, value]) => {
-      if (!isObject(value)) return valuesIn(value)
-      const map = new Map(Object.entries(value).map(([key, each]) => [key, String(each)]))
-      if (/env/i.test(name)) return [...secretsOfEnv(map), ...valuesIn(value)]
-      if (/headers/i.test(name)) return [...secretsOfHeaders(map), ...valuesIn(value)]
-      return valuesIn(value)
-    }),
-  ]
-}
+import { isPublicName, isPublicValue } from '../../config/secrets.js'
 
 const places = ['env', 'headers', 'oauth'] as const
 

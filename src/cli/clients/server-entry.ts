@@ -11,8 +11,6 @@ export type EntryReading =
   | {
       readonly kind: 'server'
       readonly entry: OwnEntry
-      /** Members that tell the client something. */
-      readonly clientMembers: Readonly<Record<string, unknown>>
       /** Names of members that are of no use beside the proxy. */
       readonly ignored: readonly string[]
     }
@@ -34,7 +32,6 @@ const loginMembers = ['clientId', 'clientSecret', 'callbackPort', 'scopes', 'aut
 class Reading {
   readonly #variables: Client['variables']
   readonly #entry: Record<string, unknown> = {}
-  readonly #client: Record<string, unknown> = {}
   readonly #ignored: string[] = []
   readonly #headers: Record<string, string> = {}
   readonly #tools: Record<string, readonly string[]> = {}
@@ -57,12 +54,7 @@ class Reading {
     if (typeof url === 'string') this.#checkRemote(url)
     else if (typeof command === 'string') this.#checkProgram(command)
     const tools = Object.keys(this.#tools).length === 0 ? {} : { tools: this.#tools }
-    return {
-      kind: 'server',
-      entry: { ...this.#entry, ...tools },
-      clientMembers: this.#client,
-      ignored: this.#ignored,
-    }
+    return { kind: 'server', entry: { ...this.#entry, ...tools }, ignored: this.#ignored }
   }
 
   #members(value: Readonly<Record<string, unknown>>, uses: Client['members'], above: string): void {
@@ -123,9 +115,6 @@ class Reading {
         return undefined
       case 'login':
         return this.#login(key, value)
-      case 'client':
-        this.#client[key] = value
-        return undefined
       case 'ignored':
         this.#ignored.push(key)
         return undefined
@@ -153,8 +142,8 @@ class Reading {
   /** `*` is every tool. */
   #filter(key: string, value: unknown, to: 'allow' | 'deny'): void {
     const names = textsOf(key, value)
-    if (to === 'allow' && names.length === 1 && names[0] === '*') this.#client[key] = value
-    else if (names.some((name) => /[*(]/.test(name))) throw new Stays(`"${key}" has a pattern`)
+    if (to === 'allow' && names.length === 1 && names[0] === '*') return
+    if (names.some((name) => /[*(]/.test(name))) throw new Stays(`"${key}" has a pattern`)
     else if (names.length > 0 || to === 'allow') this.#tools[to] = names
   }
 
@@ -188,7 +177,7 @@ class Reading {
     const isShell = variables === 'shell' || variables === 'dollar'
     const ours = variables === 'dollar' ? value.replaceAll(/\$([A-Za-z_]\w*)/g, '$${$1}') : value
     const strange = isShell && /^\$[A-Za-z_]\w*$/.test(ours) ? ours : strangeForm(ours, variables)
-    if (strange === undefined) return ours
+    if (strange === undefined) return ours.replaceAll('${input:', '${keyring:')
     const why = /workspaceFolder/.test(strange) ? 'depends on the folder of a project' : 'is not understood'
     throw new Stays(`"${key}" has ${strange}, which ${why}`)
   }

@@ -29,6 +29,8 @@ export interface Client {
   readonly entry: Readonly<Record<string, unknown>>
   /** The members of the file that name the servers that may start, and those that may not. */
   readonly lists?: { readonly allowed: readonly string[]; readonly excluded: readonly string[] }
+  /** How its permission rules name a tool, before and after. */
+  readonly rules?: readonly [before: string, after: string]
   /** Whether it starts without the PATH of a shell on macOS. */
   readonly lacksPath: boolean
 }
@@ -46,9 +48,7 @@ export type MemberUse =
   /** The variable with the token of a header `Authorization`, and headers whose values are names of variables. */
   | { readonly kind: 'bearer' | 'env-headers' }
   | { readonly kind: 'login' }
-  /** It tells the client something, and stays with the client's entry. */
-  | { readonly kind: 'client' }
-  /** It is about the client's own process of the server, and left out. */
+  /** It tells the client something, or is about the client's own process of the server, and is left out. */
   | { readonly kind: 'ignored' }
   | { readonly kind: 'nested'; readonly members: Readonly<Record<string, MemberUse>> }
 
@@ -59,7 +59,7 @@ const map = (to: string): MemberUse => ({ kind: 'map', to })
 const path = (to: string): MemberUse => ({ kind: 'path', to })
 const time = (to: string, unitMs: number): MemberUse => ({ kind: 'time', to, unitMs })
 const tools = (to: 'allow' | 'deny'): MemberUse => ({ kind: 'tools', to })
-const client: MemberUse = { kind: 'client' }
+const ignored: MemberUse = { kind: 'ignored' }
 const disabled: MemberUse = { kind: 'flag', disabledIf: true }
 const enabled: MemberUse = { kind: 'flag', disabledIf: false }
 
@@ -108,6 +108,7 @@ export const clients: readonly Client[] = [
     members: { ...program, type, url: url(undefined), headers, oauth },
     variables: 'shell',
     entry: { type: 'stdio' },
+    rules: ['mcp__SERVER__TOOL', 'mcp__mcps__SERVER__TOOL'],
   },
   {
     ...usual,
@@ -116,6 +117,7 @@ export const clients: readonly Client[] = [
     path: (machine) => fileBelow(machine, '.cursor', 'mcp.json'),
     members: { ...program, type, url: url('detected'), headers, envFile: path('envFile') },
     variables: ['userHome', 'pathSeparator', '/'],
+    rules: ['SERVER:TOOL', 'mcps:SERVER__TOOL'],
   },
   {
     ...usual,
@@ -131,13 +133,13 @@ export const clients: readonly Client[] = [
       oauth,
       envFile: path('envFile'),
       cwd,
-      // Restarts and debugs the process that VS Code starts, which is the proxy afterwards.
-      dev: { kind: 'ignored' },
-      gallery: client,
-      version: client,
+      dev: ignored,
+      gallery: ignored,
+      version: ignored,
     },
     variables: ['userHome', 'pathSeparator', '/', 'input:'],
     entry: { type: 'stdio' },
+    rules: ['SERVER/TOOL', 'mcps/SERVER__TOOL'],
   },
   {
     ...usual,
@@ -150,7 +152,7 @@ export const clients: readonly Client[] = [
       serverUrl: url('detected'),
       headers,
       disabledTools: tools('deny'),
-      alwaysAllow: client,
+      alwaysAllow: ignored,
     },
     variables: ['file:'],
   },
@@ -182,8 +184,8 @@ export const clients: readonly Client[] = [
       timeout: time('timeout', 1),
       includeTools: tools('allow'),
       excludeTools: tools('deny'),
-      trust: client,
-      description: client,
+      trust: ignored,
+      description: ignored,
     },
     variables: 'dollar',
     lists: { allowed: ['mcp', 'allowed'], excluded: ['mcp', 'excluded'] },
@@ -225,8 +227,8 @@ export const clients: readonly Client[] = [
       url: url('sse'),
       headers,
       timeout: time('timeout', 1000),
-      alwaysAllow: client,
-      autoApprove: client,
+      alwaysAllow: ignored,
+      autoApprove: ignored,
     },
   },
   {
@@ -265,13 +267,13 @@ export const clients: readonly Client[] = [
 export const clientNames: readonly string[] = clients.map(({ name }) => name)
 
 /** A path below the home folder, or absolute where its first part is. */
-export function fileBelow({ platform, home }: UserMachine, ...parts: readonly string[]): string {
+function fileBelow({ platform, home }: UserMachine, ...parts: readonly string[]): string {
   const paths = platform === 'win32' ? win32 : posix
   const [first = ''] = parts
   return paths.isAbsolute(first) ? paths.join(...parts) : paths.join(home, ...parts)
 }
 
-export function setOr({ env }: UserMachine, variable: string, usual: string): string {
+function setOr({ env }: UserMachine, variable: string, usual: string): string {
   const value = env[variable]
   return value === undefined || value === '' ? usual : value
 }

@@ -21,7 +21,7 @@ import type { Launch } from '../../../src/cli/clients/launch.js'
 import { type ImportPlan, planImport } from '../../../src/cli/clients/plan.js'
 import { type Client, type UserMachine, clientNames, clients } from '../../../src/cli/clients/table.js'
 import { parseServersFile } from '../../../src/cli/clients/servers-file.js'
-import { readText } from '../../../src/cli/clients-here.js'
+import { readText } from '../../../src/cli/import.js'
 import { cli, memoryArgs } from '../../integration/support/programs.js'
 import { scratch } from '../../integration/support/spawned.js'
 
@@ -33,9 +33,8 @@ interface Fixture {
   readonly before: string
   /** The servers that our file gets. */
   readonly servers: Readonly<Record<string, unknown>>
-  /** The client's file afterwards, and with doors. */
+  /** The client's file afterwards. */
   readonly after: string
-  readonly doors: string | undefined
   /** The servers that stay, and a pattern for the reason. */
   readonly stays: Readonly<Record<string, string>>
 }
@@ -52,7 +51,7 @@ const fixtures: readonly Fixture[] = readdirSync(fixturesFolder).map((client) =>
     servers,
     stays = {},
   } = Object(JSON.parse(readFileSync(join(fixturesFolder, client, 'fixture.json'), 'utf8')))
-  return { client, source, servers, stays, before, after, doors: textOf('doors') }
+  return { client, source, servers, stays, before, after }
 })
 
 const launch: Launch = { short: ['mcps-proxy'], whole: ['/opt/node', '/opt/cli.js'], config: undefined }
@@ -98,7 +97,7 @@ class Home {
     return path
   }
 
-  plan(names: readonly string[] = clientNames, doors = false, profiles = false): ImportPlan {
+  plan(names: readonly string[] = clientNames, profiles = false): ImportPlan {
     const files = names.flatMap((name) => {
       const client = clientOf(name)
       const path = client.path(this.machine)
@@ -106,7 +105,6 @@ class Home {
       return text === undefined ? [] : [{ client, path, text }]
     })
     return planImport(files, this.own, {
-      doors,
       profiles,
       stored: undefined,
       launch,
@@ -115,9 +113,9 @@ class Home {
     })
   }
 
-  import(names?: readonly string[], doors?: boolean, profiles?: boolean): ImportPlan {
-    const plan = this.plan(names, doors, profiles)
-    applyChanges(plan.changes, this.imports, new Date())
+  import(names?: readonly string[], profiles?: boolean): ImportPlan {
+    const plan = this.plan(names, profiles)
+    applyChanges(plan.changes, this.imports)
     return plan
   }
 
@@ -151,7 +149,6 @@ test('there is a fixture for every client', () =>
 for (const fixture of fixtures)
   describe(`${fixture.client}, as in "${fixture.source}"`, () => {
     test('moves in and out', (t) => movesInAndOut(t, fixture))
-    test('keeps one entry for each server with doors', (t) => keepsDoors(t, fixture))
   })
 
 function movesInAndOut(t: TestContext, { client, before: text, servers, after, stays }: Fixture): void {
@@ -171,20 +168,6 @@ function movesInAndOut(t: TestContext, { client, before: text, servers, after, s
     undoNewest(home.imports)?.map(({ note }) => note),
     [undefined, undefined],
   )
-  assert.deepEqual(home.snapshot(), before)
-}
-
-function keepsDoors(t: TestContext, { client, before: text, servers, doors, stays }: Fixture): void {
-  const home = new Home(t)
-  const path = home.putClient(client, text)
-  const before = home.snapshot()
-  home.import(clientNames, true)
-  const now = readFileSync(path, 'utf8')
-  if (doors !== undefined) assert.equal(now, doors)
-  for (const name of [...Object.keys(servers), ...Object.keys(stays)]) assert(now.includes(name), now)
-  assert(now.includes('--server'), now)
-  assert.deepEqual(home.plan().changes, [])
-  undoNewest(home.imports)
   assert.deepEqual(home.snapshot(), before)
 }
 
@@ -292,7 +275,6 @@ describe('servers of several clients', () => {
     const files = [{ client: clientOf('claude'), path, text: readFileSync(path, 'utf8') }]
     const named: Launch = { ...launch, config: own }
     const { changes } = planImport(files, own, {
-      doors: false,
       profiles: false,
       stored: undefined,
       launch: named,
@@ -329,46 +311,6 @@ test('files are where each system has them', () => {
   for (const [path, wanted] of cases) assert.equal(path, wanted)
 })
 
-test('permission rules that name servers are listed, and stay', (t) => {
-  const home = new Home(t)
-  const project = join(home.machine.home, 'project')
-  const server = '{ "type": "stdio", "command": "a" }'
-  home.putClient(
-    'claude-code',
-    `{ "mcpServers": { "my server": ${server}, "github": ${server} }, "projects": { ${JSON.stringify(project)}: {} } }`,
-  )
-  home.putClient('cursor', '{ "mcpServers": { "a": { "command": "b" } } }')
-  home.putClient('vscode', '{ "servers": { "b": { "command": "c" } } }')
-  const files: [path: string, text: string, listed: string[]][] = [
-    [
-      '.claude/settings.json',
-      `{ "permissions": { "allow": ["Bash(ls)", "mcp__github__get_issue", "mcp__other"], "deny": ["mcp__github"] },
-         "hooks": { "PreToolUse": [{ "matcher": "mcp__github__.*|Bash" }, { "matcher": "mcp__githubs__x" }] } }`,
-      ['mcp__github__get_issue', 'mcp__github', 'mcp__github__.*|Bash'],
-    ],
-    [
-      'project/.claude/settings.local.json',
-      '{ "permissions": { "deny": ["mcp__my_server__delete_*"] } }',
-      // Our file has a name with a blank, which public names do not have.
-      ['mcp__my_server__delete_*'],
-    ],
-    ['.cursor/permissions.json', '{ "mcpAllowlist": ["a:read", "a:*", "c:y"] }', ['a:read', 'a:*']],
-    ['.cursor/cli-config.json', '{ "permissions": { "deny": ["Mcp(a:drop)"] } }', ['Mcp(a:drop)']],
-    [
-      '.config/Code/User/settings.json',
-      '{ "chat.tools.eligibleForAutoApproval": { "b/drop": false }, "chat.mcp.serverSampling": { "Global in Code: b": {} } }',
-      ['b/drop', 'Global in Code: b'],
-    ],
-  ]
-  for (const [path, text] of files) home.put(path, text)
-  const found = home.import().clients.flatMap(({ rules = [] }) => rules)
-  assert.deepEqual(
-    found.map(({ rule }) => rule),
-    files.flatMap(([, , listed]) => listed),
-  )
-  for (const [path, text] of files) assert.equal(readText(join(home.machine.home, path)), text)
-})
-
 describe('the lists of Gemini CLI', () => {
   const servers = '"mcpServers": { "a": { "command": "a" }, "b": { "command": "b" } }'
   const cases: [title: string, lists: string, after: unknown, off: string[]][] = [
@@ -400,7 +342,7 @@ test('with profiles, each client sees its own servers', (t) => {
   const path = home.putClient('cursor', file({ a: entry('a') }))
   home.putClient('gemini', file({ a: entry('a'), b: entry('b') }))
   const before = home.snapshot()
-  home.import(clientNames, false, true)
+  home.import(clientNames, true)
   const { profiles } = Object(JSON.parse(readFileSync(home.own, 'utf8')))
   assert.deepEqual(profiles, { cursor: { servers: ['a'] }, gemini: { servers: ['a', 'b'] } })
   assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), {
@@ -430,8 +372,7 @@ function prepared(t: TestContext): {
 
 describe('an import that is cut short', () => {
   test('is undone, whatever the step at which it ended', (t) => {
-    // Two copies, and then three files.
-    for (let step = 0; step < 5; step++) {
+    for (let step = 0; step < 3; step++) {
       const { home, before, link } = prepared(t)
       const { changes } = home.plan()
       let at = 0
@@ -439,7 +380,7 @@ describe('an import that is cut short', () => {
       const stop = (): void => {
         if (at++ === step) throw new Stopped()
       }
-      assert.throws(() => applyChanges(changes, home.imports, new Date(), stop), Stopped)
+      assert.throws(() => applyChanges(changes, home.imports, stop), Stopped)
       assert(lstatSync(link).isSymbolicLink())
       assert.deepEqual(home.snapshot(), before, `ended at step ${step}`)
       assert.equal(statSync(link).mode & 0o777, 0o640)
@@ -453,7 +394,7 @@ describe('an import that is cut short', () => {
     const path = clientOf('cursor').path(home.machine)
     writeFileSync(path, '{}')
     const before = home.snapshot()
-    assert.throws(() => applyChanges(changes, home.imports, new Date()), ChangedMeanwhile)
+    assert.throws(() => applyChanges(changes, home.imports), ChangedMeanwhile)
     assert.deepEqual(home.snapshot(), before)
   })
 
@@ -463,7 +404,7 @@ describe('an import that is cut short', () => {
     const imported = home.snapshot()
     // The draft of the file cannot be made, after our own file was written.
     const unblock = blockDrafts(clientOf('cursor').path(home.machine))
-    assert.throws(() => applyChanges(home.plan().changes, home.imports, new Date()), { code: 'ENAMETOOLONG' })
+    assert.throws(() => applyChanges(home.plan().changes, home.imports), { code: 'ENAMETOOLONG' })
     unblock()
     assert.deepEqual(home.snapshot(), imported)
     undoNewest(home.imports)
@@ -484,7 +425,7 @@ describe('an import that is cut short', () => {
       const mark = format === 'json' ? '// since' : '# since'
       writeFileSync(path, `${readFileSync(path, 'utf8')}${mark}\n`)
       const notes = undoNewest(home.imports)?.map(({ note }) => note) ?? []
-      assert.match(notes[0] ?? '', /changed since, so that only the servers are as they were; as it was/)
+      assert.match(notes[0] ?? '', /changed since, so that only the servers are as they were/)
       assert.deepEqual(read(), before)
       assert(readFileSync(path, 'utf8').endsWith(`${mark}\n`))
       // Our file is not needed any more.
@@ -499,7 +440,7 @@ describe('an import that is cut short', () => {
     writeFileSync(path, file({ mcps: entry('mcps-proxy'), b: entry('mine') }))
     writeFileSync(home.own, file({ a: entry('a'), b: entry('changed'), c: entry('mine') }))
     const [client] = undoNewest(home.imports) ?? []
-    assert.match(client?.note ?? '', /; b: another server has that name now;/)
+    assert.match(client?.note ?? '', /; b: another server has that name now/)
     assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')).mcpServers, {
       a: { command: 'a' },
       b: { command: 'mine' },
@@ -559,7 +500,6 @@ describe('the command', () => {
     for (const [args, status] of [
       [[], 2],
       [['--dry-run'], 0],
-      [['cursor', '--doors', '--dry-run'], 0],
       [['claude'], 0],
       [['--undo'], 1],
       [['cursro'], 2],
@@ -587,12 +527,13 @@ describe('the command', () => {
     assert.match(stdout, /nothing of it is changed/)
   })
 
-  test('names the member of VS Code that is left out', (t) => {
+  test('names the members of VS Code that are left out, and its rules', (t) => {
     const home = new Home(t)
     const dev = { watch: 'src/**/*.ts' }
     home.putClient('vscode', JSON.stringify({ servers: { a: { command: 'b', dev, version: '1' } } }))
-    assert.match(home.command('--dry-run', '--doors').stdout, /^ {4}not taken over: dev$/m)
-    assert.match(home.command('--dry-run').stdout, /^ {4}not taken over: version, dev$/m)
+    const { stdout } = home.command('--dry-run')
+    assert.match(stdout, /^ {2}rules that name a tool SERVER\/TOOL, .* must name mcps\/SERVER__TOOL from now on$/m)
+    assert.match(stdout, /^ {4}not taken over: dev, version$/m)
   })
 
   test('moves in with an answer through the client’s own file, and out again', (t) => {
@@ -637,7 +578,7 @@ describe('the command', () => {
     assert.equal(home.command('--yes', '--secrets').status, 0)
     const envOf = (): unknown => Object(home.servers()).memory.env
     for (const [key, line, name] of [
-      [secret, 'has memory.API_KEY already', 'memory.API_KEY'],
+      [secret, 'has memory.API_KEY,', 'memory.API_KEY'],
       ['sk-another-123456', 'gets memory.API_KEY-2', 'memory.API_KEY-2'],
     ] as const) {
       assert.equal(home.command('--undo').status, 0)
