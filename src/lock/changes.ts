@@ -2,6 +2,7 @@
 
 import { quote } from '../jsonrpc/text.js'
 import type { ListItem } from '../mcp/list-items.js'
+import { changedLines } from '../text/changed-lines.js'
 import { inShell } from '../text/escape.js'
 import type { Listed, ListChange, LockedKind } from '../upstream/contracts/list-guard.js'
 import { type Content, contentOf } from './content.js'
@@ -93,105 +94,42 @@ export function acceptCommand(schema: string, server: string, item: string | und
   return `mcps-proxy lock${ofSchema} --accept ${inShell(target)}`
 }
 
-/** A value inside of a content, and the members that lead to it. */
-interface Leaf {
-  readonly path: string
-  readonly text: string
-}
+/** Lines that are shown for one item; further ones are counted. */
+const LINES_MAX = 200
 
-/** Lines for one item; further ones are counted or left out. */
-const LINES_MAX = 40
+/** Comparing takes the square of this. */
+const COMPARED_LINES_MAX = 2000
 
-const SHOWN_LENGTH_MAX = 1000
-
-/** The characters before and behind a difference inside a text. */
-const CONTEXT_LENGTH = 24
-
-/** One line for each value that differs; `[-…-]` is gone and `{+…+}` has come, as in `git diff --word-diff`. */
+/** The lines that go and those that come, with a name in the place of each invisible character. */
 export function differences({ before, after }: Pick<Change, 'before' | 'after'>): string[] {
-  const [was, is] = [leavesOf(before), leavesOf(after)]
-  const [gone, come] = [minus(was, is), minus(is, was)]
-  if (gone.length + come.length === 0) return ['another order']
-  const lines = gone.slice(0, LINES_MAX).map((leaf) => {
-    const at = come.findIndex(({ path }) => path === leaf.path)
-    const [next] = at < 0 ? [] : come.splice(at, 1)
-    return labelled(leaf, next === undefined ? `[-${shown(leaf.text)}-]` : marked(leaf.text, next.text))
-  })
-  const more = come.slice(0, LINES_MAX - lines.length)
-  lines.push(...more.map((leaf) => labelled(leaf, `{+${shown(leaf.text)}+}`)))
-  const left = Math.max(gone.length - LINES_MAX, 0) + come.length - more.length
-  return left === 0 ? lines : [...lines, `and ${left} more differences`]
-}
-
-/** The invisible characters of a content, with their places. */
-export function unseenLines(content: Content | undefined): string[] {
-  const lines = leavesOf(content).flatMap(({ path, text }) => {
-    const found = unseenIn(`${path} ${text}`)
-    return found === undefined ? [] : [path === '' ? found : `${found} in ${showUnseen(path)}`]
-  })
-  return lines.slice(0, LINES_MAX)
-}
-
-function labelled({ path }: Leaf, difference: string): string {
-  return path === '' ? difference : `${showUnseen(path)}: ${difference}`
-}
-
-/** The lines of a content that have a value, with the names of the members around it. */
-function leavesOf(content: Content | undefined): Leaf[] {
-  const path: string[] = []
-  return (content?.text.split('\n') ?? []).flatMap((line): Leaf[] => {
-    const { depth, name, text } = lineOf(line)
-    path.splice(depth, path.length, name)
-    const isLeaf = !['{', '[', '}', ']'].includes(text)
-    return isLeaf ? [{ path: path.filter((each) => each !== '').join('.'), text }] : []
-  })
-}
-
-/** The parts of a line; the items of a list have no name. */
-function lineOf(line: string): { readonly depth: number; readonly name: string; readonly text: string } {
-  const start = line.search(/[^ ]/)
-  const depth = start / 2
-  const text = line.slice(start, line.endsWith(',') ? -1 : undefined)
-  if (!text.startsWith('"')) return { depth, name: '', text }
-  let end = 1
-  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
-  const isMember = text.startsWith(': ', end + 1)
-  return isMember ? { depth, name: text.slice(1, end), text: text.slice(end + 3) } : { depth, name: '', text }
-}
-
-/** The leaves that `others` has less often. */
-function minus(leaves: readonly Leaf[], others: readonly Leaf[]): Leaf[] {
-  const left = new Map<string, number>()
-  const keyOf = ({ path, text }: Leaf): string => `${path}\n${text}`
-  for (const other of others) left.set(keyOf(other), (left.get(keyOf(other)) ?? 0) + 1)
-  return leaves.filter((leaf) => {
-    const count = left.get(keyOf(leaf)) ?? 0
-    left.set(keyOf(leaf), count - 1)
-    return count <= 0
-  })
-}
-
-/** The part of both texts that differs, with a few characters around it. */
-function marked(before: string, after: string): string {
-  const [one, other] = [Array.from(showUnseen(before)), Array.from(showUnseen(after))]
-  let start = 0
-  while (start < one.length && start < other.length && one[start] === other[start]) start++
-  let end = 0
-  const endMax = Math.min(one.length, other.length) - start
-  while (end < endMax && one.at(-1 - end) === other.at(-1 - end)) end++
-  const gone = one.slice(start, one.length - end).join('')
-  const come = other.slice(start, other.length - end).join('')
+  const [was, is] = [linesOf(before), linesOf(after)]
+  const [old = '', now = ''] = [was, is].map((lines) => lines.slice(0, COMPARED_LINES_MAX).join('\n'))
+  const changed = changedLines(old, now)
+    .split('\n')
+    .filter((line) => !/^(?:[-+] *)?$/.test(line))
+  const isCut = Math.max(was.length, is.length) > COMPARED_LINES_MAX
   return [
-    start > CONTEXT_LENGTH ? '…' : '',
-    one.slice(Math.max(0, start - CONTEXT_LENGTH), start).join(''),
-    gone === '' ? '' : `[-${shown(gone)}-]`,
-    come === '' ? '' : `{+${shown(come)}+}`,
-    one.slice(one.length - end, one.length - end + CONTEXT_LENGTH).join(''),
-    end > CONTEXT_LENGTH ? '…' : '',
-  ].join('')
+    ...changed.slice(0, LINES_MAX).map(showUnseen),
+    ...(changed.length > LINES_MAX ? [`and ${changed.length - LINES_MAX} more lines`] : []),
+    ...(isCut ? [`lines behind the first ${COMPARED_LINES_MAX} are not compared here`] : []),
+  ]
 }
 
-function shown(text: string): string {
-  const all = showUnseen(text)
-  return all.length > SHOWN_LENGTH_MAX ? `${all.slice(0, SHOWN_LENGTH_MAX)}…` : all
+const UNSEEN_LINES_MAX = 40
+
+/** Of a line with invisible characters, so much is shown. */
+const SHOWN_LENGTH_MAX = 200
+
+/** The invisible characters of a content, each with its line. */
+export function unseenLines(content: Content | undefined): string[] {
+  const lines = linesOf(content).flatMap((line) => {
+    const found = unseenIn(line)
+    return found === undefined ? [] : [`${found} in ${showUnseen(line.trim()).slice(0, SHOWN_LENGTH_MAX)}`]
+  })
+  return lines.slice(0, UNSEEN_LINES_MAX)
+}
+
+/** Without commas at the ends, which change with the line below. */
+function linesOf(content: Content | undefined): string[] {
+  return content?.text.split('\n').map((line) => line.replace(/,$/, '')) ?? []
 }

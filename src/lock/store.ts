@@ -14,7 +14,6 @@ import {
   type Change,
   changesOf,
   contentsOf,
-  differences,
   type KnownContents,
   lockedAs,
   type ListedServer,
@@ -40,9 +39,6 @@ const LOCK_WAIT_MS = 30_000
 const REMEMBERED_MAX = 1024
 
 const NAMED_MAX = 5
-
-/** A line of the log; mcps-proxy lock shows the whole change. */
-const LINE_LENGTH_MAX = 2000
 
 const NO_SCHEMAS: LockedSchemas = new Map()
 
@@ -229,10 +225,9 @@ class SchemaGuard implements ListGuard {
   }
 
   #line(server: string, change: Change, action: 'warn' | 'hide' | 'fail'): string {
-    const lines = [...unseenLines(change.after), ...differences(change)].join('; ')
-    const shown = lines.length > LINE_LENGTH_MAX ? `${lines.slice(0, LINE_LENGTH_MAX)}…` : lines
+    const unseen = unseenLines(change.after).slice(0, NAMED_MAX).map((line) => `; ${line}`)
     const then = { warn: '', hide: 'it is hidden; ', fail: 'the server is not used; ' }[action]
-    return `${subjectOf(change)} is not as in mcps.lock (${change.change}): ${shown}; ${then}${acceptCommand(this.#schema, server, change.name)} accepts it`
+    return `${subjectOf(change)} is not as in mcps.lock (${change.change})${unseen.join('')}; ${then}${this.#remedy(server, change.name)}`
   }
 }
 

@@ -79,9 +79,9 @@ describe('lock', () => {
     assert.deepEqual([changed.code, readFileSync(it.lock, 'utf8')], [1, text])
     assert.match(
       changed.out,
-      /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': changed\n {4}description: "Gives\{\+<U\+200B> all\+\}"\n {2}the tool 'more': new\n/,
+      /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': changed\n {4}- {3}"description": "Gives"\n {4}\+ {3}"description": "Gives<U\+200B> all"\n {2}the tool 'more': new\n/,
     )
-    assert.match(changed.out, /\n {2}! the tool 'give': U\+200B in description\n/)
+    assert.match(changed.out, /\n {2}! the tool 'give': U\+200B in "description": "Gives<U\+200B> all"\n/)
     assert.match(it.run('doctor').out, /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/)
   })
 

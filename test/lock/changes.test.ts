@@ -132,28 +132,19 @@ test('invisible characters are named in every text of an item, names of argument
     inputSchema: { properties: { 'p\u200b': { enum: ['x', '\u202e'] } } },
   }
   assert.deepEqual(unseenLines(content(item)), [
-    'U+200B in description',
-    'U+200B in inputSchema.properties.p<U+200B>.enum',
-    'U+200B, U+202E in inputSchema.properties.p<U+200B>.enum',
-    'U+2060 in name',
+    'U+200B in "description": "a<U+200B>"',
+    'U+200B in "p<U+200B>": {',
+    'U+202E in "<U+202E>"',
+    'U+2060 in "name": "n<U+2060>"',
   ])
 })
 
-const long = 'x'.repeat(2000)
-
 const shown: readonly (readonly [before: unknown, after: unknown, want: readonly string[]])[] = [
-  [{ a: 1 }, { a: 2 }, ['a: [-1-]{+2+}']],
-  [{ a: 1 }, {}, ['a: [-1-]', '{+{}+}']],
-  [{ a: ['x', 'y'] }, { a: ['y', 'zz'] }, ['a: "[-x-]{+zz+}"']],
-  [{ a: ['x', 'y'] }, { a: ['y', 'x'] }, ['another order']],
-  [{ a: { b: { c: 'one' } } }, { a: { b: { c: 'two', d: 1 } } }, ['a.b.c: "[-one-]{+two+}"', 'a.b.d: {+1+}']],
-  ['a\nb', 'a\nc', [String.raw`"a\n[-b-]{+c+}"`]],
-  [long, 1, [`[-"${'x'.repeat(999)}…-]{+1+}`]],
-  [
-    { description: 'Reads a file from the disk of this machine.' },
-    { description: 'Reads a file\u200b from the disk of this machine.' },
-    ['description: "Reads a file{+<U+200B>+} from the disk of this m…'],
-  ],
+  [{ a: 1 }, { a: 2 }, ['-   "a": 1', '+   "a": 2']],
+  [{ a: 1 }, { a: 1, b: 2 }, ['+   "b": 2']],
+  [{ a: ['x', 'y'] }, { a: ['y', 'zz'] }, ['-     "x"', '+     "zz"']],
+  ['a\nb', 'a\nc', [String.raw`- "a\nb"`, String.raw`+ "a\nc"`]],
+  ['a', 'a\u200b', ['- "a"', '+ "a<U+200B>"']],
 ]
 
 for (const [before, after, want] of shown)
@@ -161,13 +152,13 @@ for (const [before, after, want] of shown)
     assert.deepEqual(differences({ before: content(before), after: content(after) }), want)
   })
 
-// Comparing each member with all others takes minutes.
-test('forty of thousands of differences are shown', { timeout: 60_000 }, () => {
+test('of thousands of differences two hundred are shown', { timeout: 60_000 }, () => {
   const [before, after] = ['p', 'q'].map((name) =>
     content(Object.fromEntries([...Array(9000).keys()].map((nth) => [`${name}${nth}`, { enum: [nth] }]))),
   )
   const lines = differences({ before, after })
-  assert.deepEqual([lines.length, lines.at(-1)], [41, 'and 17960 more differences'])
+  assert.equal(lines.length, 202)
+  assert.match(lines.at(-2) ?? '', /^and \d+ more lines$/)
 })
 
 test('a deep value is not much longer in the lock than it was in a list', () => {
