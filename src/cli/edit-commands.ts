@@ -30,9 +30,9 @@ const add = command({
   takes: 'NAME -- COMMAND... | URL',
   about: 'adds a server to the configuration file',
   group: 'SET UP',
-  details: `Writes the server into the configuration file, which keeps its comments and its order, and prints
-the lines that change. A running proxy reads the file again. Nothing is written that a start would
-refuse, and a server of that name is replaced only with --force.`,
+  details: `Writes the server into the configuration file, which keeps its comments and its order. A running
+proxy reads the file again. Nothing is written that a start would refuse, and a server of that
+name is replaced only with --force.`,
   examples: [
     'mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp',
     "mcps-proxy add linear https://mcp.linear.app/mcp --header 'Authorization: Bearer ${LINEAR_TOKEN}'",
@@ -46,14 +46,11 @@ refuse, and a server of that name is replaced only with --force.`,
       const { words, config: named, schema: group = 'default', force: replaces, secrets } = given
       const [name = ''] = words
       const entry = entryOf(given)
-      await printChange(
-        path,
-        secrets
-          ? await addWithSecrets(path, group, { kind: 'add', name, entry, replaces })
-          : await change(path, group, { kind: 'add', name, entry, replaces }),
-      )
+      const edit = { kind: 'add', name, entry, replaces } as const
+      await (secrets ? addWithSecrets(path, group, edit) : change(path, group, edit))
+      await print(`${path}: added ${name}`)
       for (const each of secrets ? [] : secretNamesIn(entry))
-        await printEscaped(`${each} looks like a secret; --force --secrets moves it to the store of secrets`)
+        await print(`${each} looks like a secret; --force --secrets moves it to the store of secrets`)
       await offerStart({ config: named, schema: group, name })
       return 0
     }),
@@ -68,7 +65,7 @@ function editCommand(
     takes: 'NAME',
     about,
     group: 'SET UP',
-    details: 'The file keeps its comments and its order; the lines that change are printed.',
+    details: 'The file keeps its comments and its order, and a running proxy reads it again.',
     examples: [`mcps-proxy ${kind} files`],
     options: editOptions,
     wordsMax: 1,
@@ -77,7 +74,8 @@ function editCommand(
     },
     run: ({ words: [name = ''], config: named, schema: group = 'default' }) =>
       editing(named, async (path) => {
-        await printChange(path, await change(path, group, { kind, name }))
+        await change(path, group, { kind, name })
+        await print(`${path}: ${kind}d ${name}`)
         return 0
       }),
   })
@@ -119,11 +117,7 @@ function entryOf({
   return { command, ...(args.length > 0 && { args }), ...(variables.length > 0 && { env }) }
 }
 
-function printChange(path: string, changed: string | undefined): Promise<void> {
-  return printEscaped(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
-}
-
-async function change(path: string, group: string, edit: ServerEdit): Promise<string | undefined> {
+function change(path: string, group: string, edit: ServerEdit): Promise<void> {
   return changeFile(path, (text) => editServer(text, group, edit))
 }
 
@@ -131,12 +125,12 @@ async function addWithSecrets(
   path: string,
   group: string,
   edit: ServerEdit & { readonly kind: 'add' },
-): Promise<string | undefined> {
+): Promise<void> {
   const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
   const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
-  return withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))
+  await withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))
 }
 
-async function printEscaped(text: string): Promise<void> {
-  await say('stdout', `${text.split('\n').map(escapeText).join('\n')}\n`)
+function print(line: string): Promise<void> {
+  return say('stdout', `${escapeText(line)}\n`)
 }

@@ -2,18 +2,14 @@
 
 import { dirname } from 'node:path'
 import process from 'node:process'
-import { resolveConfig, secretsIn } from '../config/config.js'
-import type { Configuration } from '../config/configuration.js'
+import { resolveConfig } from '../config/config.js'
 import { EditMistake } from '../config/edit.js'
 import { configFileInForce, configTextAt, rewriteFile } from '../config/file.js'
-import { type Repeated, readJson } from '../config/json-syntax.js'
-import { ConfigError } from '../config/problems.js'
+import { readJson } from '../config/json-syntax.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { realPlace } from '../runtime/places.js'
-import { changedLines } from '../text/changed-lines.js'
 import { errorCode, errorText } from '../text/error-text.js'
-import { Redactor } from '../text/redactor.js'
 import { Failure } from './console.js'
 
 /**
@@ -50,16 +46,22 @@ class WriteFailure extends Error {
 const LOCK_WAIT_MS_MAX = 30_000
 
 /**
- * Writes the changed text, unless a start would refuse it; gives the lines that differ, without secrets. Two commands that
- * change the file at the same time keep both changes.
+ * Writes the changed text, unless a start would refuse it. Two commands that change the file at the same time keep both changes.
  *
  * @throws ConfigError with every problem that a start would have, WriteFailure, and what `change` throws
  */
-export async function changeFile(
-  path: string,
-  change: (text: string) => string,
-): Promise<string | undefined> {
-  return alone(path, async () => changeAlone(path, change))
+export function changeFile(path: string, change: (text: string) => string): Promise<void> {
+  return alone(path, async () => {
+    const before = configTextAt(path)
+    const after = change(before)
+    assertUsable(path, before, after)
+    if (after === before) return
+    try {
+      rewriteFile(path, after)
+    } catch (error) {
+      throw new WriteFailure(path, error)
+    }
+  })
 }
 
 /** Runs while no other command changes the file. @throws EditMistake, WriteFailure, and what `run` throws */
@@ -84,43 +86,11 @@ async function taken(lock: FileLock, path: string): Promise<boolean> {
   }
 }
 
-function changeAlone(path: string, change: (text: string) => string): string | undefined {
-  const before = configTextAt(path)
-  const after = change(before)
-  const redactor = new Redactor(secretsIn(resolved(after, path, stillRepeated(before, after))))
-  if (after === before) return undefined
-  try {
-    rewriteFile(path, after)
-  } catch (error) {
-    throw new WriteFailure(path, error)
-  }
-  if (before !== '') redactor.add(...secretsBefore(before, path))
-  return redactor.clean(changedLines(before, after))
-}
-
-/** @throws ConfigError with every problem that a start would refuse */
-function resolved(text: string, path: string, repeated: readonly Repeated[] = []): Configuration {
-  const read = readJson(text)
-  const value = read.kind === 'value' ? read.value : undefined
+/** Names that stay there twice are shown where the file has them. @throws ConfigError with every problem that a start would refuse */
+function assertUsable(path: string, before: string, after: string): void {
+  const [old, now] = [readJson(before), readJson(after)]
+  const isTwice = now.kind === 'value' && now.repeated.length > 0
+  const repeated = isTwice && old.kind === 'value' ? old.repeated : []
   const context = { source: path, folder: dirname(path), env: process.env, servesHttp: false, repeated }
-  return resolveConfig(value, context)
-}
-
-/** The names that are still there twice after a change, at their places in the file. */
-function stillRepeated(before: string, after: string): Repeated[] {
-  const [old, now] = [before, after].map((text) => {
-    const read = readJson(text)
-    return read.kind === 'value' ? read.repeated : []
-  })
-  return old?.filter(({ path }) => now?.some((each) => each.path === path)) ?? []
-}
-
-/** Of a text that a start would refuse no value is known to be a secret, so that every string counts as one. */
-function secretsBefore(text: string, path: string): string[] {
-  try {
-    return secretsIn(resolved(text, path))
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return [...text.matchAll(/:\s*"((?:[^"\\]|\\.)*)"/g)].map(([, value = '']) => value)
-  }
+  resolveConfig(now.kind === 'value' ? now.value : undefined, context)
 }

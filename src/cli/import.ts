@@ -105,7 +105,10 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
   const plan = planImport(files, path, { profiles, stored, launch: launchOf(path), machine, read: readText })
   const redactor = new Redactor(plan.hidden)
   const added = new Set(plan.secrets.map(({ name }) => name))
-  await show(plan.clients.flatMap((each) => clientReport(each, path, added)), redactor)
+  await show(
+    plan.clients.flatMap((each) => clientReport(each, path, added)),
+    redactor,
+  )
   const movers = plan.clients.filter(({ moved }) => moved.length > 0)
   if (movers.length === 0) return plan.clients.some(({ refused }) => refused !== undefined) ? REFUSED : 0
   await show(plan.changes.flatMap(diffOf), redactor)
@@ -188,7 +191,8 @@ function movedLines(
       (secret) => `    ${secret} looks like a secret; --secrets keeps it in the store of secrets`,
     ),
     ...referencesIn(entry).map(
-      (name) => `    the store of secrets ${added.has(name) ? `gets ${name}` : `has ${name}, or mcps-proxy secret set ${inShell(name)} puts it there`}`,
+      (name) =>
+        `    the store of secrets ${added.has(name) ? `gets ${name}` : `has ${name}, or mcps-proxy secret set ${inShell(name)} puts it there`}`,
     ),
   ]
 }

@@ -21,7 +21,7 @@ export async function offerStart(servers: {
   const answer = await askLine(`Start ${what} once now, so that clients see the tools at once? [Y/n] `)
   if (/^n/i.test(answer)) return
   const { runDoctor } = await import('./doctor.js')
-  await runDoctor({ ...servers, profile: undefined, isBrief: true, json: false })
+  await runDoctor({ ...servers, profile: undefined }, servers.name, true)
 }
 
 /** A value that the keyring does not give counts as another one, so that its name stays with it. @throws SecretStoreError */

@@ -111,7 +111,7 @@ export function rewriteFile(path: string, content: string | Uint8Array): void {
 }
 
 /** The permissions of a file; those of a private one where there is none. */
-export function modeOf(path: string): number {
+function modeOf(path: string): number {
   return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
 }
 

@@ -225,7 +225,9 @@ class SchemaGuard implements ListGuard {
   }
 
   #line(server: string, change: Change, action: 'warn' | 'hide' | 'fail'): string {
-    const unseen = unseenLines(change.after).slice(0, NAMED_MAX).map((line) => `; ${line}`)
+    const unseen = unseenLines(change.after)
+      .slice(0, NAMED_MAX)
+      .map((line) => `; ${line}`)
     const then = { warn: '', hide: 'it is hidden; ', fail: 'the server is not used; ' }[action]
     return `${subjectOf(change)} is not as in mcps.lock (${change.change})${unseen.join('')}; ${then}${this.#remedy(server, change.name)}`
   }

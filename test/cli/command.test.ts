@@ -91,7 +91,7 @@ describe('the command line', () => {
       'replay',
       { words: ['a'], rest: ['x', '--timeout', '6'], timeout: 5 },
     ],
-    ['doctor files --json', 'doctor', { words: ['files'], json: true }],
+    ['doctor files', 'doctor', { words: ['files'] }],
     ['list --profile review', 'list', { profile: 'review' }],
     [
       'sandbox --stdio --runtime bubblewrap --enable-cors',

@@ -228,7 +228,6 @@ describe('login', () => {
     )
     const doctor = await run(there, ['doctor', 'guarded'])
     assert.match(doctor.out, /each user of the HTTP front needs one: .* --user NAME/)
-    assert.match(doctor.out, /started: 0 ready, 0 failed, 1 at which users log in/)
     assert.equal(doctor.code, 0)
     assert.match((await run(there, ['logout', 'guarded'])).err, /there is no login to 'guarded'/)
     // An address that stands in the configuration no more may still have a login.

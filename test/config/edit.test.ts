@@ -143,7 +143,7 @@ describe('the commands', () => {
   test('add makes a file that only its owner reads, and remove, disable and enable change it', (t) => {
     const { code, out, home } = run(t, 'add', 'files', '--env', 'A=b=c', '--', 'npx', '-y', 'x')
     assert.equal(code, 0)
-    assert.match(out, /^\+ {5}"files": \{$/m)
+    assert.match(out, /config\.json: added files$/m)
     const path = join(home, '.mcps-proxy', 'config.json')
     const read = (): unknown => JSON.parse(readFileSync(path, 'utf8'))
     const files = { command: 'npx', args: ['-y', 'x'], env: { A: 'b=c' } }
@@ -158,7 +158,7 @@ describe('the commands', () => {
     assert.deepEqual(read(), { mcpServers: { files: { ...files, disabled: true } } })
     inHome(home, 'enable', 'files')
     assert.deepEqual(read(), { mcpServers: { files } })
-    assert.match(inHome(home, 'enable', 'files').out, /nothing to change/)
+    assert.match(inHome(home, 'enable', 'files').out, /: enabled files$/m)
     assert.deepEqual(readdirSync(join(home, '.mcps-proxy')), ['config.json'])
   })
 

@@ -136,7 +136,6 @@ function serversBack(now: string, change: FileChange): ServersBack {
 function clientServersBack(client: Client, now: string, { before = '', after }: FileChange): ServersBack {
   const [old, put] = [serversOf(client, before).servers, serversOf(client, after).servers]
   const { servers, edit } = serversOf(client, now)
-  const isIn = ([name, entry]: Entry, all: Servers): boolean => all.has(name) && isSame(all.get(name), entry)
   const ours = [...put].flatMap((each) => {
     const [name] = each
     const isOurs = !isIn(each, old) && (isOwnEntry(servers.get(name)) || isIn(each, servers))
@@ -150,10 +149,14 @@ function clientServersBack(client: Client, now: string, { before = '', after }: 
   return { text: ours.reduce((text, name) => withoutAllowed(client, text, name), edited), kept }
 }
 
-type Servers = ReadonlyMap<string, unknown>
-type Entry = readonly [name: string, value: unknown]
+function isIn([name, entry]: readonly [string, unknown], all: ReadonlyMap<string, unknown>): boolean {
+  return isSame(all.get(name), entry)
+}
 
-function serversOf(client: Client, text: string): Extract<ReturnType<typeof parseServersFile>, { kind: 'servers' }> {
+function serversOf(
+  client: Client,
+  text: string,
+): Extract<ReturnType<typeof parseServersFile>, { kind: 'servers' }> {
   const reading = parseServersFile(client, text)
   if (reading.kind === 'refused') throw new EditMistake(`it ${reading.why}`)
   return reading
@@ -161,7 +164,9 @@ function serversOf(client: Client, text: string): Extract<ReturnType<typeof pars
 
 /** Servers that were changed since stay. */
 function ourServersBack(now: string, { before = '', after }: FileChange): ServersBack {
-  const [old, put, there] = [before, after, now].map((text) => (text.trim() === '' ? {} : serversIn(text, 'default')))
+  const [old, put, there] = [before, after, now].map((text) =>
+    text.trim() === '' ? {} : serversIn(text, 'default'),
+  )
   const added = Object.entries(put ?? {}).filter(
     ([name, entry]) => !Object.hasOwn(old ?? {}, name) && isSame(there?.[name], entry),
   )
@@ -209,8 +214,7 @@ function readRecord(path: string): ImportRecord {
 function isChange(value: unknown): value is FileChange {
   if (!isObject(value)) return false
   const { path, client, before, after } = value
-  const isText = (each: unknown): boolean => typeof each === 'string'
-  return [path, after].every(isText) && [client, before].every((each) => each === undefined || isText(each))
+  return [path, after, client ?? '', before ?? ''].every((each) => typeof each === 'string')
 }
 
 /** @throws ChangedMeanwhile */

@@ -532,7 +532,10 @@ describe('the command', () => {
     const dev = { watch: 'src/**/*.ts' }
     home.putClient('vscode', JSON.stringify({ servers: { a: { command: 'b', dev, version: '1' } } }))
     const { stdout } = home.command('--dry-run')
-    assert.match(stdout, /^ {2}rules that name a tool SERVER\/TOOL, .* must name mcps\/SERVER__TOOL from now on$/m)
+    assert.match(
+      stdout,
+      /^ {2}rules that name a tool SERVER\/TOOL, .* must name mcps\/SERVER__TOOL from now on$/m,
+    )
     assert.match(stdout, /^ {4}not taken over: dev, version$/m)
   })
 
