@@ -12,18 +12,10 @@ import { toolResult } from '../../src/ask/content.js'
 import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { personOf } from '../../src/ask/terminal.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
-import { cli, nodeProgram, root } from '../integration/support/programs.js'
+import { cli, everything, memoryArgs, nodeProgram, program } from '../integration/support/programs.js'
 import { type Servers, configFile, scratch } from '../integration/support/spawned.js'
 
-const everything = {
-  command: process.execPath,
-  args: [`${root}/node_modules/@modelcontextprotocol/server-everything/dist/index.js`],
-}
-
-const memory = {
-  command: process.execPath,
-  args: [`${root}/node_modules/@modelcontextprotocol/server-memory/dist/index.js`],
-}
+const memory = { command: process.execPath, args: memoryArgs }
 
 interface Said {
   readonly code: number | null
@@ -362,7 +354,7 @@ describe('doctor', () => {
   })
 
   test('names an app that two servers list at one address, and the address that clients see', (t) => {
-    const apps = node(`import('${root}/test/programs/serve.mjs').then(({ serve }) => serve({
+    const apps = node(`import('${program('serve.mjs')}').then(({ serve }) => serve({
       name: 'apps',
       capabilities: { tools: {}, resources: {} },
       requests: {

@@ -65,10 +65,13 @@ function verified(token: string, keys: Keys): unknown {
   return isGood ? parsed(Buffer.from(claims, 'base64url').toString()) : undefined
 }
 
+// Made once, since it takes long.
+const [firstKeys, accountKeys] = [newKeys(), newKeys()]
+
 /** Tokens, metadata, impersonation and federation, each checked as the real ones check it. */
 class Google {
-  keys: Keys = newKeys()
-  readonly account: Keys = newKeys()
+  keys: Keys = firstKeys
+  readonly account: Keys = accountKeys
   lifeSeconds = 3600
   /** Tokens given, and where. */
   readonly given: string[] = []

@@ -6,8 +6,8 @@ import type { Configuration, LogRecord } from '../../src/index.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
-import { failure, said } from './support/client.js'
-import { listAt, numberAt } from './support/json.js'
+import { failure } from './support/client.js'
+import { listAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { asRead, itServer, root } from './support/programs.js'
 import { type Act, opening, scripted, simple, timed } from './support/scripted.js'
@@ -17,17 +17,6 @@ const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 
 describe('server.drainTimeout', () => {
-  test('is what a call has that is in flight at SIGTERM', async (t) => {
-    const proxy = spawnProxy(t, { s: a }, { more: { server: { drainTimeout: 30_000 } } })
-    await proxy.client.open()
-    // Longer than the 5 seconds that it has without the key.
-    const running = proxy.client.call('s__slow', { steps: 12, everyMs: 500 })
-    await proxy.client.request('ping')
-    proxy.child.kill('SIGTERM')
-    assert.equal(numberAt(said(await running), 'at'), 13)
-    assert.equal(await proxy.exited, 0)
-  })
-
   test('is over for a call that takes longer', async (t) => {
     const proxy = spawnProxy(t, { s: a }, { more: { server: { drainTimeout: 0 } } })
     await proxy.client.open()

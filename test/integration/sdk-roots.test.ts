@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, test } from 'node:test'
@@ -10,14 +9,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { textAt } from './support/json.js'
-import { cli } from './support/programs.js'
+import { cli, filesystem } from './support/programs.js'
 import { clientLibrary, missing, stdioLibrary } from './support/sdk-v2.js'
 import { type Scope, configFile, scratch } from './support/spawned.js'
 import { gatewayOf } from './support/gateway.js'
-
-const program = createRequire(import.meta.url).resolve(
-  '@modelcontextprotocol/server-filesystem/dist/index.js',
-)
 
 const names = ['ann', 'bob']
 
@@ -26,7 +21,7 @@ function folders(t: Scope): { readonly home: string; readonly common: string; re
   const home = realpathSync(scratch(t))
   for (const name of [...names, 'common']) mkdirSync(join(home, name))
   const common = join(home, 'common')
-  return { home, common, server: { s: { command: process.execPath, args: [program, common] } } }
+  return { home, common, server: { s: filesystem(common) } }
 }
 
 async function served(t: Scope, servers: object): Promise<URL> {

@@ -16,7 +16,8 @@ export const cli: string = process.env['IT_CLI'] ?? resolve(import.meta.dirname,
 export const patientCli: string = resolve(import.meta.dirname, '../../../patient/cli.js')
 
 export const program = (name: string): string => resolve(root, 'test/programs', name)
-const packaged = (path: string): string => resolve(root, 'node_modules/@modelcontextprotocol', path)
+/** A server by another author, bundled beside these tests. */
+const packaged = (name: string): string => resolve(import.meta.dirname, `../../../servers/${name}.js`)
 
 /** A server in a configuration file. */
 export type ServerEntry = Readonly<Record<string, unknown>>
@@ -51,14 +52,11 @@ export function itEcho(env: Readonly<Record<string, string>> = {}, more: ServerE
   return nodeProgram('it-echo.mjs', env, more)
 }
 
-export const everythingArgs: readonly string[] = [packaged('server-everything/dist/index.js'), 'stdio']
+export const everythingArgs: readonly string[] = [packaged('everything'), 'stdio']
 export const everything: StdioServerJson = node(...everythingArgs)
-export const filesystemArgs = (folder: string): readonly string[] => [
-  packaged('server-filesystem/dist/index.js'),
-  folder,
-]
+export const filesystemArgs = (folder: string): readonly string[] => [packaged('filesystem'), folder]
 export const filesystem = (folder: string): StdioServerJson => node(...filesystemArgs(folder))
-export const memoryArgs: readonly string[] = [packaged('server-memory/dist/index.js')]
+export const memoryArgs: readonly string[] = [packaged('memory')]
 export const memory = (file: string): StdioServerJson => ({
   ...node(...memoryArgs),
   env: { MEMORY_FILE_PATH: file },
