@@ -23,7 +23,7 @@ const rooms = table(`
   mcp/eras               | calls jsonrpc mcp text
   transports             | jsonrpc runtime text
   transports/http1       | jsonrpc runtime transports
-  transports/http-client | jsonrpc runtime text transports transports/http1
+  transports/http-client | jsonrpc mcp runtime text transports transports/http1
   transports/http-server | jsonrpc mcp mcp/eras runtime text transports transports/http1
   upstream/contracts     | jsonrpc mcp runtime text transports/http-client | calls mcp/eras
   upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
@@ -111,20 +111,20 @@ const linesMax = table(`
   mcp/eras               | 1182
   transports             | 1035
   transports/http1       | 1499
-  transports/http-client | 1796
+  transports/http-client | 1783
   transports/http-server | 2654
   upstream/contracts     | 770
   upstream/process       | 1232
   upstream/auth          | 348
   login                  | 2546
   upstream/server        | 4994
-  upstream/http          | 238
+  upstream/http          | 228
   kept                   | 416
   upstream/kinds         | 615
   limits                 | 158
   real-runtime           | 63
   config                 | 4410
-  lock                   | 733
+  lock                   | 668
   log                    | 491
   record                 | 254
   events                 | 247
@@ -139,12 +139,12 @@ const linesMax = table(`
   gateway                | 1177
   metrics                | 916
   index                  | 49
-  replay                 | 1978
+  replay                 | 1971
   inspector              | 1967
   ui                     | 1850
   ask                    | 395
-  cli                    | 5819
-  cli/clients            | 1665
+  cli                    | 5635
+  cli/clients            | 1416
   servers                | 305
   sandbox                | 6122
   sandbox/egress         | 649

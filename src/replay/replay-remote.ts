@@ -7,7 +7,6 @@ import type { MessageHead } from '../jsonrpc/connection.js'
 import { type Frame, type FrameLimits, readFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
-import { refusesRequest } from '../mcp/error-codes.js'
 import { requestFields } from '../mcp/http-headers.js'
 import { cancelledId } from '../mcp/methods.js'
 import { Redactor } from '../text/redactor.js'
@@ -77,16 +76,12 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     retries: 0,
     retryDelayMs: 0,
     reconnectMs: 1000,
-    isRead: () => false,
     // Header fields repeat the method and the name. The arguments that they repeat are in the list of tools, which is not read.
     mirror: (message) => requestFields(message, () => []),
-    isEndless: (method) => method === LISTEN,
-    refusesRequest,
     refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
     log: () => {},
     trace: undefined,
     refusals: new DoubtfulRefusals(),
-    isList: () => false,
     patienceMs: timeoutMs,
     timers: runtime,
     limits: {
@@ -96,8 +91,6 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     },
   }
 }
-
-const LISTEN = 'subscriptions/listen'
 
 const REMEDY = "name credentials: --header 'Authorization: Bearer …'"
 

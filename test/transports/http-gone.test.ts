@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
-import { both, front, handshake, message, posting, send } from './support/http.js'
+import { both, front, handshake, message, posting } from './support/http.js'
 
 test('a session ends when nobody uses it, though its client went away before it was answered', async (t) => {
   let now = 0
@@ -27,24 +26,4 @@ test('a session ends when nobody uses it, though its client went away before it 
   sessions[0]?.answer(call.id, '"late"')
   now = 5000
   await until(() => sessions[0]?.closed === true)
-})
-
-test('the end of a connection is seen behind bytes that follow its request', async (t) => {
-  const { port } = await front(t)
-  const session = await handshake(port)
-  const socket = connect(port, '127.0.0.1')
-  const fields = `Accept: text/event-stream\r\nMcp-Session-Id: ${session['mcp-session-id']}\r\n`
-  socket.write(`GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\n${fields}\r\n\r\n`)
-  await once(socket, 'data')
-  const listening = { method: 'GET', headers: { ...session, accept: 'text/event-stream' } }
-  assert.equal((await send(port, listening)).status, 409)
-  socket.destroy()
-  const second = connect(port, '127.0.0.1')
-  t.after(() => second.destroy())
-  let heard = ''
-  second.on('data', (chunk: Buffer) => (heard += chunk.toString()))
-  await until(() => {
-    second.write(`GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\n${fields}\r\n`)
-    return heard.includes('HTTP/1.1 200')
-  })
 })

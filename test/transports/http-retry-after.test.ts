@@ -46,8 +46,6 @@ async function quiet(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-const limitsTool: HttpTarget['limitsTool'] = ({ line }) => line.includes('too often')
-
 describe('Retry-After', () => {
   const waits: readonly (readonly [title: string, respond: (response: ServerResponse) => void])[] = [
     ['Retry-After', (response) => response.writeHead(429, { 'retry-after': '20' }).end()],
@@ -102,7 +100,7 @@ describe('Retry-After', () => {
     [
       'with the error of a tool that is called too often',
       '1',
-      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"too often"}}',
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no","data":{"reason":"rate-limited","retryAfterSeconds":1}}}',
     ],
   ]
   for (const [title, retryAfter, body] of refused)
@@ -110,7 +108,7 @@ describe('Retry-After', () => {
       const server = await scripted(t, (_seen, response) =>
         response.writeHead(429, { 'retry-after': retryAfter }).end(body),
       )
-      const { heard, request } = connect(t, server.url, { timers: new Clock(), limitsTool })
+      const { heard, request } = connect(t, server.url, { timers: new Clock() })
       request(1, 'work')
       await heard.until(() => heard.failures.length + heard.messages.length === 1)
       assert.equal(server.seen.length, 1)

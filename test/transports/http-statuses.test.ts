@@ -21,9 +21,9 @@ interface Message {
 }
 
 const messages: readonly Message[] = [
-  ['initialize', false],
+  ['initialize', true],
   ['work', false],
-  ['list', true],
+  ['tools/list', true],
 ]
   .map(([title = '', isRead]) => ({
     title: String(title),

@@ -8,7 +8,8 @@ import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { ErrorFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { HttpTarget } from './options.js'
+import { refusesRequest } from '../../mcp/error-codes.js'
+import { requests } from '../../mcp/methods.js'
 import type { HttpSession } from './session.js'
 
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
@@ -26,23 +27,17 @@ export function forgetsSession(
   { method }: MessageHead,
   { status, error, body = '' }: Refusal,
 ): boolean {
-  const { refusesRequest, refusals, isList } = session.target
   const isPossible = status === 404 || status === 400 || (status === 200 && session.hasServed)
   if (!isPossible || session.id === undefined || method === 'initialize') return false
   const isForgotten =
-    error === undefined
-      ? status === 404 || unknownSession.test(body)
-      : saysNoSession(error, status, refusesRequest)
-  const isDoubtful = method !== undefined && (status === 200 || (status === 404 && isList(method)))
-  return isForgotten && !(isDoubtful && refusals.isAnswer(method, session))
+    error === undefined ? status === 404 || unknownSession.test(body) : saysNoSession(error, status)
+  const isDoubtful =
+    method !== undefined && (status === 200 || (status === 404 && requests.get(method)?.route.to === 'merge'))
+  return isForgotten && !(isDoubtful && session.target.refusals.isAnswer(method, session))
 }
 
 /** Whether an error refuses a request because there is no such session. */
-function saysNoSession(
-  { line, error }: ErrorFrame,
-  status: number,
-  refusesRequest: HttpTarget['refusesRequest'],
-): boolean {
+function saysNoSession({ line, error }: ErrorFrame, status: number): boolean {
   const members = membersAt(line, error)
   const code = members?.span('code')
   if (code === undefined || !refusesRequest(Number(rawAt(line, code)), status)) return false

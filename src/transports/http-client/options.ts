@@ -1,6 +1,5 @@
 // The options of the HTTP transports: address, credentials, limits.
 
-import type { ErrorFrame } from '../../jsonrpc/frame.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -77,20 +76,8 @@ export interface HttpTarget {
   readonly onUnreachable?: () => void
   /** Before a lost event stream is opened again, unless the server says otherwise. */
   readonly reconnectMs: number
-  /** Whether a request with this method may be sent twice. */
-  readonly isRead: (method: string) => boolean
-  /** Whether a request with this method asks for a list. */
-  readonly isList: (method: string) => boolean
   /** The header fields that repeat what a message of ours says, names and values in turn; undefined for one of a session. */
   readonly mirror?: ((message: Line, method: string | undefined) => readonly string[] | undefined) | undefined
-  /** Whether such a request is answered only when its stream ends. */
-  readonly isEndless?: (method: string) => boolean
-  /** Whether a refusal with this status is none by the server, though its body is an answer. */
-  readonly overrules?: (method: string, status: number) => boolean
-  /** Whether an error with HTTP 429 limits the tool that was called, so that it is the answer. */
-  readonly limitsTool?: (error: ErrorFrame) => boolean
-  /** Whether a server that answers with this error number and HTTP status has refused the request and not taken it. */
-  readonly refusesRequest: (code: number, status: number) => boolean
   /**
    * Says what a refusal of our credentials means; `words` are the server's, without secrets.
    *

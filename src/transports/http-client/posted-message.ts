@@ -9,6 +9,8 @@ import { LONG_BYTES_MIN, LongLine, joinedLine } from '../../jsonrpc/fast/long-li
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { retryAfterIn } from '../../mcp/error-codes.js'
+import { requests, statelessRequests } from '../../mcp/methods.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { HttpAnswer } from '../http1/client.js'
@@ -19,6 +21,8 @@ import type { HttpLink } from './link.js'
 import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
 import { ResponseStream, type StreamCut, type StreamOwner } from './response-stream.js'
 import type { HttpSession } from './session.js'
+
+const DISCOVER = 'server/discover'
 
 const ACCEPTED = 202
 const TOO_MANY = 429
@@ -51,10 +55,10 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     this.#session = session
     this.#link = link
     this.number = number
-    const { mirror, isEndless, limits } = session.target
+    const { mirror, limits } = session.target
     this.mirrored = mirror?.(bytes, head.method)
-    const hasNoEnd = head.method !== undefined && isEndless?.(head.method) === true
-    const answerMs = hasNoEnd ? limits.endlessMs : limits.answerMs
+    const isEndless = statelessRequests.get(head.method ?? '')?.stays === true
+    const answerMs = isEndless ? limits.endlessMs : limits.answerMs
     this.#timeout = this.#endsAfter(this.#isAnsweredHere ? answerMs : limits.acceptMs)
   }
 
@@ -63,7 +67,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     const { url, target } = this.#session
     const { method } = this.head
     // An answer has no method.
-    const isRepeatable = method === undefined || target.isRead(method)
+    const isRepeatable = method === undefined || method === DISCOVER || requests.get(method)?.reads === true
     const ask = {
       method: 'POST',
       url,
@@ -158,7 +162,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   /** The error of a tool that may be called less often is not asked for again. */
   isAnswer({ status }: HttpAnswer, body: string): boolean {
     const error = status === TOO_MANY ? errorTo(this.head.id, body) : undefined
-    return error !== undefined && this.#session.target.limitsTool?.(error) === true
+    return error !== undefined && retryAfterIn(error) !== undefined
   }
 
   refused(answer: HttpAnswer, body: string): void {
@@ -170,7 +174,8 @@ export class PostedMessage implements RequestHandler, StreamOwner {
       ? status === 404
       : forgetsSession(this.#session, head, { status, error, body })
     if (isForgotten) return this.#forgotten(status)
-    const isOverruled = head.method !== undefined && target.overrules?.(head.method, status) === true
+    // Of the first request these say nothing about the server, regardless of their body.
+    const isOverruled = head.method === DISCOVER && (status >= 500 || status === 408 || status === TOO_MANY)
     if (error === undefined || status === 401 || status === 403 || isOverruled)
       return this.#fail(noAnswer(target, answer, body))
     this.#link.deliver(error.line, this.#link.readMessages(error.line), head.id)

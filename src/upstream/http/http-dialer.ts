@@ -1,8 +1,6 @@
 // Makes the connections to one remote server; loaded for the first one.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
-import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
 import { HttpAgent, SocketTroubleError, dialFor, type TlsMeans } from '../../transports/http1/client.js'
@@ -34,7 +32,6 @@ import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
 
 const DISCOVER = 'server/discover'
-const LISTEN = 'subscriptions/listen'
 
 /** Makes connections that share sockets and credentials, and nothing else. */
 export interface HttpDialer {
@@ -77,19 +74,12 @@ export async function httpDialer(
     retryDelayMs: config.retryDelayMs,
     onUnreachable: known.onUnreachable,
     reconnectMs: config.reconnectIntervalMs,
-    isRead: (method) => method === DISCOVER || requests.get(method)?.reads === true,
-    isList: (method) => requests.get(method)?.route.to === 'merge',
     // Servers of revisions with sessions want no fields that repeat a message, so that messages to them are not read.
     mirror: (message, method) => {
       const hasSessions = config.protocol === 'handshake' || isSaidOlder
       const isMirrored = method === DISCOVER || known.era !== 'session'
       return isMirrored && !hasSessions ? requestFields(message, known.marked) : undefined
     },
-    isEndless: (method) => method === LISTEN,
-    // Of the first request these say nothing about the server, regardless of their body.
-    limitsTool: (error) => retryAfterIn(error) !== undefined,
-    overrules: (method, status) => method === DISCOVER && (status >= 500 || status === 408 || status === 429),
-    refusesRequest,
     refusals: new DoubtfulRefusals(),
     refusal: refusalsOf(config, tell),
     log: tell,

@@ -14,7 +14,6 @@ import type { Sink } from '../../../src/jsonrpc/connection.js'
 import type { TransportError } from '../../../src/jsonrpc/jsonrpc-errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { type Message, splice } from '../../../src/jsonrpc/splice.js'
-import { refusesRequest } from '../../../src/mcp/error-codes.js'
 import { Redactor } from '../../../src/text/redactor.js'
 import { HttpLink } from '../../../src/transports/http-client/link.js'
 import { HttpAgent, connectPlain } from '../../../src/transports/http1/client.js'
@@ -186,13 +185,10 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     retries: 2,
     retryDelayMs: 5,
     reconnectMs: 5,
-    isRead: (method) => method.startsWith('list'),
-    refusesRequest,
     refusal: (status) => ({ message: `refused ${status}`, remedy: undefined }),
     log: () => {},
     trace: undefined,
     refusals: new DoubtfulRefusals(),
-    isList: (method) => method.startsWith('list'),
     patienceMs: 30_000,
     timers: testTimers,
     limits: testLimits,
