@@ -67,7 +67,7 @@ async function put(path, wanted) {
   process.exitCode = 1
 }
 
-const style = { parser: 'json', tabWidth: 1, printWidth: 160 }
+const style = { parser: 'json', tabWidth: 1, printWidth: 320 }
 await put('config.schema.json', await format(JSON.stringify(config.configJsonSchema()), style))
 const page = await readFile(resolve(root, 'docs/configuration.md'), 'utf8')
 await put(

@@ -12,7 +12,6 @@ import {
   sharedFields,
   sseFields,
   stdioFields,
-  template,
   typeNames,
   urlKeys,
 } from './server-keys.js'
@@ -36,7 +35,6 @@ export function configJsonSchema(): JsonSchema {
         additionalProperties: { $ref: '#/$defs/server' },
       },
       server: serverSchema(),
-      template: template.schema,
     },
   }
 }

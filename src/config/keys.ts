@@ -11,7 +11,6 @@ import {
   httpCharacter,
   lockRuleFields,
   names,
-  orSwitch,
   servers,
   sharedFields,
   sharedSandboxFields,
@@ -21,11 +20,11 @@ import {
 import {
   Location,
   type ValueType,
-  type ValuesOf,
   type WrittenOf,
   address,
   boolean,
   choice,
+  either,
   field,
   forgiven,
   integer,
@@ -41,6 +40,7 @@ import {
   or,
   path,
   plainNames,
+  readValues,
   required,
   secret,
   size,
@@ -268,11 +268,7 @@ export const frontFields = {
   /** The stateKey of before, which still verifies what was signed with it; ${VAR} is expanded. */
   previousStateKey: optional(stateKey),
   /** Metrics for Prometheus. Absent: nothing is counted. */
-  metrics: optional(
-    object(metricsFields, {
-      expected: 'an object such as { "port": 9464 }',
-    }),
-  ),
+  metrics: optional(object(metricsFields)),
   /** Which web pages may call the HTTP front. */
   cors: field(object(corsFields), {}),
   /** The inspector that --ui serves. */
@@ -315,7 +311,7 @@ const loggingFields = {
 
 const auditFields = {
   /** The file, JSON lines, or "stderr"; ~ is the home folder. */
-  file: required(or(['stderr'], path('any', 'a file, or "stderr"')), ''),
+  file: required(or(['stderr'], path('any', 'a file')), ''),
   /** Whether lines have arguments and results, without secrets. */
   payloads: field(boolean(), false),
   /** The methods of which every call has a line; "*" stands for any characters. Refused calls always have one. */
@@ -328,18 +324,12 @@ const auditFields = {
   maxFiles: field(fileCount, 5),
 }
 
-const wholeAudit = object(auditFields, { expected: 'a file, or "stderr", or an object', isClosed: true })
-
-const auditType: ValueType<ValuesOf<typeof auditFields>, string | WrittenOf<typeof auditFields>> = {
-  ...wholeAudit,
-  schema: {
-    anyOf: [auditFields.file.type.schema, wholeAudit.schema],
-  },
-  read: (at) =>
-    wholeAudit.read(
-      typeof at.value === 'string' ? new Location({ file: at.value }, at.path, at.reading) : at,
-    ),
-}
+/** A text is the file. */
+const audit = mapped(
+  either(auditFields.file.type, object(auditFields, { isClosed: true })),
+  (read, { path, reading }) =>
+    typeof read === 'string' ? readValues(auditFields, new Location({ file: read }, path, reading)) : read,
+)
 
 const principalPattern = text(
   'the name of a principal, in which "*" stands for any characters',
@@ -421,13 +411,19 @@ const profileKeyHints = new Map(
   ]),
 )
 
-/** A value, or an object with a value and the label that an editor shows for it. */
-const inputOption: ValueType<string, string | Readonly<Record<string, unknown>>> = {
-  expected: 'a string, or an object with a "value"',
-  schema: { anyOf: [anyText.schema, { type: 'object', required: ['value'] }] },
-  unit: '',
-  read: (at) => anyText.read(isObject(at.value) ? at.at('value') : at),
+const inputOptionFields = {
+  /** The value. */
+  value: required(anyText, ''),
+  /** What an editor shows for it. */
+  label: optional(anyText),
+  /** What an editor shows beside that. */
+  description: optional(anyText),
 }
+
+/** A value, or an object with a value and what an editor shows for it. */
+const inputOption = mapped(either(anyText, object(inputOptionFields)), (read) =>
+  typeof read === 'string' ? read : read.value,
+)
 
 const inputFields = {
   /** The name of the input: ${input:ID} stands for its value. */
@@ -474,15 +470,13 @@ export const rootFields = {
   /** Logs. */
   logging: field(object(loggingFields), {}),
   /** A line for each call, in a file or on stderr. */
-  audit: optional(auditType),
+  audit: optional(audit),
   /** How long, in milliseconds, the first lists wait for servers that are still starting. Absent: as long as the client waits for an answer, and 1500 where lists are kept. */
   startupGraceMs: optional(integer(0, 600_000)),
   /** Most processes of servers at once, of all groups together. Absent: 256. */
   processesMax: optional(integer(1, 65_536)),
   /** Whether what servers list is compared with mcps.lock. Absent: if the file exists. */
-  lock: optional(
-    orSwitch(object(lockFields, { expected: 'an object like { "onChange": "hide" }', isClosed: true })),
-  ),
+  lock: optional(or([true, false], object(lockFields, { isClosed: true }))),
   ...sharedFields,
   /** What all sandboxes have in common. */
   sandbox: field(object(sharedSandboxFields, { isClosed: true }), {}),

@@ -110,7 +110,7 @@ function templatesOf(templates: Values['templates']): readonly SandboxTemplate[]
 /** Reports values that contradict each other; numbers are named as the file has them. */
 function checkValues(at: Location, values: Values): void {
   const { runtime, network, volumes, executionTimeoutMs, maxTimeoutMs, sessionTimeoutMs } = values
-  const { cleanupIntervalMs, maxTotalMemoryMb: memoryMiB, defaultFlavor } = values
+  const { cleanupIntervalMs, maxTotalMemoryMb: memoryMiB, defaultFlavor, templates } = values
   if (maxTimeoutMs !== undefined && executionTimeoutMs > maxTimeoutMs)
     at.at('maxTimeout').problem(
       `is ${maxTimeoutMs / 1000}`,
@@ -121,6 +121,9 @@ function checkValues(at: Location, values: Values): void {
       `is ${cleanupIntervalMs / 1000}`,
       `must not be more than sessionTimeout, which is ${sessionTimeoutMs / 1000}`,
     )
+  for (const [name, { language }] of templates)
+    if (language === undefined && !ownTemplates.some((own) => own === name))
+      at.at('templates').at(name).at('language').problem('is missing', 'must be one of "python", "node"')
   const { memoryMiB: needed } = sandboxFlavors[defaultFlavor]
   if (memoryMiB !== undefined && memoryMiB < needed)
     at.at('maxTotalMemoryMb').problem(

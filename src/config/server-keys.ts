@@ -3,7 +3,6 @@
 import { type ChangeAction, changeActions } from '../upstream/contracts/list-guard.js'
 import { allowedHostPattern } from '../upstream/contracts/sandbox-config.js'
 import type { ConfirmRule, ServerProtocol } from '../upstream/contracts/server-config.js'
-import { isObject } from '../text/json-object.js'
 import { secretsOfArguments, secretsOfEnv, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import { latestStateless, sessionRevisions } from '../mcp/revisions.js'
 import {
@@ -14,6 +13,7 @@ import {
   address,
   boolean,
   choice,
+  either,
   field,
   hidden,
   integer,
@@ -59,42 +59,19 @@ export const toolPattern = text(
   '^[^\\u0000-\\u0020?\\[\\]{}()|^$\\\\]+$',
 )
 
-const destructive: ConfirmRule = { annotations: 'destructive' }
-
-const confirmRule: ValueType<ConfirmRule> = {
-  ...toolPattern,
-  schema: {
-    anyOf: [
-      toolPattern.schema,
-      {
-        type: 'object',
-        properties: { annotations: { enum: ['destructive'] } },
-        required: ['annotations'],
-        additionalProperties: false,
-      },
-    ],
-  },
-  read: (at) => {
-    if (!isObject(at.value)) return toolPattern.read(at)
-    if (at.members.length === 1 && at.value['annotations'] === 'destructive') return destructive
-    at.problem('is an object', 'the only one is { "annotations": "destructive" }')
-    return undefined
-  },
+const confirmRuleFields = {
+  /** The tools whose annotations do not say that they only read or destroy nothing. */
+  annotations: required(choice('destructive'), 'destructive'),
 }
+
+const confirmRule: ValueType<ConfirmRule> = either(toolPattern, object(confirmRuleFields, { isClosed: true }))
 
 const onOrOff = choice('on', 'off')
 
+/** `lenient` is what `on` was called. */
 const argumentChecks: ValueType<'on' | 'off'> = {
   ...onOrOff,
-  read: (at) => {
-    if (at.value === 'lenient') return 'on'
-    if (at.value !== 'strict') return onOrOff.read(at)
-    at.problem(
-      'is "strict", which is gone',
-      'write "on", by which arguments pass that a tolerant server puts right itself',
-    )
-    return undefined
-  },
+  read: (at) => (at.value === 'lenient' ? 'on' : onOrOff.read(at)),
 }
 
 export const sharedFields = {
@@ -116,11 +93,7 @@ export const lockRuleFields = {
   onChange: optional<ChangeAction, ChangeAction, ''>(choice(...changeActions)),
 }
 
-export function orSwitch<T, W>(type: ValueType<T, W>): ValueType<T | boolean, W | boolean> {
-  return or([true, false], type, `true, false, or ${type.expected}`)
-}
-
-const lockRule = object(lockRuleFields, { expected: 'an object like { "onChange": "fail" }', isClosed: true })
+const lockRule = object(lockRuleFields, { isClosed: true })
 
 /** The server's own names of its tools, or those that clients see. */
 export const toolNames = { pattern: '^[^\\u0000]+$', hint: 'use the name of a tool' }
@@ -154,7 +127,7 @@ export const anyServerFields = {
   /** Which tools clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name. */
   tools: field(object(toolFields), {}),
   /** Whether its lists are compared with [mcps.lock](lock.md): `false`, or `{ "onChange" }`. Absent: as beside the servers. */
-  lock: optional(orSwitch(lockRule)),
+  lock: optional(or([true, false], lockRule)),
   ...sharedFields,
 }
 
@@ -180,18 +153,10 @@ const filesystemFields = {
 
 const processSandboxFields = {
   /** The hosts that the program reaches by HTTPS, "none" (the default) or "host". */
-  network: field(
-    or(
-      ['none', 'host'],
-      list(allowedHost, hosts),
-      'one of "none", "host", or a list of hosts like ["api.example.com"]',
-    ),
-    'none',
-  ),
+  network: field(or(['none', 'host'], list(allowedHost, hosts)), 'none'),
   /** The files that it reads and writes besides those of the system. */
   filesystem: field(
     object(filesystemFields, {
-      expected: 'an object like { "read": ["/srv"], "write": [] }',
       isClosed: true,
     }),
     {},
@@ -221,7 +186,7 @@ export const stdioFields = {
   /** A file with more variables in dotenv format (`NAME=value`); `env` takes precedence. */
   envFile: optional(text('a path', undefined, { isExpanded: true })),
   /** Names of variables that it inherits from the proxy; `true` passes on all but `MCPS_PROXY_*`. */
-  inheritEnv: field(or([true], list(inheritedName), 'a list of strings, or true'), []),
+  inheritEnv: field(or([true], list(inheritedName)), []),
   /** Working folder, from the folder of the file; for a file in `.vscode` or `.cursor`, from the project around it. */
   cwd: field(path('any'), '.'),
   /** Whether it is started again after it ended. */
@@ -345,7 +310,7 @@ const serverAddress = secretAddress(
 )
 
 const proxyAddress = secretAddress(
-  'the http:// or https:// address of a proxy, like "http://host:3128" or "http://name:password@host:3128", or false',
+  'the http:// or https:// address of a proxy, like "http://host:3128" or "http://name:password@host:3128"',
   `^${scheme}${host}/?$`,
 )
 
@@ -408,8 +373,7 @@ const allowFields = {
 
 const network = or(
   ['none', 'host'],
-  object(allowFields),
-  'one of "none", "host", or an object like { "allow": ["example.com"] }',
+  object(allowFields, { expected: 'an object like { "allow": ["example.com"] }' }),
 )
 
 /** The templates that always exist; a configured one of the same name replaces it. Others name their language. */
@@ -424,29 +388,6 @@ const templateFields = {
   image: optional(anyText),
   /** Environment variables for all programs of a session. ${VAR} is expanded. */
   env: field(environment, {}),
-}
-
-export const template = object(templateFields)
-const templateRef = { $ref: '#/$defs/template' }
-const anyTemplates = map(plainNames, template, 'an object')
-
-const templates: typeof anyTemplates = {
-  ...anyTemplates,
-  schema: {
-    ...anyTemplates.schema,
-    properties: Object.fromEntries(ownTemplates.map((name) => [name, templateRef])),
-    additionalProperties: { type: 'object', ...templateRef, required: ['language'] },
-  },
-  read: (at) => {
-    for (const [name] of at.members)
-      if (
-        !ownTemplates.some((own) => own === name) &&
-        isObject(at.at(name).value) &&
-        !at.at(name).has('language')
-      )
-        at.at(name).at('language').problem('is missing', `must be ${templateFields.language.type.expected}`)
-    return anyTemplates.read(at)
-  },
 }
 
 export const sandboxFields = {
@@ -500,7 +441,7 @@ export const sandboxFields = {
   /** Who sees a session: with `client` each user, with `shared` all clients. Absent: `client` where the front has a token, else `shared`. */
   sessions: optional(choice('shared', 'client')),
   /** Name to `language` (`python` or `node`), `interpreter` (a path), `image` and `env`; `python` and `node` always exist. */
-  templates: field(templates, {}),
+  templates: field(map(plainNames, object(templateFields), 'an object'), {}),
 }
 
 export const typeNames = {

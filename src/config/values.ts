@@ -344,7 +344,7 @@ export function text(
     expected,
     schema: {
       type: 'string',
-      ...(!mayBeEmpty && { minLength: 1 }),
+      ...(!mayBeEmpty && matches.test('') && { minLength: 1 }),
       ...(pattern !== undefined && { pattern: hasVariables ? `${pattern}|${withVariable}` : pattern }),
     },
     isSecret,
@@ -524,18 +524,23 @@ export function objects<F extends Fields>(
   })
 }
 
-export function oneOrMany(one: ValueType<string>): ValueType<readonly string[], string | readonly string[]> {
-  const many = list(one)
+/** A value of one type, or a list or an object of the other. */
+export function either<T, W, U, V>(
+  plain: ValueType<T, W>,
+  compound: ValueType<U, V>,
+): ValueType<T | U, W | V> {
+  const expected = `${plain.expected}, or ${compound.expected}`
   return {
-    expected: 'a text like "a", or a list of texts like ["a", "b"]',
-    schema: { anyOf: [one.schema, many.schema] },
+    expected,
+    schema: { anyOf: [plain.schema, compound.schema] },
     unit: '',
-    read: (at) => {
-      if (Array.isArray(at.value)) return many.read(at)
-      const text = one.read(at)
-      return text === undefined ? undefined : [text]
-    },
+    read: (at, must = expected) =>
+      typeof at.value === 'object' && at.value !== null ? compound.read(at, must) : plain.read(at, must),
   }
+}
+
+export function oneOrMany(one: ValueType<string>): ValueType<readonly string[], string | readonly string[]> {
+  return mapped(either(one, list(one)), (read) => (typeof read === 'string' ? [read] : read))
 }
 
 /** A value that is read later, with what is known then. */
@@ -561,11 +566,12 @@ export function forgiven<T, W>(type: ValueType<T, W>): ValueType<T, W> {
   }
 }
 
+/** One of some words, or a value of the type. */
 export function or<const L extends string | boolean, T, W>(
   words: readonly L[],
   type: ValueType<T, W>,
-  expected: string = type.expected,
 ): ValueType<L | T, L | W> {
+  const expected = `${words.map((word) => JSON.stringify(word)).join(', ')}, or ${type.expected}`
   return {
     expected,
     schema: { anyOf: [{ enum: words }, type.schema] },

@@ -64,68 +64,60 @@ export async function fetchPending(
   }
 }
 
+/** The message says in words for a person why there is no value. */
+class NoValue extends Error {}
+
 /** Fetches one secret; a secret that is not there is no error. */
 async function fetchSecret(reference: SecretReference, sources: Sources): Promise<Resolution> {
   try {
-    const resolution = await fetchers[reference.form](reference, sources)
-    return resolution.kind === 'value' && resolution.value.includes('\0')
-      ? failed(`${referenceText(reference)} has a NUL character`)
-      : resolution
+    const value = await fetchers[reference.form](reference, sources)
+    if (value.includes('\0')) throw new NoValue(`${referenceText(reference)} has a NUL character`)
+    return { kind: 'value', value }
   } catch (error) {
-    if (error instanceof SecretStoreError) return failed(`${referenceText(reference)}: ${error.message}`)
-    throw error
+    if (error instanceof NoValue) return { kind: 'failed', why: escapeText(error.message) }
+    if (!(error instanceof SecretStoreError)) throw error
+    return { kind: 'failed', why: escapeText(`${referenceText(reference)}: ${error.message}`) }
   }
 }
 
-type Fetcher = (reference: SecretReference, sources: Sources) => Resolution | Promise<Resolution>
+/** @throws NoValue, SecretStoreError */
+type Fetcher = (reference: SecretReference, sources: Sources) => Promise<string>
 
 const fetchers: Readonly<Record<SecretReference['form'], Fetcher>> = {
-  file: (reference) => {
+  file: async (reference) => {
     const file = readTextFile(reference.name, LENGTH_MAX)
-    return file.kind === 'read'
-      ? found(withoutLastBreak(file.text))
-      : failed(`${referenceText(reference)}: ${file.why}`)
+    if (file.kind === 'read') return withoutLastBreak(file.text)
+    throw new NoValue(`${referenceText(reference)}: ${file.why}`)
   },
   cmd: outputOf,
   keyring: async ({ name }, { store }) => {
     const value = await store.get(name)
-    return value === undefined
-      ? failed(`the secret ${name} is not set; run mcps-proxy secret set ${inShell(name)}`)
-      : found(value)
+    if (value !== undefined) return value
+    throw new NoValue(`the secret ${name} is not set; run mcps-proxy secret set ${inShell(name)}`)
   },
-  input: askedFor,
-}
-
-function found(value: string): Resolution {
-  return { kind: 'value', value }
-}
-
-function failed(why: string): Resolution {
-  return { kind: 'failed', why: escapeText(why) }
+  input: async ({ name: id }, { store, about, ask }) => {
+    const kept = await store.get(id)
+    if (kept !== undefined) return kept
+    const input = about.inputs.find((each) => each.id === id)
+    const value = input === undefined || input.type === 'command' ? undefined : await ask?.(input)
+    if (value === undefined) {
+      const what = input?.description === undefined ? '' : ` (${input.description})`
+      throw new NoValue(`the input ${id}${what} has no value; run mcps-proxy secret set ${inShell(id)}`)
+    }
+    await store.set(id, value)
+    return value
+  },
 }
 
 function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
 }
 
-async function askedFor({ name: id }: SecretReference, { store, about, ask }: Sources): Promise<Resolution> {
-  const kept = await store.get(id)
-  if (kept !== undefined) return found(kept)
-  const input = about.inputs.find((each) => each.id === id)
-  const value = input === undefined || input.type === 'command' ? undefined : await ask?.(input)
-  if (value !== undefined) {
-    await store.set(id, value)
-    return found(value)
-  }
-  const what = input?.description === undefined ? '' : ` (${input.description})`
-  return failed(`the input ${id}${what} has no value; run mcps-proxy secret set ${inShell(id)}`)
-}
-
 /** The output of a program that is started without a shell, with the environment of the proxy and the PATH of `about`. */
-async function outputOf(reference: SecretReference, { runtime, about }: Sources): Promise<Resolution> {
+async function outputOf(reference: SecretReference, { runtime, about }: Sources): Promise<string> {
   const text = referenceText(reference)
   const [command, ...args] = wordsOf(reference.name) ?? []
-  if (command === undefined) return failed(`${text} names no program, or has a quote that does not end`)
+  if (command === undefined) throw new NoValue(`${text} names no program, or has a quote that does not end`)
   const env = Object.fromEntries(
     Object.entries({ ...runtime.env, ...about.env }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value]],
@@ -147,14 +139,15 @@ async function outputOf(reference: SecretReference, { runtime, about }: Sources)
     child.exited,
   ])
   timer.cancel()
-  if (spawnError !== undefined) return failed(`${text} cannot be started: ${spawnError}`)
-  if (isLate) return failed(`${text} did not end within ${PROGRAM_MS / 1000} s`)
+  if (spawnError !== undefined) throw new NoValue(`${text} cannot be started: ${spawnError}`)
+  if (isLate) throw new NoValue(`${text} did not end within ${PROGRAM_MS / 1000} s`)
   const last = errors.trimEnd().split('\n').at(-1) ?? ''
   const words = last === '' ? '' : `: ${last}`
-  if (code !== 0) return failed(`${text} ended with ${signal ?? `exit code ${code}`}${words}`)
-  if (output.length > LENGTH_MAX) return failed(`${text} printed more than ${LENGTH_MAX} characters`)
+  if (code !== 0) throw new NoValue(`${text} ended with ${signal ?? `exit code ${code}`}${words}`)
+  if (output.length > LENGTH_MAX) throw new NoValue(`${text} printed more than ${LENGTH_MAX} characters`)
   const value = withoutLastBreak(output)
-  return value === '' ? failed(`${text} printed nothing${words}`) : found(value)
+  if (value === '') throw new NoValue(`${text} printed nothing${words}`)
+  return value
 }
 
 /** Resolves at the end of the stream, with what came last of a text that is too long. */
