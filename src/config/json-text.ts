@@ -4,48 +4,26 @@
 
 import { type JSONPath, type Node, findNodeAtLocation, parseTree } from 'jsonc-parser'
 
-export interface JsonForm {
-  readonly indent: string
-  readonly eol: string
-}
-
-function formOf(text: string): JsonForm {
-  const [, indent = '  '] = /^([ \t]+)\S/m.exec(text) ?? []
-  return { indent, eol: text.includes('\r\n') ? '\r\n' : '\n' }
-}
-
-function replaceValue(text: string, path: JSONPath, value: unknown): string {
-  const node = nodeAt(text, path)
-  return node === undefined
-    ? text
-    : spliced(text, node.offset, node.length, valueText(text, value, lineIndent(text, node.offset)))
-}
-
-/** Gives the text with this value of a member, which is added where it is not there. */
+/** Gives the text with this value of a member. A member that is not there is added at the end of its object, and so is the object itself; another value in the place of the object stays. */
 export function setMember(text: string, path: JSONPath, name: string, value: unknown): string {
-  return nodeAt(text, [...path, name]) === undefined
-    ? addMember(text, path, name, value)
-    : replaceValue(text, [...path, name], value)
-}
-
-/** Gives the text with one member more at the end of an object; an object that is not there is made, and another value in its place stays. */
-export function addMember(text: string, path: JSONPath, name: string, value: unknown): string {
+  const old = nodeAt(text, [...path, name])
+  if (old !== undefined)
+    return spliced(text, old.offset, old.length, valueText(text, value, lineIndent(text, old.offset)))
   const owner = nodeAt(text, path)
-  if (owner === undefined) {
-    const [last] = path.slice(-1)
-    return last === undefined ? text : addMember(text, path.slice(0, -1), String(last), { [name]: value })
-  }
-  if (owner.type !== 'object') return text
-  return appended(text, owner, (around) => memberText(text, name, value, around))
+  if (owner !== undefined) return owner.type === 'object' ? appended(text, owner, value, name) : text
+  const [last] = path.slice(-1)
+  return last === undefined ? text : setMember(text, path.slice(0, -1), String(last), { [name]: value })
 }
 
 export function addItem(text: string, path: JSONPath, value: unknown): string {
   const owner = nodeAt(text, path)
-  return owner === undefined ? text : appended(text, owner, (around) => valueText(text, value, around))
+  return owner === undefined ? text : appended(text, owner, value)
 }
 
-/** `newText` gives what is added, on lines of this indentation or on one line. */
-function appended(text: string, owner: Node, newText: (around: string | undefined) => string): string {
+/** On lines of its own, or on the one line of the others. */
+function appended(text: string, owner: Node, value: unknown, name?: string): string {
+  const key = name === undefined ? '' : `${JSON.stringify(name)}: `
+  const newText = (around: string | undefined): string => key + valueText(text, value, around)
   const { indent, eol } = formOf(text)
   const end = owner.offset + owner.length - 1
   const last = owner.children?.at(-1)
@@ -58,15 +36,20 @@ function appended(text: string, owner: Node, newText: (around: string | undefine
   }
   const after = last.offset + last.length
   const comma = commaAfter(text, after)
-  const isBelow = startsLine(text, last.offset)
+  const around = lineIndent(text, last.offset)
+  const isBelow = text.slice(0, last.offset).endsWith(`\n${around}`)
   const behind = comma === undefined ? after : comma + 1
   // A comment may end the line, and with it everything that stands behind it there.
   const place = isBelow ? endOfLine(text, behind) : behind
-  const around = lineIndent(text, last.offset)
   const gap = isBelow ? eol + around : ' '
   const added = gap + newText(isBelow ? around : undefined) + (comma === undefined ? '' : ',')
   const withMember = spliced(text, place, 0, added)
   return comma === undefined ? spliced(withMember, after, 0, ',') : withMember
+}
+
+function formOf(text: string): { readonly indent: string; readonly eol: string } {
+  const [, indent = '  '] = /^([ \t]+)\S/m.exec(text) ?? []
+  return { indent, eol: text.includes('\r\n') ? '\r\n' : '\n' }
 }
 
 /** Gives the text without a member, or an item of a list; the line that it leaves empty goes too. */
@@ -94,10 +77,6 @@ function spliced(text: string, at: number, length: number, put: string): string 
   return text.slice(0, at) + put + text.slice(at + length)
 }
 
-function memberText(text: string, name: string, value: unknown, around: string | undefined): string {
-  return `${JSON.stringify(name)}: ${valueText(text, value, around)}`
-}
-
 /** On separate lines below this indentation; on one line without one. */
 function valueText(text: string, value: unknown, around: string | undefined): string {
   const { indent, eol } = formOf(text)
@@ -109,18 +88,10 @@ function valueText(text: string, value: unknown, around: string | undefined): st
 function withoutLine(text: string, start: number, end: number): string {
   const from = text.lastIndexOf('\n', start - 1) + 1
   const [rest = ''] = /^[ \t]*(?:\r?\n)?/.exec(text.slice(end)) ?? []
-  if (text.slice(from, start).trim() === '' && rest.endsWith('\n'))
-    return spliced(text, from, end + rest.length - from, '')
-  return spliced(
-    text,
-    start,
-    end + rest.trimEnd().length - start + (rest.endsWith('\n') ? 0 : rest.length),
-    '',
-  )
-}
-
-function startsLine(text: string, offset: number): boolean {
-  return text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset).trim() === ''
+  const endsLine = rest.endsWith('\n')
+  if (endsLine && text.slice(from, start).trim() === '')
+    return text.slice(0, from) + text.slice(end + rest.length)
+  return text.slice(0, start) + text.slice(endsLine ? end : end + rest.length)
 }
 
 function lineIndent(text: string, offset: number): string {

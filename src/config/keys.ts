@@ -257,7 +257,7 @@ export const frontFields = {
   /** The address under which clients reach the HTTP front, as behind a reverse proxy; its host is one of allowedHosts. */
   publicUrl: optional(publicUrl),
   /** How long calls may finish once the proxy is asked to stop, in milliseconds. Absent: 5000. */
-  drainTimeout: optional(milliseconds(0, { maximum: 3_600_000 })),
+  drainTimeout: optional(milliseconds(0, 3_600_000)),
   /** Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it. */
   token: optional(
     secret('letters, digits and signs of ASCII, without spaces', '^[\\u0021-\\u007e]+$'),
@@ -288,7 +288,7 @@ const stdioFields = {
   /** What ends a message on stdio; MCP knows only the line feed. */
   delimiter: field(choice('\n'), '\n'),
   /** Longest time, in milliseconds, for a call to a server that sets no timeout of its own. */
-  timeout: field(milliseconds(1, { unlikelyBelow: 1000 }), callTimeoutMsDefault),
+  timeout: field(milliseconds(1, undefined, 1000), callTimeoutMsDefault),
 }
 
 const cliFields = {

@@ -1,6 +1,5 @@
 // Paths of a configuration file; there is no shell between the file and us.
 
-import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 
 /** `~` as shells read it. */
@@ -30,15 +29,6 @@ export function absoluteFile(path: string, base: PathBase): string {
 /** Whether the system looks a program up in PATH. */
 export function isBareName(program: string): boolean {
   return basename(program) === program
-}
-
-/** The target of a path through all links; the path itself when nothing exists there. */
-export function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
 }
 
 const editorFolders: readonly string[] = ['.vscode', '.cursor']

@@ -7,7 +7,7 @@
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Configuration, Environment } from './configuration.js'
-import { realPath } from './paths.js'
+import { realPlace } from '../runtime/places.js'
 import { ConfigError, type ConfigProblem } from './problems.js'
 
 /** Its value is a list with spaces: `file:///path/config.json#schema`, the outermost first. */
@@ -37,25 +37,18 @@ export function loopProblems(
   env: Environment,
 ): ConfigProblem[] {
   const above = chainAbove(env)
-  if (above.length >= chainLengthMax) return [tooLong(above)]
+  const hint = `$${chainVariable} names what is served above`
+  if (above.length >= chainLengthMax) {
+    const problem = `would be served by the ${above.length + 1}th proxy in a chain of proxies that start each other, and there may be ${chainLengthMax}`
+    return [{ path: '', problem, hint: `make the chain shorter; ${hint}` }]
+  }
   if (!isAbsolute(source)) return []
-  return schemas.filter((schema) => above.includes(linkOf(source, schema))).map(sameAgain)
-}
-
-function sameAgain(schema: string): ConfigProblem {
-  return {
+  const served = schemas.filter((schema) => above.includes(linkOf(source, schema)))
+  return served.map((schema) => ({
     path: '',
     problem: `group "${schema}" of this file is served already by the proxy that started this one, and proxies would start each other without end`,
-    hint: `take the server that starts mcps-proxy out of the file, or name another file or group for it; $${chainVariable} names what is served above`,
-  }
-}
-
-function tooLong(above: readonly string[]): ConfigProblem {
-  return {
-    path: '',
-    problem: `would be served by the ${above.length + 1}th proxy in a chain of proxies that start each other, and there may be ${chainLengthMax}`,
-    hint: `make the chain shorter; $${chainVariable} names what is served above`,
-  }
+    hint: `take the server that starts mcps-proxy out of the file, or name another file or group for it; ${hint}`,
+  }))
 }
 
 /** One more than may be there is enough to know that there are too many. */
@@ -66,5 +59,5 @@ function chainAbove(env: Environment): string[] {
 
 /** A file is the same under all of its names; what is no file can only be counted. */
 function linkOf(source: string, schema: string): string {
-  return isAbsolute(source) ? `${pathToFileURL(realPath(source)).href}#${schema}` : 'mcps-proxy:no-file'
+  return isAbsolute(source) ? `${pathToFileURL(realPlace(source)).href}#${schema}` : 'mcps-proxy:no-file'
 }

@@ -35,7 +35,7 @@ import {
 } from './values.js'
 
 /** An hour between two attempts is already longer than a person waits. */
-const pauseMs = milliseconds(0, { maximum: 3_600_000 })
+const pauseMs = milliseconds(0, 3_600_000)
 const timeMs = milliseconds(1)
 export const anyText: ValueType<string> = text()
 export const names: ValueType<readonly string[]> = list(anyText)
@@ -121,7 +121,7 @@ export const anyServerFields = {
   /** Longest time in ms for the start, and for reading one list; 120000 by default for a program that [never listed](lists.md#the-first-list). */
   startTimeout: field(timeMs, startMs),
   /** [Longest time](#time-limits) for a call in ms, which starts anew with progress. Absent: `cli.stdio.timeout`, 30000. */
-  timeout: optional(milliseconds(1, { unlikelyBelow: 1000 })),
+  timeout: optional(milliseconds(1, undefined, 1000)),
   /** Longest time for a call in ms, progress and questions included. Absent: 600000, or `timeout` where that is longer. */
   totalTimeout: optional(timeMs),
   /** Which tools clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name. */
@@ -204,7 +204,7 @@ export const stdioFields = {
   /** Time in ms without a call after which the process stops until the next call; `0` disables this. */
   idleTimeout: field(milliseconds(0), 0),
   /** Time in ms between SIGTERM and SIGKILL when [a process is stopped](processes.md#how-a-process-ends). */
-  stopTimeout: field(milliseconds(1, { maximum: 3_600_000 }), 5000),
+  stopTimeout: field(milliseconds(1, 3_600_000), 5000),
   /** [Most memory](processes.md#memory-limit) of the process and of the processes that it starts, in MiB. */
   memoryLimitMB: optional(integer(1, 16_777_216)),
   /** [Limits the files and hosts](sandboxed-servers.md) of the program to those that are named (Linux, bubblewrap). */

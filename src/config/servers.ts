@@ -251,8 +251,6 @@ function lockAction(
 /** The form that a `${FORM:…}` of no known form may have been meant to be. */
 function meantBy(text: string): string {
   const [, form = ''] = /^\$\{(\w+):/.exec(text) ?? []
-  if (form === 'login')
-    return 'the token of a login is no variable any more; give the program a token of its own'
   const [near] = nearest(form, ['file', 'cmd', 'keyring', 'input', 'env'])
   return near === undefined ? 'a variable is ${NAME}' : `did you mean \${${near}:…}?`
 }

@@ -414,9 +414,9 @@ export function boolean(): ValueType<boolean> {
   })
 }
 
-export function integer(minimum: number, maximum: number): ValueType<number> {
+export function integer(minimum: number, maximum: number, what = 'an integer'): ValueType<number> {
   return scalar({
-    expected: `an integer from ${minimum} to ${maximum}`,
+    expected: `${what} from ${minimum} to ${maximum}`,
     schema: { type: 'integer', minimum, maximum },
     accept: (value) =>
       typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum
@@ -435,8 +435,7 @@ export function choice<const T extends string>(...options: readonly T[]): ValueT
 
 /** A number of bytes, or text such as `10MB`; K, M and G are powers of 1024 with or without the `i`. */
 export function size(minimum: number, maximum: number): ValueType<number, number | string, 'Bytes'> {
-  // A number without a unit has as many digits as the smallest size, so that an editor marks "1B".
-  const pattern = `^(?:\\d{1,15}(\\.\\d{1,3})? ?[KkMmGg]i?|\\d{${String(minimum).length},15}(\\.\\d{1,3})? ?)[Bb]?$`
+  const pattern = '^\\d{1,15}(\\.\\d{1,3})? ?([KkMmGg]i?)?[Bb]?$'
   const matches = new RegExp(pattern, 'u')
   const number = integer(minimum, maximum)
   const type = scalar({
@@ -457,34 +456,25 @@ function sizeInBytes(value: string): number {
   return Math.round(Number.parseFloat(value) * 1024 ** exponent)
 }
 
-const delayMsMax = 2_147_483_647
-
 /** A time in milliseconds. Other programs count time-outs in seconds, so that one below `unlikelyBelow` is a warning. */
 export function milliseconds(
   minimum: number,
-  {
-    maximum = delayMsMax,
-    unlikelyBelow = 0,
-  }: { readonly maximum?: number; readonly unlikelyBelow?: number } = {},
+  maximum: number = 2_147_483_647,
+  unlikelyBelow = 0,
 ): ValueType<number, number, 'Ms'> {
-  const whole = integer(minimum, maximum)
-  return {
-    ...whole,
-    unit: 'Ms',
-    read: (at) => {
-      const { value } = at
-      if (typeof value === 'string' && /[a-z]/i.test(value))
-        return wrong(at, `${whole.expected}: a number of milliseconds, such as 30000`)
-      const ms = whole.read(at)
-      if (ms !== undefined && ms < unlikelyBelow) at.warn(`is ${ms} milliseconds; did you mean ${ms * 1000}?`)
-      return ms
-    },
-  }
+  const whole = mapped(integer(minimum, maximum, 'a whole number of milliseconds'), (ms, at) => {
+    if (ms < unlikelyBelow) at.warn(`is ${ms} milliseconds; did you mean ${ms * 1000}?`)
+    return ms
+  })
+  return { ...whole, unit: 'Ms' }
 }
 
 /** A time that files write in seconds. */
 export function seconds(minimum: number, maximum: number): ValueType<number, number, 'Ms'> {
-  return { ...mapped(integer(minimum, maximum), (read) => read * 1000), unit: 'Ms' }
+  return {
+    ...mapped(integer(minimum, maximum, 'a whole number of seconds'), (read) => read * 1000),
+    unit: 'Ms',
+  }
 }
 
 /** A list of texts, unless `expected` says of what else. */

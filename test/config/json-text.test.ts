@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { addItem, addMember, removeMember } from '../../src/config/json-text.js'
+import { addItem, removeMember, setMember } from '../../src/config/json-text.js'
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
@@ -44,7 +44,7 @@ describe('a member is added', () => {
     ['with its object', '{\n  "z": 1\n}', '{\n  "z": 1,\n  "m": {\n    "n": {\n      "c": 1\n    }\n  }\n}'],
   ]
   for (const [title, text, wanted] of cases)
-    test(title, () => assert.equal(addMember(text, ['m'], 'n', { c: 1 }), wanted))
+    test(title, () => assert.equal(setMember(text, ['m'], 'n', { c: 1 }), wanted))
 })
 
 describe('an item of a list', () => {
