@@ -16,22 +16,17 @@ async function full(idle: readonly (number | undefined)[]): Promise<World> {
   const runtime = new FakeRuntime()
   const gate = new StartGate(idle.length, runtime)
   const gone: number[] = []
-  const common = { server: 's', isShared: false, installs: false }
+  const common = { server: 's', isShared: false, installs: false, vacate: async () => {} }
   for (const [index, since] of idle.entries()) {
     const isShared = since === SHARED
     const idleSince = (): number | undefined => since
-    const entering = gate.enter({
-      ...common,
-      isShared,
-      isCalled: () => false,
-      idleSince,
-    })
-    await runtime.pass(1, 1)
-    const lease = await entering
-    void lease.lost.then(() => {
+    const vacate = async (): Promise<void> => {
       gone.push(index)
       lease.release()
-    })
+    }
+    const entering = gate.enter({ ...common, isShared, isCalled: () => false, idleSince, vacate })
+    await runtime.pass(1, 1)
+    const lease = await entering
   }
   const apply = async (isCalled = true): Promise<string> => {
     const entering = gate.enter({ ...common, isCalled: () => isCalled, idleSince: () => undefined }).then(
@@ -77,6 +72,7 @@ describe('a process that finds no place', () => {
     const answers: string[] = []
     let idle: number | undefined
     let isCalled = true
+    const leases = new Map<string, Lease>()
     const apply = (name: string): Promise<Lease | undefined> =>
       gate
         .enter({
@@ -84,12 +80,14 @@ describe('a process that finds no place', () => {
           installs: false,
           isShared: true,
           isCalled: () => isCalled,
-          idleSince: () => idle,
+          idleSince: () => (leases.has(name) ? idle : undefined),
+          vacate: async () => leases.get(name)?.release(),
         })
         .then(
           (lease) => {
             answers.push(name)
-            void lease.lost.then(() => lease.release())
+            leases.set(name, lease)
+            gate.changed()
             return lease
           },
           (error: Error) => void answers.push(error.message),

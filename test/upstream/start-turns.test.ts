@@ -18,6 +18,7 @@ const applicant = {
   isShared: true,
   isCalled: () => false,
   idleSince: () => undefined,
+  vacate: async () => {},
 }
 
 describe('starts', () => {

@@ -13,7 +13,7 @@ import type { LogLevel, LogRecord, LogSink, Runtime, Timer } from '../../runtime
 import type { KeptServers } from '../contracts/kept.js'
 import type { OpenLoginPages } from '../contracts/login-pages.js'
 import type { ListGuard } from '../contracts/list-guard.js'
-import type { KeptLists } from './kept-lists.js'
+import type { ServerMemory } from './server-memory.js'
 import type { MarkedTools } from './read-list.js'
 import type { Reports, UpstreamNews } from './reports.js'
 import type { StartGate } from './start-gate.js'
@@ -130,7 +130,7 @@ export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   /** The arguments of each tool that header fields repeat, from the last list of a server over the network. */
   readonly marked: MarkedTools
   readonly restarts: Restarts
-  readonly keptLists: KeptLists
+  readonly memory: ServerMemory
   readonly reports: Reports
   /** Connects to the server, or takes the one that was started elsewhere. */
   readonly connect: () => Dialed | Promise<Dialed>

@@ -138,7 +138,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   giveUp(): void {
-    this.#context.keptLists.givenUp()
+    this.#context.memory.givenUp()
   }
 
   /** Shows the lane of clients that can be asked nothing until a call comes: many clients only list. */

@@ -187,7 +187,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
-    const hasListed = this.#context.keptLists.kept?.description !== undefined
+    const hasListed = this.#context.memory.kept?.description !== undefined
     const patience = this.patience(hasListed ? 'startTimeoutMs' : 'firstStartTimeoutMs')
     const opened = await this.#context.open({
       declared,

@@ -20,7 +20,7 @@ import type { ServerConfig } from '../contracts/server-config.js'
 import type { Before } from '../contracts/upstream.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
-import { beforeOf, type Described } from './kept-lists.js'
+import { beforeOf, type Described } from './server-memory.js'
 import { type ReadList, readList, someOf } from './read-list.js'
 import { keepsTasks, type LaneScope } from './sharing.js'
 
@@ -119,7 +119,7 @@ export class ServerLists {
     this.#states = new Map(listKinds.map((kind) => [kind, new ListState()]))
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     this.#keeps = !scope.startsOnCall || context.isolation === 'session'
-    const { kept, described } = context.keptLists
+    const { kept, described } = context.memory
     this.#before = kept
     this.wasKept = described !== undefined
     this.showKept()
@@ -232,9 +232,9 @@ export class ServerLists {
   }
 
   #announce(kinds: readonly ListKind[]): void {
-    const { keptLists, reports } = this.#context
+    const { memory, reports } = this.#context
     // A client may list the tools and kill the proxy before the other lists have come.
-    if (keptLists.described === undefined && this.known.has('tools')) this.#keep()
+    if (memory.described === undefined && this.known.has('tools')) this.#keep()
     if (kinds.length === 0) return this.#onChange(kinds)
     reports.lists(this, this.#scope.client, kinds)
     // A list may block the server, and then the others are not shown either.
@@ -243,14 +243,14 @@ export class ServerLists {
 
   /** Keeps the server's description and lists for the next start, and for lanes that show them. */
   #keep(): void {
-    const { guard, keptLists } = this.#context
+    const { guard, memory } = this.#context
     const { config, retired } = this.#lane
     if (this.server === undefined || retired) return
     const { facts } = this.server
     const kinds = listKinds.filter((kind) => this.#isKnown(kind))
     const lists = new Map(kinds.map((kind) => [kind, this.items(kind)]))
     this.endKept()
-    if (this.#keeps || keptLists.facts === undefined) keptLists.confirmed({ facts, lists })
+    if (this.#keeps || memory.facts === undefined) memory.confirmed({ facts, lists })
     const listed = this.#listed(facts, (kind) => this.known.has(kind) && !this.#failures.has(kind))
     guard()?.complete(config, listed, listed.lists.size === lockedKinds.length)
     if (this.#hasTurned()) this.#announce(listKinds)
@@ -274,7 +274,7 @@ export class ServerLists {
 
   /** Shows what the server listed in an earlier start, or to other clients, until it has been asked. */
   showKept(): void {
-    const { described } = this.#context.keptLists
+    const { described } = this.#context.memory
     if (this.#isOver || described === undefined) return
     this.#shown = described
     for (const [kind, items] of described.lists) {
@@ -291,7 +291,7 @@ export class ServerLists {
    */
   startFailed(why: string): void {
     if (this.#isOver) return
-    this.#context.keptLists.failed(why)
+    this.#context.memory.failed(why)
     if (this.#shown?.isCurrent === true) return
     this.endKept()
     const forgotten = listKinds.filter((kind) => {

@@ -8,7 +8,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing-text.js'
-import type { EraMemory, Opened, Opening } from '../../mcp/eras/server-opener.js'
+import type { Opened, Opening } from '../../mcp/eras/server-opener.js'
 import type { Dialed, KnownServer } from '../contracts/dial.js'
 import { endOf } from './server-connection.js'
 import { guardedFacts } from './server-lists.js'
@@ -16,7 +16,7 @@ import { ServerLane } from './lane.js'
 import { MarkedTools } from './read-list.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
 import { Reports, type Stop } from './reports.js'
-import { beforeOf, KeptLists } from './kept-lists.js'
+import { beforeOf, ServerMemory } from './server-memory.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig } from '../contracts/server-config.js'
@@ -29,7 +29,6 @@ import type {
   UpstreamStatus,
 } from '../contracts/upstream.js'
 import { type LaneScope, sharingFor } from './sharing.js'
-import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a server that retires looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
@@ -40,7 +39,6 @@ export class Server implements Upstream {
   readonly #lanes = new Set<ServerLane>()
   /** Those that several clients use, by their sharing, and by their principals where these share no process. */
   readonly #shared = new Map<string, ServerLane>()
-  readonly #era: ServerEra
   /** A server that was started elsewhere, until the first worker takes it. */
   #adopted: Dialed | undefined
   #closed = false
@@ -49,10 +47,7 @@ export class Server implements Upstream {
 
   constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
     this.config = config
-    const kept = around.kept.of(config)
-    const described = kept.facts?.description
-    const era = new ServerEra(around.runtime, behaviour.eraMs, described?.probeFailed === true)
-    this.#era = era
+    const memory = new ServerMemory(around.runtime, around.kept.of(config), behaviour.eraMs)
     const marked = new MarkedTools()
     const isAsked = config.protocol === 'auto'
     const known: KnownServer = {
@@ -61,18 +56,17 @@ export class Server implements Upstream {
         for (const lane of this.#lanes) lane.unreachable()
       },
       get era() {
-        return isAsked ? era.era : undefined
+        return isAsked ? memory.era : undefined
       },
     }
-    const open = (opening: Opening): Promise<Opened> => around.open(config, era, opening)
+    const open = (opening: Opening): Promise<Opened> => around.open(config, memory, opening)
     const { name: service, kind } = config
     const restarts = new Restarts(
       around.limits.restart,
       behaviour.restartDelayMs,
       around.runtime,
-      described !== undefined,
+      memory.kept?.description !== undefined,
     )
-    const keptLists = new KeptLists(kept, era)
     const times: ServerContext['times'] = config
     const tell: ServerContext['tell'] = (level, message, details) =>
       around.log({ level, service, message, ...(details && { details }) })
@@ -82,7 +76,7 @@ export class Server implements Upstream {
       return adopted ?? behaviour.dial(known)
     }
     const hasAdopted = (): boolean => this.#adopted !== undefined
-    const about = { service, tell, kind, times, open, marked, restarts, keptLists, connect, hasAdopted }
+    const about = { service, tell, kind, times, open, marked, restarts, memory, connect, hasAdopted }
     const common = { ...around, ...behaviour, ...about }
     const reports = new Reports(common, () => this.#stopping)
     this.#context = { ...common, reports }
@@ -103,7 +97,7 @@ export class Server implements Upstream {
   get view(): Upstream['view'] {
     const best = this.#best
     if (best !== undefined) return best
-    const { facts: keptFacts, kept } = this.#context.keptLists
+    const { facts: keptFacts, kept } = this.#context.memory
     const facts = guardedFacts(this.#context.guard(), this.config, keptFacts)
     const before = beforeOf(kept, facts !== undefined)
     return { facts, failure: undefined, before, state: 'disconnected' }
@@ -128,11 +122,11 @@ export class Server implements Upstream {
   }
 
   attach(client: ClientPort): Lane {
-    const { isolation, keptLists } = this.#context
+    const { isolation, memory } = this.#context
     const { profile, opening, serial } = client
     // Nothing of a client is kept in a server without sessions. With `shared` there is one lane for all clients, before and
     // after that was found out.
-    const era = this.#era.era ?? keptLists.facts?.revision.era
+    const era = memory.era ?? memory.facts?.revision.era
     const isOpen = this.config.protocol === 'stateless' || (era === 'stateless' && isolation !== 'shared')
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'shared') return this.#sharedLane(sharing).join(client)
@@ -250,41 +244,5 @@ export class Server implements Upstream {
     if (!this.#closed) return undefined
     const why = this.#retiredBecause
     return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
-  }
-}
-
-// The era of one server, for all its connections.
-//
-// A connection to a stateless server asks again which revisions the server speaks, so a wrong finding is noticed.
-// A server with sessions always accepts `initialize`, also once it speaks a later revision. Over the network no message
-// reports a new version of the server, so there the finding expires.
-
-export class ServerEra implements EraMemory {
-  readonly #runtime: Pick<Runtime, 'now'>
-  readonly #lastsMs: number
-  #era: EraMemory['era']
-  #learnedAt = 0
-  evidence: EraMemory['evidence']
-  /** The finding of an earlier run counts until this one has found it out. */
-  probeFailure: EraMemory['probeFailure']
-
-  constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, hadProbeFailed: boolean) {
-    this.#runtime = runtime
-    this.#lastsMs = lastsMs
-    this.probeFailure = hadProbeFailed ? 'kept' : undefined
-  }
-
-  get era(): EraMemory['era'] {
-    return this.#runtime.now() - this.#learnedAt < this.#lastsMs ? this.#era : undefined
-  }
-
-  learned(era: EraMemory['era'], evidence: EraMemory['evidence']): void {
-    this.#era = era
-    this.evidence = evidence
-    this.#learnedAt = this.#runtime.now()
-  }
-
-  forgot(): void {
-    this.#era = undefined
   }
 }

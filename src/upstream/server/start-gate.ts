@@ -21,6 +21,7 @@ const INSTALLS_MAX = 2
 /** An install that takes longer lets the next one begin beside it. */
 const INSTALL_MS = 20_000
 
+/** A start, and the process that it leads to. */
 export interface Applicant {
   readonly server: string
   /** Whether the start may install a package. */
@@ -31,55 +32,23 @@ export interface Applicant {
   readonly isShared: boolean
   /** In monotonic milliseconds; undefined while the process must not end for another one. */
   readonly idleSince: () => number | undefined
+  /** Another process needs the place: the process ends as soon as no call runs. Resolves when it has ended. */
+  readonly vacate: () => Promise<void>
 }
 
 /** The permission to run one process: its place, and while it is installed, one of the installs. */
-export class Lease {
-  readonly isShared: boolean
+export interface Lease {
   /** Lets another install begin: the process is ready, or could not be made so. */
   readonly installed: () => void
-  readonly #idleSince: () => number | undefined
-  readonly #onReleased: () => void
-  readonly #released = new Deferred<void>()
-  readonly #lost = new Deferred<void>()
-  #isLost = false
-
-  constructor({ isShared, idleSince }: Applicant, installed: () => void, onReleased: () => void) {
-    this.isShared = isShared
-    this.installed = installed
-    this.#idleSince = idleSince
-    this.#onReleased = onReleased
-  }
-
-  /** Resolves when another process needs the place: the holder ends its process as soon as no call runs. */
-  get lost(): Promise<void> {
-    return this.#lost.promise
-  }
-
-  /** Since when the process is idle; undefined where it must not end for another one, or is ending for one. */
-  get idleSince(): number | undefined {
-    return this.#isLost ? undefined : this.#idleSince()
-  }
-
-  /** Resolves when the process has ended. */
-  revoke(): Promise<void> {
-    this.#isLost = true
-    this.#lost.resolve()
-    return this.#released.promise
-  }
-
   /** The process has ended, or is not started. */
-  release(): void {
-    this.installed()
-    this.#onReleased()
-    this.#released.resolve()
-  }
+  readonly release: () => void
 }
 
 export class StartGate {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #processesMax: number
-  readonly #leases = new Set<Lease>()
+  /** Whether each of them ends for another one. */
+  readonly #running = new Map<Applicant, boolean>()
   readonly #waiting: (() => void)[] = []
   /** Resolves in a turn of the event loop in which no process has been started. */
   #nextTurn: Promise<void> = Promise.resolve()
@@ -103,7 +72,7 @@ export class StartGate {
   }
 
   get isFull(): boolean {
-    return this.#leases.size >= this.#processesMax
+    return this.#running.size >= this.#processesMax
   }
 
   /**
@@ -119,16 +88,23 @@ export class StartGate {
         installed()
         throw this.refusal(applicant.server)
       }
-      const [next] = [...this.#leases].filter(isIdle).sort(endsSooner)
+      const idle = [...this.#running.keys()].filter((each) => this.#mayEnd(each))
+      const [next] = idle.sort(endsSooner)
+      if (next !== undefined) this.#running.set(next, true)
       // Another server may take the free place first.
-      await (next?.revoke() ?? new Promise<void>((look) => this.#waiting.push(look)))
+      await (next?.vacate() ?? new Promise<void>((look) => this.#waiting.push(look)))
     }
-    const lease: Lease = new Lease(applicant, installed, () => {
-      this.#leases.delete(lease)
+    this.#running.set(applicant, false)
+    const release = (): void => {
+      installed()
+      this.#running.delete(applicant)
       this.changed()
-    })
-    this.#leases.add(lease)
-    return lease
+    }
+    return { installed, release }
+  }
+
+  #mayEnd(process: Applicant): boolean {
+    return this.#running.get(process) === false && process.idleSince() !== undefined
   }
 
   #turn(): Promise<void> {
@@ -160,11 +136,7 @@ export class StartGate {
   }
 }
 
-function isIdle({ idleSince }: Lease): boolean {
-  return idleSince !== undefined
-}
-
 /** Processes of one client before those of several, and then the one that has been idle for longest. */
-function endsSooner(one: Lease, other: Lease): number {
-  return Number(one.isShared) - Number(other.isShared) || (one.idleSince ?? 0) - (other.idleSince ?? 0)
+function endsSooner(one: Applicant, other: Applicant): number {
+  return Number(one.isShared) - Number(other.isShared) || (one.idleSince() ?? 0) - (other.idleSince() ?? 0)
 }

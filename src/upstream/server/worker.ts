@@ -272,10 +272,11 @@ export class Worker {
   }
 
   /** Another process needs the place of this one, which was idle a moment ago. */
-  #leaseLost(connection: ServerConnection): void {
-    if (connection !== this.connection) return
+  async #leave({ connection }: Attempt): Promise<void> {
+    if (connection === undefined) return
     if (this.#isIdle) void this.#restIdle()
     else this.succeed(connection, 'another process needs its place')
+    await connection.over.promise
   }
 
   #watchIdle(): void {
@@ -406,16 +407,16 @@ export class Worker {
   #vacate({ connection, readyAt }: Ready, end: () => Promise<void>): Promise<void> {
     this.#to({ kind: 'stopped' })
     this.#context.restarts.wasUp(readyAt)
-    const left = this.#leave(connection, end())
+    const left = this.#ending(connection, end())
     if (connection.dialed.pid !== undefined) this.#predecessor = left
     return left
   }
 
   #stop(connection: ServerConnection): Promise<void> {
-    return this.#leave(connection, connection.stop())
+    return this.#ending(connection, connection.stop())
   }
 
-  #leave(connection: ServerConnection, ended: Promise<void>): Promise<void> {
+  #ending(connection: ServerConnection, ended: Promise<void>): Promise<void> {
     const left = ended.finally(() => void this.#leaving.delete(connection))
     this.#leaving.set(connection, left)
     return left
@@ -478,16 +479,17 @@ export class Worker {
 
   /** Gets a place for the process; an adopted one and a session need none. @throws UpstreamError when there is none */
   async #admitted(attempt: Attempt): Promise<void> {
-    const { gate, hasAdopted, keptLists, installs, kind, service: server } = this.#context
+    const { gate, hasAdopted, memory, installs, kind, service: server } = this.#context
     attempt.lease = undefined
     this.#expect(attempt)
     if (hasAdopted() || kind === 'http' || kind === 'sse') return
     attempt.lease = await gate.enter({
       server,
-      installs: installs === true && keptLists.kept?.description === undefined,
+      installs: installs === true && memory.kept?.description === undefined,
       isCalled: () => this.#state === attempt && (this.#hasCalls || this.#inbox.isCalled),
       isShared: !this.#scope.startsOnCall,
-      idleSince: () => this.#idleSince,
+      idleSince: () => (attempt.connection === this.connection ? this.#idleSince : undefined),
+      vacate: () => this.#leave(attempt),
     })
     this.#expect(attempt)
   }
@@ -587,7 +589,6 @@ export class Worker {
   async #open(connection: ServerConnection, lease: Lease | undefined): Promise<void> {
     const { client, declared, opening } = this.#scope
     const { lists } = this.#inbox
-    void lease?.lost.then(() => this.#leaseLost(connection))
     const about = { client, restarts: this.#starts++, hasClientLeft: () => this.#inbox.isClosed }
     const report = new ProcessReport(this.#context, connection, about)
     try {

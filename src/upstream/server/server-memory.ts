@@ -1,11 +1,16 @@
-// The kept facts of one server, shown until the server has listed again.
+// What is known of one server beyond its processes: its era, and its facts that are kept, shown until it has listed again.
 //
-// A server that fails once may be well the next time, so its lists are kept; after
-// two failures in a row only the failure is.
+// A connection to a stateless server asks again which revisions the server speaks, so a wrong finding is noticed.
+// A server with sessions always accepts `initialize`, also once it speaks a later revision. Over the network no message
+// reports a new version of the server, so there the finding expires.
+//
+// A server that fails once may be well the next time, so its lists are kept; after two failures in a row only the failure
+// is.
 
 import { type EraMemory, recalledFacts, type ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, readListItem } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { Before } from '../contracts/upstream.js'
 
@@ -19,16 +24,38 @@ export interface Described {
   readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
 }
 
-/** The kept facts of one server; a description is read once for all lanes that show it. */
-export class KeptLists {
+export class ServerMemory implements EraMemory {
+  readonly #runtime: Pick<Runtime, 'now'>
   readonly #kept: KeptServer
-  readonly #era: Pick<EraMemory, 'probeFailure'>
+  readonly #eraMs: number
+  #era: EraMemory['era']
+  #learnedAt = 0
+  evidence: EraMemory['evidence']
+  /** The finding of an earlier run counts until this one has found it out. */
+  probeFailure: EraMemory['probeFailure']
+  /** The description is read once for all lanes that show it. */
   #latest: { readonly of: SelfDescription; readonly described: Described | undefined } | undefined
   #isConfirmed = false
 
-  constructor(kept: KeptServer, era: Pick<EraMemory, 'probeFailure'>) {
+  constructor(runtime: Pick<Runtime, 'now'>, kept: KeptServer, eraMs: number) {
+    this.#runtime = runtime
     this.#kept = kept
+    this.#eraMs = eraMs
+    this.probeFailure = kept.facts?.description?.probeFailed === true ? 'kept' : undefined
+  }
+
+  get era(): EraMemory['era'] {
+    return this.#runtime.now() - this.#learnedAt < this.#eraMs ? this.#era : undefined
+  }
+
+  learned(era: EraMemory['era'], evidence: EraMemory['evidence']): void {
     this.#era = era
+    this.evidence = evidence
+    this.#learnedAt = this.#runtime.now()
+  }
+
+  forgot(): void {
+    this.#era = undefined
   }
 
   get kept(): KeptFacts | undefined {
@@ -53,7 +80,7 @@ export class KeptLists {
     // A server that says something else of itself is another version, and may have learned to answer.
     const isSame = before === undefined || Buffer.compare(before, handshake) === 0
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
-    const of = { handshake, lists: lines, probeFailed: isSame && this.#era.probeFailure !== undefined }
+    const of = { handshake, lists: lines, probeFailed: isSame && this.probeFailure !== undefined }
     this.#isConfirmed = true
     this.#latest = { of, described: { isCurrent: true, facts, lists } }
     this.#kept.keep({ failure: undefined, description: of })
