@@ -240,7 +240,6 @@ class ConfiguredProxy implements McpProxy {
       separatesPrincipals: () =>
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
-      processIdleMs: limits.upstream.clientProcessIdleMs,
     }
   }
 

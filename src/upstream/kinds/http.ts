@@ -40,9 +40,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
     onTimeout: 'cancel',
     staysForClients: true,
     // Silence over the network says nothing of what a server knows.
-    mirrors: true,
     probeMs: Infinity,
-    eraMs: around.limits.remoteEraMs,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
   } as const
   return new Server(config, behaviour, {

@@ -39,9 +39,7 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
     // It asks nothing, so calls of several clients need not wait for each other.
     questionsNameTheirCall: true,
     staysForClients: true,
-    mirrors: false,
     probeMs: Infinity,
-    eraMs: Infinity,
     dial: () => new ServerProcess(program, limits, runtime, log, redactor),
     about: () => about,
   }

@@ -34,11 +34,8 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
     questionsNameTheirCall: false,
     installs: isInstaller(config.command, config.args),
     staysForClients: false,
-    mirrors: false,
     // Half of the start time is left for `initialize`.
     probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
-    // A program is what it is until it is started by another proxy.
-    eraMs: Infinity,
     dial: () => start(),
     adopt: (running: RunningProcess) => start(childOf(name, running)),
   }

@@ -38,9 +38,6 @@ const WHY_LENGTH_MAX = 300
 /** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
 const SURVEY_MS_MAX = 500
 
-/** Above this share of the memory limit a warning is logged, once for each process. */
-const WARN_SHARE = 0.8
-
 const MiB = 1024 * 1024
 
 /** A started child, or one that could not be started and has ended. */
@@ -56,7 +53,6 @@ export class ServerProcess implements Dialed {
   readonly #log: LogSink
   readonly #words = new LastWords()
   #memoryTimer: Timer | undefined
-  #isMemoryWarned = false
   #killReason: DialEnd | undefined
   #isGone = false
   #stopping: Promise<void> | undefined
@@ -155,19 +151,11 @@ export class ServerProcess implements Dialed {
         const problem = 'this system does not tell how much memory it uses'
         return this.#say('warn', `'${name}' cannot be watched for memoryLimitMB: ${problem}`)
       }
-      const share = used / limitBytes
+      if (used <= limitBytes) return this.#watchMemory(group, limitBytes)
       const text = `${Math.ceil(used / MiB)} MB of the ${Math.floor(limitBytes / MiB)} MB of memoryLimitMB`
-      if (share > 1) {
-        this.#killReason = { reason: 'memory-limit', message: `'${name}' used ${text} and was ended` }
-        await this.#surveyed()
-        this.#child.signal('SIGKILL')
-        return
-      }
-      if (share >= WARN_SHARE && !this.#isMemoryWarned) {
-        this.#isMemoryWarned = true
-        this.#say('warn', `'${name}' uses ${text}; above that it is ended`)
-      }
-      this.#watchMemory(group, limitBytes)
+      this.#killReason = { reason: 'memory-limit', message: `'${name}' used ${text} and was ended` }
+      await this.#surveyed()
+      this.#child.signal('SIGKILL')
     }
     this.#memoryTimer = this.#runtime.setTimer(this.#limits.memoryWatchMs, () => void look())
   }

@@ -54,11 +54,6 @@ export interface ProxyContext {
   readonly hasUsers: () => boolean
   /** Variables of the proxy's own for every process that is started. */
   readonly marks: Readonly<Record<string, string>>
-  /**
-   * How long a process of one client, or of one principal, runs on after the last call, response or stream; undefined
-   * is as long as the client.
-   */
-  readonly processIdleMs: number | undefined
   /** Decides when processes start, counts them, and limits them. */
   readonly gate: StartGate
 }
@@ -88,10 +83,6 @@ export interface ServerKind {
   readonly staysForClients: boolean
   /** How long a server has to answer the question which revisions it speaks; a server that is silent for longer ignores the question. */
   readonly probeMs: number
-  /** Whether header fields repeat arguments of requests, which rules out tools whose arguments cannot be repeated so. */
-  readonly mirrors: boolean
-  /** How long the proxy relies on the era that it found for the server, in milliseconds. */
-  readonly eraMs: number
   /** Undefined where there are no logins, or nothing has connected yet. */
   readonly logins?: () => ServerLogins | undefined
   /** The sandbox's description of itself; undefined before it runs. */
@@ -137,6 +128,8 @@ export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   /** Whether a server that was started elsewhere waits for its first worker. */
   readonly hasAdopted: () => boolean
   readonly kind: ServerConfig['kind']
+  /** Whether it is reached over the network. */
+  readonly isRemote: boolean
   readonly times: ServerTimes
 }
 
@@ -176,7 +169,7 @@ export interface UpstreamLimits {
   readonly remoteRestMs: number
   /** Processes of one client without a session, where a call that waits for its client keeps its process. */
   readonly statelessProcessesMax: number
-  /** How long a process that only one client uses outlives the last word of the client. */
+  /** How long a process of one client, or of one principal, runs on after the last call, response or stream. */
   readonly clientProcessIdleMs: number
   /** Calls that wait for one process, or for a slot of it. */
   readonly queueMax: number

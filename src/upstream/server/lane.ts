@@ -287,9 +287,9 @@ export class ServerLane implements Lane, ServerView {
 
   /** Another client of its principal may come soon: many clients leave after each request. */
   #endLater(): void {
-    const { runtime, processIdleMs = 0 } = this.#context
+    const { runtime, limits } = this.#context
     this.#ending?.cancel()
-    this.#ending = runtime.setTimer(processIdleMs, () => {
+    this.#ending = runtime.setTimer(limits.clientProcessIdleMs, () => {
       if (this.#inbox.isClosed || this.#inbox.clients.size > 0) return
       this.#left()
       void this.close()

@@ -11,7 +11,7 @@ import type { ServerContext } from './context.js'
 const NAMED_MAX = 10
 
 /** Some names, and how many more there are. */
-export function someOf(names: readonly string[]): string {
+function someOf(names: readonly string[]): string {
   const more = names.length > NAMED_MAX ? `, and ${names.length - NAMED_MAX} more` : ''
   return `${names.slice(0, NAMED_MAX).join(', ')}${more}`
 }
@@ -29,7 +29,7 @@ export interface ReadList {
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
 export async function readList(
-  { redactor, limits, marked, mirrors, service, tell }: ServerContext,
+  { redactor, limits, marked, isRemote, service, tell }: ServerContext,
   connection: ServerConnection,
   kind: ListKind,
   wasEmpty: boolean,
@@ -67,7 +67,8 @@ export async function readList(
       )
     if (isLast) {
       if (faults.length > 0) warn(`not listed, because clients refuse such items: ${someOf(faults)}`)
-      const isMarked = kind === 'tools' && mirrors && connection.isStateless
+      // Header fields repeat arguments of requests, which rules out tools whose arguments cannot be repeated so.
+      const isMarked = kind === 'tools' && isRemote && connection.isStateless
       const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
       return { items: isMarked ? marked.listed(items, warn) : items, ttlMs, leftOut: faults.length }
     }

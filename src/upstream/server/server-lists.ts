@@ -21,8 +21,8 @@ import type { Before } from '../contracts/upstream.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import { beforeOf, type Described } from './server-memory.js'
-import { type ReadList, readList, someOf } from './read-list.js'
-import { keepsTasks, type LaneScope } from './sharing.js'
+import { type ReadList, readList } from './read-list.js'
+import type { LaneScope } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
 
@@ -452,10 +452,8 @@ export class ServerLists {
   }
 
   #take(kind: ListKind, state: ListState, { items, ttlMs, leftOut }: ReadList): void {
-    const { items: before } = state
     this.#accept(kind, state, items)
     this.#known.add(kind)
-    if (state.items !== before) this.#tellOfTasks(state.items)
     state.leftOut = leftOut
     const now = this.#context.runtime.now()
     state.listedAt ??= now
@@ -491,15 +489,6 @@ export class ServerLists {
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
     // A server that is being stopped cannot list: that is no warning.
     this.#context.tell(reason === 'shutting-down' ? 'debug' : 'warn', `${message}${kept}`)
-  }
-
-  #tellOfTasks(items: readonly ListItem[]): void {
-    const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
-    if (names.length === 0) return
-    const isListed =
-      keepsTasks(this.#scope.sharing) && this.#connection?.facts?.capabilities.tasks !== undefined
-    const how = isListed ? 'listed to clients with tasks only' : 'not listed'
-    this.#context.tell('info', `${how}: ${someOf(names)} can only be called as a task`)
   }
 
   /** A server that cannot list now may be able to in a moment. */

@@ -19,7 +19,7 @@ import { Reports, type Stop } from './reports.js'
 import { beforeOf, ServerMemory } from './server-memory.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
-import type { ServerConfig } from '../contracts/server-config.js'
+import { type ServerConfig, isRemote as isOverNetwork } from '../contracts/server-config.js'
 import type {
   Lane,
   RunningProcess,
@@ -47,7 +47,10 @@ export class Server implements Upstream {
 
   constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
     this.config = config
-    const memory = new ServerMemory(around.runtime, around.kept.of(config), behaviour.eraMs)
+    const isRemote = isOverNetwork(config)
+    // A program is what it is until it is started by another proxy.
+    const eraMs = isRemote ? around.limits.remoteEraMs : Infinity
+    const memory = new ServerMemory(around.runtime, around.kept.of(config), eraMs)
     const marked = new MarkedTools()
     const isAsked = config.protocol === 'auto'
     const known: KnownServer = {
@@ -76,7 +79,19 @@ export class Server implements Upstream {
       return adopted ?? behaviour.dial(known)
     }
     const hasAdopted = (): boolean => this.#adopted !== undefined
-    const about = { service, tell, kind, times, open, marked, restarts, memory, connect, hasAdopted }
+    const about = {
+      service,
+      tell,
+      kind,
+      isRemote,
+      times,
+      open,
+      marked,
+      restarts,
+      memory,
+      connect,
+      hasAdopted,
+    }
     const common = { ...around, ...behaviour, ...about }
     const reports = new Reports(common, () => this.#stopping)
     this.#context = { ...common, reports }

@@ -111,7 +111,8 @@ export class Worker {
     this.#isFirst = isFirst
     const { concurrency, idleTimeoutMs, limits, questionsNameTheirCall } = context
     const { sharing, startsOnCall } = scope
-    this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.processIdleMs) : idleTimeoutMs
+    const ownIdleMs = Math.min(idleTimeoutMs ?? Infinity, limits.clientProcessIdleMs)
+    this.#idleTimeoutMs = startsOnCall ? ownIdleMs : idleTimeoutMs
     this.#waiting = new CallQueue(context.runtime, limits.outgoingBytesMax)
     this.#slots = { max: concurrency, taken: 0 }
     // A server may ask something during a call of several clients: such calls run one at a time, unless it says which one it
@@ -479,10 +480,10 @@ export class Worker {
 
   /** Gets a place for the process; an adopted one and a session need none. @throws UpstreamError when there is none */
   async #admitted(attempt: Attempt): Promise<void> {
-    const { gate, hasAdopted, memory, installs, kind, service: server } = this.#context
+    const { gate, hasAdopted, memory, installs, isRemote, service: server } = this.#context
     attempt.lease = undefined
     this.#expect(attempt)
-    if (hasAdopted() || kind === 'http' || kind === 'sse') return
+    if (hasAdopted() || isRemote) return
     attempt.lease = await gate.enter({
       server,
       installs: installs === true && memory.kept?.description === undefined,
@@ -625,9 +626,4 @@ export class Worker {
     const why = failure === undefined ? '' : `: ${failure.message}`
     return thatServer(this.#context.service, reason, `${what}${why}`)
   }
-}
-
-/** Of two times, either of which may be for ever. */
-function shortest(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
