@@ -25,7 +25,7 @@ describe('a server with memoryLimitMB', { skip }, () => {
       const first = said(await client.call('s__pid'))
       const pending = Array.from({ length: 20 }, (_, at) => client.call('s__never', {}, undefined, `p${at}`))
       await client.call(`s__${who}`, { mb: 330 })
-      await until(() => log.some(({ level, message }) => level === 'warn' && /memoryLimitMB/.test(message)))
+      await until(() => (proxy.status()[0]?.gauges.memoryBytes ?? 0) > 330 * MiB)
       void client.call(`s__${who}`, { mb: 200 }).catch(() => undefined)
       for (const heard of await Promise.all(pending)) {
         assert.deepEqual(failure(heard), [-32603, 's', 'memory-limit'])

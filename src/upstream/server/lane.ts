@@ -1,15 +1,30 @@
-// A lane: the processes of one server that one set of clients uses.
+// A lane: the processes of one server that one set of clients uses, and what these processes say.
+//
+// Everything that a server says without naming a client is decided here. What cannot be tied to one client is refused or
+// logged, never broadcast. On stdio a request of a server does not name its call, so one askable call runs at a time in a
+// process that several clients share. `Worker` replaces a process that may still ask for a call of a client that has
+// cancelled it.
 
-import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { parse } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../calls/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, listKinds } from '../../mcp/list-items.js'
 import type { ListChange } from '../contracts/list-guard.js'
-import type { ListKind } from '../../mcp/methods.js'
-import { shuttingDown } from '../../mcp/error-codes.js'
-import { Inbox } from './inbox.js'
+import type { ListKind, ServerNotificationRow, ServerRequestRow } from '../../mcp/methods.js'
+import {
+  type ClientCapabilities,
+  type ServerCapabilities,
+  type TaskCapabilities,
+  TASKS,
+} from '../../mcp/capabilities.js'
+import { methodNotFound, shuttingDown } from '../../mcp/error-codes.js'
+import { questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
+import { cutNamed } from '../../mcp/member-edits.js'
+import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
+import { LaneClients } from './lane-clients.js'
+import { ServerSubscription } from './listen.js'
 import { within } from '../../runtime/deadline.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -37,11 +52,16 @@ export class ServerLane implements Lane, ServerView {
   readonly #scope: LaneScope
   readonly #left: () => void
   readonly known: ReadonlySet<ListKind>
-  readonly #lists: ServerLists
-  readonly #inbox: Inbox
+  readonly lists: ServerLists
+  readonly clients: LaneClients
   /** As many as are busy, up to a limit; the first one gets the subscriptions. */
   readonly #workers: Worker[] = []
   readonly #workersMax: number
+  /** Those that were opened, and have not ended; also those that others have replaced. */
+  readonly #open = new Set<ServerConnection>()
+  isClosed = false
+  /** The calls that began to wait for the lists of the server, while these are on their way. */
+  #callers: readonly Call[] = []
   /** The lane whose lists its client sees until it uses this one. */
   #standIn: ServerLane | undefined
   /** The lanes for which this one is that. */
@@ -61,12 +81,12 @@ export class ServerLane implements Lane, ServerView {
     this.#scope = scope
     this.config = config
     this.#left = left
-    this.#lists = new ServerLists(context, scope, this, (kinds) => this.#report(kinds))
-    this.known = this.#lists.known
-    this.#inbox = new Inbox(context, scope, this.#lists)
+    this.lists = new ServerLists(context, scope, this, (kinds) => this.#report(kinds))
+    this.known = this.lists.known
+    this.clients = new LaneClients(context)
     this.#workersMax = workersMax(context, scope)
     // Requests that kept lists can answer are answered before a process is started.
-    const isLater = !context.hasAdopted() && this.#lists.isShowingKept
+    const isLater = !context.hasAdopted() && this.lists.isShowingKept
     if (!scope.startsOnCall && !config.lazy) this.#begin(isLater)
   }
 
@@ -75,16 +95,16 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get state(): UpstreamState {
-    if (this.#lists.blocked !== undefined) return 'error'
+    if (this.lists.blocked !== undefined) return 'error'
     const state = this.startedAt === undefined ? 'disconnected' : this.#workersState
     // A server is connected once its tools and prompts have been listed.
-    if (state !== 'connected' || this.#lists.hasNames) return state
-    return this.#lists.failure === undefined ? 'starting' : 'error'
+    if (state !== 'connected' || this.lists.hasNames) return state
+    return this.lists.failure === undefined ? 'starting' : 'error'
   }
 
   get #workersState(): UpstreamState {
     // The first process is made a moment after its lane.
-    if (this.#workers.length === 0) return this.#inbox.isClosed ? 'disconnected' : 'starting'
+    if (this.#workers.length === 0) return this.isClosed ? 'disconnected' : 'starting'
     const states = this.#workers.map((worker) => worker.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
@@ -94,19 +114,19 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get failure(): ServerView['failure'] {
-    return this.#lists.blocked ?? this.#workersFailure ?? this.#lists.failure
+    return this.lists.blocked ?? this.#workersFailure ?? this.lists.failure
   }
 
   get facts(): ServerFacts | undefined {
-    return this.#lists.facts
+    return this.lists.facts
   }
 
   get before(): Before {
-    return this.#lists.before
+    return this.lists.before
   }
 
   get wasKept(): boolean {
-    return this.#lists.wasKept
+    return this.lists.wasKept
   }
 
   get isStarting(): boolean {
@@ -114,26 +134,26 @@ export class ServerLane implements Lane, ServerView {
   }
 
   items(kind: ListKind): readonly ListItem[] {
-    return this.#lists.shown(kind)
+    return this.lists.shown(kind)
   }
 
   isComing(kind: ListKind): boolean {
-    return this.isStarting ? !this.#isUnreachable : this.#lists.reading(kind) !== undefined
+    return this.isStarting ? !this.#isUnreachable : this.lists.reading(kind) !== undefined
   }
 
   isShown(kind: ListKind): boolean {
-    return this.#lists.known.has(kind) || this.#lists.isKept(kind)
+    return this.lists.known.has(kind) || this.lists.isKept(kind)
   }
 
   listedAt(kind: ListKind): number | undefined {
-    return this.#lists.listedAt(kind)
+    return this.lists.listedAt(kind)
   }
 
   want(kinds: readonly ListKind[], how: 'list' | 'call'): void {
-    this.#lists.renew(kinds)
-    if (!kinds.every((kind) => this.#lists.isKept(kind))) this.#begin()
+    this.lists.renew(kinds)
+    if (!kinds.every((kind) => this.lists.isKept(kind))) this.#begin()
     const isThere = (kind: ListKind): boolean =>
-      how === 'list' ? this.isShown(kind) : this.#lists.known.has(kind)
+      how === 'list' ? this.isShown(kind) : this.lists.known.has(kind)
     if (!kinds.every(isThere)) this.startNow()
   }
 
@@ -153,9 +173,9 @@ export class ServerLane implements Lane, ServerView {
     if (standIn === undefined) return
     this.#standIn = undefined
     standIn.#deferred.delete(this)
-    this.#lists.showKept()
+    this.lists.showKept()
     const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
-    for (const client of this.#inbox.clients) client.listsChanged(differing)
+    for (const client of this.clients) client.listsChanged(differing)
   }
 
   #use(): void {
@@ -166,18 +186,18 @@ export class ServerLane implements Lane, ServerView {
 
   hurry(call: Call): void {
     this.#endDeferral()
-    if (this.#lists.hasNames) return
+    if (this.lists.hasNames) return
     if (this.failure?.reason === 'login-required') this.#context.logins?.()?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#workersFailure?.reason === 'unauthorized' && this.state !== 'starting'
-    this.#inbox.callers = [...this.#inbox.callers.filter(({ settled }) => !settled), call]
+    this.#callers = [...this.#callers.filter(({ settled }) => !settled), call]
     this.startNow()
     this.#begin()
     if (!this.isPending && !isRefused) this.#follow(this.#startFirst())
   }
 
   get isUsed(): boolean {
-    return this.#inbox.clients.size > 0
+    return this.clients.size > 0
   }
 
   get shared(): boolean {
@@ -193,15 +213,15 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get server(): OpenedServer | undefined {
-    return this.#lists.server
+    return this.lists.server
   }
 
   get leftOut(): number {
-    return this.#lists.leftOut
+    return this.lists.leftOut
   }
 
   get changes(): readonly ListChange[] {
-    return this.#lists.changes
+    return this.lists.changes
   }
 
   get pids(): number[] {
@@ -213,8 +233,8 @@ export class ServerLane implements Lane, ServerView {
   }
 
   join(client: ClientPort): this {
-    this.#inbox.clients.add(client)
-    if (this.#inbox.clients.size > 1) this.#inbox.read(true)
+    this.clients.add(client)
+    if (this.clients.size > 1) this.#readAll(true)
     return this
   }
 
@@ -228,20 +248,18 @@ export class ServerLane implements Lane, ServerView {
       call.deadline.times = this.#context.times
       return own.call(call, edits)
     }
-    const { blocked } = this.#lists
+    const { blocked } = this.lists
     if (blocked?.body !== undefined) return call.fail(blocked.body)
     const { subscribes } = call.row
     this.#use()
     const sent =
-      subscribes === undefined
-        ? call
-        : this.#inbox.clients.passing(call, subscribes, () => this.#firstConnection)
+      subscribes === undefined ? call : this.clients.passing(call, subscribes, () => this.#firstConnection)
     if (sent === undefined) return
     this.#workerFor(sent).call(sent, edits)
   }
 
   level(client: ClientPort, level: string): void {
-    this.#inbox.clients.setLevel(client, level)
+    this.clients.setLevel(client, level)
     this.#sendLevel()
   }
 
@@ -253,17 +271,17 @@ export class ServerLane implements Lane, ServerView {
 
   read(client: ClientPort, on: boolean): void {
     // One slow client among several does not pause the others.
-    if (on || this.#inbox.clients.only === client) this.#inbox.read(on)
+    if (on || this.clients.only === client) this.#readAll(on)
   }
 
   follow(client: ClientPort, uri: string): void {
-    if (this.#lists.blocked !== undefined) return
+    if (this.lists.blocked !== undefined) return
     this.#use()
-    this.#inbox.clients.follow(client, uri, this.#firstConnection)
+    this.clients.follow(client, uri, this.#firstConnection)
   }
 
   takeSubscriptions(client: ClientPort): string[] {
-    return this.#inbox.clients.resources.takeAll(client)
+    return this.clients.resources.takeAll(client)
   }
 
   release(client: ClientPort): Call[] {
@@ -271,17 +289,17 @@ export class ServerLane implements Lane, ServerView {
   }
 
   leave(client: ClientPort): Promise<void> | undefined {
-    const { level } = this.#inbox.clients
-    const unfollowed = this.#inbox.clients.remove(client)
-    this.#inbox.read(true)
+    const { level } = this.clients
+    const unfollowed = this.clients.remove(client)
+    this.#readAll(true)
     for (const connection of this.#connections) connection.tasks.onClientLeft(client)
     if (isOfOne(this.#scope.sharing)) {
       this.#left()
       return this.close()
     }
-    this.#inbox.clients.unsubscribe(this.#firstConnection, unfollowed)
-    if (this.#inbox.clients.level !== level) this.#sendLevel()
-    if (this.#scope.principal !== undefined && this.#inbox.clients.size === 0) this.#endLater()
+    this.clients.unsubscribe(this.#firstConnection, unfollowed)
+    if (this.clients.level !== level) this.#sendLevel()
+    if (this.#scope.principal !== undefined && this.clients.size === 0) this.#endLater()
     return undefined
   }
 
@@ -290,7 +308,7 @@ export class ServerLane implements Lane, ServerView {
     const { runtime, limits } = this.#context
     this.#ending?.cancel()
     this.#ending = runtime.setTimer(limits.clientProcessIdleMs, () => {
-      if (this.#inbox.isClosed || this.#inbox.clients.size > 0) return
+      if (this.isClosed || this.clients.size > 0) return
       this.#left()
       void this.close()
     })
@@ -298,12 +316,187 @@ export class ServerLane implements Lane, ServerView {
 
   async close(): Promise<void> {
     this.#ending?.cancel()
-    this.#inbox.isClosed = true
+    this.isClosed = true
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
-    this.#lists.endKept()
-    this.#lists.close()
+    this.lists.endKept()
+    this.lists.close()
     this.startNow()
     await Promise.all(this.#workers.map((worker) => worker.close()))
+  }
+
+  // What its servers say:
+
+  /** The first process alone gets the subscriptions: each further one would report the same update again. */
+  opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
+    const { facts } = server
+    if (this.#open.size === 0) this.clients.renew()
+    this.#open.add(connection)
+    connection.tasks.capabilities = askableOfTasks(facts.capabilities)
+    if (facts.capabilities.logging) this.clients.sendLevel(connection)
+    if (isFirst) {
+      if (connection.isStateless) this.#listen(connection, facts)
+      this.clients.resubscribe(connection)
+    }
+    this.lists.opened(connection, server, isFirst)
+    this.#context.reports.opened(server)
+  }
+
+  /** A server without sessions sends notifications only on the stream of `subscriptions/listen`. */
+  #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
+    const missed = (isFirst: boolean): void => {
+      // On stdio the first reads of lists are sent behind this request, so they miss no change; over HTTP they may overtake it.
+      if (!isFirst || this.#context.questionsNameTheirCall || !this.lists.busy) this.lists.missed(connection)
+    }
+    connection.listening = new ServerSubscription(
+      this.#context,
+      connection,
+      capabilities,
+      this.clients,
+      missed,
+    )
+    // It may have ended while it said what it is.
+    if (connection.isOpen) connection.listening.renew()
+    else connection.listening.close()
+  }
+
+  /** Also on connections that others have replaced: their last answers must not wait for ever. */
+  #readAll(on: boolean): void {
+    for (const connection of this.#open) connection.read(on)
+  }
+
+  /**
+   * A remote server may cost money while a connection to it is open, so the connection ends when no client needs it.
+   */
+  get isNeeded(): boolean {
+    const { clients } = this
+    if (this.#scope.startsOnCall) return this.isAtWork || [...clients].some(({ listens }) => listens)
+    const isAttended = this.#context.staysForClients && clients.size > 0
+    return clients.areFollowing || isAttended || this.isAtWork
+  }
+
+  get isCalled(): boolean {
+    return this.#callers.some(({ settled }) => !settled)
+  }
+
+  /** Lists are being read, a server waits for the answer of a client, or a task runs. */
+  get isAtWork(): boolean {
+    const hasTasks = [...this.#open].some((connection) => connection.tasks.areWanted)
+    return this.lists.busy || this.#isOwed || hasTasks
+  }
+
+  get #isOwed(): boolean {
+    const clients = [...this.clients]
+    return [...this.#open].some((connection) => clients.some((client) => client.questions.owes(connection)))
+  }
+
+  onRequest(
+    frame: RequestFrame,
+    row: ServerRequestRow,
+    connection: ServerConnection,
+    during: Call | undefined,
+  ): void {
+    const { sharing } = this.#scope
+    const { about, tasks } = connection
+    const running = sharing === 'plain' ? undefined : (tasks.waitingFor(frame) ?? about.askable)
+    const call = during ?? running ?? connection.waitingCall
+    // A client with a lane for itself can be asked at any time.
+    const client = sharing === 'own' ? this.clients.only : call?.client
+    const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
+    const caller = call ?? about.oneAskable
+    if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
+      caller.noteMissing(requiredCapabilities(questionOf(frame)))
+    // A server that several clients share does not know the capabilities of each of them.
+    const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
+    const mayCome = sharing === 'stateless' && isTold && client === undefined
+    if (mayCome && connection.firstQuestions?.hold(frame) === true) return
+    if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
+    const over = connection.pause(client, call)
+    // No server knows that a client could answer with a task.
+    const edits = cutNamed(frame.params.members, ['task'], 'task')
+    if (client.questions.ask({ frame, asker: connection, during: call, over, edits })) return
+    over()
+    this.#refuse(frame, connection)
+  }
+
+  #isDeclared({ capability }: ServerRequestRow, capabilities: ClientCapabilities | undefined): boolean {
+    return capability !== undefined && capabilities?.names.has(capability) === true
+  }
+
+  #refuse({ id, method }: RequestFrame, connection: ServerConnection): void {
+    connection.refused(id, methodNotFound(method))
+    this.#context.tell('debug', `${method} was refused: no client to ask`)
+  }
+
+  onNotification(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    connection: ServerConnection,
+    during: Call | undefined,
+  ): void {
+    switch (row?.does) {
+      case 'list-changed':
+        return this.lists.changed(connection, row.lists)
+      case 'updated':
+        return this.#updated(frame, connection)
+      case 'cancel':
+        for (const client of this.clients) client.questions.withdraw(frame, connection)
+        return
+      case 'task':
+        if (connection.isStateless) return this.#taskChanged(frame, connection)
+        // With one client and one server, the task need not have been begun by a call of this session.
+        if (connection.tasks.onStatus(frame)) return
+        if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
+        return this.#context.tell('debug', `${frame.method} is about a task that no client has here`)
+      case 'log':
+        return this.#toOnlyClient(frame, row, during ?? this.#logging(connection))
+      case 'progress':
+      case 'owner':
+      case undefined:
+        return this.#toOnlyClient(frame, row, during)
+    }
+  }
+
+  /**
+   * The call of a log message that names none, where only one call can be meant.
+   *
+   * MCP 2025-06-18, Transports: what is said on the response to a request should relate to it, and what is said on the
+   * standalone stream should not. A server over HTTP has chosen by itself.
+   */
+  #logging({ about, isStateless }: ServerConnection): Call | undefined {
+    if (isStateless) return about.logging
+    const call = this.#context.questionsNameTheirCall ? undefined : about.only
+    return call?.client === this.clients.only ? call : undefined
+  }
+
+  #updated(frame: NotificationFrame, connection: ServerConnection): void {
+    const uri = frame.params.members.string('uri')
+    if (uri === undefined) return
+    // The subscription is a request of the proxy, so clients do not get its id.
+    const edits = connection.isStateless ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
+    for (const client of this.clients.resources.of(uri)) client.tell(frame, edits, undefined)
+  }
+
+  #taskChanged(frame: NotificationFrame, connection: ServerConnection): void {
+    connection.tasks.onStatus(frame)
+    const id = frame.params.members.string('taskId') ?? ''
+    for (const client of this.clients.tasks.at(id).keys()) client.tell(frame, [], undefined)
+  }
+
+  #toOnlyClient(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    during: Call | undefined,
+  ): void {
+    const client = during?.client ?? this.clients.only
+    if (client === undefined) this.#context.tell('debug', `${frame.method} belongs to no one client`)
+    else if (row?.does === 'log') client.log(frame, during)
+    else client.tell(frame, [], during)
+  }
+
+  onClosed(connection: ServerConnection): void {
+    for (const client of this.clients) client.questions.forget(connection)
+    this.#open.delete(connection)
+    this.lists.close(connection)
   }
 
   // Its processes:
@@ -338,9 +531,9 @@ export class ServerLane implements Lane, ServerView {
 
   #addWorker(): Worker {
     const isFirst = this.#workers.length === 0
-    const worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst)
+    const worker = new Worker(this.#context, this.#scope, this, isFirst)
     this.#workers.push(worker)
-    if (this.#inbox.isClosed) void worker.close()
+    if (this.isClosed) void worker.close()
     return worker
   }
 
@@ -373,11 +566,11 @@ export class ServerLane implements Lane, ServerView {
     const { runtime, gate } = this.#context
     if (isLater) await gate.putOff(this.#hurried.promise)
     await this.#startFirst()
-    const client = this.#inbox.clients.only?.profile.info?.name
+    const client = this.clients.only?.profile.info?.name
     const endsAt = (this.startedAt ?? 0) + patienceMs(client, false)
     for (let login = this.#login; login !== undefined; login = this.#login) {
       const leftMs = endsAt - runtime.now()
-      if (leftMs <= 0 || this.#inbox.isClosed) return
+      if (leftMs <= 0 || this.isClosed) return
       const ended = login.then(() => true)
       if ((await within(ended, leftMs, runtime)) === true) await this.#startFirst()
     }
@@ -401,7 +594,7 @@ export class ServerLane implements Lane, ServerView {
   /** Whether a call waits for the lists of a process that ended before it had listed, and another one may list. */
   get #needsSuccessor(): boolean {
     const wasUp = this.server !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
-    return wasUp && this.#inbox.isCalled && !this.#lists.hasNames && this.#firstConnection === undefined
+    return wasUp && this.isCalled && !this.lists.hasNames && this.#firstConnection === undefined
   }
 
   /** The lists are known, or could not be read once more for a call that waits for what they have. */
@@ -409,14 +602,14 @@ export class ServerLane implements Lane, ServerView {
     this.isPending = true
     const read = async (): Promise<void> => {
       await started
-      await this.#lists.opening
+      await this.lists.opening
       for (let count = 0; count < SUCCESSORS_MAX && this.#needsSuccessor; count++) {
         await this.#startFirst()
-        await this.#lists.opening
+        await this.lists.opening
       }
-      if (this.#inbox.isCalled) await this.#lists.readMissing()
+      if (this.isCalled) await this.lists.readMissing()
       this.isPending = false
-      this.#inbox.callers = []
+      this.#callers = []
       this.#report([])
     }
     void read()
@@ -427,23 +620,23 @@ export class ServerLane implements Lane, ServerView {
     this.#scope.opening?.fail(this.#workersFailure?.body ?? shuttingDown())
     // A start that was refused for want of room says nothing about the server.
     const failure = this.#workersFailure
-    const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
+    const isUnknown = this.isClosed || failure?.reason === 'overloaded'
     if (this.server !== undefined || isUnknown) return
     const livedMs = this.#context.runtime.now() - (this.startedAt ?? 0)
     // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
     if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
-    this.#lists.startFailed(failure?.message ?? 'it did not start')
+    this.lists.startFailed(failure?.message ?? 'it did not start')
   }
 
   #sendLevel(): void {
     if (this.server?.facts.capabilities.logging !== true) return
-    for (const connection of this.#connections) this.#inbox.clients.sendLevel(connection)
+    for (const connection of this.#connections) this.clients.sendLevel(connection)
   }
 
   /** Without kinds, for clients that wait for what the server has. */
   #report(kinds: readonly ListKind[]): void {
     for (const lane of [...this.#deferred, this])
-      for (const client of lane.#inbox.clients) client.listsChanged(kinds)
+      for (const client of lane.clients) client.listsChanged(kinds)
   }
 }
 
@@ -461,4 +654,9 @@ function workersMax({ processes, questionsNameTheirCall, limits }: ServerContext
   return holdsProcess(scope, questionsNameTheirCall)
     ? Math.max(processes, limits.statelessProcessesMax)
     : processes
+}
+
+/** The extension has no list, and a task of it can always be cancelled. */
+function askableOfTasks({ extensions, tasks }: ServerCapabilities): TaskCapabilities | undefined {
+  return tasks ?? (extensions.has(TASKS) ? { list: false, cancel: true } : undefined)
 }

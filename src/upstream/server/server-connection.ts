@@ -32,7 +32,7 @@ import type { Timer } from '../../runtime/runtime.js'
 import { Attribution } from './attribution.js'
 import { FirstQuestions } from './first-questions.js'
 import type { ServerContext } from './context.js'
-import type { Inbox } from './inbox.js'
+import type { ServerLane } from './lane.js'
 import type { ServerSubscription } from './listen.js'
 import { Noise } from './noise.js'
 import { ServerTask, Tasks } from './server-tasks.js'
@@ -94,7 +94,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   #writer: ServerWriter = sessionWriter
   #isChecking = false
   #onIdle: (() => void) | undefined
-  readonly #inbox: Inbox
+  readonly #lane: ServerLane
   readonly #worker: Worker
   readonly #context: ServerContext
   readonly #peer: Peer<SentCall>
@@ -112,17 +112,17 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   listening: ServerSubscription | undefined
   #answers = 0
 
-  constructor(dialed: Dialed, context: ServerContext, inbox: Inbox, worker: Worker) {
+  constructor(dialed: Dialed, context: ServerContext, lane: ServerLane, worker: Worker) {
     const { limits, runtime, service } = context
     this.dialed = dialed
     this.service = service
-    this.#inbox = inbox
+    this.#lane = lane
     this.#worker = worker
     this.#context = context
     const frame = { ...limits.frame, names: messageNames }
     const options = { ...limits, frame, watch: context.watch(service) }
     this.#peer = new Peer<SentCall>(dialed.connection, this, options)
-    this.about = new Attribution(() => this.calls, inbox.clients, runtime)
+    this.about = new Attribution(() => this.calls, lane.clients, runtime)
     const expired = (call: Call): void => this.#expired(call)
     this.#deadlines = new Deadlines(runtime, () => this.calls, expired)
     this.tasks = new Tasks(context, this, this.#tokens)
@@ -192,7 +192,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const opened = await this.#context.open({
       declared,
       request: opening,
-      clientVersion: this.#inbox.clients.only?.profile.revision.version,
+      clientVersion: this.#lane.clients.only?.profile.revision.version,
       ask: (method, params) => this.#ask(method, params, patience),
       probe: (method, params) => this.#probe(this.#ask(method, params, patience)),
       pass: (frame, edits) =>
@@ -351,7 +351,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const now = this.#context.runtime.now()
     if (deadline.endsAt <= now) return this.#refuse(sent, callTimeout(this.service, call, 'no turn'))
     if (row.subscribes !== undefined && this.isStateless) return this.#follow(sent)
-    const lend = this.#inbox.clients.only !== undefined
+    const lend = this.#lane.clients.only !== undefined
     const own = frame.params.meta.span('progressToken')
     const written = bothEdits(edits, this.#writer.edits(call))
     const all = own === undefined ? written : this.#withToken(written, sent, own, lend)
@@ -558,7 +558,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
       this.#context.tell('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
     } else {
       this.firstQuestions?.asked(frame.id)
-      this.#inbox.onRequest(frame, row, this, during?.call)
+      this.#lane.onRequest(frame, row, this, during?.call)
     }
   }
 
@@ -566,7 +566,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#noise.message()
     const row = serverNotifications.get(frame.method)
     if (this.isStateless && this.listening?.onNotification(frame, row) === true) return
-    if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during?.call)
+    if (row?.does !== 'progress') this.#lane.onNotification(frame, row, this, during?.call)
     else if (!this.#progressed(frame)) this.#context.tell('debug', 'progress that nobody waits for')
   }
 
@@ -588,7 +588,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
   async #outdated(sent: SentCall, { what, outcome }: Outdated): Promise<void> {
     const { call, edits } = sent
-    const { lists } = this.#inbox
+    const { lists } = this.#lane
     if (call.hasRenewed) call.settle(outcome)
     this.#end(sent)
     if (call.settled) return
@@ -623,7 +623,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const { call } = sent
     const { body, message, reason } = fromTransport(this.service, error)
     const isLogin = reason === 'login-required'
-    if (isLogin) this.#inbox.lists.loginNeeded(this, { message, reason, body })
+    if (isLogin) this.#lane.lists.loginNeeded(this, { message, reason, body })
     const instead = isLogin ? this.#context.logins?.()?.tool?.refusal(call) : undefined
     if (mayStillRun(error)) this.#abandon(sent)
     if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(call, error)) return this.#repeat(sent)
@@ -643,7 +643,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   }
 
   missed(): void {
-    this.#inbox.lists.missed(this)
+    this.#lane.lists.missed(this)
   }
 
   ended(): void {
@@ -663,7 +663,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
       if (cause !== undefined) this.#context.tell('debug', cause.message)
       this.#failUnanswered()
       this.#worker.onConnectionEnded(this)
-      this.#inbox.onClosed(this)
+      this.#lane.onClosed(this)
       void endOf(this.dialed)
     })
     this.listening?.close()

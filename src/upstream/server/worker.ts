@@ -24,7 +24,7 @@ import type { Lease } from './start-gate.js'
 import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
 import { ServerConnection } from './server-connection.js'
-import type { Inbox } from './inbox.js'
+import type { ServerLane } from './lane.js'
 import { ProcessReport } from './reports.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 
@@ -79,7 +79,7 @@ type State =
 export class Worker {
   readonly #context: ServerContext
   readonly #scope: LaneScope
-  readonly #inbox: Inbox
+  readonly #lane: ServerLane
   readonly #isFirst: boolean
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
@@ -104,10 +104,10 @@ export class Worker {
   #predecessor: Promise<void> = Promise.resolve()
 
   /** The first process gets the subscriptions, and its lists are read. */
-  constructor(context: ServerContext, scope: LaneScope, inbox: Inbox, isFirst: boolean) {
+  constructor(context: ServerContext, scope: LaneScope, lane: ServerLane, isFirst: boolean) {
     this.#context = context
     this.#scope = scope
-    this.#inbox = inbox
+    this.#lane = lane
     this.#isFirst = isFirst
     const { concurrency, idleTimeoutMs, limits, questionsNameTheirCall } = context
     const { sharing, startsOnCall } = scope
@@ -268,7 +268,7 @@ export class Worker {
 
   /** In monotonic milliseconds; undefined while the process is in use, or not there. */
   get #idleSince(): number | undefined {
-    const isIdle = this.connection !== undefined && this.#isIdle && !this.#inbox.isAtWork
+    const isIdle = this.connection !== undefined && this.#isIdle && !this.#lane.isAtWork
     return isIdle ? this.#usedAt : undefined
   }
 
@@ -288,7 +288,7 @@ export class Worker {
     this.#idle = runtime.setTimer(leftMs(), () => {
       this.#idle = undefined
       if (leftMs() <= 0) {
-        if (this.#isIdle && !this.#inbox.isNeeded) return void this.#restIdle()
+        if (this.#isIdle && !this.#lane.isNeeded) return void this.#restIdle()
         this.#usedAt = runtime.now()
       }
       this.#watchIdle()
@@ -487,7 +487,7 @@ export class Worker {
     attempt.lease = await gate.enter({
       server,
       installs: installs === true && memory.kept?.description === undefined,
-      isCalled: () => this.#state === attempt && (this.#hasCalls || this.#inbox.isCalled),
+      isCalled: () => this.#state === attempt && (this.#hasCalls || this.#lane.isCalled),
       isShared: !this.#scope.startsOnCall,
       idleSince: () => (attempt.connection === this.connection ? this.#idleSince : undefined),
       vacate: () => this.#leave(attempt),
@@ -500,7 +500,7 @@ export class Worker {
     const { lease } = attempt
     const dialed = await this.#context.connect()
     void dialed.ended?.then(() => lease?.release())
-    const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
+    const connection = new ServerConnection(dialed, this.#context, this.#lane, this)
     attempt.connection = connection
     this.#expect(attempt)
     try {
@@ -556,7 +556,7 @@ export class Worker {
     if (!this.#context.restarts.isLoginLogged) this.#context.tell('warn', message)
     this.#context.restarts.isLoginLogged = true
     if (this.#hasCalls) logins?.ask()
-    if (logins?.tool !== undefined) this.#inbox.lists.showOwnTool(logins.tool.item)
+    if (logins?.tool !== undefined) this.#lane.lists.showOwnTool(logins.tool.item)
     // Also the process of one client, which sees nothing of the server until then.
     this.#to({ kind: 'waiting', timer: logins?.onChange(() => this.#retry()) })
   }
@@ -579,7 +579,7 @@ export class Worker {
   }
 
   get #isWantedUncalled(): boolean {
-    return !this.#scope.startsOnCall || this.#inbox.clients.areFollowing
+    return !this.#scope.startsOnCall || this.#lane.clients.areFollowing
   }
 
   get #hasCalls(): boolean {
@@ -589,13 +589,13 @@ export class Worker {
   /** @throws UpstreamError */
   async #open(connection: ServerConnection, lease: Lease | undefined): Promise<void> {
     const { client, declared, opening } = this.#scope
-    const { lists } = this.#inbox
-    const about = { client, restarts: this.#starts++, hasClientLeft: () => this.#inbox.isClosed }
+    const { lists } = this.#lane
+    const about = { client, restarts: this.#starts++, hasClientLeft: () => this.#lane.isClosed }
     const report = new ProcessReport(this.#context, connection, about)
     try {
       const server = await connection.start(declared, opening)
       this.#connected(connection.isStateless)
-      this.#inbox.opened(connection, server, this.#isFirst)
+      this.#lane.opened(connection, server, this.#isFirst)
       void lists.opening.then(() => {
         report.ready(server, lists)
         this.#context.gate.changed()
