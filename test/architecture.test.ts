@@ -129,12 +129,12 @@ const linesMax = table(`
   record                 | 254
   events                 | 247
   audit                  | 180
-  proxy/routing          | 1969
-  proxy/input            | 853
-  proxy/clients          | 1806
+  proxy/routing          | 1940
+  proxy/input            | 852
+  proxy/clients          | 1763
   secrets                | 367
   policy                 | 367
-  proxy                  | 963
+  proxy                  | 960
   front-auth             | 1079
   gateway                | 1177
   metrics                | 916

@@ -122,28 +122,25 @@ class LoadedLock {
  */
 export class ConfiguredPolicy {
   readonly #runtime: Runtime
-  /** Kept when the rules leave the configuration and come back. */
+  /** Stays when the rules leave the configuration, as they may come back. */
   #policy: Policy | undefined
-  #isInForce = false
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
   }
 
-  /** Undefined while the configuration has neither limits nor confirmations. */
+  /** Undefined until a configuration has limits or confirmations. */
   of(schema: string): SchemaPolicy | undefined {
-    return this.#isInForce ? this.#policy?.of(schema) : undefined
+    return this.#policy?.of(schema)
   }
 
   async change(config: Configuration): Promise<void> {
-    const isNeeded = hasPolicy(config)
-    if (isNeeded && this.#policy === undefined) {
+    if (this.#policy === undefined && hasPolicy(config)) {
       const { Policy } = await import('../policy/policy.js')
       // Schemas that are reloaded at the same time share it.
       this.#policy ??= new Policy(this.#runtime)
     }
     this.#policy?.change(config.limits, secretsIn(config))
-    this.#isInForce = isNeeded
   }
 }
 

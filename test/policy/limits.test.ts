@@ -84,12 +84,11 @@ describe('a bucket', () => {
   })
 })
 
-test('a policy is loaded by the first configuration with limits or confirmations, and goes with them', async () => {
+test('a policy is loaded by the first configuration with limits or confirmations', async () => {
   const policies = new ConfiguredPolicy(new FakeRuntime())
   const cases = [
     [{}, false],
     [{ limits: [{ perMinute: 1 }] }, true],
-    [{}, false],
     [{ mcpServers: { s: { command: 'x', confirm: ['*'] } } }, true],
   ] as const
   for (const [more, isThere] of cases) {

@@ -2,20 +2,42 @@
 // and the same that it can be asked.
 //
 // It has lanes and names as a session has, and outlives the connections on which its requests come. Notifications
-// during a call go to the connection of that call; all others are dropped.
+// during a call go to the connection of that call, and others to the requests that stay open for them.
 
+import PQueue from 'p-queue'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import { numericId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, Outcome } from '../../calls/call.js'
+import { quote } from '../../jsonrpc/text.js'
+import { Call, isResult, type Outcome } from '../../calls/call.js'
+import { CallDeadline } from '../../calls/call-deadline.js'
+import { noCapabilities } from '../../mcp/capabilities.js'
 import type { StatelessContext } from '../../mcp/client-context.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
-import { serverNotifications, severity, type ListKind } from '../../mcp/methods.js'
-import type { SubscriptionFilter } from '../../mcp/subscription-edits.js'
-import { Listens } from './client-subscriptions.js'
+import {
+  type Followable,
+  followableResources,
+  followableTasks,
+  type ListKind,
+  type RequestRow,
+  serverNotifications,
+  severity,
+} from '../../mcp/methods.js'
+import { latestSession } from '../../mcp/revisions.js'
+import {
+  acknowledgement,
+  isFollowedBy,
+  subscribed,
+  subscriptionEdits,
+  type SubscriptionFilter,
+} from '../../mcp/subscription-edits.js'
+import { within } from '../../runtime/deadline.js'
+import { requestFrame } from '../input/own-frames.js'
 import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
-import type { RoutedClient } from '../routing/router.js'
+import type { RoutedClient, RoutingContext } from '../routing/router.js'
 import type { TaskTable } from '../routing/client-tasks.js'
+import { ListChanges } from '../routing/list-changes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientDirectory } from './client-directory.js'
 import { ClientReports } from './client-reports.js'
@@ -35,6 +57,23 @@ export interface DirectoryLimits {
   readonly statelessIdleMs: number
 }
 
+/** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
+const ANSWER_WAIT_MS = 1000
+
+/** Subscriptions in flight: other clients use the same servers. */
+const ASKED_MAX = 32
+
+interface Topic {
+  readonly of: Followable
+  readonly name: string
+}
+
+/** A topic that open requests want, so many of them; `granted` says whether a server has granted the subscription. */
+interface Followed {
+  wanted: number
+  granted: Promise<boolean>
+}
+
 export class StatelessClient implements RoutedClient {
   readonly serial: number
   /** What its requests say of it; of its capabilities those that matter to servers. */
@@ -50,7 +89,11 @@ export class StatelessClient implements RoutedClient {
   /** The client has made room for another one, or its principal has left: the next request makes a new client. */
   hasLeft = false
   #calls = 0
-  #listens: Listens | undefined
+  /** Its requests that stay open, and the topics that they follow. */
+  readonly #listens = new Map<Call, Listen>()
+  /** Each topic is followed while one of these requests wants it, by the params of the requests about it. */
+  readonly #followed = new Map<string, Followed>()
+  readonly #asking = new PQueue({ concurrency: ASKED_MAX })
   readonly #logged = new Set<Call>()
   #level: string | undefined
   usedAt: number
@@ -104,18 +147,37 @@ export class StatelessClient implements RoutedClient {
   listen(call: Call, filter: SubscriptionFilter): void {
     this.#calls++
     if (!this.#directory.mayListen(this.profile.principal)) return call.fail(tooManyCalls())
-    this.#listens ??= new Listens(this, this.#routes, this.#directory.context)
-    this.#listens.begin(call, filter)
+    const { context } = this.#directory
+    const topics = this.#fitting([
+      ...filter.uris.map((name) => ({ of: followableResources, name })),
+      ...filter.tasks.map((name) => ({ of: followableTasks, name })),
+    ])
+    const listen = new Listen(call, topics, this.#routes, context)
+    call.keep()
+    this.#listens.set(call, listen)
+    const granted = new Set<Topic>()
+    const names = (of: Followable): string[] =>
+      topics.flatMap((topic) => (topic.of === of && granted.has(topic) ? [topic.name] : []))
+    const acknowledge = (): void => {
+      const lists = filter.lists.filter((kind) => this.#routes.offers(kind))
+      listen.acknowledge({ lists, uris: names(followableResources), tasks: names(followableTasks) })
+    }
+    if (topics.length === 0) return acknowledge()
+    const answers = topics.map(async (topic) => {
+      if (await this.#follow(topic)) granted.add(topic)
+    })
+    void within(Promise.all(answers), ANSWER_WAIT_MS, context.runtime).then(acknowledge)
   }
 
   get listening(): number {
-    return this.#listens?.size ?? 0
+    return this.#listens.size
   }
 
   ended(call: Call, outcome: Outcome): void {
     this.#calls--
     this.#logged.delete(call)
-    this.#listens?.end(call)
+    for (const topic of this.#listens.get(call)?.topics ?? []) this.#leave(topic)
+    this.#listens.delete(call)
     if (this.#calls === 0) this.usedAt = this.#directory.context.runtime.now()
     this.#reports.settled(call, outcome)
   }
@@ -129,13 +191,14 @@ export class StatelessClient implements RoutedClient {
 
   listsChanged(kinds: readonly ListKind[]): void {
     this.#routes.changed(kinds)
-    this.#listens?.changed(kinds)
+    for (const listen of this.#listens.values()) listen.changes.changed(kinds)
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
     if (during !== undefined) return during.tell(frame, edits)
     const does = serverNotifications.get(frame.method)?.does
-    if (does === 'updated' || does === 'task') this.#listens?.updated(frame)
+    if (does !== 'updated' && does !== 'task') return
+    for (const listen of this.#listens.values()) listen.updated(frame)
   }
 
   /** A call gets log messages only when its request asks for them (MCP 2026-07-28, Utilities: logging). */
@@ -161,5 +224,98 @@ export class StatelessClient implements RoutedClient {
     if (this.#level !== undefined && severity(this.#level) <= severity(level)) return
     this.#level = level
     this.#routes.level(level)
+  }
+
+  /** As many of these as the client may follow; those that it follows already take no room. */
+  #fitting(topics: readonly Topic[]): Topic[] {
+    let room = this.#directory.context.limits.stateless.urisMax - this.#followed.size
+    return topics.filter((topic) => this.#followed.has(paramsOf(topic)) || room-- > 0)
+  }
+
+  /**
+   * A server gets one subscription for each topic. The proxy subscribes as a client with a session does, so that restarts,
+   * reloads and servers that are asked in turn are handled as they are for such clients.
+   */
+  #follow(topic: Topic): Promise<boolean> {
+    const params = paramsOf(topic)
+    const known = this.#followed.get(params)
+    const followed = known ?? { wanted: 0, granted: Promise.resolve(false) }
+    followed.wanted++
+    if (known !== undefined) return known.granted
+    this.#followed.set(params, followed)
+    followed.granted = this.#ask(topic.of.begins, params, () => this.#followed.get(params) === followed)
+    return followed.granted
+  }
+
+  #leave(topic: Topic): void {
+    const params = paramsOf(topic)
+    const followed = this.#followed.get(params)
+    if (followed === undefined || --followed.wanted > 0) return
+    this.#followed.delete(params)
+    void followed.granted.then((isGranted) => {
+      if (isGranted) void this.#ask(topic.of.ends, params, () => !this.#followed.has(params))
+    })
+  }
+
+  /** Sends a request of the proxy's own for the client; false without a result, and where it is not wanted any more. */
+  #ask(row: RequestRow, params: string, isWanted: () => boolean): Promise<boolean> {
+    const frame = requestFrame(numericId(1), row.method, params)
+    const profile = { revision: latestSession, capabilities: noCapabilities }
+    const answer = (): Promise<boolean> =>
+      new Promise((resolve) => {
+        const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) }
+        const deadline = new CallDeadline(this.#directory.context.runtime.now())
+        this.#routes.router.route(new Call(frame, row, this, deadline, owner, profile))
+      })
+    return this.#asking.add(async () => isWanted() && (await answer()))
+  }
+}
+
+/** The params of the requests about a topic, as raw JSON: they tell it from all others. */
+function paramsOf({ of, name }: Topic): string {
+  return `{${quote(of.member)}:${quote(name)}}`
+}
+
+/** One `subscriptions/listen` request: it sends notifications on the connection of that request. */
+class Listen {
+  readonly topics: readonly Topic[]
+  readonly changes: ListChanges
+  readonly #call: Call
+  #heard: SubscriptionFilter = { lists: [], uris: [], tasks: [] }
+  /** Whether the acknowledgement was sent, which comes before every other notification. */
+  isReady = false
+
+  constructor(call: Call, topics: readonly Topic[], routes: ClientRoutes, context: RoutingContext) {
+    this.#call = call
+    this.topics = topics
+    this.changes = new ListChanges(this, routes, context)
+  }
+
+  /** Sends the acknowledgement with what was granted; a request without anything to wait for ends here. */
+  acknowledge(heard: SubscriptionFilter): void {
+    const { settled, frame } = this.#call
+    if (settled) return
+    this.#heard = heard
+    this.#call.notify('notifications/subscriptions/acknowledged', acknowledgement(frame.id, heard))
+    this.isReady = true
+    for (const kind of heard.lists) this.changes.markShown(kind)
+    if (heard.lists.length + heard.uris.length + heard.tasks.length === 0)
+      this.#call.settle({ kind: 'result', result: subscribed(frame.id) })
+  }
+
+  tellChanges(methods: ReadonlySet<string>): void {
+    const { settled, frame } = this.#call
+    if (!settled) for (const method of methods) this.#call.notify(method, subscribed(frame.id))
+  }
+
+  updated(frame: NotificationFrame): void {
+    const { members } = frame.params
+    const { uris, tasks } = this.#heard
+    const uri = members.string(followableResources.member)
+    const isHeard =
+      uri === undefined
+        ? tasks.includes(members.string(followableTasks.member) ?? '')
+        : uris.some((followed) => isFollowedBy(uri, followed))
+    if (isHeard) this.#call.tell(frame, subscriptionEdits(frame, this.#call.frame.id))
   }
 }

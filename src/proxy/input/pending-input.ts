@@ -208,14 +208,13 @@ const COMPARED_LENGTH_MAX = 1024 * 1024
 
 /** Whether a retry has the same arguments: the order of members and the spelling have no meaning. */
 export function isSameArguments(one: RequestFrame, other: RequestFrame): boolean {
-  const texts = [one, other].map(({ line, params }) => {
-    const span = params.members.span('arguments')
-    return span === undefined ? '{}' : rawAt(line, span)
-  })
-  const [first = '', second = ''] = texts
+  const [first, second] = [argumentsOf(one), argumentsOf(other)]
   if (first === second) return true
-  return (
-    texts.every(({ length }) => length <= COMPARED_LENGTH_MAX) &&
-    canonicalJson(parse(first)) === canonicalJson(parse(second))
-  )
+  const isLong = Math.max(first.length, second.length) > COMPARED_LENGTH_MAX
+  return !isLong && canonicalJson(parse(first)) === canonicalJson(parse(second))
+}
+
+function argumentsOf({ line, params }: RequestFrame): string {
+  const span = params.members.span('arguments')
+  return span === undefined ? '{}' : rawAt(line, span)
 }

@@ -45,15 +45,10 @@ export class ClientRoutes implements RoutedServers {
     this.#hasTasks = client.profile.hasTasks === true
     this.lanes = this.#enter(upstreams)
     this.catalog = catalogs.of(this.lanes, client.view, this.#hasTasks)
-    const { initializeGraceMs, runtime, limits } = context
-    this.#changes = new ListChanges(
-      client,
-      (kind) => this.shown(kind),
-      (tell) => runtime.setTimer(limits.session.changeDelayMs, tell),
-    )
+    this.#changes = new ListChanges(client, this, context)
     const isRemembered = this.lanes.some(({ view }) => view.before.kind !== 'nothing')
     this.router = new Router(client, context, this)
-    this.settled = isRemembered ? undefined : this.router.waits.opened(initializeGraceMs)
+    this.settled = isRemembered ? undefined : this.router.waits.opened(context.initializeGraceMs)
     const coming = this.router.waits.quiet()
     if (coming === undefined) return
     // The client gets one notification for all servers that are starting now.

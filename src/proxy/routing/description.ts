@@ -98,31 +98,21 @@ function problemIn(name: string, message: string): string {
   return problem.slice(0, PROBLEM_LENGTH_MAX)
 }
 
-const statusTitles = {
-  down: 'Servers that are not available now',
-  failed: 'Servers that failed at their last start, and are started again',
-  starting: 'Servers that are still starting, whose lists follow',
-} as const
-
-/** What the last lines of the instructions say of a server; undefined of one that can be used. */
-function statusOf(
-  server: DescribedServer,
-): { readonly title: keyof typeof statusTitles; readonly words: string } | undefined {
-  const { config, view } = server
-  const { before, facts, state } = view
-  if (state === 'error') return { title: 'down', words: `${config.name}: ${problemOf(server)}` }
-  if (before.kind === 'silent' && before.failure !== undefined)
-    return { title: 'failed', words: `${config.name}: ${problemIn(config.name, before.failure)}` }
-  return state === 'starting' && facts === undefined ? { title: 'starting', words: config.name } : undefined
-}
-
 /** Names the servers that cannot be used, and those that are starting and show nothing yet; undefined when there are none. */
 function statusLines(servers: readonly DescribedServer[]): string | undefined {
-  const all = servers.flatMap((server) => statusOf(server) ?? [])
-  const lines = (['down', 'failed', 'starting'] as const).flatMap((title) => {
-    const words = all.filter((each) => each.title === title).map((each) => each.words)
-    const separator = title === 'starting' ? ', ' : '; '
-    return words.length === 0 ? [] : `${statusTitles[title]}: ${words.join(separator)}`
-  })
+  const [down, failed, starting]: [string[], string[], string[]] = [[], [], []]
+  for (const server of servers) {
+    const { config, view } = server
+    const { before, facts, state } = view
+    if (state === 'error') down.push(`${config.name}: ${problemOf(server)}`)
+    else if (before.kind === 'silent' && before.failure !== undefined)
+      failed.push(`${config.name}: ${problemIn(config.name, before.failure)}`)
+    else if (state === 'starting' && facts === undefined) starting.push(config.name)
+  }
+  const lines = [
+    ['Servers that are not available now', down.join('; ')],
+    ['Servers that failed at their last start, and are started again', failed.join('; ')],
+    ['Servers that are still starting, whose lists follow', starting.join(', ')],
+  ].flatMap(([title, words]) => (words === '' ? [] : `${title}: ${words}`))
   return lines.length === 0 ? undefined : lines.join('\n')
 }

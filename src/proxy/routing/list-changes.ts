@@ -7,6 +7,7 @@ import type { Target } from './catalog.js'
 import { isSameApart } from '../../mcp/apart-uris.js'
 import { isSameItem, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
+import type { RoutingContext } from './router.js'
 
 export interface ListsReader {
   readonly isReady: boolean
@@ -14,25 +15,25 @@ export interface ListsReader {
   tellChanges(methods: ReadonlySet<string>): void
 }
 
+interface Lists {
+  /** The current list, in an array that does not change. */
+  shown(kind: ListKind): readonly Target[]
+}
+
 export class ListChanges {
   readonly #client: ListsReader
-  readonly #shown: (kind: ListKind) => readonly Target[]
-  readonly #soon: (tell: () => void) => unknown
+  readonly #lists: Lists
+  readonly #context: RoutingContext
   /** Each list at the time when the client got it, or got the last notification of a change of it. */
   readonly #seen = new Map<ListKind, readonly Target[]>()
   readonly #pending = new Set<ListKind>()
   #isScheduled = false
   #pauses = 0
 
-  /** `shown` gives the current list, in an array that does not change; `soon` calls its argument a little later. */
-  constructor(
-    client: ListsReader,
-    shown: (kind: ListKind) => readonly Target[],
-    soon: (tell: () => void) => unknown,
-  ) {
+  constructor(client: ListsReader, lists: Lists, context: RoutingContext) {
     this.#client = client
-    this.#shown = shown
-    this.#soon = soon
+    this.#lists = lists
+    this.#context = context
   }
 
   get shownKinds(): readonly ListKind[] {
@@ -40,7 +41,7 @@ export class ListChanges {
   }
 
   markShown(kind: ListKind): void {
-    this.#seen.set(kind, this.#shown(kind))
+    this.#seen.set(kind, this.#lists.shown(kind))
   }
 
   pause(): void {
@@ -64,7 +65,8 @@ export class ListChanges {
   notifySoon(): void {
     if (!this.#client.isReady || this.#isScheduled || this.#pending.size === 0) return
     this.#isScheduled = true
-    this.#soon(() => {
+    const { runtime, limits } = this.#context
+    runtime.setTimer(limits.session.changeDelayMs, () => {
       this.#isScheduled = false
       const changed = [...this.#pending].filter((kind) => this.#differs(kind))
       this.#pending.clear()
@@ -76,7 +78,7 @@ export class ListChanges {
 
   #differs(kind: ListKind): boolean {
     const known = this.#seen.get(kind)
-    return this.#pauses === 0 && known !== undefined && !looksSame(known, this.#shown(kind))
+    return this.#pauses === 0 && known !== undefined && !looksSame(known, this.#lists.shown(kind))
   }
 }
 

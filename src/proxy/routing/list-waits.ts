@@ -13,7 +13,7 @@ import { patienceMs } from '../../mcp/client-patience.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
+import type { Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { RoutedServers, RoutingContext } from './router.js'
 
@@ -106,7 +106,6 @@ export class ListWaits {
   readonly #servers: Pick<RoutedServers, 'lanes'>
   readonly #client: Pick<ClientPort, 'profile'>
   readonly #context: RoutingContext
-  readonly #runtime: Runtime
   readonly #waiting: CallQueue<Wait>
   readonly #watches = new Set<Wait>()
   #timer: Timer | undefined
@@ -122,7 +121,6 @@ export class ListWaits {
     this.#servers = servers
     this.#client = client
     this.#context = context
-    this.#runtime = context.runtime
     this.#waiting = new CallQueue(context.runtime, context.limits.session.waitingBytesMax)
   }
 
@@ -132,7 +130,7 @@ export class ListWaits {
     const times = this.#timesOf(call)
     const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes, kind, times))
     const ended = (): void => {
-      if (dueAt() > this.#runtime.now()) this.#isGivenUp = true
+      if (dueAt() > this.#now) this.#isGivenUp = true
       this.#giveUp(kind)
     }
     // The client may kill the proxy as soon as it has the answer.
@@ -140,7 +138,7 @@ export class ListWaits {
       this.#context.keepLists()
       run()
     }
-    this.#untilDue(call, { dueAt, run: answer }, ended)
+    this.#hold(call, { dueAt, run: answer }, ended)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start; of the servers that it concerns. */
@@ -155,7 +153,7 @@ export class ListWaits {
     const isMissing = ({ view, known }: CallTarget): boolean =>
       view.before.kind !== 'silent' && kinds.some((kind) => !known.has(kind) && view.isComing(kind))
     const dueAt = (): number => lastStartOf(concerned().filter(isMissing)) + times.ms
-    this.#untilDue(call, { dueAt, run }, () => {})
+    this.#hold(call, { dueAt, run })
   }
 
   /** Runs `run` once the name is there or the servers that may have it have listed; the call fails when its time is over. */
@@ -177,9 +175,8 @@ export class ListWaits {
       run()
     }
     const dueAt = (): number => (wanted.isThere() || pending().length === 0 ? -Infinity : Infinity)
-    this.#hold(call, { dueAt, run: goOn }, () =>
-      call.abandon(stillStarting(awaited, wanted.name, patienceMs)),
-    )
+    const expired = (): void => call.abandon(stillStarting(awaited, wanted.name, patienceMs))
+    this.#hold(call, { dueAt, run: goOn }, undefined, expired)
   }
 
   /**
@@ -214,7 +211,7 @@ export class ListWaits {
     // A call that goes on looks whether another one was before it.
     if (this.#isLooking || (this.#waiting.size === 0 && this.#watches.size === 0)) return
     this.#isLooking = true
-    const now = this.#runtime.now()
+    const now = this.#now
     const due = [...this.#waiting].filter(([, { dueAt }]) => dueAt() <= now)
     const watches = [...this.#watches].filter(({ dueAt }) => dueAt() <= now)
     for (const [call] of due) this.#waiting.take(call)?.run()
@@ -229,6 +226,10 @@ export class ListWaits {
     for (const { run } of watches) run()
     this.#timer?.cancel()
     this.#timer = undefined
+  }
+
+  get #now(): number {
+    return this.#context.runtime.now()
   }
 
   get #lanes(): readonly CallTarget[] {
@@ -247,31 +248,27 @@ export class ListWaits {
     const waits = [...Array.from(this.#waiting, ([, wait]) => wait), ...this.#watches]
     const next = Math.min(...waits.map(({ dueAt }) => dueAt()))
     if (Number.isFinite(next))
-      this.#timer = this.#runtime.setTimer(Math.max(0, next - this.#runtime.now()), () => this.look())
+      this.#timer = this.#context.runtime.setTimer(Math.max(0, next - this.#now), () => this.look())
   }
 
   #until(dueAt: () => number): Promise<void> | undefined {
-    if (dueAt() <= this.#runtime.now()) return undefined
+    if (dueAt() <= this.#now) return undefined
     return new Promise((run) => {
       this.#watches.add({ dueAt, run })
       this.#schedule()
     })
   }
 
-  #untilDue(call: Call, wait: Wait, ended: () => void): void {
-    if (wait.dueAt() <= this.#runtime.now()) return wait.run()
-    this.#hold(call, wait, undefined, ended)
-  }
-
-  #hold(call: Call, wait: Wait, expire?: () => void, ended?: () => void): void {
-    if (this.#waiting.hasRoom(call.bytes)) this.#waiting.add(call, wait, expire, ended)
+  #hold(call: Call, wait: Wait, ended?: () => void, expired?: () => void): void {
+    if (wait.dueAt() <= this.#now) return wait.run()
+    if (this.#waiting.hasRoom(call.bytes)) this.#waiting.add(call, wait, expired, ended)
     else call.fail(tooManyCalls())
     this.#schedule()
   }
 
   /** The servers that a list went without delay no list of the next start. */
   #giveUp(kind: ListKind): void {
-    const before = this.#runtime.now() - SHORT_MS
+    const before = this.#now - SHORT_MS
     for (const { view } of missingOf(this.#lanes, kind))
       if ((view.startedAt ?? Infinity) <= before) view.giveUp()
   }

@@ -33,7 +33,6 @@ import type { Limits } from '../../limits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import type { Span } from '../../jsonrpc/scan.js'
 
 /** Decides whether a call of a tool may go to its server, by limits and confirmations; every route to a tool passes it. */
 export interface CallPolicy {
@@ -298,13 +297,16 @@ export class Router {
   }
 
   #byReference(call: Call): void {
-    const about = referenceOf(call)
-    if (about === undefined) return call.fail(missingParameter('ref'))
-    if (about.kind === 'resource') return this.#awaitReference(call, about.uri)
-    this.#named(call, 'prompts', about.name, (target) => {
+    const { line, params } = call.frame
+    const ref = membersAt(line, params.members.span('ref'))
+    const span = ref?.span('name')
+    const [name, uri] = [stringAt(line, span), ref?.string('uri')]
+    if (name === undefined)
+      return uri === undefined ? call.fail(missingParameter('ref')) : this.#awaitReference(call, uri)
+    this.#named(call, 'prompts', name, (target) => {
       const withheld = refusalOf(target)
       if (withheld !== undefined) call.fail(withheld)
-      else complete(call, target.lane, nameEdits(about.span, about.name, target))
+      else complete(call, target.lane, nameEdits(span, name, target))
     })
   }
 
@@ -342,21 +344,6 @@ function mayHaveWritten(lane: CallTarget, { returned }: Call): boolean {
 
 function isStateless({ view }: CallTarget): boolean {
   return view.facts?.revision.era === 'stateless'
-}
-
-// Completions: what they are about, and what a server without them answers.
-
-export type Reference =
-  | { readonly kind: 'prompt'; readonly name: string; readonly span: Span | undefined }
-  | { readonly kind: 'resource'; readonly uri: string }
-
-function referenceOf({ frame: { line, params } }: Call): Reference | undefined {
-  const members = membersAt(line, params.members.span('ref'))
-  const span = members?.span('name')
-  const name = stringAt(line, span)
-  if (name !== undefined) return { kind: 'prompt', name, span }
-  const uri = members?.string('uri')
-  return uri === undefined ? undefined : { kind: 'resource', uri }
 }
 
 /** A server without completions completes nothing, which is an answer. */
