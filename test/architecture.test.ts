@@ -129,14 +129,14 @@ const linesMax = table(`
   record                 | 254
   events                 | 247
   audit                  | 180
-  proxy/routing          | 1940
-  proxy/input            | 852
-  proxy/clients          | 1763
+  proxy/routing          | 1919
+  proxy/input            | 843
+  proxy/clients          | 1757
   secrets                | 367
   policy                 | 367
-  proxy                  | 960
+  proxy                  | 931
   front-auth             | 1079
-  gateway                | 1177
+  gateway                | 1176
   metrics                | 916
   index                  | 49
   replay                 | 1971

@@ -36,6 +36,8 @@ const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configu
   ['logging.maxFiles', ({ logging }) => logging.maxFiles],
   ['logging.console', ({ logging }) => logging.console],
   ['audit', ({ audit }) => audit],
+  ['processesMax', ({ processesMax }) => processesMax],
+  ['server.drainTimeout', ({ server }) => server.drainTimeoutMs],
   ['server.metrics', ({ server }) => server.metrics],
   ['server.ui', ({ server }) => server.ui],
 ]
@@ -108,11 +110,10 @@ export class ConfigFollower {
   }
 
   async #read(): Promise<void> {
-    const { read } = this.#run
+    const { read, logger, schemasOf } = this.#run
     if (read === undefined || this.#isStopped) return
     this.#seen = (await this.#filesNow()).version
     const { source } = this.#config
-    const { logger, schemasOf } = this.#run
     try {
       const config = await read(isAbsolute(source) ? source : undefined)
       refuseLoop(config, schemasOf(config), process.env)
@@ -141,10 +142,8 @@ export class ConfigFollower {
 
   #complain(error: unknown): void {
     const { sink } = this.#run.logger
-    if (!(error instanceof ConfigError)) {
-      const message = 'the configuration could not be read again'
-      return sink({ level: 'error', message, details: { error } })
-    }
+    const message = 'the configuration could not be read again'
+    if (!(error instanceof ConfigError)) return sink({ level: 'error', message, details: { error } })
     const { source, problems } = error
     const count = counted(problems.length, 'problem')
     sink({ level: 'error', message: `${source} cannot be used and nothing is changed: ${count}` })

@@ -2,7 +2,7 @@
 //
 // Loaded only when something is served over HTTP.
 
-import { type Common, needsRestart, openCommon } from '../proxy/common.js'
+import { type Common, openCommon } from '../proxy/common.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { write } from '../jsonrpc/text.js'
@@ -203,12 +203,11 @@ function warnOfFixed(
     ['host', options.host ?? is.host, options.host ?? was.host],
     ['port', options.port ?? is.port, options.port ?? was.port],
   ] as const
-  for (const [key, now, before] of rows) {
-    if (now === before) continue
-    log({ level: 'warn', message: needsRestart(`server.${key}`, now, before) })
-  }
+  const warn = (message: string): void => log({ level: 'warn', message })
+  for (const [key, now, before] of rows)
+    if (now !== before) warn(`server.${key} is ${now} now, which needs a restart; until then it is ${before}`)
   if (loginAt(is) !== loginAt(was))
-    log({ level: 'warn', message: 'server.auth.login or its publicUrl has changed, which needs a restart' })
+    warn('server.auth.login or its publicUrl has changed, which needs a restart')
 }
 
 function loginAt({ auth, publicUrl }: Configuration['server']): string | undefined {

@@ -27,8 +27,6 @@ export interface Common {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly limits: Limits
-  /** Warns of limits that this configuration changes, which needs a restart. */
-  warnOfLimits(config: Configuration): void
   readonly policies: ConfiguredPolicy
   readonly taps: Taps
   readonly gate: StartGate
@@ -58,7 +56,6 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     runtime,
     log,
     limits,
-    warnOfLimits: limitWarnings(limits, options),
     policies: new ConfiguredPolicy(runtime),
     taps,
     gate: new StartGate(limits.upstream.processesMax, runtime),
@@ -149,32 +146,7 @@ function hasPolicy({ limits, schemas }: Configuration): boolean {
   return [...schemas.values()].some(({ servers }) => servers.some(({ confirm }) => confirm.length > 0))
 }
 
-/** The limits that the configuration sets, by their keys. */
-const configuredKeys: ReadonlyMap<string, (limits: Limits) => number> = new Map([
-  ['server.drainTimeout', ({ drainMs }) => drainMs],
-  ['processesMax', ({ upstream }) => upstream.processesMax],
-])
-
-/** Warns of limits that a changed configuration has; those of the start hold, by which calls and processes were counted. */
-function limitWarnings(inForce: Limits, { limits, log = () => {} }: ProxyOptions): Common['warnOfLimits'] {
-  let latest = inForce
-  return (config) => {
-    const before = latest
-    latest = configured(config, limits)
-    for (const [key, of] of configuredKeys) {
-      const now = of(latest)
-      // Several schemas warn once.
-      if (now !== of(inForce) && now !== of(before))
-        log({ level: 'warn', message: needsRestart(key, now, of(inForce)) })
-    }
-  }
-}
-
-export function needsRestart(key: string, now: unknown, before: unknown): string {
-  return `${key} is ${String(now)} now, which needs a restart; until then it is ${String(before)}`
-}
-
-/** The limits with what the configuration says in their places. */
+/** The limits with what the configuration of the start says in their places: calls and processes are counted by them. */
 function configured(config: Configuration, limits: Limits = defaultLimits): Limits {
   const { drainMs, upstream } = limits
   return {

@@ -260,7 +260,6 @@ class ConfiguredProxy implements McpProxy {
       return undefined
     }
     this.#config = config
-    this.#common.warnOfLimits(config)
     this.#changeViews(config)
     this.#directory.leaveGone()
     await this.#common.lock.change(config)

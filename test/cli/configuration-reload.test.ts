@@ -170,12 +170,21 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     const missing = { command: `/nowhere/${secret}`, env: { API_KEY: secret } }
     writeFileSync(
       file,
-      text({ a, b, missing }, { logging, server: { metrics: { port: 0 }, ui: { redact: false } } }),
+      text(
+        { a, b, missing },
+        {
+          logging,
+          processesMax: 2,
+          server: { metrics: { port: 0 }, ui: { redact: false }, drainTimeout: 1 },
+        },
+      ),
     )
     await has(client, 'b__nonce')
     await until(() => proxy.stderr.includes('/nowhere/[redacted]'))
     await until(() => proxy.stderr.includes('logging.maxFiles has changed, which needs a restart'))
     assert.match(proxy.stderr, /logging\.file has changed/)
+    await until(() => proxy.stderr.includes('processesMax has changed, which needs a restart'))
+    await until(() => proxy.stderr.includes('server.drainTimeout has changed, which needs a restart'))
     await until(() => proxy.stderr.includes('server.metrics has changed, which needs a restart'))
     await until(() => proxy.stderr.includes('server.ui has changed, which needs a restart'))
     client.send('{"jsonrpc":"2.0","id":77,"result":{}}')

@@ -2,19 +2,15 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { Configuration, LogRecord } from '../../src/index.js'
-import { openGateway } from '../../src/gateway/gateway.js'
-import { resolveConfig } from '../../src/config/config.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
 import { failure } from './support/client.js'
 import { listAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { asRead, itServer, root } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import { type Act, opening, scripted, simple, timed } from './support/scripted.js'
 import { spawnProxy } from './support/spawned.js'
 
 const a = itServer({ IT_NAME: 'a' })
-const b = itServer({ IT_NAME: 'b' })
 
 describe('server.drainTimeout', () => {
   test('is over for a call that takes longer', async (t) => {
@@ -66,40 +62,5 @@ describe('processesMax', () => {
     assert.equal(failure(heard)[2], 'overloaded')
     assert.match(heard.text, /'b' cannot be started: 1 processes run already, which is processesMax/)
     assert.ok(ms >= 5000 && ms < 6000, `${ms}`)
-  })
-})
-
-function twoSchemas(more: object): Configuration {
-  const value = { ...more, schemas: { default: { mcpServers: { a } }, other: { mcpServers: { b } } } }
-  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
-}
-
-const needingRestart = (log: readonly LogRecord[]): string[] =>
-  log.flatMap(({ level, message }) =>
-    level === 'warn' && message.includes('needs a restart') ? message : [],
-  )
-
-const raised = { server: { drainTimeout: 1 }, processesMax: 2 }
-const told = [
-  'server.drainTimeout is 1 now, which needs a restart; until then it is 5000',
-  'processesMax is 2 now, which needs a restart; until then it is 256',
-]
-
-describe('a reload that changes them', () => {
-  test('says that they need a restart, once for each value', async (t) => {
-    const { proxy, log } = await libraryProxy(t, { a })
-    await proxy.reload(asRead({ ...raised, mcpServers: { a } }))
-    await proxy.reload(asRead({ ...raised, mcpServers: { a, b } }))
-    assert.deepEqual(needingRestart(log), told)
-    await proxy.reload(asRead({ mcpServers: { a } }))
-    assert.deepEqual(needingRestart(log), told, 'what is as it was needs none')
-  })
-
-  test('says it once for all schemas of a gateway', async (t) => {
-    const log: LogRecord[] = []
-    const gateway = await openGateway(twoSchemas({}), { port: 0, log: (record) => void log.push(record) })
-    t.after(() => gateway.close(0))
-    await gateway.reload(twoSchemas(raised))
-    assert.deepEqual(needingRestart(log), told)
   })
 })

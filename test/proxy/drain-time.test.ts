@@ -13,7 +13,7 @@ function draining() {
   return {
     clock,
     said,
-    session: new Session(runtime, limits.session, () => said.push(`gave up at ${clock.now()}`)),
+    session: new Session({ runtime, limits }, () => said.push(`gave up at ${clock.now()}`)),
   }
 }
 

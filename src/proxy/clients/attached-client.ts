@@ -102,7 +102,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     this.#attachedAtMs = runtime.wallNow()
     this.#reports = new ClientReports(context, serial)
     this.#peer = new Peer(connection, this, { ...limits.session, watch })
-    this.session = new Session(runtime, limits.session, () => this.#giveUp())
+    this.session = new Session(context, () => this.#giveUp())
     this.questions = new SessionQuestions(this.#peer, this, limits.session.earlyMax)
     this.#peer.start()
   }
@@ -350,11 +350,15 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     // A call before `initialize` has opened the server already.
     if (this.#leg.isTransparent && (this.#routes === undefined || this.#isRefused))
       return this.#pass(frame, row, to)
-    const routes = this.#openRoutes()
-    const answer = (): void => this.#result(to, frame.id, this.#leg.initializeResult(routes.describe()))
-    this.session.open(answer)
-    if (routes.settled === undefined) this.#opened()
-    else void routes.settled.then(() => this.#opened())
+    this.session.open(() => this.#result(to, frame.id, this.#described()))
+    const { settled } = this.#openRoutes()
+    if (settled === undefined) this.#opened()
+    else void settled.then(() => this.#opened())
+  }
+
+  /** The answer to `initialize` where the proxy gives it, as raw JSON. */
+  #described(): string {
+    return this.#leg.initializeResult(this.#openRoutes().describe())
   }
 
   /**
@@ -369,7 +373,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       settled: (_opening, came) => {
         outcome =
           came.kind === 'failed' && needsLogin(came.error)
-            ? { kind: 'result', result: this.#leg.initializeResult(this.#openRoutes().describe()) }
+            ? { kind: 'result', result: this.#described() }
             : came
         this.#isRefused = !isResult(outcome)
         this.#leg.passed(outcome)

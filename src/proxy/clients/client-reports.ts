@@ -38,17 +38,16 @@ export class ClientReports {
     if (this.#attachedAt !== undefined) return
     this.#attachedAt = this.#context.runtime.now()
     this.#name = info?.name
-    if (!this.#context.events.heard.has('client')) return
-    const { name, version } = info ?? { name: undefined, version: undefined }
-    const own = { schema: this.#context.schema, client: this.#client, name }
-    this.#context.events.emit('client', { ...own, state: 'attached', version, revision: revision.version })
+    const { schema, events } = this.#context
+    const own = { schema, client: this.#client, name: info?.name }
+    events.emit('client', { ...own, state: 'attached', version: info?.version, revision: revision.version })
   }
 
   gone(): void {
-    if (this.#attachedAt === undefined || !this.#context.events.heard.has('client')) return
-    const ms = this.#context.runtime.now() - this.#attachedAt
-    const own = { schema: this.#context.schema, client: this.#client, name: this.#name }
-    this.#context.events.emit('client', { ...own, state: 'gone', ms })
+    if (this.#attachedAt === undefined) return
+    const { schema, events, runtime } = this.#context
+    const own = { schema, client: this.#client, name: this.#name }
+    events.emit('client', { ...own, state: 'gone', ms: runtime.now() - this.#attachedAt })
   }
 
   settled(call: Call, outcome: Outcome): void {

@@ -18,25 +18,13 @@ import type { AttachedClient } from './attached-client.js'
 const USED_MAX = 1024
 
 /** One question: it waits until the client is ready, or is on its way to the client and back. */
-export class Question {
-  readonly asker: Asker
+export interface Question extends Pick<ServerQuestion, 'asker' | 'over'> {
   readonly id: RequestId
   /** Raw JSON of the server's own progress token. */
   readonly ownToken: string | undefined
-  /** Lets the time of the calls go on that it may be about. */
-  readonly over: () => void
   early: ServerQuestion | undefined
   token: string | undefined
   lentId: RequestId | undefined
-
-  constructor(asked: ServerQuestion) {
-    const { asker, frame, over } = asked
-    this.asker = asker
-    this.over = over
-    this.id = frame.id
-    this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
-    this.early = asked
-  }
 }
 
 export class SessionQuestions implements Questions {
@@ -82,7 +70,10 @@ export class SessionQuestions implements Questions {
   ask(asked: ServerQuestion): boolean {
     const isFull = this.#phase === 'early' && this.#questions.size >= this.#earlyMax
     if (this.#phase === 'left' || isFull) return false
-    const question = new Question(asked)
+    const { asker, over, frame } = asked
+    const ownToken = textAt(frame, frame.params.meta.span('progressToken'))
+    const sent = { token: undefined, lentId: undefined }
+    const question: Question = { asker, over, id: frame.id, ownToken, early: asked, ...sent }
     // A client that reads too little leaves while it is asked; then the question is refused with all others.
     this.#questions.add(question)
     if (this.#phase !== 'ready' || this.#send(asked, question)) return true
@@ -112,8 +103,7 @@ export class SessionQuestions implements Questions {
     const id = textAt(frame, span)
     const question = this.#of(asker).find((each) => isSameId(each.id, id))
     if (span === undefined || question === undefined) return
-    const { lentId } = question
-    this.#drop(question)
+    const lentId = this.#drop(question)
     if (lentId !== undefined)
       this.#peer.pass(frame, writing(frame.line, span, lentId, 'id'), { cancels: lentId })
   }
@@ -124,8 +114,7 @@ export class SessionQuestions implements Questions {
 
   forget(asker: Asker): void {
     for (const question of this.#of(asker)) {
-      const { lentId } = question
-      this.#drop(question)
+      const lentId = this.#drop(question)
       if (lentId === undefined) continue
       const params = `{"requestId":${lentId},"reason":"the server that asked is gone"}`
       this.#peer.notify('notifications/cancelled', params, { cancels: lentId })
@@ -174,11 +163,13 @@ export class SessionQuestions implements Questions {
     question.over()
   }
 
-  #drop(question: Question): void {
+  /** Gives the id with which the client was asked. */
+  #drop(question: Question): RequestId | undefined {
     this.#questions.delete(question)
     question.over()
     this.#tokens.retire(question.token)
     if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+    return question.lentId
   }
 }
 

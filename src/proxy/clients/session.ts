@@ -7,7 +7,7 @@
 
 import type { Reply } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import type { SessionLimits } from '../../limits.js'
+import type { Limits } from '../../limits.js'
 import type { Revision } from '../../mcp/revisions.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
@@ -36,6 +36,11 @@ interface Early {
   readonly reply: Reply | undefined
 }
 
+interface SessionContext {
+  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly limits: Pick<Limits, 'session'>
+}
+
 /** One session, or a connection whose client never initializes. */
 export class Session {
   readonly leaving: Deferred<void> = new Deferred()
@@ -43,8 +48,7 @@ export class Session {
   readonly answered: Deferred<void> = new Deferred()
   /** Resolves when the connection is closed and the client's servers are left. */
   readonly ended: Deferred<SessionEnd> = new Deferred()
-  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly #limits: Pick<SessionLimits, 'callsMax' | 'waitingBytesMax'>
+  readonly #context: SessionContext
   readonly #giveUp: () => void
   /** Answers the `initialize` that waits for that. */
   #opening: (() => void) | undefined
@@ -57,13 +61,8 @@ export class Session {
   #patienceEndsAt = Infinity
 
   /** `giveUp` answers what still runs when the patience of the end is over. */
-  constructor(
-    runtime: Pick<Runtime, 'now' | 'setTimer'>,
-    limits: Pick<SessionLimits, 'callsMax' | 'waitingBytesMax'>,
-    giveUp: () => void,
-  ) {
-    this.#runtime = runtime
-    this.#limits = limits
+  constructor(context: SessionContext, giveUp: () => void) {
+    this.#context = context
     this.#giveUp = giveUp
   }
 
@@ -91,7 +90,7 @@ export class Session {
    * and where too much comes; a single message may have any size.
    */
   holds(run: () => void, bytes = 0, reply?: Reply): boolean {
-    const { callsMax, waitingBytesMax } = this.#limits
+    const { callsMax, waitingBytesMax } = this.#context.limits.session
     let waiting = 0
     for (const early of this.#early) waiting += early.bytes
     if (!this.isOpening || this.#early.size >= callsMax) return false
@@ -162,10 +161,11 @@ export class Session {
 
   /** Running calls have this much time from now, unless they had less before. */
   #wait(graceMs: number): void {
-    const endsAt = this.#runtime.now() + graceMs
+    const { runtime } = this.#context
+    const endsAt = runtime.now() + graceMs
     if (endsAt >= this.#patienceEndsAt) return
     this.#patienceEndsAt = endsAt
     this.#patience?.cancel()
-    this.#patience = this.#runtime.setTimer(graceMs, this.#giveUp)
+    this.#patience = runtime.setTimer(graceMs, this.#giveUp)
   }
 }

@@ -106,10 +106,8 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
 
   #late(waitMs: number): void {
     const why = `its client did not answer within ${waitMs} ms`
-    const open = [...this.#open]
     this.#withdraw(why)
-    for (const [id, question] of open) this.#open.set(id, question)
-    for (const [id] of open) this.#unanswered(id, why)
+    for (const id of this.#open.keys()) this.#unanswered(id, why)
   }
 
   #unanswered(id: RequestId, why: string): void {
@@ -140,8 +138,6 @@ export class ClientQuestions<Q extends OwnQuestion> implements Asker, CallHolder
 
   /** MCP, Utilities: cancellation. */
   #withdraw(why: string): void {
-    const ids = [...this.#open.keys()]
-    this.#open.clear()
-    for (const id of ids) this.#call.client.questions.withdraw(withdrawalFrame(id, why), this)
+    for (const id of this.#open.keys()) this.#call.client.questions.withdraw(withdrawalFrame(id, why), this)
   }
 }

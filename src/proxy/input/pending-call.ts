@@ -54,13 +54,13 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   get hasRoom(): boolean {
-    return this.#questions.size < this.#pending.limits.questionsMax
+    return this.#questions.size < this.#pending.context.limits.questionsMax
   }
 
   add(question: ServerQuestion): void {
     this.#questions.set(`q${++this.#named}`, question)
     if (this.#requester === undefined || this.#timer !== undefined) return
-    const { limits, runtime } = this.#pending
+    const { limits, runtime } = this.#pending.context
     this.#timer = setDeadline(runtime, limits.gatherMs, () => {
       this.#timer = undefined
       if (this.#questions.size > 0) this.#park()
@@ -152,7 +152,7 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   #park(): void {
-    const { limits, runtime } = this.#pending
+    const { limits, runtime } = this.#pending.context
     this.state = newOwnState(runtime)
     this.#answer({ kind: 'asked', frame: this.#inputRequired(this.state), edits: [] })
     this.#timer = setDeadline(runtime, limits.lifeMs, () => this.giveUp())

@@ -61,18 +61,13 @@ const AS_WRITTEN: ReturnedInput = { service: undefined, edits: NO_EDITS }
 
 /** The questions to all clients without sessions, and the calls that wait for the answers, under common limits. */
 export class PendingInput implements Questions {
-  readonly limits: PendingInputLimits
-  readonly runtime: Runtime
-  readonly #context: InputContext
+  readonly context: InputContext
   readonly #mac: StateMac
   readonly #calls = new Map<Call, PendingCall>()
 
   constructor(context: InputContext) {
-    const { limits, runtime, schema } = context
-    this.limits = limits
-    this.runtime = runtime
-    this.#context = context
-    this.#mac = new StateMac(() => context.stateKeys(), schema, runtime)
+    this.context = context
+    this.#mac = new StateMac(() => context.stateKeys(), context.schema, context.runtime)
   }
 
   /** Takes a call over: it goes to the servers, or brings answers to a call that waits. */
@@ -88,7 +83,7 @@ export class PendingInput implements Questions {
     const state = members.string('requestState')
     if (state === undefined) return call.fail(mistyped('requestState', 'a string'))
     if (isOwnState(state)) return this.#retry(call, state)
-    call.returned = this.#context.isSigned(call.context)
+    call.returned = this.context.isSigned(call.context)
       ? this.#mac.verify(call, routes.services, state, span)
       : AS_WRITTEN
     if (call.returned === undefined) return call.fail(stateUnknown('unknown'))
@@ -102,7 +97,7 @@ export class PendingInput implements Questions {
     if (why !== undefined) return call.fail(inputRefused(service, why))
     const span = members?.span('requestState')
     const state = members?.string('requestState')
-    const isSigned = span !== undefined && state !== undefined && this.#context.isSigned(call.context)
+    const isSigned = span !== undefined && state !== undefined && this.context.isSigned(call.context)
     call.settle({
       kind: 'asked',
       frame,
@@ -169,7 +164,7 @@ export class PendingInput implements Questions {
   #admit(call: Call, bytes: number): PendingCall | undefined {
     const known = this.#calls.get(call)
     if (known !== undefined) return known.hasRoom && this.reserve(known, bytes) ? known : undefined
-    const { callsMax, callsOfOneMax } = this.limits
+    const { callsMax, callsOfOneMax } = this.context.limits
     if (this.#calls.size >= callsMax || this.#ofPrincipal(call).length >= callsOfOneMax) return undefined
     if (!this.#hasRoom(call, call.bytes + bytes)) return undefined
     const pending = new PendingCall(call, this)
@@ -179,7 +174,7 @@ export class PendingInput implements Questions {
   }
 
   #hasRoom(call: Call, bytes: number): boolean {
-    const { heldBytesMax, heldBytesOfOneMax } = this.limits
+    const { heldBytesMax, heldBytesOfOneMax } = this.context.limits
     const own = heldBy(this.#ofPrincipal(call))
     return own + bytes <= heldBytesOfOneMax && heldBy([...this.#calls.values()]) + bytes <= heldBytesMax
   }

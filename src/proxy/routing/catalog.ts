@@ -48,8 +48,6 @@ interface Index {
   readonly byName: ReadonlyMap<string, Target | undefined>
   /** By the name of the server: its addresses that clients see otherwise, since an earlier server lists them too. */
   readonly apart: ReadonlyMap<string, ApartUris>
-  /** The number of this state of the list; a cursor names it. */
-  readonly generation: number
   templates?: UriTemplates<Target>
 }
 
@@ -119,9 +117,9 @@ export class Catalog {
   }
 
   /**
-   * One page of a list for a call, as raw JSON, from the cursor of the page before.
+   * One page of a list for a call, as raw JSON, behind the item that is the cursor: the last one of the page before.
    *
-   * Undefined for a cursor that is not ours or is older than the list.
+   * Undefined where the list has no such item.
    */
   page(
     kind: ListKind,
@@ -129,9 +127,9 @@ export class Catalog {
     pageBytesMax: number,
     call: Pick<Call, 'context' | 'splice'>,
   ): Uint8Array | undefined {
-    const { targets, generation } = this.#index(kind)
-    const from = cursor === undefined ? 0 : offsetIn(cursor, generation, targets.length)
-    if (from === undefined) return undefined
+    const targets = this.shown(kind)
+    const from = targets.findIndex(({ publicName }) => publicName === cursor) + 1
+    if (from === 0 && cursor !== undefined) return undefined
     const isOfSession = call.context.revision.era === 'session'
     const apart = this.#apart
     const items: Uint8Array[] = []
@@ -146,7 +144,7 @@ export class Catalog {
       bytes += spliced.length
     }
     const next = from + items.length
-    return listResult(kind, items, next < targets.length ? `${generation}.${next}` : undefined)
+    return listResult(kind, items, next < targets.length ? targets[next - 1]?.publicName : undefined)
   }
 
   #byTemplate(uri: string): CallTarget | undefined {
@@ -186,7 +184,7 @@ export class Catalog {
     if (isNamed(kind)) addOwnNames(byName, found, isListed)
     if (kind === 'tools') addOlderNames(targets, byName)
     const apart = kind === 'tools' ? this.#apart : apartIn(targets, kind, before?.apart)
-    return { sources, targets, byName, apart, generation: this.#all.nextGeneration() }
+    return { sources, targets, byName, apart }
   }
 
   #namedTargets(kind: 'tools' | 'prompts', sources: Index['sources']): Target[] {
@@ -241,7 +239,6 @@ const REPORTED_MAX = 1024
 export class Catalogs {
   readonly #log: LogSink
   readonly #reported = new Set<string>()
-  #generations = 0
   /** For each view and kind of client, those of the latest lanes. */
   #shared: readonly Catalog[] = []
 
@@ -264,10 +261,6 @@ export class Catalogs {
     this.#shared = []
   }
 
-  nextGeneration(): number {
-    return ++this.#generations
-  }
-
   /** Logs a warning about names once: an index is made again for each change of a list and for many clients. */
   warn(service: string, message: string): void {
     const key = `${service} ${message}`
@@ -279,12 +272,6 @@ export class Catalogs {
 
 function isSame(lanes: readonly CallTarget[], others: readonly CallTarget[]): boolean {
   return lanes.length === others.length && lanes.every((lane, at) => lane === others[at])
-}
-
-function offsetIn(cursor: string, generation: number, length: number): number | undefined {
-  const [state, offset] = cursor.split('.')
-  const at = Number(offset)
-  return state === String(generation) && Number.isInteger(at) && at > 0 && at < length ? at : undefined
 }
 
 function isNamed(kind: ListKind): kind is 'tools' | 'prompts' {

@@ -29,7 +29,6 @@ export class ClientRoutes implements RoutedServers {
   /** All lanes of the client: also those opened for the next exchange, and those on which only earlier calls still run. */
   readonly #entered = new Map<Upstream, Lane>()
   #level: string | undefined
-  #left = false
 
   constructor(
     client: RoutedClient,
@@ -110,7 +109,6 @@ export class ClientRoutes implements RoutedServers {
 
   /** Resolves when what only this client used has ended; undefined when there was nothing. */
   leave(): Promise<unknown> | undefined {
-    this.#left = true
     this.#onLeave()
     const leaving = [...this.#entered.values()].flatMap((lane) => lane.leave(this.#client) ?? [])
     this.router.waits.close()
@@ -120,7 +118,6 @@ export class ClientRoutes implements RoutedServers {
   /** Opens what the client will reach, and resolves when it is listed; until `exchange` nothing else changes. */
   async prepare(upstreams: readonly Upstream[]): Promise<void> {
     this.#changes.pause()
-    if (this.#left) return
     const entered = this.#enter(upstreams)
     const coming = entered.filter((lane) => !this.lanes.includes(lane))
     // The client has asked for these lists, so a lazy server starts for them.
@@ -130,9 +127,9 @@ export class ClientRoutes implements RoutedServers {
 
   /** From now on the client reaches these, with the log level and the subscriptions that it has. */
   exchange(upstreams: readonly Upstream[]): void {
-    if (this.#left) return
     const before = this.lanes
-    this.#reach(this.#enter(upstreams))
+    this.lanes = this.#enter(upstreams)
+    this.catalog = this.#catalogs.of(this.lanes, this.#client.view, this.#hasTasks)
     const left = before.filter((lane) => !this.lanes.includes(lane))
     // A view may hide resources from now on of servers that stay.
     for (const lane of this.#client.view.name === '' ? left : before)
@@ -148,7 +145,7 @@ export class ClientRoutes implements RoutedServers {
   /** Ends one `prepare`: the client gets a notification for each list that differs from the one it has. */
   tellChanges(): void {
     this.#changes.resume()
-    if (!this.#left) this.#client.listsChanged(listKinds)
+    this.#client.listsChanged(listKinds)
   }
 
   /** The server is gone, and no call runs there any more. */
@@ -156,11 +153,6 @@ export class ClientRoutes implements RoutedServers {
     const lane = this.#entered.get(upstream)
     this.#entered.delete(upstream)
     void lane?.leave(this.#client)
-  }
-
-  #reach(lanes: readonly Lane[]): void {
-    this.lanes = lanes
-    this.catalog = this.#catalogs.of(lanes, this.#client.view, this.#hasTasks)
   }
 
   #enter(upstreams: readonly Upstream[]): Lane[] {

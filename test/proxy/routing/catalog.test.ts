@@ -75,14 +75,14 @@ test('a name that a server lists twice stands once in the list', () => {
   assert.deepEqual(warnings, [])
 })
 
-test('a change of one list leaves the cursors of the others as they are', () => {
-  const server = new FakeServer('a', { tools: ['x', 'y'], resources: ['r:1', 'r:2'] }, [])
+test('a cursor goes on behind its item, and is none when the list has the item no more', () => {
+  const server = new FakeServer('a', { tools: ['x', 'y'] }, [])
   const catalog = stage().catalogs.of([server.lane], whole, false)
-  const [tools, resources] = [cursorOf(catalog, 'tools'), cursorOf(catalog, 'resources')]
-  assert.notEqual(tools, resources)
-  server.lists = { ...server.lists, resources: ['r:1', 'r:2'] }
-  assert.equal(cursorOf(catalog, 'tools', tools), undefined, 'the last page')
-  assert.equal(catalog.page('resources', resources, 1, reader), undefined)
+  const cursor = cursorOf(catalog, 'tools')
+  server.lists = { tools: ['w', 'x', 'y'] }
+  assert.equal(cursorOf(catalog, 'tools', cursor), undefined, 'the last page')
+  server.lists = { tools: ['y'] }
+  assert.equal(catalog.page('tools', cursor, 1, reader), undefined)
 })
 
 test('a cursor of one list is none of another', () => {
