@@ -1,4 +1,4 @@
-// Writes src/jsonrpc/fast/string-scan.ts, the program that finds long strings, or prints it.
+// Writes src/jsonrpc/string-scan.ts, the program that finds long strings, or prints it.
 //
 // usage: node scripts/string-scan.mjs [--print]
 
@@ -13,4 +13,4 @@ export const stringScan =
 `
 
 if (process.argv.includes('--print')) process.stdout.write(source)
-else writeFileSync(new URL('../src/jsonrpc/fast/string-scan.ts', import.meta.url), source)
+else writeFileSync(new URL('../src/jsonrpc/string-scan.ts', import.meta.url), source)

@@ -3,7 +3,7 @@
 // A token is the requester's own choice, like an id, and like an id it passes
 // unchanged where the connection carries one requester and the token is free.
 
-import { ChurnMap } from '../jsonrpc/fast/churn-map.js'
+import { ChurnMap } from '../jsonrpc/churn-map.js'
 import { LENT_MAX, MINTED_FROM, RecentSet } from '../jsonrpc/inflight.js'
 
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */

@@ -11,7 +11,6 @@ const ZERO = 0x30
 export const COLON = 0x3a
 export const OPEN_ARRAY = 0x5b
 export const BACKSLASH = 0x5c
-export const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b
 
 export function isSpace(c: number): boolean {

@@ -17,8 +17,12 @@ export interface UnreadableMessage {
 }
 
 /** Reads one message. */
-export function receivedMessage(line: Line, limits?: FrameLimits): ReceivedMessage {
-  const read = frameOrError(line, limits)
+export function receivedMessage(
+  line: Line,
+  limits?: FrameLimits,
+  strings?: readonly number[],
+): ReceivedMessage {
+  const read = frameOrError(line, limits, strings)
   return read instanceof FrameError ? { kind: 'unreadable', error: read, line } : read
 }
 

@@ -7,11 +7,12 @@ import { OPEN_ARRAY, OPEN_OBJECT, isSpace } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
 import { findId } from './id-finder.js'
 import { type Line, toLine } from './line.js'
-import type { LongLine } from './fast/long-line.js'
+import type { LongLine } from './long-line.js'
+import { LONG_BYTES_MIN, longStrings } from './long-strings.js'
 import { Members, itemsAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
 import { type RoutedNames, ambiguity, forwardedNames, metaNames, paramsNames } from './routed-names.js'
-import { type KnownValues, Scanner, type Span, scanText } from './scan.js'
+import { Scanner, type Span, scanText } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
 /** The limits of a frame; `src/limits.ts` has the values. */
@@ -88,20 +89,20 @@ export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits):
   return frame
 }
 
-/** Reads one message, or says why it cannot be read: where invalid input is common. */
+/** Reads one message, or says why it cannot be read: where invalid input is common; `strings` are its long ones. */
 export function frameOrError(
   line: Line,
   limits: FrameLimits = defaultFrameLimits,
-  known?: KnownValues,
+  strings: readonly number[] | undefined = line.length < LONG_BYTES_MIN ? undefined : longStrings([line]),
 ): Frame | FrameError {
   try {
     const members = new Members(line, limits.names ?? forwardedNames)
-    const scanner = new Scanner(line, limits.depthMax, known?.spans)
+    const scanner = new Scanner(line, limits.depthMax, strings)
     const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
     const isObject = line[start] === OPEN_OBJECT
     scanner.finish(isObject ? scanner.object(start, 1, members) : scanner.value(start, 0))
     if (!isObject) return new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
-    return classify(line, members, limits, scanner.hasBreaks || known?.hasBreaks === true)
+    return classify(line, members, limits, scanner.hasBreaks)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return error.unreadable ? error : addressed(error, line)

@@ -7,7 +7,7 @@
 // id is lent as long as it is free and every writer would echo it unchanged, so
 // that nothing has to be edited.
 
-import { ChurnMap } from './fast/churn-map.js'
+import { ChurnMap } from './churn-map.js'
 import { type RequestId, canonical, isCanonical, numericId, ofOtherType } from './request-id.js'
 
 /** How many ids are remembered that were given up, or minted where clients' own are lent. */

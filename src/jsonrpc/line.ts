@@ -53,6 +53,31 @@ export function toLine(bytes: Uint8Array | string): Line {
   return lineAt(memory, 0, length)
 }
 
+/** Reads ranges in order, each behind the one before, without a copy. */
+export class PartReader {
+  readonly #parts: readonly Uint8Array[]
+  #index = 0
+  #offset = 0
+
+  constructor(parts: readonly Uint8Array[]) {
+    this.#parts = parts
+  }
+
+  /** Adds the bytes from `from` to `to` as views on the parts. */
+  read(from: number, to: number, into: Uint8Array[]): void {
+    for (let part = this.#parts[this.#index]; part !== undefined; part = this.#parts[this.#index]) {
+      const end = this.#offset + part.length
+      const first = Math.max(from, this.#offset)
+      const last = Math.min(to, end)
+      const isWhole = last - first === part.length
+      if (last > first) into.push(isWhole ? part : part.subarray(first - this.#offset, last - this.#offset))
+      if (to <= end) return
+      this.#offset = end
+      this.#index++
+    }
+  }
+}
+
 // Line breaks between the tokens of a message.
 //
 // JSON allows them, and a pretty-printed body has them, but a message leaves as one line. Many readers also take a lone

@@ -2,7 +2,7 @@
 
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
-import type { LongLine } from './fast/long-line.js'
+import type { LongLine } from './long-line.js'
 import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'
 import { type MemberSink, Scanner, type Span } from './scan.js'
 import { isKey, stringAt } from './text.js'

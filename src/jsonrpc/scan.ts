@@ -3,8 +3,8 @@
 // It builds no value. Callers ask it to skip a value and get the offset behind
 // it, so they can keep spans of what they route by and skip all other values. It
 // accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
-// The engine checks UTF-8, after the whole text was scanned. `fast/value-finder.ts` finds the ends of the long values of a
-// long message before, so that these are not read here.
+// The engine checks UTF-8, after the whole text was scanned. `long-strings.ts` finds the long strings of a long message before,
+// so that these are not read here.
 
 import { isUtf8 } from 'node:buffer'
 import { isHex } from './ascii.js'
@@ -41,16 +41,6 @@ const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
   '"\\/bfnrt'.includes(String.fromCharCode(c)) ? 1 : 0,
 )
 
-/** The long values of a text that are known to be good, none of whose members is routed by. */
-export interface KnownValues {
-  /** The offsets at which they begin and end, in turn. */
-  readonly spans: readonly number[]
-  /** How deep the whole text is nested. */
-  readonly depth: number
-  /** Whether a line break stands between any tokens of the text. */
-  readonly hasBreaks: boolean
-}
-
 /** Takes the members of an object while it is scanned. */
 export interface MemberSink {
   /** The sink of the members of the object that is the value of this key; undefined where no sink takes them. */
@@ -78,7 +68,7 @@ export class Scanner {
   readonly #depthMax: number
   #hasHigh = false
   hasBreaks = false
-  /** The offsets at which values that are known to be good begin and end, in turn. */
+  /** The offsets at which strings that are known to be good begin and end, in turn. */
   readonly #known: readonly number[] | undefined
   #nextKnown = 0
 
@@ -107,8 +97,6 @@ export class Scanner {
 
   /** Skips the value that begins at `at`, which is not white space; `depth` counts the containers around it. */
   value(at: number, depth: number): number {
-    const known = this.#known === undefined ? undefined : this.#knownEnd(this.#known, at)
-    if (known !== undefined) return known
     const c = this.#bytes[at] ?? END
     switch (c) {
       case QUOTE:
@@ -190,6 +178,8 @@ export class Scanner {
   }
 
   #string(at: number): number {
+    const known = this.#known === undefined ? undefined : this.#knownEnd(this.#known, at)
+    if (known !== undefined) return known
     const bytes = this.#bytes
     const end = bytes.length
     let all = 0

@@ -6,8 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { LF, OPEN_OBJECT } from './ascii.js'
 import { fault } from './jsonrpc-errors.js'
-import { PartReader } from './fast/long-line.js'
-import { type Line, breaksBetween, lengthOf, lineAt, toLine, toOneLine } from './line.js'
+import { type Line, PartReader, breaksBetween, lengthOf, lineAt, toLine, toOneLine } from './line.js'
 import type { Span } from './scan.js'
 import type { RequestId } from './request-id.js'
 import { rawAt } from './text.js'
@@ -49,7 +48,11 @@ export function bothEdits(first: readonly Edit[], second: readonly Edit[]): read
   return first.length === 0 ? second : first.concat(second)
 }
 
-/** The input, in one piece or in the parts in which it came, with each edit in its place. @throws Error as `checkOrder` does */
+/**
+ * The input, in one piece or in the parts in which it came, with each edit in its place.
+ *
+ * @throws Error when the edits do not lie in the input, are out of order, or overlap
+ */
 export function splice<Why extends string>(
   input: Line | readonly Uint8Array[],
   edits: readonly Edit<Why>[],
@@ -62,63 +65,61 @@ const COPIED_BYTES_MAX = 16 * 1024
 /** The bytes of a message that may be sent; `splice` and `build` alone make them. Edits are made where it is written. */
 export class Message {
   readonly length: number
-  /** A line feed lies behind the last; in order, and without the edits that are still to be made. */
-  #parts: readonly Uint8Array[]
-  #edits: readonly Edit<string>[]
-  /** The message in one piece, where it is. */
-  #line: Line | undefined
+  /** One message, or its parts in order: a line feed lies behind the last. */
+  readonly #input: Line | readonly Uint8Array[]
+  readonly #edits: readonly Edit<string>[]
 
   constructor(input: Line | readonly Uint8Array[], edits: readonly Edit<string>[] = NO_EDITS) {
-    const isWhole = input instanceof Uint8Array
-    const parts = isWhole ? [input] : input
-    const size = lengthOf(parts)
-    checkOrder(edits, size)
-    this.#parts = parts
+    this.#input = input
     this.#edits = edits
-    this.length = edits.reduce((sum, { bytes, start, end }) => sum + bytes.length - (end - start), size)
+    this.length = lengthAfter(edits, input instanceof Uint8Array ? input.length : lengthOf(input))
     if (this.length <= 0) throw fault('a message is not empty')
-    if (isWhole && edits.length === 0) this.#line = input
   }
 
   /** The message as it lies in memory, with a line feed behind the last part. What no edit touches stays where it lies. */
   get parts(): readonly Uint8Array[] {
-    if (this.#edits.length === 0) return this.#parts
-    return this.length > COPIED_BYTES_MAX ? this.#become(between(this.#parts, this.#edits)) : [this.joined]
+    const parts = this.#input instanceof Uint8Array ? [this.#input] : this.#input
+    if (this.#edits.length === 0) return parts
+    return this.length > COPIED_BYTES_MAX ? between(parts, this.#edits) : [this.joined]
   }
 
   get joined(): Line {
-    if (this.#line !== undefined) return this.#line
+    if (this.#input instanceof Uint8Array && this.#edits.length === 0) return this.#input
     const memory = Buffer.allocUnsafe(this.length + 1)
-    this.#line = lineAt(memory, 0, this.writeTo(memory, 0))
-    this.#become([this.#line])
-    return this.#line
+    return lineAt(memory, 0, this.writeTo(memory, 0))
   }
 
   toString(): string {
     return this.joined.toString()
   }
 
-  #become(parts: readonly Uint8Array[]): readonly Uint8Array[] {
-    this.#edits = NO_EDITS
-    return (this.#parts = parts)
-  }
-
   /** Writes the message, and a line feed directly behind it; gives where that is. */
   writeTo(memory: Buffer, start: number): number {
-    const [first] = this.#parts
-    const input = this.#parts.length === 1 && Buffer.isBuffer(first) ? first : Buffer.concat(this.#parts)
-    let from = 0
+    const input = this.#input
     let to = start
-    for (const edit of this.#edits) {
-      to += input.copy(memory, to, from, edit.start)
-      memory.set(edit.bytes, to)
-      to += edit.bytes.length
-      from = edit.end
-    }
-    to += input.copy(memory, to, from)
+    if (input instanceof Uint8Array) {
+      let from = 0
+      for (const { bytes, start: edited, end } of this.#edits) {
+        to = copy(input, from, edited, memory, to)
+        to = copy(bytes, 0, bytes.length, memory, to)
+        from = end
+      }
+      to = copy(input, from, input.length, memory, to)
+    } else for (const part of between(input, this.#edits)) to = copy(part, 0, part.length, memory, to)
     memory[to] = LF
     return to
   }
+}
+
+/** A native call costs more than a loop over so few bytes. */
+const LOOP_BYTES_MAX = 128
+
+/** Copies the bytes between two places; gives the place behind them in `memory`. */
+function copy(bytes: Uint8Array, start: number, end: number, memory: Uint8Array, at: number): number {
+  const moved = at - start
+  if (end - start > LOOP_BYTES_MAX) memory.set(bytes.subarray(start, end), at)
+  else for (let from = start; from < end; from++) memory[from + moved] = bytes[from] ?? 0
+  return end + moved
 }
 
 function between(parts: readonly Uint8Array[], edits: readonly Edit<string>[]): Uint8Array[] {
@@ -126,10 +127,10 @@ function between(parts: readonly Uint8Array[], edits: readonly Edit<string>[]): 
   const length = lengthOf(parts)
   const all: Uint8Array[] = []
   let from = 0
-  for (const edit of edits) {
-    reader.read(from, edit.start, all)
-    all.push(edit.bytes)
-    from = edit.end
+  for (const { bytes, start, end } of edits) {
+    reader.read(from, start, all)
+    all.push(bytes)
+    from = end
   }
   reader.read(from, length, all)
   // Behind the bytes of an edit there is no line feed.
@@ -137,14 +138,21 @@ function between(parts: readonly Uint8Array[], edits: readonly Edit<string>[]): 
   return all
 }
 
-/** @throws Error when the edits do not lie in the `length` bytes of the input, are out of order, or overlap */
-function checkOrder(edits: readonly Span[], length: number): void {
+/**
+ * The length of a message of `length` bytes after its edits.
+ *
+ * @throws Error when the edits do not lie in these bytes, are out of order, or overlap
+ */
+function lengthAfter(edits: readonly Edit<string>[], length: number): number {
+  let after = length
   let from = 0
-  for (const { start, end } of edits) {
+  for (const { bytes, start, end } of edits) {
     const isInOrder = start >= from && end >= start && end <= length
     if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
+    after += bytes.length - (end - start)
     from = end
   }
+  return after
 }
 
 /** Edits in the order in which `splice` wants them. */

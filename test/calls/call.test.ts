@@ -4,8 +4,6 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { lineAt } from '../../src/jsonrpc/line.js'
-import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
-import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { rawAt } from '../../src/jsonrpc/text.js'
 import { Call } from '../../src/calls/call.js'
 import { CallDeadline } from '../../src/calls/call-deadline.js'
@@ -36,31 +34,3 @@ for (const [what, params] of [
     assert.equal(call.frame, kept, 'once is enough')
   })
 }
-
-test('a long call that is kept lets go of the chunks it came in', () => {
-  const filler = 'y'.repeat(5000)
-  const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":7},"arguments":"${filler}"}}`
-  const chunks = [Buffer.from(text.slice(0, 3000)), Buffer.from(`${text.slice(3000)}\n`)]
-  const [first, second] = chunks
-  assert(first !== undefined && second !== undefined)
-  const at = text.indexOf(filler) - 1
-  const long = new LongLine([first], lineAt(second, 0, second.length - 1), {
-    spans: [at, at + filler.length + 2],
-    depth: 3,
-    hasBreaks: false,
-  })
-  const frame = readLongFrame(long)
-  const row = requests.get('tools/call')
-  assert(frame?.kind === 'request' && row !== undefined)
-  const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} })
-  assert.equal(call.bytes, text.length)
-  const token = frame.params.meta.span('progressToken')
-  assert(token !== undefined)
-  assert.equal(rawAt(call.frame.line, token), '7')
-  call.keep()
-  for (const chunk of chunks) chunk.fill(0)
-  assert.equal(rawAt(call.frame.line, token), '7')
-  assert.equal(call.bytes, text.length)
-  assert.equal(call.frame.line.toString(), text)
-  assert.equal(call.frame.params.members.string('name'), 't')
-})

@@ -19,11 +19,8 @@ import {
   type PeerWatch,
 } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
-import { readLong } from '../../src/jsonrpc/fast/long-frame.js'
-import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
-import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
+import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { type Edit, splice, type Message } from '../../src/jsonrpc/splice.js'
-import { ValueFinder } from '../../src/jsonrpc/fast/value-finder.js'
 import { memoryPair } from '../../src/transports/memory.js'
 import { headIn } from '../transports/support/sending.js'
 
@@ -356,9 +353,7 @@ function longResult(idText: string, malformed = false): LongLine {
 
 function inTwoParts(text: string): LongLine {
   const bytes = Buffer.from(text)
-  const finder = ValueFinder.make()
-  finder?.push(bytes)
-  return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), finder?.finish())
+  return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)))
 }
 
 /** As a transport does. */
@@ -394,8 +389,8 @@ test('a long request is joined, and what no edit touches leaves from where it li
   const script = new Script()
   const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3 })
   const text = `{"jsonrpc":"2.0","id":7,"method":"m","params":{"name":"x","arguments":"${'y'.repeat(20_000)}"}}`
-  const frame = readLongFrame(inTwoParts(text))
-  assert.ok(frame?.kind === 'request')
+  const frame = readLong(inTwoParts(text))
+  assert.ok(frame.kind === 'request')
   const span = frame.params.members.span('name')
   assert.ok(span !== undefined)
   to.forward(frame, [{ ...span, bytes: Buffer.from('"own"'), why: 'name' }], entry, false)

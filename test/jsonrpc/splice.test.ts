@@ -18,7 +18,8 @@ const cases: [title: string, edits: Edit[], output: string][] = [
   ['several, side by side', [edit(0, 1, 'A'), edit(1, 2, 'B'), edit(2, 2, '-'), edit(5, 6, 'F')], 'AB-cdeF'],
   ['grows, then shrinks', [edit(0, 1, 'AAAAAAAA'), edit(1, 5, '')], 'AAAAAAAAf'],
   ['shrinks, then grows', [edit(0, 4, ''), edit(5, 6, 'FFFFFFFF')], 'eFFFFFFFF'],
-  ['grows far beyond the input', [edit(3, 3, 'x'.repeat(10_000))], `abc${'x'.repeat(10_000)}def`],
+  ['grows far beyond the input', [edit(3, 3, 'x'.repeat(20_000))], `abc${'x'.repeat(20_000)}def`],
+  ['ends with a long edit', [edit(3, 6, 'x'.repeat(20_000))], `abc${'x'.repeat(20_000)}`],
 ]
 
 test('the output is the input with each edit in its place', () => {
@@ -35,9 +36,11 @@ test('without edits the output is the input itself; with edits the input stays a
 })
 
 test('every output has a line feed directly behind it', () => {
-  for (const [, edits] of cases) {
-    const output = splice(toLine('abcdef'), edits).joined
-    assert.equal(Buffer.from(output.buffer, output.byteOffset, output.length + 1).at(-1), 0x0a)
+  for (const [, edits, output] of cases) {
+    const message = splice(toLine('abcdef'), edits)
+    assert.equal(Buffer.concat(message.parts).toString(), output)
+    for (const last of [message.joined, message.parts.at(-1)])
+      assert.equal(last && Buffer.from(last.buffer, last.byteOffset, last.length + 1).at(-1), 0x0a)
   }
 })
 

@@ -4,8 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
-import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
-import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
+import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, statelessResult } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
@@ -110,11 +109,9 @@ describe('a result of a server', () => {
       const text = `{"jsonrpc":"2.0","id":1,"result":{"long":"${filler}",${word}}}`
       const cut = text.indexOf(word) + 5
       const last = Buffer.from(`${text.slice(cut)}\n`)
-      const at = text.indexOf(filler) - 1
-      const known = { spans: [at, at + filler.length + 2], depth: 2, hasBreaks: false }
-      const long = new LongLine([Buffer.from(text.slice(0, cut))], lineAt(last, 0, last.length - 1), known)
-      const frame = readLongFrame(long)
-      assert(frame?.kind === 'result')
+      const long = new LongLine([Buffer.from(text.slice(0, cut))], lineAt(last, 0, last.length - 1))
+      const frame = readLong(long)
+      assert(frame.kind === 'result')
       const edits = resultEdits(frame, 'session', rowOf('tools/call'))
       assert(edits !== undefined)
       const said = splice(long.parts, inOrder(edits)).toString()

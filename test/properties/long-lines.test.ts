@@ -5,21 +5,19 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { FrameError } from '../../src/jsonrpc/jsonrpc-errors.js'
-import { type Frame, frameOrError } from '../../src/jsonrpc/frame.js'
+import { type Frame, defaultFrameLimits, frameOrError } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
-import { LongLine, joinedLine } from '../../src/jsonrpc/fast/long-line.js'
+import { LongLine, joinedLine, readLong } from '../../src/jsonrpc/long-line.js'
+import type { Members } from '../../src/jsonrpc/members.js'
+import { messageNamesWith, routedNames } from '../../src/jsonrpc/routed-names.js'
 import { type Edit, splice } from '../../src/jsonrpc/splice.js'
-import { ValueFinder } from '../../src/jsonrpc/fast/value-finder.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { Outbox } from '../../src/transports/stdio/outbox.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
-const VALUE_BYTES_MIN = 128
-
 const piece = fc.oneof(
-  { weight: 6, arbitrary: fc.nat(150).map((length) => Buffer.from('x'.repeat(length))) },
+  { weight: 6, arbitrary: fc.nat(1000).map((length) => Buffer.from('x'.repeat(length))) },
   {
     weight: 6,
     arbitrary: fc
@@ -63,7 +61,10 @@ function stringOf(pieces: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
   return fc.array(pieces, { maxLength: 12 }).map((parts) => Buffer.concat([quote, ...parts, quote]))
 }
 
-const heads = ['{"jsonrpc":"2.0","id":1,"result":[', '{"id":"a","jsonrpc":"2.0","method":"m","params":{"a":[']
+const heads = [
+  '{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1,"c":"x"},"b":"y","a":[',
+  '{"id":"a","jsonrpc":"2.0","method":"m","params":{"a":[',
+]
 
 /** A message around some strings. */
 function messageOf(strings: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
@@ -71,17 +72,25 @@ function messageOf(strings: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
   const parts = fc.array(fc.tuple(strings, between), { minLength: 1, maxLength: 5 })
   return fc.tuple(fc.nat(1), parts).map(([head, all]) => {
     const inside = all.flatMap(([string, then], i) => (i === 0 ? [string] : [Buffer.from(then), string]))
-    return Buffer.concat([Buffer.from(heads[head] ?? ''), ...inside, Buffer.from(head === 0 ? ']}' : ']}}')])
+    return Buffer.concat([Buffer.from(heads[head] ?? ''), ...inside, Buffer.from(']}}')])
   })
 }
 
 const sizes = fc.infiniteStream(fc.integer({ min: 1, max: 300 }))
 
 function longLine(parts: readonly Buffer[]): LongLine {
-  const finder = ValueFinder.make(VALUE_BYTES_MIN)
-  assert.ok(finder !== undefined)
-  for (const part of parts) finder.push(part)
-  return new LongLine(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), finder.finish())
+  return new LongLine(parts.slice(0, -1), toLine(parts.at(-1) ?? ''))
+}
+
+const resultNames = routedNames(['b', '_meta'], { key: '_meta', names: routedNames(['a']) })
+const limits = { ...defaultFrameLimits, names: messageNamesWith(resultNames) }
+
+/** The named members of a result, and those of the one inside. */
+function membersOf(named: Members | undefined): unknown {
+  if (named === undefined) return undefined
+  const all = [...named].map((member, index) => [named.name(index), member])
+  const texts = ['a', 'b'].map((name) => [named.span(name), named.string(name)])
+  return { all, texts, inner: membersOf(named.inner('_meta')) }
 }
 
 function idOf(frame: Frame): unknown {
@@ -92,13 +101,16 @@ test('what is read of a long message is what is read of the whole', () => {
   const damaged = stringOf(fc.oneof({ weight: 12, arbitrary: piece }, { weight: 1, arbitrary: badPiece }))
   fc.assert(
     fc.property(messageOf(damaged), sizes, (bytes, random) => {
-      const whole = frameOrError(toLine(bytes))
-      const read = readLongFrame(longLine(cut(bytes, random)))
-      if (read === undefined) return
-      assert.ok(!(whole instanceof FrameError))
+      const whole = frameOrError(toLine(bytes), limits)
+      const read = readLong(longLine(cut(bytes, random)), limits)
+      if (whole instanceof FrameError || read.kind === 'unreadable')
+        return assert.deepEqual(read.kind === 'unreadable' && read.error, whole)
       assert.deepEqual([read.kind, idOf(read), read.multiline], [whole.kind, idOf(whole), whole.multiline])
       assert.ok(read.line.equals(whole.line))
-      if (read.kind === 'result' && whole.kind === 'result') assert.deepEqual(read.result, whole.result)
+      if (read.kind === 'result' && whole.kind === 'result') {
+        assert.deepEqual(read.result, whole.result)
+        assert.deepEqual(membersOf(read.named), membersOf(whole.named))
+      }
       if (read.kind === 'request' && whole.kind === 'request')
         assert.deepEqual([...read.params.members], [...whole.params.members])
     }),

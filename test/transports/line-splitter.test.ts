@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { joinedLine } from '../../src/jsonrpc/fast/long-line.js'
+import { joinedLine } from '../../src/jsonrpc/long-line.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { costRatio } from '../support/processor-time.js'
 

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, it, test } from 'node:test'
 import * as fc from 'fast-check'
-import { LongLine, joinedLine } from '../../src/jsonrpc/fast/long-line.js'
+import { LongLine, joinedLine } from '../../src/jsonrpc/long-line.js'
 import { SseParser } from '../../src/transports/sse/parser.js'
 
 const limits = { dataBytesMax: 64, fieldBytesMax: 32 }

@@ -5,7 +5,7 @@
 
 import { buildResult, type ErrorBody } from '../../jsonrpc/build.js'
 import type { AnswerKind, Connection, Reply } from '../../jsonrpc/connection.js'
-import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import type { FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'

@@ -1,7 +1,7 @@
 // The readers of the body of a response, and of the header fields about it.
 
 import { Buffer } from 'node:buffer'
-import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import type { LongLine } from '../../jsonrpc/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { HttpAnswer } from '../http1/client.js'
 import { UnfinishedLine, withoutMark } from '../unfinished-line.js'

@@ -4,8 +4,7 @@ import { batchMembers, type FrameLimits, isBatch } from '../../jsonrpc/frame.js'
 import { claimedIds } from '../../jsonrpc/id-finder.js'
 import { type MessageHead, type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { readLong } from '../../jsonrpc/fast/long-frame.js'
-import { LONG_BYTES_MIN, LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
+import { LongLine, joinedLine, readLong } from '../../jsonrpc/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
@@ -280,9 +279,8 @@ export function readMessages(
   limits: FrameLimits | undefined,
 ): readonly ReceivedMessage[] {
   if (message instanceof LongLine) return [readLong(message, limits)]
-  if (isBatch(message)) return batchMembers(message).map((line) => receivedMessage(line, limits))
-  if (message.length < LONG_BYTES_MIN) return [receivedMessage(message, limits)]
-  return [readLong(LongLine.of(message), limits)]
+  const lines = isBatch(message) ? batchMembers(message) : [message]
+  return lines.map((line) => receivedMessage(line, limits))
 }
 
 /** Whether a message is the answer to that request, or was meant to be. */

@@ -2,7 +2,7 @@
 // one stream of HTTP+SSE (MCP 2025-11-25, Transports: resumability and redelivery).
 
 import type { Line } from '../../jsonrpc/line.js'
-import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, joinedLine } from '../../jsonrpc/long-line.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { HttpAnswer } from '../http1/client.js'

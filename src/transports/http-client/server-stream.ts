@@ -7,7 +7,7 @@
 // and the end of the stream is the end of the session.
 
 import type { Line } from '../../jsonrpc/line.js'
-import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import type { LongLine } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { resolvedAddress } from '../address.js'
 import { failure, noAnswer } from './failure.js'

@@ -6,10 +6,8 @@
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch, type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
-import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
-import { LONG_BYTES_MIN, LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, joinedLine } from '../../jsonrpc/long-line.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import type { KnownValues } from '../../jsonrpc/scan.js'
 import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
 import type { HttpRequest, RequestHead, HttpResponse } from '../http1/server.js'
 import type { HttpEnvironment } from './endpoint.js'
@@ -29,10 +27,7 @@ export interface PostedMessage {
 /** A message, or why it is refused; undefined when its client has left. */
 export type ReadResult = PostedMessage | Refusal | undefined
 
-interface Body extends Pick<PostedMessage, 'line' | 'hold'> {
-  /** Long values that the reader found while the body arrived. */
-  readonly known: KnownValues | undefined
-}
+type Body = Pick<PostedMessage, 'line' | 'hold'>
 
 interface Reading {
   bytes: number
@@ -127,8 +122,7 @@ export class Bodies {
   #whole(came: Line | LongLine, bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new BodyReservation(response, () => void (this.#bytes -= bytes))
-    const known = came instanceof LongLine ? came.known : undefined
-    return { line: trimmed(withoutMark(joinedLine(came))), known, hold }
+    return { line: trimmed(withoutMark(joinedLine(came))), hold }
   }
 
   /** Counts a body no longer that holds nothing. */
@@ -138,24 +132,16 @@ export class Bodies {
 
   #message(came: Body | Refusal | undefined, head: RequestHead): ReadResult {
     if (came === undefined || isRefusal(came)) return came
-    const { line, known, hold } = came
+    const { line, hold } = came
     try {
       const isOfBatch = isBatch(line)
       const lines = isOfBatch ? splitBatch(line, this.#limits.frame) : [line]
-      const frames = lines.map((member) => this.#frame(member, known))
+      const frames = lines.map((member) => readFrame(member, this.#limits.frame))
       return { head, line, frames, isBatch: isOfBatch, hold }
     } catch (error) {
       if (error instanceof FrameError) return unreadable(error)
       throw error
     }
-  }
-
-  /** Reads a long one by its strings. @throws FrameError when the line is not one acceptable message */
-  #frame(line: Line, known: KnownValues | undefined): Frame {
-    const { frame } = this.#limits
-    const isLong = line.length >= LONG_BYTES_MIN
-    const long = isLong ? (known ? new LongLine([], line, known) : LongLine.of(line)) : undefined
-    return (long && readLongFrame(long, frame)) ?? readFrame(line, frame)
   }
 }
 

@@ -7,7 +7,7 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Connection, MessageHead, Reply, Sink, TransportName } from '../../jsonrpc/connection.js'
-import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'

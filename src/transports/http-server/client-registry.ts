@@ -3,7 +3,7 @@
 // A session id is no proof of identity (MCP, Security Best Practices): a session is found only at the endpoint and by the
 // principal that it was opened with.
 
-import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import { ofMost } from '../../runtime/limited-table.js'
 import { ClientConnection, type ConnectionLife } from './client-connection.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'

@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer'
 import { COLON, CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
 import { type Line, joinLine, lineAt, toLine } from '../../jsonrpc/line.js'
-import { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { LongLine } from '../../jsonrpc/long-line.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { UnfinishedLine } from '../unfinished-line.js'

@@ -4,9 +4,9 @@
 // over the limit is dropped as it arrives, and only its id is looked for.
 
 import { Buffer } from 'node:buffer'
-import { CR, LF, OPEN_OBJECT } from '../../jsonrpc/ascii.js'
+import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import { LONG_BYTES_MIN, LongLine } from '../../jsonrpc/fast/long-line.js'
+import type { LongLine } from '../../jsonrpc/long-line.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { UnfinishedLine } from '../unfinished-line.js'
@@ -58,8 +58,7 @@ export class LineSplitter {
   /** The line from `start` to the line feed at `end`. */
   #whole(chunk: Buffer, start: number, end: number): void {
     const line = chunk[end - 1] === CR ? toLine(chunk.subarray(start, end - 1)) : lineAt(chunk, start, end)
-    if (line.length === 0) return
-    this.#sink.line(line.length >= LONG_BYTES_MIN && line[0] === OPEN_OBJECT ? LongLine.of(line) : line)
+    if (line.length > 0) this.#sink.line(line)
   }
 
   #keep(part: Buffer): void {

@@ -10,8 +10,7 @@ import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
 import { type Clock, realTimers } from '../../runtime/deadline.js'
-import { LongLine } from '../../jsonrpc/fast/long-line.js'
-import { readLong } from '../../jsonrpc/fast/long-frame.js'
+import { LongLine, readLong } from '../../jsonrpc/long-line.js'
 import { passesTap } from '../tap.js'
 import { errorText } from '../../text/error-text.js'
 
@@ -26,7 +25,7 @@ export interface NdjsonOptions {
 }
 
 const MiB = 1024 * 1024
-export const defaultNdjsonOptions: NdjsonOptions = {
+const defaultNdjsonOptions: NdjsonOptions = {
   lineBytesMax: 64 * MiB,
   backlogBytesHigh: MiB,
   closeWaitMs: 2000,

@@ -1,7 +1,7 @@
 // The clients of a lane, the log levels that they asked for, and what they follow; all of that is set again when the
 // server comes back.
 
-import { ChurnMap } from '../../jsonrpc/fast/churn-map.js'
+import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type Call, type ClientPort, isResult } from '../../calls/call.js'
