@@ -112,7 +112,7 @@ const linesMax = table(`
   transports             | 1035
   transports/http1       | 1499
   transports/http-client | 1783
-  transports/http-server | 2654
+  transports/http-server | 2657
   upstream/contracts     | 770
   upstream/process       | 1232
   upstream/auth          | 348

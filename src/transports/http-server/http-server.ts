@@ -184,7 +184,10 @@ export class HttpServer {
     if (route.kind === 'nothing') return route.refusal
     if (route.kind === 'page') return this.#page(request, route.body(), route.type)
     const asked = {
-      ...request,
+      wire,
+      head: request.head,
+      body: request.body,
+      response: request.response,
       accepts,
       query,
       endpoint: route.endpoint,
