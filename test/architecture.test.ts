@@ -106,21 +106,21 @@ const linesMax = table(`
   version                | 2
   text                   | 573
   runtime                | 871
-  mcp                    | 3384
+  mcp                    | 3383
   calls                  | 709
-  mcp/eras               | 1182
+  mcp/eras               | 1110
   transports             | 1035
   transports/http1       | 1499
   transports/http-client | 1783
-  transports/http-server | 2657
-  upstream/contracts     | 770
+  transports/http-server | 2654
+  upstream/contracts     | 768
   upstream/process       | 1232
   upstream/auth          | 348
   login                  | 2546
-  upstream/server        | 4994
+  upstream/server        | 4987
   upstream/http          | 228
   kept                   | 416
-  upstream/kinds         | 615
+  upstream/kinds         | 614
   limits                 | 158
   real-runtime           | 63
   config                 | 4410

@@ -1,6 +1,6 @@
 // The facts of a client at the time of a call.
 
-import type { FieldReader, TransportName } from '../jsonrpc/connection.js'
+import type { TransportName } from '../jsonrpc/connection.js'
 import type { ClientCapabilities, ClientInfo } from './capabilities.js'
 import type { Revision } from './revisions.js'
 
@@ -32,7 +32,6 @@ export interface CallContext {
   readonly capabilities: ClientCapabilities
   /** The least severe log messages that it wants of this call; undefined where its session says, and for none. */
   readonly logLevel?: string | undefined
-  readonly field?: FieldReader | undefined
   /** Whether several clients may send its requests, since they share a principal. */
   readonly isSeveral?: boolean
   /** Whether it has a session, of a revision with tasks, in which a task can be its own. */

@@ -21,7 +21,6 @@ const upstream = {
   pids: [17],
   revision: '2025-06-18',
   evidence: undefined,
-  crossing: undefined,
   tools: 2,
   gauges: { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined },
 } as const

@@ -219,7 +219,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
   redactor.addSecrets(['the-secret'])
   const status = new Status(runtime, redactor, new Ring())
   const gauges = { inFlight: 1, queued: 2, slots: 5, restarts: 3, memoryBytes: 4 }
-  const none = { connectedAtMs: undefined, revision: undefined, evidence: undefined, crossing: undefined }
+  const none = { connectedAtMs: undefined, revision: undefined, evidence: undefined }
   const change = { kind: 'tools', name: 'x', change: 'new' } as const
   const facts = {
     name: 'files',

@@ -6,7 +6,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, parsed, textAt } from './support/json.js'
-import { type ServerEntry, cli, itServer, nodeProgram } from './support/programs.js'
+import { type ServerEntry, cli, itServer } from './support/programs.js'
 import { type Scope, Spawned, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
@@ -76,22 +76,6 @@ describe('the log of the command', () => {
     for (const line of expected) assert(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`)
     assert.equal(lines.filter((line) => line.includes('a__nonce')).length, 0)
     assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
-  })
-
-  test('tells at debug, once for each server, what clients of another era get of it', async (t) => {
-    const stateless = nodeProgram('stateless.mjs', {}, {})
-    const { run, records } = start(t, { a: itServer({}, { restartDelay: 10 }), b: stateless }, 'debug')
-    await run.client.open()
-    await run.client.call('a__die', { code: 3 })
-    await run.client.call('a__nonce', { n: 1 })
-    await until(() => run.stderr.includes('ready again'))
-    await run.client.call('b__meta')
-    await run.finish()
-    const lines = told(records()).filter((line) => /^debug [ab] clients /.test(line))
-    assert.deepEqual(lines.sort(), [
-      'debug a clients of 2026-07-28: a question of the server is returned as the result of the call (input_required), and the client answers it in its next request; log messages are passed on only while a single call asks for them',
-      'debug b clients up to 2025-11-25: a question of the server is sent to the client during the call, and the call is repeated with the answer; the server is not notified when their roots change; log messages are passed on only while a single call asks for them',
-    ])
   })
 
   test('tells of a server that failed and of its new start', async (t) => {

@@ -211,7 +211,6 @@ test('servers and clients are read when the page is', () => {
     pids: [7, 8],
     revision: undefined,
     evidence: undefined,
-    crossing: undefined,
     tools: 4,
     gauges,
   } as const

@@ -449,9 +449,8 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const client = this.#isFull ? undefined : this.#directory.stateless(context, this.view)
     if (client === undefined) return this.#refuse(frame, tooManyCalls(), reply)
     this.#hasStateless = true
-    const { field } = reply
     const deadline = new CallDeadline(this.#context.runtime.now())
-    const call = new Call(frame, row, client, deadline, this, field ? { ...context, field } : context)
+    const call = new Call(frame, row, client, deadline, this, context)
     this.#begin(call, reply)
     if (filter === undefined) client.route(call)
     else client.listen(call, filter)

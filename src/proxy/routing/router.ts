@@ -224,7 +224,7 @@ export class Router {
     const begun = this.#tasks.begin(call, target, name)
     if ('code' in begun) return call.fail(begun)
     edits = bothEdits(edits, begun)
-    const { field } = call.context
+    const field = call.context.revision.era === 'stateless' ? call.reply?.field : undefined
     const fault = field && fieldFault(call.frame, field, target.item)
     if (fault !== undefined) return call.fail(fault)
     edits = bothEdits(edits, this.#client.view.callEdits(target.lane.config, target.item, call))

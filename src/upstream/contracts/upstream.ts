@@ -55,8 +55,6 @@ export interface UpstreamStatus {
   readonly revision: string | undefined
   /** How that was found out. */
   readonly evidence: EraEvidence | undefined
-  /** The differences for clients of the other era, as a text for people. */
-  readonly crossing: string | undefined
   readonly tools: number
   readonly gauges: ServerGauges
   /** The differences from `mcps.lock`, if there are any. */

@@ -39,7 +39,6 @@ export function unopenedStatus({ name, kind }: ServerConfig): UpstreamStatus {
     pids: [],
     revision: undefined,
     evidence: undefined,
-    crossing: undefined,
     tools: 0,
     gauges: { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined },
   }

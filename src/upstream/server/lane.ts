@@ -338,7 +338,7 @@ export class ServerLane implements Lane, ServerView {
       this.clients.resubscribe(connection)
     }
     this.lists.opened(connection, server, isFirst)
-    this.#context.reports.opened(server)
+    this.#context.reports.opened()
   }
 
   /** A server without sessions sends notifications only on the stream of `subscriptions/listen`. */

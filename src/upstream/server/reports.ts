@@ -1,6 +1,5 @@
 // Emits the `server` and `lists` events of one server.
 
-import { crossing } from '../../mcp/eras/crossing-text.js'
 import type { EraEvidence, OpenedServer } from '../../mcp/eras/server-opener.js'
 import { asUpstreamError } from '../contracts/upstream-error.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -38,18 +37,14 @@ export class Reports {
   readonly stopping: () => Stop | undefined
   /** When a server has last shaken hands, in milliseconds since 1970. */
   connectedAtMs: number | undefined
-  #crossing: string | undefined
 
   constructor(context: Omit<ServerContext, 'reports'>, stopping: () => Stop | undefined) {
     this.#context = context
     this.stopping = stopping
   }
 
-  opened({ facts }: OpenedServer): void {
+  opened(): void {
     this.connectedAtMs = this.#context.runtime.wallNow()
-    const message = crossing(facts, this.#context)
-    if (message !== this.#crossing) this.#context.tell('debug', message)
-    this.#crossing = message
   }
 
   lists(lists: ServerLists, client: number | undefined, changed: readonly ListKind[]): void {

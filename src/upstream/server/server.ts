@@ -7,7 +7,6 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
-import { crossing } from '../../mcp/eras/crossing-text.js'
 import type { Opened, Opening } from '../../mcp/eras/server-opener.js'
 import type { Dialed, KnownServer } from '../contracts/dial.js'
 import { endOf } from './server-connection.js'
@@ -193,7 +192,6 @@ export class Server implements Upstream {
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
-      crossing: server && crossing(server.facts, this.#context),
       tools: best?.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
       gauges: this.#gauges,
       ...(best !== undefined && best.changes.length > 0 && { changes: best.changes }),
