@@ -14,7 +14,7 @@ import { realRuntime } from '../real-runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
 import { startsOf } from './launch.js'
 import { Replayer } from './replayer.js'
-import { type ReplayedFile, hasFailed, report, summary, updateFiles } from './report.js'
+import { type ReplayedFile, hasFailed, report, summary } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
 
 export interface Output {
@@ -31,7 +31,6 @@ const options = {
   verbose,
   portable: flag('Replay the transcripts of the package: every correct server passes'),
   trust: flag('Start what the transcripts name without a question'),
-  update: flag('Write the messages that came over those that differ in the transcripts'),
   url: text('URL', 'The address of the server that is tested'),
   header,
   http: flag('Start the proxy with HTTP'),
@@ -56,10 +55,7 @@ the transcripts of the package, which every correct MCP server passes.`,
     "mcps-proxy replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'",
   ],
   options,
-  conflicts: [
-    ['http', 'url'],
-    ['portable', 'update', 'the transcripts of --portable belong to the package'],
-  ],
+  conflicts: [['http', 'url']],
   wordsMax: Infinity,
   takesRest: true,
   check: ({ words, rest = [], portable, url }) => {
@@ -75,7 +71,7 @@ the transcripts of the package, which every correct MCP server passes.`,
 const failed = 1
 const usageMistake = 2
 
-/** @returns 0 when everything came as expected, also once transcripts were updated, 1 when not, 2 for what cannot be replayed */
+/** @returns 0 when everything came as expected, 1 when not, 2 for what cannot be replayed */
 async function runReplay(request: ReplayRequest): Promise<number> {
   const own = realRuntime()
   // Each server has its own process group, which no Ctrl-C reaches.
@@ -114,11 +110,6 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
   if (!request.trust && !(await isAllowed(startsOf(named, request), output))) return usageMistake
   const results = await replayAll(transcripts, request.verbose, replayer, output)
   await output.print(summary(results))
-  const updated = request.update ? updateFiles(results) : ''
-  if (updated !== '') {
-    await output.print(updated)
-    return replay({ ...request, update: false, trust: true }, replayer, output)
-  }
   return results.some(({ result }) => hasFailed(result)) ? failed : 0
 }
 

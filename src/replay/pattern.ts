@@ -53,41 +53,6 @@ export function filled(
   return edits.length === 0 ? bytes : splice(toLine(bytes), edits).joined
 }
 
-/**
- * The frame that came, as a transcript writes it: with the placeholders of the pattern that fit, and without the members that
- * the pattern leaves open. `refusedAt` is the offset in the pattern at which the frame did not fit.
- */
-export function written(
-  bytes: Buffer,
-  pattern: Pattern | undefined,
-  refusedAt: number | undefined,
-  isFixture: boolean,
-): Buffer {
-  const write = (came: JsonValue, expected: JsonValue | undefined): string => {
-    const start = expected?.start ?? -1
-    const hole = pattern?.holes.get(start)
-    if (hole !== undefined && start !== refusedAt && hole.misfit?.(came) === undefined)
-      return pattern?.bytes.toString('utf8', start, expected?.end) ?? ''
-    const before = new Map(expected?.parts.map(({ path, value }) => [path, value]))
-    if (came.kind === 'object' && pattern?.open.has(start) === true) {
-      const members = came.parts
-        .filter(({ path }) => before.has(path))
-        .map(({ start: from, path, value }) => {
-          return `${bytes.toString('utf8', from, value.start)}${write(value, before.get(path))}`
-        })
-      return `{${[...members, `"${REST}":"any"`].join()}}`
-    }
-    const isEscaped = isFixture && came.kind === 'string' && came.text.startsWith('$')
-    let [text, at] = [isEscaped ? '"$' : '', isEscaped ? came.start + 1 : came.start]
-    for (const { path, value } of came.parts) {
-      text += bytes.toString('utf8', at, value.start) + write(value, before.get(path))
-      at = value.end
-    }
-    return text + bytes.toString('utf8', at, came.end)
-  }
-  return Buffer.from(write(readTree(bytes), pattern?.tree))
-}
-
 /** Reads the frames of one client, and knows the names that its values have so far. */
 export class FrameReader {
   readonly #isRecorded: boolean

@@ -1,13 +1,10 @@
-// The results of replays, and their reports: in words, and as updated transcripts.
+// The results of replays, and their reports.
 
-import { readFileSync, writeFileSync } from 'node:fs'
-import { jsonTreeOf, readTree } from '../ask/json-value.js'
+import { jsonTreeOf } from '../ask/json-value.js'
 import { escapeText } from '../text/escape.js'
-import { counted } from '../text/counted.js'
 import { describe } from './address.js'
 import type { MessageVerdict } from './compare.js'
-import { written } from './pattern.js'
-import { type Exit, type Expected, type Sent, type Transcript, linesOf } from './transcript.js'
+import type { Exit, Expected, Sent, Transcript } from './transcript.js'
 
 type TranscriptLine = Sent | Expected
 
@@ -142,37 +139,3 @@ function stderrLines(stderr: string): string[] {
 }
 
 const STDERR_LINES = 10
-
-/** Writes what came over what differs. @returns a line for each file that was written */
-export function updateFiles(replayed: readonly ReplayedFile[]): string {
-  const files = new Set(replayed.map(({ transcript }) => transcript.file))
-  return Array.from(files, (file) => {
-    const all = replayed.filter(({ transcript }) => transcript.file === file)
-    return updateFile(file, new Map(all.flatMap(framesThatDiffer)))
-  }).join('')
-}
-
-/** By the line whose frame they replace. */
-function framesThatDiffer({ transcript, result }: ReplayedFile): (readonly [line: number, frame: Buffer])[] {
-  const events = result.kind === 'replayed' ? result.events : []
-  return events.flatMap((event) => {
-    if (event.kind !== 'different' || jsonTreeOf(event.bytes) === undefined) return []
-    const { bytes, step, difference } = event
-    const isFixture = !transcript.header.recorded
-    return [[step.line, written(bytes, step.pattern, difference.expectedOffset, isFixture)] as const]
-  })
-}
-
-function updateFile(file: string, frames: ReadonlyMap<number, Buffer>): string {
-  let count = 0
-  const lines = linesOf(readFileSync(file)).map((line, index) => {
-    const frame = frames.get(index + 1)
-    const place = frame && readTree(line).member('frame')
-    if (frame === undefined || place === undefined) return line
-    count++
-    return Buffer.concat([line.subarray(0, place.start), frame, line.subarray(place.end)])
-  })
-  if (count === 0) return ''
-  writeFileSync(file, Buffer.concat(lines))
-  return `updated ${file}: ${counted(count, 'message')}\n`
-}

@@ -118,7 +118,7 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
   })
 }
 
-export function linesOf(content: Buffer): Buffer[] {
+function linesOf(content: Buffer): Buffer[] {
   const lines: Buffer[] = []
   for (let start = 0; start < content.length;) {
     const found = content.indexOf(LF, start)

@@ -193,7 +193,6 @@ describe('the command line', () => {
     ['--stdio -- x', /stdio takes nothing behind --/],
     ['replay', /replay needs a file, or --portable/],
     ['replay a --url http://h -- x', /not both/],
-    ['replay --portable --update -- x', /cannot be used together; the transcripts of --portable belong/],
     ['replay a --url h', /--url is no http/],
     ['replay a --url http://h --http', /--http and --url cannot be used together/],
     ['replay a --header A:1 --header secret', /^--header number 2 is no header field/],

@@ -61,7 +61,6 @@ export async function run(
     header: {},
     verbose: false,
     portable: false,
-    update: false,
     timeout: HANG_MS,
     ...more,
   }
