@@ -3,21 +3,18 @@
 // A person reads its result, or is asked by the client to open the page (MCP, Elicitation: URL mode). The tools of the server
 // take its place after the login.
 
-import { randomUUID } from 'node:crypto'
-import { type ErrorBody, buildNotification, buildResult } from '../jsonrpc/build.js'
+import { buildResult } from '../jsonrpc/build.js'
 import { fault } from '../jsonrpc/jsonrpc-errors.js'
-import { type NotificationFrame, type ResultFrame, readFrame } from '../jsonrpc/frame.js'
+import { type ResultFrame, readFrame } from '../jsonrpc/frame.js'
 import { membersOf } from '../jsonrpc/members.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { parse, rawAt, write } from '../jsonrpc/text.js'
-import { type Call, type ClientPort, toolFailure } from '../calls/call.js'
+import { type Call, toolFailure } from '../calls/call.js'
 import type { CallContext } from '../mcp/client-context.js'
-import { pageRequired } from '../mcp/error-codes.js'
 import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-requests.js'
 import { type ListItem, readListItem } from '../mcp/list-items.js'
 import { within } from '../runtime/deadline.js'
 import { Deferred } from '../runtime/deferred.js'
-import { putNewest } from '../runtime/limited-table.js'
 import { errorText } from '../text/error-text.js'
 import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError, loginCommand } from './login-error.js'
@@ -35,15 +32,10 @@ const MARGIN_MS = 5000
 /** The page is ready when the metadata of the servers has been read. */
 const PAGE_MS_MAX = 30_000
 
-/** Clients that one error each has sent to the page: the ends of many come before that of the login. */
-export const OFFERED_MAX = 100
-
 interface Begun {
   readonly page: Promise<string | undefined>
   /** Resolves when it has ended: undefined where it is made, else why not. */
   readonly ended: Promise<string | undefined>
-  /** The clients that were sent to the page by an error, and the ids of that; the oldest first. */
-  readonly offered: Map<ClientPort, string>
 }
 
 /** The server, and where a login to it can begin. */
@@ -97,22 +89,6 @@ export class LoginTool {
     run.catch((error: unknown) => tell(call, `The login cannot begin: ${errorText(error)}`, true))
   }
 
-  /** The error with the page, for a client of 2025-11-25 that can open it; `notifications/elicitation/complete` follows. */
-  refusal({ client, context }: Call): Promise<ErrorBody | undefined> | undefined {
-    const { name } = this.#target
-    const message = `Log in to '${name}'`
-    const { revision } = context
-    const isKnown = revision.era === 'session' && revision.elicitationModes
-    if (!this.#hasPage || !isKnown || !canAsk(questionOf(message, ''), context)) return undefined
-    const { page, offered } = this.#begin()
-    const elicitationId = offered.get(client) ?? randomUUID()
-    putNewest(offered, client, elicitationId, OFFERED_MAX)
-    return within(page, PAGE_MS_MAX, this.#runtime).then(
-      (url) => (url === undefined ? undefined : pageRequired(name, { elicitationId, url, message })),
-      () => undefined,
-    )
-  }
-
   get #hasPage(): boolean {
     return this.#target.isHere || this.#target.pages !== undefined
   }
@@ -136,12 +112,7 @@ export class LoginTool {
     // A login that fails before it has a page rejects this. One that succeeds may be over before its page was seen.
     const page = Promise.race([shown.promise, login.then(() => undefined)])
     page.catch(() => undefined)
-    const offered: Begun['offered'] = new Map()
-    void ended.then((why) => {
-      if (why !== undefined) return
-      for (const [client, id] of offered) client.tell(completeFrame(id), [], undefined)
-    })
-    this.#begun = { page, ended, offered }
+    this.#begun = { page, ended }
     return this.#begun
   }
 
@@ -212,13 +183,6 @@ function tell(call: Call, text: string, isError = false): void {
 
 function questionOf(message: string, url: string): InputRequest {
   return { key: '"login"', method: 'elicitation/create', params: write({ mode: 'url', message, url }) }
-}
-
-function completeFrame(elicitationId: string): NotificationFrame {
-  const { joined } = buildNotification('notifications/elicitation/complete', write({ elicitationId }))
-  const frame = readFrame(joined)
-  if (frame.kind === 'notification') return frame
-  throw fault('a notification is a notification')
 }
 
 /** A client without a session is asked in the result of its call. */

@@ -21,7 +21,6 @@ const DECLINED = -1
 const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
 const UNSUPPORTED_VERSION = -32022
-const URL_ELICITATION_REQUIRED = -32042
 // The numbers of other servers over HTTP, which clients look for.
 const TRANSPORT_ERROR = -32000
 const SESSION_NOT_FOUND = -32001
@@ -263,19 +262,6 @@ export const notFollowed = row(INVALID_PARAMS, (service: string, uri: string) =>
   `Invalid params: '${service}' does not tell of changes of '${uri}'`,
   { service, uri },
 ])
-/** The client has to let its user open this page before it sends the request again. */
-export const pageRequired = row(URL_ELICITATION_REQUIRED, (service: string, page: RequiredPage) => [
-  `'${service}' needs a login`,
-  { elicitations: [{ mode: 'url', ...page }] },
-])
-
-/** A page that a person has to open (MCP 2025-11-25, Elicitation: URL mode). */
-export interface RequiredPage {
-  readonly elicitationId: string
-  readonly url: string
-  readonly message: string
-}
-
 /** Whether a person has to log in to the server first. */
 export function needsLogin({ data }: ErrorBody): boolean {
   return data !== undefined && membersOf(data)?.string('reason') === 'login-required'

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { homeOf, ownPath } from '../../src/config/file.js'
-import { OFFERED_MAX } from '../../src/login/login-tool.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
@@ -123,51 +122,6 @@ describe('the tool that begins a login', () => {
     })
 
   const url = { elicitation: { url: {} } }
-  test('is not needed by a client of 2025-11-25 whose call is refused: the error has the page', async (t) => {
-    const { attach } = await place(t, 'here', { opens: [...handshake, 'tools/list'] })
-    const [{ client }, { client: other }] = [await attach(), await attach()]
-    await client.open(url, '2025-11-25')
-    await other.open({}, '2025-11-25')
-    for (const each of [client, other]) await names(each)
-    const elicitation = async (): Promise<unknown> =>
-      at((await client.call('guarded__hello')).value, 'error', 'data', 'elicitations', 0)
-    const wanted = await elicitation()
-    assert.deepEqual([at(wanted, 'mode'), at(wanted, 'message')], ['url', "Log in to 'guarded'"])
-    assert.deepEqual(await elicitation(), wanted)
-    const refused = (await other.call('guarded__hello')).value
-    assert.equal(at(refused, 'error', 'data', 'reason'), 'login-required')
-    const complete = client.notification('notifications/elicitation/complete')
-    await browse(textAt(wanted, 'url'))
-    assert.equal(at((await complete).value, 'params', 'elicitationId'), at(wanted, 'elicitationId'))
-    assert.equal(textOf((await client.call('guarded__hello')).value), 'hi')
-    assert.equal(
-      other.count((value) => at(value, 'method') === 'notifications/elicitation/complete'),
-      0,
-    )
-  })
-
-  test('tells those clients of its end that were sent to the page last', async (t) => {
-    const { attach } = await place(t, 'here', { opens: [...handshake, 'tools/list'] })
-    const clients: RawClient[] = []
-    let page = ''
-    while (clients.length <= OFFERED_MAX) {
-      const { client } = await attach()
-      await client.open(url, '2025-11-25')
-      await names(client)
-      const { value } = await client.call('guarded__hello')
-      page = textAt(value, 'error', 'data', 'elicitations', 0, 'url')
-      clients.push(client)
-    }
-    await browse(page)
-    await Promise.all(
-      clients.slice(1).map((client) => client.notification('notifications/elicitation/complete')),
-    )
-    const told = clients.map((client) =>
-      client.count((value) => at(value, 'method') === 'notifications/elicitation/complete'),
-    )
-    assert.deepEqual(told, [0, ...told.slice(1).map(() => 1)])
-  })
-
   for (const action of ['accept', 'decline'])
     test(`asks a client of 2025-11-25 to open the page: ${action}`, async (t) => {
       const { attach, store, server } = await place(t)

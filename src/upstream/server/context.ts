@@ -1,7 +1,6 @@
 // The context of one server: the services of the proxy, how servers of its kind behave, and the facts about this
 // server.
 
-import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../calls/call.js'
 import type { ListItem } from '../../mcp/list-items.js'
@@ -94,8 +93,6 @@ export interface OwnTool {
   readonly item: ListItem
   /** Takes over a call of it; the edits are those with which the server would get the call. */
   call(call: Call, edits: readonly Edit[]): void
-  /** The error that asks the client of another call to use the tool first; undefined where the client needs an instruction in words. */
-  refusal(call: Call): Promise<ErrorBody | undefined> | undefined
 }
 
 /** The logins to one server. */

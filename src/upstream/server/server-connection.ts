@@ -622,14 +622,11 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     if (sent === undefined) return this.#context.tell('warn', error.message)
     const { call } = sent
     const { body, message, reason } = fromTransport(this.service, error)
-    const isLogin = reason === 'login-required'
-    if (isLogin) this.#lane.lists.loginNeeded(this, { message, reason, body })
-    const instead = isLogin ? this.#context.logins?.()?.tool?.refusal(call) : undefined
+    if (reason === 'login-required') this.#lane.lists.loginNeeded(this, { message, reason, body })
     if (mayStillRun(error)) this.#abandon(sent)
     if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(call, error)) return this.#repeat(sent)
     this.#end(sent)
-    if (instead === undefined) call.fail(body)
-    else void instead.then((better) => call.fail(better ?? body))
+    call.fail(body)
   }
 
   malformed(error: FrameError, line: Uint8Array): void {
