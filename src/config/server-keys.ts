@@ -430,8 +430,8 @@ export const sandboxFields = {
     [],
     'MSB_SHARED_VOLUME_PATH',
   ),
-  /** [User for the code](sandbox.md#bubblewrap) if the proxy is root: `ann`, `ann:staff`, or numbers as `1000:1000`. Absent: a user for each session. */
-  runAs: optional(text('like "ann", "ann:staff" or "1000:1000"', '^[^:\\s\\u0000]+(:[^:\\s\\u0000]+)?$')),
+  /** [User for the code](sandbox.md#bubblewrap) if the proxy is root: its numbers and those of its group, like `1000:1000`. Absent: a user for each session. */
+  runAs: optional(text('the numbers of a user and a group, like "1000:1000"', '^\\d{1,10}:\\d{1,10}$')),
   /** What code may reach: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` all that this machine can. */
   network: field(network, 'none'),
   /** Whether clients can read and write files of sessions. */

@@ -49,7 +49,7 @@ describe('runAs', { skip: process.getuid?.() !== 0 && 'only root gives sessions 
 
   test('is never root', async () => {
     await assert.rejects(
-      chooseRuntime('bubblewrap', { ...scene.around, runAs: 'root' }),
+      chooseRuntime('bubblewrap', { ...scene.around, runAs: '0:0' }),
       (error) => error instanceof NoRuntimeError && /never runs as root/.test(error.message),
     )
   })

@@ -3,7 +3,6 @@
 // A service that runs as root gives each session a separate user, with a number far above those of people and programs, so that
 // no session can touch the files of another or of the host. Any other service runs its sessions as its user.
 
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import type { Runtime } from '../../runtime/runtime.js'
 import { MachineStartError } from '../runtime.js'
@@ -54,68 +53,29 @@ export class Identities {
   }
 }
 
-export interface HostUsers {
-  readonly passwd: string
-  readonly group: string
-  readonly own: HostIdentity | undefined
-}
-
-const ROOT = 0
 /** The next number means no user (`chown(2)`). */
 const ID_MAX = 4_294_967_294
 
 /**
- * The user and the group that `user`, `user:group` or their numbers mean; a text that explains why none can be used.
+ * The user and the group of `uid:gid`; a text that explains why they cannot be used.
  *
  * Undefined means the user and group of this process, which cannot switch to others.
  */
 export function hostIdentity(
   runAs: string,
-  users: HostUsers = systemUsers(),
+  own: HostIdentity | undefined = ownIdentity(),
 ): HostIdentity | string | undefined {
-  const { own } = users
   if (own === undefined) return 'sets a user, which this system has not'
-  const found = named(runAs, users)
-  if (typeof found === 'string') return found
-  const { uid, gid } = found
-  if (uid === ROOT || gid === ROOT)
-    return `is ${runAs}, and code of clients never runs as root or in its group`
-  if (own.uid === ROOT) return found
+  const [uid = 0, gid = 0] = runAs.split(':').map(Number)
+  if (![uid, gid].every((id) => Number.isInteger(id) && id > 0 && id <= ID_MAX))
+    return `is ${runAs}: it must be two numbers, uid:gid, and code of clients never runs as root or in its group`
+  if (own.uid === 0) return { uid, gid }
   return uid === own.uid && gid === own.gid
     ? undefined
     : `is ${runAs}, and a service of the user ${own.uid} cannot give its sessions another one than ${own.uid}:${own.gid}`
 }
 
-function named(runAs: string, { passwd, group }: HostUsers): HostIdentity | string {
-  const [user = '', ownGroup] = runAs.split(':')
-  const entry = linesOf(passwd).find(([name, , uid]) => name === user || uid === user)
-  const uid = idOf(user) ?? idOf(entry?.[2])
-  const groupEntry = linesOf(group).find(([name]) => name === ownGroup)
-  const gid = ownGroup === undefined ? idOf(entry?.[3]) : (idOf(ownGroup) ?? idOf(groupEntry?.[2]))
-  return uid === undefined || gid === undefined
-    ? `is ${runAs}, whose user or group is not in /etc/passwd or /etc/group: write numbers, uid:gid`
-    : { uid, gid }
-}
-
-function systemUsers(): HostUsers {
+function ownIdentity(): HostIdentity | undefined {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()]
-  const own = uid === undefined || gid === undefined ? undefined : { uid, gid }
-  return { passwd: textOf('/etc/passwd'), group: textOf('/etc/group'), own }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function linesOf(text: string): string[][] {
-  return text.split('\n').map((line) => line.split(':'))
-}
-
-function idOf(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined
-  return Number(text) > ID_MAX ? undefined : Number(text)
+  return uid === undefined || gid === undefined ? undefined : { uid, gid }
 }
