@@ -4,10 +4,10 @@
 import { Buffer } from 'node:buffer'
 import type * as Jose from 'jose'
 import { type LoginHttp, type LoginRuntime, basicField, loginHttp } from '../login/login-http.js'
-import { membersIn, placesOf } from '../login/metadata.js'
+import { placesOf } from '../login/metadata.js'
 import type { FrontAuthIssuer } from '../config/configuration.js'
 import { errorText } from '../text/error-text.js'
-import type { JsonObject } from '../text/json-object.js'
+import { type JsonObject, objectIn } from '../text/json-object.js'
 import { TokenProblem } from './claims.js'
 
 /** The clocks of two machines may differ so much. */
@@ -22,12 +22,10 @@ export interface UnverifiedJwt {
 /** The parts of a JWT; undefined for a token of another form. */
 export function readJwt(token: string): UnverifiedJwt | undefined {
   const [, head = '', body = ''] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(token) ?? []
-  const [header, claims] = [objectIn(head), objectIn(body)]
+  const [header, claims] = [head, body].map((part) =>
+    objectIn(Buffer.from(part, 'base64url').toString('utf8')),
+  )
   return header === undefined || claims === undefined ? undefined : { header, claims }
-}
-
-function objectIn(part: string): JsonObject | undefined {
-  return membersIn(Buffer.from(part, 'base64url').toString('utf8'))
 }
 
 export class Issuer {
@@ -237,7 +235,7 @@ async function jwksUriOf({ issuer }: FrontAuthIssuer, http: IssuerHttp): Promise
 async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
   const { status, text } = await http(url)
   if (status >= 500 || status === 429) throw new Error(`${url.host} answered with HTTP ${status}`)
-  return status === 200 ? membersIn(text) : undefined
+  return status === 200 ? objectIn(text) : undefined
 }
 
 // The answer of an authorization server to what a token is (RFC 7662).
@@ -269,7 +267,7 @@ async function ask(url: string, token: string, user: string, http: LoginHttp): P
   })
   if (status === 401 || status === 403)
     throw new Error(`it refuses the client id of the front (HTTP ${status})`)
-  const answer = status === 200 ? membersIn(text) : undefined
+  const answer = status === 200 ? objectIn(text) : undefined
   if (answer === undefined) throw new Error(`it answered with HTTP ${status} and no JSON object`)
   return answer
 }

@@ -11,8 +11,8 @@ import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { readTextFile } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
+import { objectIn } from '../text/json-object.js'
 import { LoginError } from './login-error.js'
-import { membersIn } from './metadata.js'
 import type { LoginClient } from './token-requests.js'
 
 export interface Login {
@@ -147,7 +147,7 @@ export class LoginStore {
     if (stats === undefined) return undefined
     if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0)
       throw new LoginError(`${path} holds tokens, and others may read it: run chmod 600 on it`)
-    const value = membersIn(textOf(path))
+    const value = objectIn(textOf(path))
     const format = value?.['format']
     if (typeof format === 'number' && format > FORMAT)
       throw new LoginError(

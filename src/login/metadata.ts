@@ -3,12 +3,11 @@
 // MCP, Authorization: authorization server discovery. Identifiers are compared character by character.
 
 import type { AuthorizationServer } from 'oauth4webapi'
-import { parse } from '../jsonrpc/text.js'
 import { latestSession } from '../mcp/revisions.js'
 import type { BearerChallenge } from './challenges.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp } from './login-http.js'
-import { type JsonObject, isObject } from '../text/json-object.js'
+import { type JsonObject, objectIn } from '../text/json-object.js'
 
 export interface LoginPlace {
   /** The `resource` of requests for tokens (RFC 8707). */
@@ -187,17 +186,7 @@ function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }
 async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
   const { status, text } = await http(url, { headers: { 'MCP-Protocol-Version': latestSession.version } })
   if (status !== 200) return undefined
-  return membersIn(text)
-}
-
-/** Undefined for what is no JSON object. */
-export function membersIn(text: string | undefined): JsonObject | undefined {
-  try {
-    const value = text === undefined ? undefined : parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return objectIn(text)
 }
 
 export function textsIn(value: unknown): string[] {

@@ -8,9 +8,9 @@ import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
 import { parse, write } from '../jsonrpc/text.js'
 import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginResponse, basicField } from './login-http.js'
-import { membersIn, textsIn } from './metadata.js'
+import { textsIn } from './metadata.js'
 import { errorText } from '../text/error-text.js'
-import { isObject } from '../text/json-object.js'
+import { isObject, objectIn } from '../text/json-object.js'
 import type { Credential } from '../transports/http-client/options.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 
@@ -104,7 +104,7 @@ export class TokenRequests {
         application_type: redirectUri?.startsWith('https:') === true ? 'web' : 'native',
       }),
     })
-    const members = membersIn(text)
+    const members = objectIn(text)
     const id = members?.['client_id']
     if (status >= 300 || typeof id !== 'string') {
       const code = members?.['error']
@@ -368,7 +368,7 @@ function memberOf(value: unknown, name: string): unknown {
  */
 function mended(response: LoginResponse, host: string, hasIdToken = false): Response {
   const { status, text } = response
-  const members = membersIn(text)
+  const members = objectIn(text)
   if (members === undefined || status >= 500 || status === 429)
     throw new LoginError(`HTTP ${status} of the token endpoint (${host})`)
   // Slack has the members of a user's token in a separate object.

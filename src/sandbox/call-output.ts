@@ -1,24 +1,18 @@
-// The output of a call: the beginning and the end of two streams, and files with the whole of long ones.
+// The output of a call: the beginning and the end of two streams.
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import { type Clock, within } from '../runtime/deadline.js'
-import type { GuestProcess, Machine } from './runtime.js'
 
 export type StreamName = 'stdout' | 'stderr'
 
 const LAST_WORDS_MAX = 2000
 
 export class CallOutput {
-  readonly #newFile: ((stream: StreamName) => OutputFile) | undefined
   readonly #texts: Readonly<Record<StreamName, BoundedText>>
-  readonly #files: Record<StreamName, OutputFile | undefined> = { stdout: undefined, stderr: undefined }
   onOutput: (chunk: Buffer) => void = () => {}
 
-  /** `newFile` makes a file for the whole of a stream; absent when the runtime keeps no such files. */
-  constructor(bytesMax: number, newFile?: (stream: StreamName) => OutputFile) {
-    this.#newFile = newFile
+  constructor(bytesMax: number) {
     this.#texts = { stdout: new BoundedText(bytesMax), stderr: new BoundedText(bytesMax) }
   }
 
@@ -27,11 +21,11 @@ export class CallOutput {
   }
 
   get stdout(): string {
-    return this.#texts.stdout.text(this.#files.stdout?.path)
+    return this.#texts.stdout.text()
   }
 
   get stderr(): string {
-    return this.#texts.stderr.text(this.#files.stderr?.path)
+    return this.#texts.stderr.text()
   }
 
   /** The end of both streams, for an error message. */
@@ -40,75 +34,14 @@ export class CallOutput {
     return text.slice(-LAST_WORDS_MAX)
   }
 
-  /** Returns false when the writer of a file is busy; the caller pauses its source until `onDrain` is called. */
-  push(stream: StreamName, chunk: Buffer, onDrain: () => void): boolean {
-    const text = this.#texts[stream]
-    if (!text.isCut && text.wouldCut(chunk.length)) {
-      this.#files[stream] = this.#newFile?.(stream)
-      this.#files[stream]?.write(text.content(), () => {})
-    }
-    text.push(chunk)
+  push(stream: StreamName, chunk: Buffer): void {
+    this.#texts[stream].push(chunk)
     this.onOutput(chunk)
-    return this.#files[stream]?.write(chunk, onDrain) ?? true
   }
 
   drain(stream: StreamName, source: Readable): void {
-    source.on('data', (chunk: Buffer) => {
-      if (!this.push(stream, chunk, () => source.resume())) source.pause()
-    })
+    source.on('data', (chunk: Buffer) => this.push(stream, chunk))
     source.on('error', () => undefined)
-  }
-
-  async end(): Promise<void> {
-    await Promise.all([this.#files.stdout?.end(), this.#files.stderr?.end()])
-  }
-}
-
-const FILE_BYTES_MAX = 16 * 1024 * 1024
-
-const FOLDER = '.output'
-
-/** The last bytes take a moment, unless a program inside has stopped the writer or put a pipe in its way. */
-const END_WAIT_MS = 2000
-
-/** A file that a program inside writes, since the host opens no path of a session. */
-export class OutputFile {
-  readonly path: string
-  readonly #writer: GuestProcess
-  readonly #clock: Clock
-  #bytes = 0
-  #isGone = false
-
-  constructor(machine: Machine, name: string, clock: Clock) {
-    this.#clock = clock
-    this.path = `${machine.workspace}/${FOLDER}/${name}`
-    const script = `mkdir -p ${FOLDER} && exec cat > ${FOLDER}/${name}`
-    const writer = machine.run({ program: 'sh', args: ['-c', script] })
-    this.#writer = writer
-    writer.stdout.resume()
-    writer.stderr.resume()
-    const gone = (): void => {
-      this.#isGone = true
-      writer.stdin.emit('drain')
-    }
-    writer.stdin.on('error', gone)
-    void writer.exited.then(gone)
-  }
-
-  /** Returns false when the writer is busy, and calls `onDrain` once it accepts more. */
-  write(chunk: Buffer, onDrain: () => void): boolean {
-    const room = FILE_BYTES_MAX - this.#bytes
-    if (room <= 0 || this.#isGone) return true
-    this.#bytes += Math.min(room, chunk.length)
-    if (this.#writer.stdin.write(chunk.subarray(0, room)) || this.#isGone) return true
-    this.#writer.stdin.once('drain', onDrain)
-    return false
-  }
-
-  /** Resolves when the writer has written everything, or after a time limit, which ends the writer. */
-  async end(): Promise<void> {
-    this.#writer.stdin.end()
-    if ((await within(this.#writer.exited, END_WAIT_MS, this.#clock)) === undefined) this.#writer.kill()
   }
 }
 
@@ -135,11 +68,6 @@ export class BoundedText {
     return this.bytes > this.#bytesMax
   }
 
-  /** Whether this many more bytes would exceed the limit. */
-  wouldCut(bytes: number): boolean {
-    return this.bytes + bytes > this.#bytesMax
-  }
-
   push(chunk: Buffer): void {
     this.bytes += chunk.length
     this.#recent.push(Buffer.from(chunk))
@@ -147,21 +75,14 @@ export class BoundedText {
     if (this.#recentBytes > this.#half || this.#recent.length > CHUNKS_MAX) this.#join()
   }
 
-  content(): Buffer {
+  text(): string {
     this.#join()
-    return Buffer.concat([this.#head, this.#tail])
-  }
-
-  /** `where` names the file with the whole output. */
-  text(where: string | undefined): string {
-    if (!this.isCut) return this.content().toString('utf8')
-    this.#join()
+    if (!this.isCut) return Buffer.concat([this.#head, this.#tail]).toString('utf8')
     // Neither part shows the piece of a character at the cut.
     const first = new StringDecoder('utf8').write(this.#head)
     const last = this.#tail.toString('utf8').replace(/^\uFFFD{1,3}/, '')
     const cut = this.bytes - this.#head.length - this.#tail.length
-    const whole = where === undefined ? '' : `; the whole output is in ${where}`
-    return `${first}\n[... ${cut} bytes are left out here${whole} ...]\n${last}`
+    return `${first}\n[... ${cut} bytes are left out here ...]\n${last}`
   }
 
   #join(): void {

@@ -1,8 +1,7 @@
 // `exec --policy POLICY -- COMMAND …`: one program, confined by bubblewrap, with the standard streams of this process.
 //
-// The policy is JSON, or the number of a descriptor from which it is read, so that no list of processes shows it. A program that
-// may reach some hosts gets a separate network without a way out. `relay.ts` connects a port of that network to the proxy in this
-// process, which passes TLS to the hosts of the policy.
+// The proxy of the same version writes the policy, as JSON. A program that may reach some hosts gets a separate network without a
+// way out. `relay.ts` connects a port of that network to the proxy in this process, which passes TLS to the hosts of the policy.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
@@ -12,7 +11,6 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -40,29 +38,16 @@ import {
   systemMounts,
 } from './runtimes/bubblewrap/bwrap.js'
 import { errorText } from '../text/error-text.js'
-import { isObject } from '../text/json-object.js'
-import { parse, write } from '../jsonrpc/text.js'
-import { allowedHostPattern, confinedVariable } from '../upstream/contracts/sandbox-config.js'
+import { type JsonObject, objectIn } from '../text/json-object.js'
+import { confinedVariable } from '../upstream/contracts/sandbox-config.js'
+import type { ProcessSandbox } from '../upstream/contracts/server-config.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
 /** The paths and hosts that a confined program may reach; all paths are of the host, and the same inside. */
-export interface ConfinePolicy {
-  readonly read?: readonly string[]
-  readonly write?: readonly string[]
-  /** The default is `none`; a list has the hosts that the program reaches by HTTPS, in the syntax of `AllowedHosts`. */
-  readonly network?: 'none' | 'host' | readonly string[]
-  /** A folder that the program may write, and its `HOME`; it is created when it is missing. */
-  readonly home?: string
-  /** Folders that other confined programs may write; a path behind a link there is refused. */
-  readonly untrusted?: readonly string[]
-  /** Folders of programs, in addition to those of the system. */
-  readonly programs?: readonly string[]
+interface ConfinePolicy extends ProcessSandbox {
   /** The preferred working folder; the program starts in its home when it may not read this folder. */
-  readonly cwd?: string
-  /** The variables of the program; the default is those of this process. */
-  readonly env?: Variables
-  readonly memoryMiB?: number
+  readonly cwd: string
 }
 
 /** Descriptors of the child: the filter of system calls, which is that of machines, the options of bwrap, its facts, and the mounts. */
@@ -70,53 +55,38 @@ const descriptors = { filter: 3, options: 4, info: 5, firstMount: 6 } as const
 
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
 
-const listOfPaths = [arePaths, 'a list of absolute paths'] as const
-const onePath = [isPath, 'an absolute path'] as const
-
-const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string]>([
-  ['read', listOfPaths],
-  ['write', listOfPaths],
-  ['untrusted', listOfPaths],
-  ['programs', listOfPaths],
-  [
-    'network',
-    [
-      isNetwork,
-      '"none", "host" or a list of hosts like "example.com", "*.example.org" or "api.example.com:8443"',
-    ],
-  ],
-  ['home', onePath],
-  ['cwd', onePath],
-  ['env', [isVariables, 'an object of names and texts']],
-  ['memoryMiB', [(value) => Number.isInteger(value) && Number(value) > 0, 'a whole number above 0']],
-])
-
 const WRONG_USE = 2
 const CANNOT_CONFINE = 126
 
 /** Returns the exit code of the program, 2 for wrong arguments, or 126 when the program cannot be confined. */
 export async function confine(args: readonly string[]): Promise<number> {
   const [option, written = '', dashes, ...command] = args
-  let policy: ConfinePolicy | undefined
+  const policy = objectIn(written)
+  if (option !== '--policy' || dashes !== '--' || command.length === 0 || !isPolicy(policy)) {
+    process.stderr.write('sandbox: usage: exec --policy POLICY -- COMMAND …\n')
+    return WRONG_USE
+  }
   try {
-    if (option !== '--policy' || dashes !== '--' || command.length === 0)
-      throw new Error('usage: exec --policy POLICY -- COMMAND …')
-    policy = readPolicy(written)
-    return await run({ ...policy, env: policy.env ?? ownVariables() }, command)
+    return await run(policy, command)
   } catch (error) {
     process.stderr.write(`sandbox: ${errorText(error)}\n`)
-    return policy === undefined ? WRONG_USE : CANNOT_CONFINE
+    return CANNOT_CONFINE
   }
 }
 
+function isPolicy(value: JsonObject | undefined): value is JsonObject & ConfinePolicy {
+  const keys = ['network', 'read', 'write', 'home', 'programs', 'untrusted', 'cwd']
+  return value !== undefined && keys.every((key) => key in value)
+}
+
 async function run(policy: ConfinePolicy, command: readonly string[]): Promise<number> {
-  const host = findBwrap(policy.programs)
+  const { read, write, home, network, programs } = policy
+  const host = findBwrap(programs)
   if ('why' in host) throw new Error(`${host.why}: ${host.remedy}`)
-  const { read = [], write: writable = [], home, network = 'none' } = policy
-  const missing = [...read, ...writable].find((each) => !existsSync(each))
+  const missing = [...read, ...write].find((each) => !existsSync(each))
   if (missing !== undefined)
     throw new Error(`${missing} is in the policy, and there is no such file or folder`)
-  if (home !== undefined) mkdirSync(home, { recursive: true, mode: 0o700 })
+  mkdirSync(home, { recursive: true, mode: 0o700 })
   const way = typeof network === 'string' ? undefined : await wayOut(network)
   try {
     const child = started(host, policy, command, way)
@@ -129,30 +99,30 @@ async function run(policy: ConfinePolicy, command: readonly string[]): Promise<n
 
 /** The programs of the host get no variables: `LD_PRELOAD` and the like are for the confined program alone. */
 function started(
-  { bwrap, prlimit, filter }: Bwrap,
+  { bwrap, filter }: Bwrap,
   policy: ConfinePolicy,
   command: readonly string[],
   way: WayOut | undefined,
 ): ChildProcess {
-  const { read = [], write: writable = [], home, memoryMiB } = policy
+  const { read, write, home, untrusted, network } = policy
+  const env = ownVariables()
   const mounts = policyMounts({
     read,
-    write: home === undefined ? writable : [home, ...writable],
-    untrusted: policy.untrusted ?? [],
+    write: [home, ...write],
+    untrusted,
     programs: [process.execPath, command[0] ?? ''],
-    path: policy.env?.['PATH'],
-    system: systemFiles(policy.network === 'host'),
+    path: env['PATH'],
+    system: systemFiles(network === 'host'),
   })
-  const options = optionBytes([...optionsOf(policy, mounts, way?.mounts ?? []), ...variables(policy, way)])
-  const [program = '', ...rest] = [
-    memoryMiB === undefined ? [] : [prlimit, `--data=${memoryMiB * 1024 * 1024}`, '--'],
-    [bwrap, '--args', String(descriptors.options), '--info-fd', String(descriptors.info), '--'],
-    way?.relay ?? [],
-    command,
-  ].flat()
+  const variables = Object.entries({ ...env, HOME: home, ...(way && proxyVariables()) })
+  const options = optionBytes([
+    ...optionsOf(policy, mounts, way?.mounts ?? []),
+    ...variables.flatMap(([name, value]) => (value === undefined ? [] : ['--setenv', name, value])),
+  ])
+  const facts = ['--args', String(descriptors.options), '--info-fd', String(descriptors.info), '--']
   closeInheritedDescriptors()
   const open = mounts.mounts.map((mount) => openPath(mount.path))
-  const child = spawn(program, rest, {
+  const child = spawn(bwrap, [...facts, ...(way?.relay ?? []), ...command], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe', ...open],
     env: {},
   })
@@ -189,72 +159,15 @@ function exitOf(child: ChildProcess): Promise<number> {
   })
 }
 
-function readPolicy(written: string): ConfinePolicy {
-  const value = policyValue(written)
-  if (isPolicy(value)) return value
-  throw new Error(mistakeIn(value))
-}
-
-function policyValue(written: string): unknown {
-  try {
-    return parse(/^\d+$/.test(written) ? readFileSync(Number(written), 'utf8') : written)
-  } catch (error) {
-    throw new Error(`the policy cannot be read: ${errorText(error)}`, { cause: error })
-  }
-}
-
-function isPolicy(value: unknown): value is ConfinePolicy {
-  return mistakeIn(value) === undefined
-}
-
-function mistakeIn(value: unknown): string | undefined {
-  if (!isObject(value)) return 'the policy must be an object'
-  for (const [key, member] of Object.entries(value)) {
-    const [isRight, expected] = policyKeys.get(key) ?? []
-    if (isRight === undefined)
-      return `${write(key)} is no key of a policy, whose keys are ${[...policyKeys.keys()].join(', ')}`
-    if (!isRight(member)) return `${write(key)} of the policy must be ${expected}`
-  }
-  return undefined
-}
-
-function isVariables(value: unknown): value is Variables {
-  return (
-    isObject(value) &&
-    Object.values(value).every((each) => typeof each === 'string') &&
-    Object.keys(value).every((name) => name !== '' && !name.includes('='))
-  )
-}
-
-const allowedHost = new RegExp(allowedHostPattern, 'u')
-
-function isHost(value: unknown): boolean {
-  return typeof value === 'string' && allowedHost.test(value)
-}
-
-function isNetwork(value: unknown): boolean {
-  return value === 'none' || value === 'host' || (Array.isArray(value) && value.every(isHost))
-}
-
-function arePaths(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isPath)
-}
-
-function isPath(value: unknown): boolean {
-  return typeof value === 'string' && isAbsolute(value)
-}
-
 /** The options of bwrap: the system read-only, folders in memory, the program itself, and the paths of the policy. */
 function optionsOf(
-  policy: ConfinePolicy,
+  { network, cwd, home }: ConfinePolicy,
   { mounts, links }: PolicyMounts,
   more: readonly string[],
 ): string[] {
-  const { network = 'none', cwd } = policy
   const paths = mounts.map((mount) => mount.path)
-  const start = cwd === undefined ? undefined : realPlace(cwd)
-  const isReachable = start !== undefined && paths.some((path) => covers(path, start))
-  const [first] = mounts.filter((mount) => mount.isWritable)
+  const start = realPlace(cwd)
+  const isReachable = paths.some((path) => covers(path, start))
   // bwrap makes parent folders of mounts in memory, where what the program writes would be lost.
   const parents = parentsInMemory(paths, links)
   const root = paths.includes('/') ? [] : ['/']
@@ -272,7 +185,7 @@ function optionsOf(
     links.flatMap(({ path, target }) => ['--symlink', target, path]),
     more,
     [...parents, ...root].flatMap((path) => ['--remount-ro', path]),
-    ['--chdir', isReachable ? start : (first?.path ?? '/tmp')],
+    ['--chdir', isReachable ? start : realPlace(home)],
   ].flat()
 }
 
@@ -283,20 +196,11 @@ function parentsInMemory(mounted: readonly string[], links: PolicyMounts['links'
   return [...new Set(parents)].filter((parent) => !paths.some((path) => covers(path, parent)))
 }
 
-function variables({ env, home }: ConfinePolicy, way: WayOut | undefined): string[] {
-  const set = {
-    ...env,
-    ...(home !== undefined && { HOME: home }),
-    ...(way !== undefined && proxyVariables()),
-  }
-  return Object.entries(set).flatMap(([name, value]) => ['--setenv', name, value])
-}
-
 /** The variables of this process, and those of the program that must not reach this process (`NODE_OPTIONS`). */
 function ownVariables(): Variables {
-  const { [confinedVariable]: given = '{}', ...own } = process.env
-  const value = parse(given)
-  return { ...own, ...(isVariables(value) && value) }
+  const { [confinedVariable]: text, ...own } = process.env
+  const given = Object.entries(objectIn(text) ?? {}).map(([name, value]) => [name, String(value)])
+  return { ...own, ...Object.fromEntries(given) }
 }
 
 interface WayOut {

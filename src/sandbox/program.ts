@@ -1,11 +1,10 @@
-// The three modes of `sandbox.js`: it serves one client on stdio, lists the usable runtimes, or confines another program.
+// The three modes of `sandbox.js`: it serves one client on stdio, lists the usable runtimes, or confines a server for the proxy.
 //
 // The proxy that starts it passes the settings in one variable; without that, the variables `MSB_*` set them.
 
 import { writeSync } from 'node:fs'
 import process from 'node:process'
-import { parse } from '../jsonrpc/text.js'
-import { isObject } from '../text/json-object.js'
+import { type JsonObject, objectIn } from '../text/json-object.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogRecord, LogSink, Runtime } from '../runtime/runtime.js'
 import { stdio } from '../transports/stdio/ndjson.js'
@@ -22,7 +21,6 @@ import { openService } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
        sandbox.js --check                         says which runtimes can be used
-       sandbox.js exec --policy POLICY -- COMMAND …   confines one program
 `
 
 /** Returns the exit code. */
@@ -126,13 +124,13 @@ async function readSettings(): Promise<SandboxSettings> {
   // Programs of sessions get other variables; this one is for this process alone.
   delete process.env[settingsVariable]
   if (given === undefined) return settingsFromEnvironment()
-  const value = parse(given)
+  const value = objectIn(given)
   if (isSettings(value)) return value
   throw new Error('its settings are none')
 }
 
-function isSettings(value: unknown): value is SandboxSettings {
-  return isObject(value) && 'templates' in value
+function isSettings(value: JsonObject | undefined): value is JsonObject & SandboxSettings {
+  return value !== undefined && 'templates' in value
 }
 
 /** @throws ConfigError for a variable that cannot be used */

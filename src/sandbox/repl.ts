@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { programFolder } from '../folder.js'
-import { parse, quote } from '../jsonrpc/text.js'
-import { type JsonObject, isObject } from '../text/json-object.js'
+import { quote } from '../jsonrpc/text.js'
+import { objectIn } from '../text/json-object.js'
 import type { CallOutput, StreamName } from './call-output.js'
 import type { GuestExit, GuestProcess, Machine, SandboxLanguage } from './runtime.js'
 import type { RunEnd } from './runs.js'
@@ -78,23 +78,14 @@ export class Repl {
   }
 
   #marked(name: StreamName, source: Readable): MarkedStream {
-    return new MarkedStream(source, (chunk) => this.#outputs[name].push(name, chunk, () => source.resume()))
+    return new MarkedStream(source, (chunk) => this.#outputs[name].push(name, chunk))
   }
 }
 
 /** Reads the end of the code from a line that code of the session may have forged. */
 function codeEnd(line: string): RunEnd {
-  const { ok, artifacts } = membersOf(line)
+  const { ok, artifacts } = objectIn(line) ?? {}
   return { kind: 'done', exitCode: ok === true ? 0 : 1, hasArtifacts: artifacts === true }
-}
-
-function membersOf(line: string): JsonObject {
-  try {
-    const value = parse(line)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
 }
 
 const NUL = 0
@@ -102,9 +93,6 @@ const LF = 0x0a
 
 /** The line after a mark has a few flags; a longer one is forged. */
 const LINE_BYTES_MAX = 1024
-
-/** Takes output; returns false when the stream must pause until its taker resumes it. */
-export type TakeOutput = (chunk: Buffer) => boolean
 
 interface Awaited {
   readonly mark: Buffer
@@ -117,14 +105,12 @@ interface Awaited {
  * mark appears, and one more line of text. All other bytes are output.
  */
 export class MarkedStream {
-  readonly #source: Readable
-  readonly #take: TakeOutput
+  readonly #take: (output: Buffer) => void
   /** Bytes that are the mark, or may be its beginning. */
   #held = Buffer.alloc(0)
   #awaited: Awaited | undefined
 
-  constructor(source: Readable, take: TakeOutput) {
-    this.#source = source
+  constructor(source: Readable, take: (output: Buffer) => void) {
     this.#take = take
     source.on('data', (chunk: Buffer) => this.#read(chunk))
     source.on('error', () => undefined)
@@ -160,7 +146,7 @@ export class MarkedStream {
   }
 
   #output(text: Buffer): void {
-    if (text.length > 0 && !this.#take(text)) this.#source.pause()
+    if (text.length > 0) this.#take(text)
   }
 }
 

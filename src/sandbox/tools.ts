@@ -18,8 +18,7 @@ import {
   writeFile,
 } from './files.js'
 import { type Arguments, type Parameter, type Schema, choice, integer, text, texts } from './parameters.js'
-import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js'
-import type { Sessions } from './sessions.js'
+import type { CallResult, CallTerms, SandboxSession, Sessions } from './sessions.js'
 import { type MachineUse, readAll } from './runs.js'
 
 export interface SandboxTool {

@@ -94,18 +94,6 @@ describe('the word that ends code', () => {
 describe('a session', () => {
   const section = { templates: { js: { language: 'node' } } }
 
-  test('whose long output is kept by nobody still answers, and is idle again', async (t) => {
-    const client = (await openSandbox(t, { ...section, maxSessions: 1 })).client()
-    const session = { session_id: 'pipes', template: 'js' }
-    await client.command('mkdir .output && cd .output && mkfifo 1 2 3 4', session)
-    const code = await client.code('process.stdout.write("x".repeat(300000))', { ...session, timeout: 1 })
-    assert.match(code.message, /timed out after 1 s/)
-    const command = await client.command('head -c 100000 /dev/zero', session)
-    assert.equal(command.of('exit_code'), 0)
-    const { value } = await client.code('1 + 1', { session_id: 'other', template: 'js' })
-    assert.equal(listAt(value, 'result', 'content').length, 2, 'its value and the id of its session')
-  })
-
   // A10: the call of a session that is stopped meanwhile must not start a machine that no list knows.
   test('that was stopped starts no machine again', async (t) => {
     const { service, client, starts } = await openSandbox(t, section)

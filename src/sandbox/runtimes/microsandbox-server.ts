@@ -6,11 +6,11 @@
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
-import { parse, write } from '../../jsonrpc/text.js'
+import { write } from '../../jsonrpc/text.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import { errorText } from '../../text/error-text.js'
-import { type JsonObject, isObject } from '../../text/json-object.js'
+import { type JsonObject, isObject, objectIn } from '../../text/json-object.js'
 import { SandboxError, executionFailed, sandboxError } from '../errors.js'
 import {
   type GuestExit,
@@ -161,7 +161,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     const { status, text } = await sent.catch((error: unknown) => {
       throw unusable(errorText(error))
     })
-    const { result, error } = objectOf(parsed(text))
+    const { result, error } = objectIn(text) ?? {}
     if (status === 401) throw unusable(`it refuses the key: ${messageOf(error)}; check MSB_API_KEY`)
     if (status === 404) throw unusable(`it does not know ${method}; it must be microsandbox 0.2`)
     if (error !== undefined) throw new Error(messageOf(error))
@@ -198,14 +198,6 @@ async function textOf({ body }: Response): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Some errors are objects of JSON-RPC, others are texts. */

@@ -4,11 +4,11 @@
 
 import type { Buffer } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
-import { parse, write } from '../../../jsonrpc/text.js'
+import { write } from '../../../jsonrpc/text.js'
 import type { Clock } from '../../../runtime/deadline.js'
 import { Deferred } from '../../../runtime/deferred.js'
 import { errorCode, errorText } from '../../../text/error-text.js'
-import { isObject } from '../../../text/json-object.js'
+import { type JsonObject, objectIn } from '../../../text/json-object.js'
 import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 import { type MachinePipes, MachineProgram } from './machine-program.js'
@@ -131,8 +131,8 @@ export class AgentLink {
 
   /** Returns false for a report that no honest agent sends. */
   #take(line: string): boolean {
-    const report = reportOf(line)
-    if (report === undefined) return false
+    const report = objectIn(line)
+    if (report === undefined || !isReport(report)) return false
     if (report.kind === 'ready') {
       if (this.#isReady) return false
       this.#isReady = true
@@ -161,17 +161,7 @@ function exitOf(report: Extract<AgentReport, { readonly kind: 'exit' | 'failed' 
   return { ...notStarted, failure: why }
 }
 
-function reportOf(line: string): AgentReport | undefined {
-  try {
-    const value = parse(line)
-    return isReport(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isReport(value: unknown): value is AgentReport {
-  if (!isObject(value)) return false
+function isReport(value: JsonObject): value is JsonObject & AgentReport {
   const { kind, id, code, signal, why } = value
   if (kind === 'ready') return true
   if (typeof id !== 'number') return false
