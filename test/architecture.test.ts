@@ -104,9 +104,9 @@ const linesMax = table(`
   jsonrpc                | 2908
   folder                 | 5
   version                | 2
-  text                   | 573
+  text                   | 585
   runtime                | 871
-  mcp                    | 3383
+  mcp                    | 3370
   calls                  | 709
   mcp/eras               | 1110
   transports             | 1035
@@ -115,8 +115,8 @@ const linesMax = table(`
   transports/http-server | 2654
   upstream/contracts     | 768
   upstream/process       | 1232
-  upstream/auth          | 348
-  login                  | 2546
+  upstream/auth          | 343
+  login                  | 2499
   upstream/server        | 4987
   upstream/http          | 228
   kept                   | 416
@@ -135,18 +135,18 @@ const linesMax = table(`
   secrets                | 367
   policy                 | 367
   proxy                  | 931
-  front-auth             | 1079
+  front-auth             | 1077
   gateway                | 1176
   metrics                | 916
   index                  | 49
-  replay                 | 1971
+  replay                 | 1897
   inspector              | 1967
   ui                     | 1850
   ask                    | 395
   cli                    | 5635
   cli/clients            | 1416
   servers                | 305
-  sandbox                | 6122
+  sandbox                | 5867
   sandbox/egress         | 649
   sandbox/guest          | 484
 `)

@@ -1,5 +1,7 @@
 // Objects that JSON.parse made.
 
+import { parse } from '../jsonrpc/text.js'
+
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isObject(value: unknown): value is JsonObject {
@@ -9,7 +11,7 @@ export function isObject(value: unknown): value is JsonObject {
 /** The object of a JSON text; undefined for any other text. */
 export function objectIn(text: string | undefined): JsonObject | undefined {
   try {
-    const value: unknown = text === undefined ? undefined : JSON.parse(text)
+    const value = text === undefined ? undefined : parse(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined

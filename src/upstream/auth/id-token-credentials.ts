@@ -2,7 +2,6 @@
 // the server refuses it. This file loads no package.
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
-import { parse } from '../../jsonrpc/text.js'
 import type {
   Credential,
   CredentialRefusal,
@@ -12,7 +11,7 @@ import type {
 } from '../../transports/http-client/options.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
-import { isObject } from '../../text/json-object.js'
+import { objectIn } from '../../text/json-object.js'
 import { isLoopback } from '../../text/loopback.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 
@@ -103,10 +102,6 @@ export class IdTokenCredentials implements HttpCredentials {
 
 /** When a JWT expires, in milliseconds since 1970; 0 where it does not say. */
 function expiryOf(token: string): number {
-  try {
-    const claims = parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
-    return isObject(claims) && typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : 0
-  } catch {
-    return 0
-  }
+  const { exp } = objectIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) ?? {}
+  return typeof exp === 'number' ? exp * 1000 : 0
 }
