@@ -1,9 +1,9 @@
-// The process of a login that outlives the proxy which wants it (`login/automatic-login.ts`). Its input is a `LoginJob`.
+// The process of a login that outlives the proxy which wants it (`login/server-login.ts`). Its input is a `LoginJob`.
 
 import process from 'node:process'
 import { readJson } from '../config/json-syntax.js'
-import { AutomaticLogin, LOGIN_JOB_MS, type LoginJob } from '../login/automatic-login.js'
 import { LoginStore } from '../login/login-store.js'
+import { LOGIN_JOB_MS, type LoginJob, ServerLogin } from '../login/server-login.js'
 import { realRuntime } from '../real-runtime.js'
 import { within } from '../runtime/deadline.js'
 import { isObject } from '../text/json-object.js'
@@ -16,7 +16,7 @@ export async function runLogIn(): Promise<number> {
   const { folder, target, moreScopes, version } = read.value
   const runtime = realRuntime()
   const store = new LoginStore(folder, runtime)
-  const login = new AutomaticLogin(target, store, runtime, () => {})
+  const login = new ServerLogin(target, store, runtime, () => {})
   await within(login.ask(true, moreScopes, version), LOGIN_JOB_MS, runtime)
   login.close()
   await runtime.close()

@@ -19,6 +19,7 @@ import { type BearerChallenge, bearerChallenge, moreScopes, scopesIn } from './c
 import { LoginError, loginCommand } from './login-error.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
+import type { ServerLogin } from './server-login.js'
 import { type HeldToken, TokenRequests, heldToken } from './token-requests.js'
 
 /** How long a failed renewal is not repeated, while the token is valid. */
@@ -49,11 +50,8 @@ interface Held extends HeldToken {
   readonly renewAt: number
 }
 
-export interface LoginHelp {
-  readonly startPage: string | undefined
-  /** `version` is the login that does not suffice; `isCalled` says that a call needs one. Resolves when no login is pending. */
-  ask(isCalled: boolean, scopes: readonly string[], version: string): Promise<void>
-}
+/** The login for which a call waits, and of which its error tells. */
+export type LoginHelp = Pick<ServerLogin, 'ask' | 'startPage'>
 
 export class LoginCredentials implements HttpCredentials {
   readonly #name: string

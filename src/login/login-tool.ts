@@ -6,22 +6,18 @@
 import { buildResult } from '../jsonrpc/build.js'
 import { fault } from '../jsonrpc/jsonrpc-errors.js'
 import { type ResultFrame, readFrame } from '../jsonrpc/frame.js'
-import { membersOf } from '../jsonrpc/members.js'
-import type { Edit } from '../jsonrpc/splice.js'
-import { parse, rawAt, write } from '../jsonrpc/text.js'
+import { type Edit, splice } from '../jsonrpc/splice.js'
+import { write } from '../jsonrpc/text.js'
 import { type Call, toolFailure } from '../calls/call.js'
 import type { CallContext } from '../mcp/client-context.js'
 import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-requests.js'
 import { type ListItem, readListItem } from '../mcp/list-items.js'
 import { within } from '../runtime/deadline.js'
-import { Deferred } from '../runtime/deferred.js'
 import { errorText } from '../text/error-text.js'
-import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
-import { LoginError, loginCommand } from './login-error.js'
-import type { AutomaticLogin } from './automatic-login.js'
-import type { LoginPerson, LoginTarget } from './login-flow.js'
+import { isObject, objectIn } from '../text/json-object.js'
+import { loginCommand } from './login-error.js'
 import type { LoginRuntime } from './login-http.js'
-import type { LoginStore } from './login-store.js'
+import type { BegunLogin, ServerLogin } from './server-login.js'
 
 /** A call waits so long for the person, and less where its client would give up before. */
 const WAIT_MS_MAX = 50_000
@@ -32,56 +28,34 @@ const MARGIN_MS = 5000
 /** The page is ready when the metadata of the servers has been read. */
 const PAGE_MS_MAX = 30_000
 
-interface Begun {
-  readonly page: Promise<string | undefined>
-  /** Resolves when it has ended: undefined where it is made, else why not. */
-  readonly ended: Promise<string | undefined>
-}
-
 /** The server, and where a login to it can begin. */
-export interface LoginToolTarget extends LoginTarget {
+export interface LoginToolTarget {
   readonly name: string
+  /** The name of the server for the command. */
   readonly named: string
-  /** Whether the person can open a page of this machine. */
-  readonly isHere: boolean
-  /** The pages of a person who is elsewhere; undefined where there are none. */
-  readonly pages: OpenLoginPages | undefined
-  /** The login that opens by itself too; undefined where a call of the tool makes another one. */
-  readonly automatic: AutomaticLogin | undefined
+  readonly user?: string | undefined
+  /** Undefined where the person can open no page. */
+  readonly page: 'of this machine' | 'of the front' | undefined
 }
 
 export class LoginTool {
   readonly item: ListItem
   readonly #target: LoginToolTarget
-  readonly #store: LoginStore
+  readonly #login: ServerLogin
   readonly #runtime: LoginRuntime
-  readonly #closing = new AbortController()
-  #begun: Begun | undefined
-  #startPage: string | undefined
 
-  constructor(target: LoginToolTarget, store: LoginStore, runtime: LoginRuntime) {
+  constructor(target: LoginToolTarget, login: ServerLogin, runtime: LoginRuntime) {
     this.#target = target
-    this.#store = store
+    this.#login = login
     this.#runtime = runtime
     this.item = itemFor(target.name)
   }
 
-  /** The address with which the login begins, while one is under way. */
-  get startPage(): string | undefined {
-    return this.#startPage
-  }
-
-  readonly ask = (): Promise<void> => Promise.resolve()
-
-  close(): void {
-    this.#closing.abort()
-  }
-
   /** Takes over a call of the tool; `edits` may hold the answer of its client to a question. */
   call(call: Call, edits: readonly Edit[]): void {
-    if (!this.#hasPage) return tell(call, this.#words(undefined))
-    const isAgain = this.#begun !== undefined
-    const begun = this.#begin()
+    if (this.#target.page === undefined) return tell(call, this.#words(undefined))
+    const isAgain = this.#login.begun !== undefined
+    const begun = this.#login.begin()
     const answer = answerIn(call, edits)
     if (answer === 'decline' || answer === 'cancel') return tell(call, 'The login was declined.', true)
     // A call while a login is under way waits for it: the page was shown before.
@@ -89,42 +63,8 @@ export class LoginTool {
     run.catch((error: unknown) => tell(call, `The login cannot begin: ${errorText(error)}`, true))
   }
 
-  get #hasPage(): boolean {
-    return this.#target.isHere || this.#target.pages !== undefined
-  }
-
-  #begin(): Begun {
-    if (this.#begun !== undefined) return this.#begun
-    const signal = this.#closing.signal
-    const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    const shown = new Deferred<string>()
-    const show = async (startPage: string): Promise<void> => {
-      this.#startPage = startPage
-      shown.resolve(startPage)
-    }
-    const login = this.#target.automatic?.logIn(show) ?? this.#logIn({ show, left })
-    const ended = login
-      .then(() => undefined, errorText)
-      .finally(() => {
-        this.#begun = undefined
-        this.#startPage = undefined
-      })
-    // A login that fails before it has a page rejects this. One that succeeds may be over before its page was seen.
-    const page = Promise.race([shown.promise, login.then(() => undefined)])
-    page.catch(() => undefined)
-    this.#begun = { page, ended }
-    return this.#begun
-  }
-
-  async #logIn(person: LoginPerson): Promise<void> {
-    const { logIn } = await import('./login-flow.js')
-    const pages = this.#target.pages?.()
-    if (pages === undefined && !this.#target.isHere) throw new LoginError('too many logins are under way')
-    await logIn(this.#target, this.#store, this.#runtime, { ...person, pages })
-  }
-
   /** The client opens the page where it can; otherwise the result is a text for the person. */
-  async #show(call: Call, begun: Begun): Promise<void> {
+  async #show(call: Call, begun: BegunLogin): Promise<void> {
     const seen = begun.page.then((shown) => ({ shown }))
     const found = await within(seen, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)
     if (found === undefined) throw new Error('the authorization server is slow; call this tool again')
@@ -139,7 +79,7 @@ export class LoginTool {
     })
   }
 
-  async #wait(call: Call, { page, ended }: Begun): Promise<void> {
+  async #wait(call: Call, { page, ended }: BegunLogin): Promise<void> {
     const { name } = this.#target
     const over = ended.then((why) => ({ why }))
     const end = await within(over, Math.min(WAIT_MS_MAX, this.#leftMs(call)), this.#runtime)
@@ -158,7 +98,7 @@ export class LoginTool {
     const after = `The tools of '${name}' appear after the login.`
     if (page === undefined)
       return `'${name}' needs a login, which the operator of mcps-proxy makes on its machine: ${command} --no-browser. ${after}`
-    if (this.#target.pages !== undefined)
+    if (this.#target.page === 'of the front')
       return `'${name}' needs a login. The user has ten minutes to open this page: ${page}\n${after} Call this tool again to wait for it.`
     return [
       `'${name}' needs a login. The user has ten minutes to open this page in a browser of the machine on which mcps-proxy runs: ${page}`,
@@ -195,22 +135,13 @@ function canAsk(question: InputRequest, context: CallContext): boolean {
 
 /** The answer of the client to the question for the page; undefined where it was not asked. */
 function answerIn({ frame }: Call, edits: readonly Edit[]): unknown {
-  const inserted = edits.find(({ why }) => why === 'input')
-  const { line, params } = frame
-  const span = params.members.span('inputResponses')
-  const raw =
-    inserted === undefined
-      ? span && rawAt(line, span)
-      : responsesIn(`{${Buffer.from(inserted.bytes).toString().replace(/^,/, '')}}`)
-  const login = raw === undefined ? undefined : membersOf(raw)?.span('login')
-  if (raw === undefined || login === undefined) return undefined
-  const answer: unknown = parse(rawAt(Buffer.from(raw), login))
-  return typeof answer === 'object' && answer !== null && 'action' in answer ? answer.action : 'cancel'
+  const request: unknown = objectIn(splice(frame.line, edits).joined.toString('utf8'))
+  const answer = ['params', 'inputResponses', 'login'].reduce(memberOf, request)
+  return answer === undefined ? undefined : (memberOf(answer, 'action') ?? 'cancel')
 }
 
-function responsesIn(text: string): string | undefined {
-  const span = membersOf(text)?.span('inputResponses')
-  return span && rawAt(Buffer.from(text), span)
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) ? value[name] : undefined
 }
 
 /** The result of a server that asks (MCP 2026-07-28, Multi Round-Trip Requests). */

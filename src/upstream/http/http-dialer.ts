@@ -18,11 +18,11 @@ import { HttpLink } from '../../transports/http-client/link.js'
 import { DoubtfulRefusals } from '../../transports/http-client/forgotten-session.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
 import { write } from '../../jsonrpc/text.js'
-import { AutomaticLogin, type LogInElsewhere } from '../../login/automatic-login.js'
 import { hasPerson } from '../../login/browser.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
 import { LoginTool } from '../../login/login-tool.js'
 import { LoginStore } from '../../login/login-store.js'
+import { type LogInElsewhere, ServerLogin } from '../../login/server-login.js'
 import { credentialsRefusal } from '../auth/refusal-words.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
 import { runDetached } from '../process/detached.js'
@@ -142,29 +142,28 @@ function loginFor(
   // The client of `connect` shows nothing else, so that it may end the proxy while the person logs in.
   const isAlone = config.isTransparent === true
   const elsewhere: LogInElsewhere = (job) => runDetached(['log-in'], write({ ...job, folder: login.folder }))
-  const automatic = isAutomatic
-    ? new AutomaticLogin({ ...login, url }, store, runtime, tell, isAlone ? elsewhere : undefined)
-    : undefined
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
   const pages = login.user === undefined ? undefined : loginPages?.(login.user)
   const named = isAlone ? url : name
-  const target = { ...login, url, name, named, isHere, pages, automatic }
+  const made = new ServerLogin({ ...login, url }, store, runtime, tell, {
+    elsewhere: isAutomatic && isAlone ? elsewhere : undefined,
+    isOnRequest: !isAutomatic,
+    pages,
+  })
+  const page = isHere ? 'of this machine' : pages && 'of the front'
   const hasTool = person !== undefined && (!isAutomatic || isAlone) && isShown && !login.isByDevice
-  const tool = hasTool ? new LoginTool(target, store, runtime) : undefined
-  const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic ?? tool, named)
+  const tool = hasTool ? new LoginTool({ name, named, user: login.user, page }, made, runtime) : undefined
+  const credentials = new LoginCredentials(name, url, store, runtime, tell, made, named)
   return {
     credentials,
     logins: {
       onChange: (wake) => credentials.onChange(wake),
       ask: () => credentials.ask(),
       get underWay() {
-        return isAlone ? automatic?.underWay : undefined
+        return isAlone && isAutomatic ? made.underWay : undefined
       },
       tool,
-      close: () => {
-        automatic?.close()
-        tool?.close()
-      },
+      close: () => made.close(),
     },
   }
 }

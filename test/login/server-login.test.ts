@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { AutomaticLogin } from '../../src/login/automatic-login.js'
 import { hasPerson } from '../../src/login/browser.js'
 import { LoginStore } from '../../src/login/login-store.js'
+import { ServerLogin } from '../../src/login/server-login.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
@@ -20,7 +20,7 @@ interface Place {
   readonly log: string[]
   /** The addresses that the browser was opened with. */
   readonly tabs: () => string[]
-  readonly automatic: () => AutomaticLogin
+  readonly automatic: () => ServerLogin
   readonly browser: string
 }
 
@@ -42,8 +42,8 @@ async function place(
   const store = new LoginStore(join(folder, 'auth'), runtime)
   const log: string[] = []
   const tell = (_: string, message: string): void => void log.push(message)
-  const automatic = (): AutomaticLogin => {
-    const made = new AutomaticLogin({ url: server.url }, store, runtime, tell)
+  const automatic = (): ServerLogin => {
+    const made = new ServerLogin({ url: server.url }, store, runtime, tell)
     t.after(() => made.close())
     return made
   }

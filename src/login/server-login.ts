@@ -1,4 +1,4 @@
-// Opens the login of a server in the browser of the person as soon as the server wants it.
+// The login of a person to one server: it opens in the browser as soon as the server wants it, or begins when the person asks.
 //
 // One tab at a time, for all servers and processes of this user: the others wait, and use what the first one got. A person who
 // refuses, or closes the tab, is not asked again for some minutes, unless a call needs the server.
@@ -7,7 +7,9 @@
 // server behind `connect` is made in another process (`cli/run-log-in.ts`), which this one follows.
 
 import type { LogLevel, Timer } from '../runtime/runtime.js'
+import { Deferred } from '../runtime/deferred.js'
 import { errorText } from '../text/error-text.js'
+import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError } from './login-error.js'
 import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
@@ -33,12 +35,29 @@ export interface LoginJob {
 /** Makes a login in a process that outlives this one, and resolves when that process has ended. */
 export type LogInElsewhere = (job: Omit<LoginJob, 'folder'>) => Promise<void>
 
-export class AutomaticLogin {
+/** How the person comes to the page of a login. Absent members: in a browser of this machine, which opens by itself. */
+export interface LoginWays {
+  /** Makes the login elsewhere than in this process. */
+  readonly elsewhere?: LogInElsewhere | undefined
+  /** A login begins only when the person asks for it, who opens the page. */
+  readonly isOnRequest?: boolean
+  /** The pages of a person who is elsewhere; undefined when too many are open. */
+  readonly pages?: OpenLoginPages | undefined
+}
+
+export interface BegunLogin {
+  /** Undefined where the login was over before its page was seen; rejects where it has failed before. */
+  readonly page: Promise<string | undefined>
+  /** Resolves when it has ended: undefined where it is made, else why not. */
+  readonly ended: Promise<string | undefined>
+}
+
+export class ServerLogin {
   readonly #target: LoginTarget
   readonly #store: LoginStore
   readonly #runtime: LoginRuntime
   readonly #tell: (level: LogLevel, message: string) => void
-  readonly #elsewhere: LogInElsewhere | undefined
+  readonly #ways: LoginWays
   readonly #closing = new AbortController()
   #running: Promise<void> | undefined
   /** The scopes to request in addition to those of the previous login. */
@@ -46,22 +65,22 @@ export class AutomaticLogin {
   /** When a call last needed the login, in milliseconds since 1970. */
   #calledAtMs = 0
   #startPage: string | undefined
-  #onPage: (startPage: string) => void = () => {}
+  #begun: (BegunLogin & { readonly shown: Deferred<string> }) | undefined
   #look: Timer | undefined
 
-  /** `tell` logs. This process makes the login, unless `elsewhere` does. */
+  /** `tell` logs. */
   constructor(
     target: LoginTarget,
     store: LoginStore,
     runtime: LoginRuntime,
     tell: (level: LogLevel, message: string) => void,
-    elsewhere?: LogInElsewhere,
+    ways: LoginWays = {},
   ) {
     this.#target = target
     this.#store = store
     this.#runtime = runtime
     this.#tell = tell
-    this.#elsewhere = elsewhere
+    this.#ways = ways
   }
 
   /** The address with which the login begins, while this process waits for it. */
@@ -74,15 +93,32 @@ export class AutomaticLogin {
     return this.#running
   }
 
-  /** For a person who wants the login; `onPage` gets its address. Rejects with LoginError where there is no login then. */
-  async logIn(onPage: (startPage: string) => void): Promise<void> {
+  /** The login that a person has begun, until it ends. */
+  get begun(): BegunLogin | undefined {
+    return this.#begun
+  }
+
+  /** For a person who wants the login. */
+  begin(): BegunLogin {
+    if (this.#begun !== undefined) return this.#begun
     const { url } = this.#target
     const before = this.#store.versionOf(url)
-    this.#onPage = onPage
-    if (this.#startPage !== undefined) onPage(this.#startPage)
-    await this.ask(true)
-    if (this.#store.versionOf(url) === before)
-      throw new LoginError(this.#store.refusal(url)?.why ?? 'it has ended')
+    const shown = new Deferred<string>()
+    if (this.#startPage !== undefined) shown.resolve(this.#startPage)
+    const ended = this.#asked(true, [], before).then(() => {
+      this.#begun = undefined
+      return this.#store.versionOf(url) === before
+        ? (this.#store.refusal(url)?.why ?? 'it has ended')
+        : undefined
+    })
+    const failed = ended.then((why) => {
+      if (why !== undefined) throw new LoginError(why)
+      return undefined
+    })
+    const page = Promise.race([shown.promise, failed])
+    page.catch(() => undefined)
+    this.#begun = { page, ended, shown }
+    return this.#begun
   }
 
   /**
@@ -95,6 +131,10 @@ export class AutomaticLogin {
     scopes: readonly string[] = [],
     version: string = this.#store.versionOf(this.#target.url),
   ): Promise<void> {
+    return this.#ways.isOnRequest === true ? Promise.resolve() : this.#asked(isCalled, scopes, version)
+  }
+
+  #asked(isCalled: boolean, scopes: readonly string[], version: string): Promise<void> {
     if (isCalled) this.#calledAtMs = this.#runtime.wallNow()
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {
@@ -103,9 +143,7 @@ export class AutomaticLogin {
       return isEnough ? this.#running : this.#running.then(() => this.ask(false, scopes))
     }
     this.#moreScopes = scopes
-    this.#running = (
-      this.#elsewhere === undefined ? this.#run(version) : this.#follow(this.#elsewhere, version)
-    )
+    this.#running = this.#made(version)
       .catch((error: unknown) => this.#tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {
         this.#running = undefined
@@ -118,7 +156,13 @@ export class AutomaticLogin {
     this.#look?.cancel()
   }
 
-  async #run(before: string): Promise<void> {
+  #made(before: string): Promise<void> {
+    const { elsewhere, isOnRequest } = this.#ways
+    if (isOnRequest === true) return this.#logIn()
+    return elsewhere === undefined ? this.#inTurn(before) : this.#follow(elsewhere, before)
+  }
+
+  async #inTurn(before: string): Promise<void> {
     const turn = this.#store.browserTurn()
     const isOver = (): boolean => this.#isOver(before)
     while (!turn.tryTake()) {
@@ -129,6 +173,7 @@ export class AutomaticLogin {
       if (isOver() || this.#isRefused) return
       await this.#logIn()
     } finally {
+      this.#store.hideStartPage()
       turn.free()
     }
   }
@@ -157,6 +202,15 @@ export class AutomaticLogin {
     else this.#tell('warn', `its login came to nothing: ${this.#store.refusal(url)?.why ?? 'it has ended'}`)
   }
 
+  async #open(startPage: string): Promise<void> {
+    this.#startPage = startPage
+    // The person gets this page from the client that has asked for it.
+    if (this.#ways.isOnRequest === true) return this.#begun?.shown.resolve(startPage)
+    this.#store.showStartPage(this.#target.url, startPage)
+    const { openBrowser } = await import('./browser.js')
+    this.#show(startPage, await openBrowser(startPage, this.#runtime.env))
+  }
+
   get #isTurnFree(): boolean {
     const turn = this.#store.browserTurn()
     const isFree = turn.tryTake()
@@ -166,7 +220,7 @@ export class AutomaticLogin {
 
   #show(startPage: string, isOpen: boolean): void {
     this.#startPage = startPage
-    this.#onPage(startPage)
+    this.#begun?.shown.resolve(startPage)
     const words = isOpen ? 'its login is in your browser; or open' : 'to log in, open on this machine'
     this.#tell('info', `${words}: ${startPage}`)
   }
@@ -179,19 +233,20 @@ export class AutomaticLogin {
 
   async #logIn(): Promise<void> {
     const { logIn } = await import('./login-flow.js')
-    const { openBrowser } = await import('./browser.js')
     const left = new Promise<void>((resolve) =>
       this.#closing.signal.addEventListener('abort', () => resolve()),
     )
-    const show = async (startPage: string): Promise<void> => {
-      this.#startPage = startPage
-      this.#store.showStartPage(this.#target.url, startPage)
-      this.#show(startPage, await openBrowser(startPage, this.#runtime.env))
-    }
     try {
+      const pages = this.#ways.pages?.()
+      if (pages === undefined && this.#ways.pages !== undefined)
+        throw new LoginError('too many logins are under way')
       const moreScopes = this.#moreScopes.length === 0 ? undefined : this.#moreScopes.join(' ')
       const target = { ...this.#target, moreScopes }
-      const { issuer } = await logIn(target, this.#store, this.#runtime, { show, left })
+      const { issuer } = await logIn(target, this.#store, this.#runtime, {
+        show: (page) => this.#open(page),
+        left,
+        pages,
+      })
       this.#tell('info', `logged in at ${new URL(issuer).host}`)
     } catch (error) {
       if (this.#closing.signal.aborted) return
@@ -199,7 +254,6 @@ export class AutomaticLogin {
       this.#tell('warn', `its login came to nothing: ${errorText(error)}`)
     } finally {
       this.#startPage = undefined
-      this.#store.hideStartPage()
     }
   }
 
