@@ -106,7 +106,7 @@ const linesMax = table(`
   version                | 2
   text                   | 585
   runtime                | 871
-  mcp                    | 3370
+  mcp                    | 3384
   calls                  | 709
   mcp/eras               | 1110
   transports             | 1035
@@ -116,7 +116,7 @@ const linesMax = table(`
   upstream/contracts     | 768
   upstream/process       | 1232
   upstream/auth          | 343
-  login                  | 2499
+  login                  | 2482
   upstream/server        | 4987
   upstream/http          | 228
   kept                   | 416
@@ -139,7 +139,7 @@ const linesMax = table(`
   gateway                | 1176
   metrics                | 916
   index                  | 49
-  replay                 | 1897
+  replay                 | 1890
   inspector              | 1967
   ui                     | 1850
   ask                    | 395
