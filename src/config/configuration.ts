@@ -31,7 +31,7 @@ export type LimitConfig = RootValues['limits'][number] & {
 }
 
 export type CorsConfig = FrontValues['cors'] & {
-  /** Whether pages of this machine may call without a token: `MCP_ENABLE_CORS` says so where no origin is named. */
+  /** Whether pages of this machine may call without a token, by `MCP_ENABLE_CORS` without named origins. */
   readonly localPages?: boolean | undefined
 }
 
@@ -61,7 +61,7 @@ export interface FrontConfig extends Omit<FrontValues, 'cors' | 'auth' | 'stateK
   readonly secrets: readonly string[]
 }
 
-/** Where the lines of calls go, and their extent; without a file, they go to stderr. */
+/** The destination of the lines of calls, and their extent; without a file, they go to stderr. */
 export type AuditConfig = Omit<NonNullable<RootValues['audit']>, 'file'> & {
   /** Absolute. */
   readonly file: string | undefined

@@ -120,7 +120,7 @@ export function configFileInForce(path: string | undefined, env: Environment): s
   return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
 }
 
-/** What outlives a run, and what confined programs must not write, because the proxy obeys it. */
+/** Files and folders that outlive a run. The proxy obeys them, so that confined programs must not write them. */
 const obeyedNames = ['config.json', 'secrets.json', 'auth', 'kept', 'imports', 'sandbox', 'ui'] as const
 
 /** One of the files and folders in `~/.mcps-proxy`. */

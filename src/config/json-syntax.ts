@@ -30,7 +30,7 @@ export type JsonResult =
       readonly kind: 'value'
       readonly value: unknown
       readonly repeated: readonly Repeated[]
-      /** What has no line has that of what it is in. */
+      /** A path without a line has that of the value around it. */
       readonly lineOf: FindLine
     }
   | { readonly kind: 'mistake'; readonly mistake: JsonMistake }
@@ -43,7 +43,7 @@ export function readJson(text: string): JsonResult {
     const tree = parseTree(text, errors, { allowTrailingComma: true })
     const [error] = errors
     if (tree === undefined || error !== undefined) return { kind: 'mistake', mistake: mistakeOf(text, error) }
-    const reading = new Reading(text)
+    const reading = new TreeReader(text)
     const value = reading.value(tree, '')
     return { kind: 'value', value, repeated: reading.repeated, lineOf: (path) => reading.lineOf(path) }
   } catch (error) {
@@ -55,7 +55,7 @@ export function readJson(text: string): JsonResult {
 
 const lastStep = /[.[][^.[]*$/
 
-class Reading {
+class TreeReader {
   readonly repeated: Repeated[] = []
   readonly #text: string
   /** By the paths of members and items. */

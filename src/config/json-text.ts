@@ -20,7 +20,7 @@ export function addItem(text: string, path: JSONPath, value: unknown): string {
   return owner === undefined ? text : appended(text, owner, value)
 }
 
-/** On lines of its own, or on the one line of the others. */
+/** On separate lines, or on the one line of the others. */
 function appended(text: string, owner: Node, value: unknown, name?: string): string {
   const key = name === undefined ? '' : `${JSON.stringify(name)}: `
   const newText = (around: string | undefined): string => key + valueText(text, value, around)

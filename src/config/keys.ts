@@ -55,7 +55,7 @@ const httpNames = list(text('a name as HTTP has them', `^${httpCharacter}+$`))
 const fileSize = size(1024, 1024 ** 4)
 const fileCount = integer(1, 1000)
 
-/** Https, or http on this machine: a machine on the way could answer in the place of the other end otherwise. */
+/** Https, or http on this machine: on any other way a machine between the two could answer. */
 const safeUrl = '^(?:https://[^/?#\\s]+|http://(?:localhost|127\\.\\d+\\.\\d+\\.\\d+|\\[::1\\])(?::\\d+)?)'
 
 const safeAddress = address(
@@ -86,7 +86,7 @@ const publicUrl = mapped(writtenPublicUrl, (written, at) => {
   return whole
 })
 
-/** Signatures that everybody can check and one side can make. A shared secret makes none of these. */
+/** Signatures that only the issuer can make. A shared secret makes none of these. */
 const asymmetric = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 
 const algorithm = text(
@@ -109,7 +109,7 @@ const introspectionFields = {
 const issuerFields = {
   /** The authorization server, exactly as its tokens and its metadata write it. */
   issuer: required(issuer, ''),
-  /** What tokens may have in "aud" besides the addresses under publicUrl, such as the identifier of an API. */
+  /** Further values of "aud" that are accepted, such as the identifier of an API; the addresses under publicUrl always are. */
   audience: field(names, []),
   /** Signatures that are accepted. */
   algorithms: field(list(algorithm, { min: 1 }), ['RS256', 'ES256']),
@@ -140,11 +140,11 @@ const authRuleFields = {
 }
 
 const frontAuthFields = {
-  /** Scopes as clients must ask for them where that differs from the token, such as "api://mcp/mcp.read". Absent: those of the rules. */
+  /** The scopes that clients ask for, if the token names them otherwise, such as "api://mcp/mcp.read". Absent: those of the rules. */
   scopes: field(list(scope), []),
-  /** Whose tokens are accepted. */
+  /** The authorization servers whose tokens are accepted. */
   issuers: required(objects(issuerFields, { isClosed: true, min: 1, max: 16 }), []),
-  /** Which profiles tokens may use. Absent: everything. Of several rules that fit, all count. */
+  /** The profiles that tokens may use. Absent: everything. If several rules fit, all count. */
   rules: field(
     objects(authRuleFields, {
       isClosed: true,
@@ -157,7 +157,7 @@ const frontAuthFields = {
     }),
     [],
   ),
-  /** The client of the front, by which users show who they are before they log in to a server. */
+  /** The client of the front, with which users log in before they log in to a server. */
   login: optional(object(frontLoginFields, { isClosed: true })),
 }
 
@@ -166,9 +166,9 @@ const metricsFields = {
   port: optional(integer(0, 65_535)),
   /** Address that this port binds. */
   host: field(anyText, '127.0.0.1'),
-  /** Whether other machines may read the metrics, which host must allow too. */
+  /** Whether other machines may read the metrics; `host` must allow it too. */
   open: field(boolean(), false),
-  /** Whether each tool has series of its own, up to 500. */
+  /** Whether each tool has separate series, up to 500. */
   tools: field(boolean(), false),
 }
 
@@ -198,11 +198,11 @@ const tokenFields = {
 }
 
 const uiFields = {
-  /** Whether --ui serves the inspector on a front that other machines reach; the front needs a token then. */
+  /** Whether --ui serves the inspector on a front that other machines reach, which needs a token. */
   remote: field(boolean(), false),
   /** Whether the inspector takes secrets out of the messages that it shows and exports. */
   redact: field(boolean(), true),
-  /** How much of the latest messages the inspector keeps while nobody looks. Absent: nothing, and 16 MiB while somebody looks. */
+  /** How much of the latest messages the inspector keeps while its page is closed. Absent: nothing, and 16 MiB while it is open. */
   history: optional(size(64 * 1024, 1024 ** 3)),
 }
 
@@ -218,7 +218,7 @@ const origin = mapped(anyText, (read, at) => {
 const corsFields = {
   /** Whether the HTTP front answers cross-origin requests. */
   enabled: field(boolean(), true, 'MCP_ENABLE_CORS'),
-  /** Origins of pages that may call; "*" is any where a token is asked for, and none without one. */
+  /** Origins of pages that may call; "*" is every origin if the front has a token, and none without one. */
   origins: field(list(origin), ['*'], 'MCP_CORS_ORIGINS'),
   /** HTTP methods that a cross-origin page may use. */
   methods: field(httpNames, ['GET', 'POST', 'DELETE', 'OPTIONS']),
@@ -228,7 +228,7 @@ const corsFields = {
   allowedHeaders: field(httpNames, ['Content-Type', 'Authorization']),
 }
 
-/** A client that guesses the key can answer in the place of others. */
+/** A client that guesses the key can answer for other clients. */
 const stateKey = secret('a text of at least 16 characters', '^[^\\u0000]{16,}$')
 
 const hostName = text(
@@ -245,7 +245,7 @@ export const frontFields = {
   name: field(anyText, 'mcps-proxy'),
   /** The version that clients see as serverInfo.version. Absent: the version of mcps-proxy. */
   version: optional(anyText),
-  /** Host names under which clients reach the HTTP front besides its own, as behind a reverse proxy. */
+  /** Further host names under which clients reach the HTTP front, as behind a reverse proxy. */
   allowedHosts: field(list(hostName), []),
   /** Header field in which a reverse proxy writes the address of the client; the last address in it counts. Only for a front that nothing but the reverse proxy can reach. Absent: the address of the connection. */
   clientAddressField: optional(
@@ -256,20 +256,20 @@ export const frontFields = {
   ),
   /** The address under which clients reach the HTTP front, as behind a reverse proxy; its host is one of allowedHosts. */
   publicUrl: optional(publicUrl),
-  /** How long calls may finish once the proxy is asked to stop, in milliseconds. Absent: 5000. */
+  /** How long calls may take to finish after the proxy is asked to stop, in milliseconds. Absent: 5000. */
   drainTimeout: optional(milliseconds(0, 3_600_000)),
   /** Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it. */
   token: optional(
     secret('letters, digits and signs of ASCII, without spaces', '^[\\u0021-\\u007e]+$'),
     'MCPS_PROXY_TOKEN',
   ),
-  /** Secret with which the requestState of servers is signed where there are several principals, equal on all instances; ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: by chance at each start. */
+  /** Secret that signs the requestState of servers if there are several principals; the same on all instances. ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: random at each start. */
   stateKey: optional(stateKey, 'MCPS_PROXY_STATE_KEY'),
-  /** The stateKey of before, which still verifies what was signed with it; ${VAR} is expanded. */
+  /** The previous stateKey, whose signatures stay valid; ${VAR} is expanded. */
   previousStateKey: optional(stateKey),
   /** Metrics for Prometheus. Absent: nothing is counted. */
   metrics: optional(object(metricsFields)),
-  /** Which web pages may call the HTTP front. */
+  /** The web pages that may call the HTTP front. */
   cors: field(object(corsFields), {}),
   /** The inspector that --ui serves. */
   ui: field(object(uiFields), {}),
@@ -279,15 +279,15 @@ export const frontFields = {
   auth: optional(object(frontAuthFields, { isClosed: true })),
 }
 
-/** Access tokens are made for the address of the front, which only `publicUrl` says. */
+/** Access tokens are made for the address of the front, which only `publicUrl` names. */
 export const frontType = object(frontFields, { needs: [['auth', 'publicUrl']], hints: wholeFileKeyHints })
 
 const stdioFields = {
   /** Encoding of the stdio front; MCP knows only UTF-8. */
   encoding: field(choice('utf8', 'utf-8'), 'utf8'),
-  /** What ends a message on stdio; MCP knows only the line feed. */
+  /** The end of a message on stdio; MCP knows only the line feed. */
   delimiter: field(choice('\n'), '\n'),
-  /** Longest time, in milliseconds, for a call to a server that sets no timeout of its own. */
+  /** Longest time, in milliseconds, for a call to a server without `timeout`. */
   timeout: field(milliseconds(1, undefined, 1000), callTimeoutMsDefault),
 }
 
@@ -316,7 +316,7 @@ const auditFields = {
   payloads: field(boolean(), false),
   /** The methods of which every call has a line; "*" stands for any characters. Refused calls always have one. */
   methods: field(names, ['tools/call', 'prompts/get', 'resources/read']),
-  /** What becomes of calls while lines may be lost: they go on, or they are refused. */
+  /** Whether calls continue or are refused while their lines may be lost. */
   onError: field(choice('continue', 'refuse'), 'continue'),
   /** Size at which the file is rotated. */
   maxSize: field(fileSize, 10 * 1024 ** 2),
@@ -339,15 +339,15 @@ const principalPattern = text(
 const callCount = integer(1, 1_000_000)
 
 const limitFields = {
-  /** The principals that are limited: names of tokens, or ISSUER#SUBJECT. Each is counted for itself. Absent: all. */
+  /** The principals that are limited: names of tokens, or ISSUER#SUBJECT. Each is counted separately. Absent: all. */
   principal: optional(principalPattern),
   /** The tools that are counted, as clients without a profile see them. */
   tools: field(oneOrMany(toolPattern), '*'),
   /** Calls in a minute. */
   perMinute: required(callCount, 1),
-  /** Calls that may come together, after a pause. Absent: perMinute. */
+  /** Calls that may come together after a pause. Absent: perMinute. */
   burst: optional(callCount),
-  /** Whether each tool is counted for itself. */
+  /** Whether each tool is counted separately. */
   each: field(boolean(), false),
 }
 
@@ -361,9 +361,9 @@ const lockFields = {
 }
 
 const patternFields = {
-  /** Only what fits one of these is seen; "*" stands for any characters. Absent: all. */
+  /** Only names that fit one of these are seen; "*" stands for any characters. Absent: all. */
   allow: optional(names),
-  /** What fits one of these is not seen; it stands above allow. */
+  /** Names that fit one of these are not seen, even if `allow` has them. */
   deny: field(names, []),
 }
 
@@ -391,15 +391,15 @@ const profileFields = {
   servers: optional(names),
   /** The group whose servers are seen. */
   schema: field(anyText, 'default'),
-  /** In the place of prefix of the servers. */
+  /** Replaces `prefix` of the servers. */
   prefix: optional(boolean()),
-  /** In the place of describe of the servers. */
+  /** Replaces `describe` of the servers. */
   describe: optional(boolean()),
-  /** Which tools are seen, under which names. */
+  /** The tools that are seen, and their names. */
   tools: field(object(profileToolFields), {}),
-  /** Which prompts are seen. */
+  /** The prompts that are seen. */
   prompts: field(object(patternFields), {}),
-  /** Which resources and templates are seen, by their URIs. */
+  /** The resources and templates that are seen, by their URIs. */
   resources: field(object(patternFields), {}),
 }
 
@@ -414,13 +414,13 @@ const profileKeyHints = new Map(
 const inputOptionFields = {
   /** The value. */
   value: required(anyText, ''),
-  /** What an editor shows for it. */
+  /** The label that an editor shows. */
   label: optional(anyText),
-  /** What an editor shows beside that. */
+  /** The description that an editor shows. */
   description: optional(anyText),
 }
 
-/** A value, or an object with a value and what an editor shows for it. */
+/** A value, or an object with a value and the label that an editor shows. */
 const inputOption = mapped(either(anyText, object(inputOptionFields)), (read) =>
   typeof read === 'string' ? read : read.value,
 )
@@ -428,11 +428,11 @@ const inputOption = mapped(either(anyText, object(inputOptionFields)), (read) =>
 const inputFields = {
   /** The name of the input: ${input:ID} stands for its value. */
   id: required(anyText, ''),
-  /** Whether a text is asked for, or one of several; a command of an editor cannot be run here. */
+  /** Whether the user types a text or picks one; a command of an editor cannot run here. */
   type: required(choice('promptString', 'pickString', 'command'), 'promptString'),
   /** The text of the question. */
   description: optional(anyText),
-  /** Whether the terminal shows nothing of what is typed. */
+  /** Whether the terminal hides the typed text. */
   password: field(boolean(), false),
   /** The value of an empty answer. */
   default: optional(text('a text', undefined, { mayBeEmpty: true })),
@@ -449,7 +449,7 @@ export const groupFields = {
 }
 
 export const rootFields = {
-  /** Where this schema is, for editors. */
+  /** The place of this schema, for editors. */
   $schema: optional(anyText),
   /** The HTTP front, and the name that clients see. */
   server: field(later(frontType), {}),
@@ -461,24 +461,24 @@ export const rootFields = {
   mcpServers: optional(servers),
   /** Another name of mcpServers. */
   servers: optional(servers),
-  /** What some clients see of the servers, by names that stand in addresses. */
+  /** Parts of the servers for some clients, by names that addresses contain. */
   profiles: field(map(plainNames, object(profileFields, { hints: profileKeyHints }), 'an object'), {}),
   /** How often clients may call tools. */
   limits: field(objects(limitFields, { isClosed: true }), []),
-  /** Values that are asked for once, on the terminal; ${input:ID} stands for each. */
+  /** Values that the terminal asks for once; ${input:ID} stands for each. */
   inputs: field(objects(inputFields), []),
   /** Logs. */
   logging: field(object(loggingFields), {}),
   /** A line for each call, in a file or on stderr. */
   audit: optional(audit),
-  /** How long, in milliseconds, the first lists wait for servers that are still starting. Absent: as long as the client waits for an answer, and 1500 where lists are kept. */
+  /** How long, in milliseconds, the first lists wait for servers that are still starting. Absent: as long as the client waits for an answer, and 1500 if lists are kept. */
   startupGraceMs: optional(integer(0, 600_000)),
   /** Most processes of servers at once, of all groups together. Absent: 256. */
   processesMax: optional(integer(1, 65_536)),
-  /** Whether what servers list is compared with mcps.lock. Absent: if the file exists. */
+  /** Whether the lists of servers are compared with mcps.lock. Absent: if the file exists. */
   lock: optional(or([true, false], object(lockFields, { isClosed: true }))),
   ...sharedFields,
-  /** What all sandboxes have in common. */
+  /** The settings of all sandboxes. */
   sandbox: field(object(sharedSandboxFields, { isClosed: true }), {}),
 }
 
@@ -494,7 +494,7 @@ const frontKeyHints = new Map(
 
 export const rootType = object(rootFields, { expected: 'an object', hints: frontKeyHints })
 
-/** The servers stand under one of three keys. */
+/** The servers are under one of three keys. */
 type Shape = { readonly schemas: unknown } | { readonly mcpServers: unknown } | { readonly servers: unknown }
 
 export type ConfigurationJson = WrittenOf<typeof rootFields> & Shape

@@ -53,7 +53,7 @@ export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
 /** A cold package runner needs most of this. */
 const startMs = 30_000
 
-/** The signs of other languages of patterns stand in no name of a tool. */
+/** No name of a tool has the signs of other languages of patterns. */
 export const toolPattern = text(
   'the name of a tool, in which "*" stands for any characters',
   '^[^\\u0000-\\u0020?\\[\\]{}()|^$\\\\]+$',
@@ -68,7 +68,7 @@ const confirmRule: ValueType<ConfirmRule> = either(toolPattern, object(confirmRu
 
 const onOrOff = choice('on', 'off')
 
-/** `lenient` is what `on` was called. */
+/** `lenient` is an older name of `on`. */
 const argumentChecks: ValueType<'on' | 'off'> = {
   ...onOrOff,
   read: (at) => (at.value === 'lenient' ? 'on' : onOrOff.read(at)),
@@ -89,7 +89,7 @@ export const sharedFields = {
 }
 
 export const lockRuleFields = {
-  /** What follows from a change: a line in the log, an item that no client sees, or a server that is not used. Absent: warn. */
+  /** The effect of a change: a line in the log, an item that no client sees, or a server that is not used. Absent: warn. */
   onChange: optional<ChangeAction, ChangeAction, ''>(choice(...changeActions)),
 }
 
@@ -116,15 +116,15 @@ export const anyServerFields = {
   lazy: field(boolean(), false),
   /** Whether the lists of the server are [cached on disk](lists.md#kept-lists). */
   keep: field(boolean(), true),
-  /** What the server speaks: `auto` [asks it](eras.md#servers), `legacy` begins with initialize, and a version is the one that is asked for. */
+  /** The protocol of the server: `auto` [asks it](eras.md#servers), `legacy` begins with initialize, and a version is requested as it is written. */
   protocol: field(choice(...protocols.keys()), 'auto'),
   /** Longest time in ms for the start, and for reading one list; 120000 by default for a program that [never listed](lists.md#the-first-list). */
   startTimeout: field(timeMs, startMs),
   /** [Longest time](#time-limits) for a call in ms, which starts anew with progress. Absent: `cli.stdio.timeout`, 30000. */
   timeout: optional(milliseconds(1, undefined, 1000)),
-  /** Longest time for a call in ms, progress and questions included. Absent: 600000, or `timeout` where that is longer. */
+  /** Longest time for a call in ms, progress and questions included. Absent: 600000, or `timeout` if that is longer. */
   totalTimeout: optional(timeMs),
-  /** Which tools clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name. */
+  /** The tools that clients see: `allow` and `deny` are lists of names, `rename` has the name to show for a name. */
   tools: field(object(toolFields), {}),
   /** Whether its lists are compared with [mcps.lock](lock.md): `false`, or `{ "onChange" }`. Absent: as beside the servers. */
   lock: optional(or([true, false], lockRule)),
@@ -154,7 +154,7 @@ const filesystemFields = {
 const processSandboxFields = {
   /** The hosts that the program reaches by HTTPS, "none" (the default) or "host". */
   network: field(or(['none', 'host'], list(allowedHost, hosts)), 'none'),
-  /** The files that it reads and writes besides those of the system. */
+  /** The files that it reads and writes, in addition to those of the system. */
   filesystem: field(
     object(filesystemFields, {
       isClosed: true,
@@ -199,7 +199,7 @@ export const stdioFields = {
   concurrency: field(integer(1, 10_000), 64),
   /** Most processes that share the calls of clients that can share. */
   processes: field(integer(1, 256), 1),
-  /** [Which clients share a process](processes.md#which-clients-share-a-process); `auto` gives clients that can be asked something one of their own. */
+  /** [Which clients share a process](processes.md#which-clients-share-a-process); `auto` gives each client that can be asked something a separate one. */
   isolation: field(choice('auto', 'shared', 'session'), 'auto'),
   /** Time in ms without a call after which the process stops until the next call; `0` disables this. */
   idleTimeout: field(milliseconds(0), 0),
@@ -209,14 +209,14 @@ export const stdioFields = {
   memoryLimitMB: optional(integer(1, 16_777_216)),
   /** [Limits the files and hosts](sandboxed-servers.md) of the program to those that are named (Linux, bubblewrap). */
   sandbox: optional(processSandbox),
-  /** What happens to the process when a call or a list times out. */
+  /** Whether a call or a list that times out is cancelled, or its process is started again. */
   onTimeout: field(choice('cancel', 'restart'), 'cancel'),
 }
 
 const pemFile = path('file', 'a file')
 
 const tlsFields = {
-  /** A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts. */
+  /** A file (PEM) with the trusted certificates, in place of those that the machine trusts. */
   ca: optional(path('file')),
   /** A file (PEM) with the certificate that the proxy shows. */
   cert: optional(pemFile),
@@ -238,15 +238,15 @@ const identityProviderFields = {
 const authFields = {
   /** "google" sends ID tokens with every request; "oauth" sends the token of a login; "none" sends nothing. */
   type: required(choice('google', 'oauth', 'none'), 'none'),
-  /** Whom the ID tokens are for. Absent: the origin of the url. */
+  /** The audience of the ID tokens. Absent: the origin of the url. */
   audience: optional(anyText),
-  /** The service account that the ID tokens are asked for as. Absent: whose the credentials are. */
+  /** The service account of the ID tokens. Absent: the account of the credentials. */
   impersonateServiceAccount: optional(text('the email address of a service account', '^[^\\s@]+@[^\\s@]+$')),
   /** The client at the authorization server. Absent: the proxy registers itself. */
   clientId: optional(anyText),
   /** The secret of that client. ${VAR} is expanded. */
   clientSecret: optional(secret()),
-  /** How tokens are got. "code" is a login in the browser, "device" one by a code that is shown; the others need no person. */
+  /** The way to get tokens. "code" is a login in the browser, "device" one by a code that is shown; the others need no person. */
   grant: field(
     choice('code', 'device', 'client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'),
     'code',
@@ -261,7 +261,7 @@ const authFields = {
   identityProvider: optional(object(identityProviderFields, { isClosed: true })),
   /** The address of the document about the client (CIMD), for authorization servers that read one. */
   clientMetadataUrl: optional(text('an https:// address with a path', '^https://[^/?#\\s]+/[^\\s#]+$')),
-  /** The scopes to ask for. Absent: what the server wants. */
+  /** The scopes to ask for. Absent: those that the server wants. */
   scope: optional(anyText),
   /** The only authorization server that is accepted, exactly as its metadata names it. Absent: the first that the server names. */
   issuer: optional(anyText),
@@ -273,7 +273,7 @@ const authFields = {
   callbackPort: optional(integer(1, 65_535)),
   /** Whether a browser opens by itself for a login, on a desktop. */
   login: field(choice('auto', 'manual'), 'auto'),
-  /** Whether each user of the HTTP front has a login, by the name of the token or by issuer and subject. Otherwise all have one. */
+  /** Whether each user of the HTTP front has a separate login, by the name of the token or by issuer and subject. */
   perUser: field(boolean(), false),
 }
 
@@ -326,7 +326,7 @@ export const httpFields = {
   httpUrl: optional(serverAddress),
   /** Header fields of every request, sent to that origin only. */
   headers: field(withSecrets(map(headerNames, headerValue), secretsOfHeaders), {}),
-  /** How often a message is sent again that was not accepted, or that only reads. */
+  /** How often a message that was not accepted, or that only reads, is sent again. */
   retries: field(integer(0, 100), 3),
   /** Time in ms before the first retry; doubles with every retry. `Retry-After` takes precedence. */
   retryDelay: field(pauseMs, 1000),
@@ -360,7 +360,7 @@ export const anySseFields = {
 export const sseFields = {
   /** Only `sse`: time in ms before a lost event stream is opened again. */
   reconnectInterval: field(pauseMs, 1000),
-  /** Only `sse`: what `retries` is for `http`. */
+  /** Only `sse`: as `retries` for `http`. */
   maxRetries: field(integer(0, 100), 5),
 }
 
@@ -376,7 +376,7 @@ const network = or(
   object(allowFields, { expected: 'an object like { "allow": ["example.com"] }' }),
 )
 
-/** The templates that always exist; a configured one of the same name replaces it. Others name their language. */
+/** The templates that always exist; a configured one of the same name replaces it. */
 export const ownTemplates = ['python', 'node'] as const
 
 const templateFields = {
@@ -391,7 +391,7 @@ const templateFields = {
 }
 
 export const sandboxFields = {
-  /** [What runs the code](sandbox.md#runtimes); `auto` takes `bubblewrap`, else `container`, whichever can be used here. */
+  /** [The program that runs the code](sandbox.md#runtimes); `auto` takes `bubblewrap`, or `container` if that cannot be used. */
   runtime: field(choice('auto', 'bubblewrap', 'container', 'microsandbox-server'), 'auto', 'MSB_RUNTIME'),
   /** The address of a microsandbox server, for the runtime of that name. */
   serverUrl: optional(
@@ -400,25 +400,25 @@ export const sandboxFields = {
   ),
   /** Its key. */
   apiKey: optional(secret(), 'MSB_API_KEY'),
-  /** An unused session ends after so many seconds. */
+  /** Seconds after which an unused session ends. */
   sessionTimeout: field(seconds(1, 30 * day), 1800, 'MSB_SESSION_TIMEOUT'),
-  /** Seconds between two looks for such sessions. Absent: 60, or `sessionTimeout` where that is shorter. */
+  /** Seconds between two looks for such sessions. Absent: 60, or `sessionTimeout` if that is shorter. */
   cleanupInterval: optional(seconds(1, day), 'MSB_CLEANUP_INTERVAL'),
-  /** Seconds between two looks for what services left behind that were killed. */
+  /** Seconds between two looks for remains of services that were killed. */
   orphanCleanupInterval: field(seconds(1, day), 600, 'MSB_ORPHAN_CLEANUP_INTERVAL'),
-  /** Most sessions at once. */
+  /** Most sessions at the same time. */
   maxSessions: field(integer(1, 10_000), 10, 'MSB_MAX_SESSIONS'),
   /** Whether a new session may end the one that was idle for longest. */
   enableLruEviction: field(boolean(), true, 'MSB_ENABLE_LRU_EVICTION'),
   /** Most memory of all sessions together, by their flavors, in MiB. Absent: no limit. */
   maxTotalMemoryMb: optional(integer(1, 16_777_216), 'MSB_MAX_TOTAL_MEMORY_MB'),
-  /** What a session gets that names no flavor. `small`: 1 CPU, 1024 MiB, 256 processes, 1 GiB of files; `medium`: 2, 2048, 512, 2; `large`: 4, 4096, 1024, 4. */
+  /** The flavor of a session that names none. `small`: 1 CPU, 1024 MiB, 256 processes, 1 GiB of files; `medium`: 2, 2048, 512, 2; `large`: 4, 4096, 1024, 4. */
   defaultFlavor: field(choice('small', 'medium', 'large'), 'small', 'MSB_DEFAULT_FLAVOR'),
   /** Longest time for the start of a session, in seconds. */
   sandboxStartTimeout: field(seconds(1, 3600), 180, 'MSB_SANDBOX_START_TIMEOUT'),
   /** Longest time for a call that names none, in seconds. */
   executionTimeout: field(seconds(1, day), 300, 'MSB_EXECUTION_TIMEOUT'),
-  /** Longest time that a call may name, in seconds. Absent: 300, or `executionTimeout` where that is longer. */
+  /** Longest time that a call may name, in seconds. Absent: 300, or `executionTimeout` if that is longer. */
   maxTimeout: optional(seconds(1, day)),
   /** Folders of this machine that sessions see, each as `host:guest` or `host:guest:ro`. */
   volumes: field(
@@ -432,13 +432,13 @@ export const sandboxFields = {
   ),
   /** [User for the code](sandbox.md#bubblewrap) if the proxy is root: its numbers and those of its group, like `1000:1000`. Absent: a user for each session. */
   runAs: optional(text('the numbers of a user and a group, like "1000:1000"', '^\\d{1,10}:\\d{1,10}$')),
-  /** What code may reach: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` all that this machine can. */
+  /** The network of the code: nothing, [the hosts](sandbox.md#hosts-that-code-may-reach) of `{ "allow": ["example.com"] }`, or with `host` everything that this machine reaches. */
   network: field(network, 'none'),
   /** Whether clients can read and write files of sessions. */
   files: field(boolean(), true),
   /** Most bytes of one stream in a result; the middle of a longer one is left out. */
   outputMax: field(size(1024, 16 * 1024 ** 2), 64 * 1024),
-  /** Who sees a session: with `client` each user, with `shared` all clients. Absent: `client` where the front has a token, else `shared`. */
+  /** `client` hides a session from other users, `shared` shows it to all clients. Absent: `client` if the front has a token, else `shared`. */
   sessions: optional(choice('shared', 'client')),
   /** Name to `language` (`python` or `node`), `interpreter` (a path), `image` and `env`; `python` and `node` always exist. */
   templates: field(map(plainNames, object(templateFields), 'an object'), {}),
@@ -481,7 +481,7 @@ export type SseServerJson = WrittenOf<typeof serverFields.sse> & Address
 export type SandboxServerJson = WrittenOf<typeof serverFields.sandbox>
 export type ServerJson = StdioServerJson | HttpServerJson | SseServerJson | SandboxServerJson
 
-/** The servers under one key, which are read one by one; `json-schema.ts` has the schema of one. */
+/** The servers under one key, which `servers.ts` reads one by one; `json-schema.ts` has the schema of one. */
 export const servers: ValueType<Location | undefined, Readonly<Record<string, ServerJson>>> = {
   expected: 'an object',
   schema: { $ref: '#/$defs/servers' },

@@ -147,10 +147,10 @@ export type WrittenOf<F> = {
 } & { readonly $comment?: unknown }
 type WrittenIn<F> = F extends { readonly type: { readonly written?: infer W } } ? W : never
 
-/** Rules of an object besides those of its keys, for the reader and for the published schema. */
+/** Further rules of an object, for the reader and for the published schema. */
 export interface ObjectRules {
   readonly expected?: string
-  /** What to write in place of some keys that the object does not have. */
+  /** The text to write in place of some keys that the object does not have. */
   readonly hints?: ReadonlyMap<string, string>
   /** Another key is a mistake: of a block that holds something back, a key that does nothing would let it pass. */
   readonly isClosed?: true
@@ -314,7 +314,7 @@ function fieldSchema({ type, fallback, about }: Field<unknown, unknown, string>)
   return { ...(description && { description }), ...type.schema, ...(isShown && { default: fallback }) }
 }
 
-/** What a pattern cannot say of a text. */
+/** Rules of a text beyond its pattern. */
 interface TextRules {
   readonly accepts?: (text: string) => boolean
   readonly mayBeEmpty?: true
