@@ -312,11 +312,10 @@ function warnOfUsers(root: Location, server: FrontConfig, schemas: Configuration
 }
 
 /** A key that the proxy does not read is no reason not to start. */
-function reportRepeated({ reading }: Location, { path, topKey, first, again }: Repeated): void {
-  const where = `is there twice: at line ${first.line}, column ${first.column}, and at line ${again.line}, column ${again.column}`
+function reportRepeated({ reading }: Location, { path, topKey, problem }: Repeated): void {
   const hint = 'only one of them can have this name, so rename or remove the other'
-  if (Object.hasOwn(rootFields, topKey)) reading.problems.problem(path, where, hint)
-  else reading.problems.warn(path, `${where}; ${hint}`)
+  if (Object.hasOwn(rootFields, topKey)) reading.problems.problem(path, problem, hint)
+  else reading.problems.warn(path, `${problem}; ${hint}`)
 }
 
 /** The Time server as a real child process, so that a machine with nothing installed has something to serve. */

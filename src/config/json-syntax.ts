@@ -7,13 +7,10 @@ import { type Node, type ParseError, parseTree, printParseErrorCode } from 'json
 import { memberPath } from '../text/member-path.js'
 import type { FindLine } from './problems.js'
 
-/** A place in a text. Line and column count from 1, columns in UTF-16 units. */
-export interface TextPlace {
+/** Line and column count from 1, columns in UTF-16 units. */
+export interface JsonMistake {
   readonly line: number
   readonly column: number
-}
-
-export interface JsonMistake extends TextPlace {
   readonly message: string
 }
 
@@ -21,8 +18,8 @@ export interface Repeated {
   readonly path: string
   /** The member of the whole file that they are, or are part of. */
   readonly topKey: string
-  readonly first: TextPlace
-  readonly again: TextPlace
+  /** The two places in words, behind the path. */
+  readonly problem: string
 }
 
 export type JsonResult =
@@ -98,12 +95,13 @@ class TreeReader {
 
   #repeat(path: string, topKey: string, first: number, again: number): void {
     if (this.repeated.length >= REPEATED_MAX) return
-    const [one, other] = [placeIn(this.#text, first), placeIn(this.#text, again)]
-    this.repeated.push({ path, topKey, first: one, again: other })
+    const places = [first, again].map((offset) => placeIn(this.#text, offset))
+    const [one, other] = places.map(({ line, column }) => `at line ${line}, column ${column}`)
+    this.repeated.push({ path, topKey, problem: `is there twice: ${one}, and ${other}` })
   }
 }
 
-function placeIn(text: string, offset: number): TextPlace {
+function placeIn(text: string, offset: number): Omit<JsonMistake, 'message'> {
   const lines = text.slice(0, offset).split(/\r\n|\r|\n/)
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 }
 }

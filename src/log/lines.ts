@@ -13,7 +13,7 @@ import { isSecretName } from '../text/secret-names.js'
 const lineLengthMax = 64 * 1024
 
 /** A record with no secret in it, all of it data. The name of a server is no secret, also where a secret is equal to it. */
-interface PlainRecord {
+export interface PlainRecord {
   readonly time: string
   readonly level: LogLevel
   readonly service?: string

@@ -3,7 +3,7 @@
 // Log records come from children, clients and errors, so control characters are escaped
 // and secrets are redacted. Logging never throws and never waits.
 
-import { jsonLine, plainRecord, readableLine, noPaint, type Paint } from './lines.js'
+import { jsonLine, plainRecord, readableLine, noPaint, type Paint, type PlainRecord } from './lines.js'
 import { Redactor } from '../text/redactor.js'
 import { RotatingFile, type RotatingFileOptions, timers } from './rotating-file.js'
 import { within } from '../runtime/deadline.js'
@@ -56,12 +56,12 @@ export class Logger {
   constructor(options: LoggerOptions) {
     this.#options = options
     this.level = options.level
-    const onTrouble = (message: string): void =>
-      this.#safely(() => this.#toConsole({ level: 'warn', message }))
-    const { console } = options
+    const { console, file } = options
     this.#console =
-      console && new LineStream(console.stream, (lost) => this.#line(droppedRecord(lost), console.format))
-    this.#file = options.file && new RotatingFile({ ...options.file, onTrouble })
+      console &&
+      new LineStream(console.stream, (lost) => this.#line(this.#plain(droppedRecord(lost)), console.format))
+    const onTrouble = (message: string): void => this.announce({ level: 'warn', message })
+    this.#file = file && new RotatingFile({ ...file, onTrouble })
     this.sink = (record) => this.#log(record)
   }
 
@@ -89,7 +89,7 @@ export class Logger {
 
   /** Writes a record to the console at each level of the log, unless the console itself shows less. */
   announce(record: LogRecord): void {
-    this.#safely(() => this.#toConsole(record))
+    this.#toConsole(this.#plain(record))
   }
 
   /** Writes out what is pending; a stuck reader of stderr is not waited for longer than a second. */
@@ -100,31 +100,26 @@ export class Logger {
 
   #log(record: LogRecord): void {
     if (severity[record.level] > severity[this.level]) return
-    this.#safely(() => this.#toConsole(record))
-    this.#safely(() => this.#file?.write(jsonLine(this.#plain(record))))
+    const plain = this.#plain(record)
+    this.#toConsole(plain)
+    this.#file?.write(jsonLine(plain))
   }
 
-  /** Drops a record that cannot be written; the caller does not notice. */
-  #safely(write: () => void): void {
+  #toConsole(record: PlainRecord): void {
+    const target = this.#options.console
+    if (target === undefined || severity[record.level] > severity[target.level ?? 'debug']) return
     try {
-      write()
+      this.#console?.write(this.#line(record, target.format))
     } catch {
-      // The error cannot be logged either.
+      // The stream is closed, and the error cannot be logged either.
     }
   }
 
-  #toConsole(record: LogRecord): void {
-    const target = this.#options.console
-    if (target === undefined || severity[record.level] > severity[target.level ?? 'debug']) return
-    this.#console?.write(this.#line(record, target.format))
+  #line(record: PlainRecord, format: 'readable' | 'json'): string {
+    return format === 'json' ? jsonLine(record) : readableLine(record, this.#options.paint ?? noPaint)
   }
 
-  #line(record: LogRecord, format: 'readable' | 'json'): string {
-    const safe = this.#plain(record)
-    return format === 'json' ? jsonLine(safe) : readableLine(safe, this.#options.paint ?? noPaint)
-  }
-
-  #plain(record: LogRecord): ReturnType<typeof plainRecord> {
+  #plain(record: LogRecord): PlainRecord {
     const learnt = this.#learnt.get(record.service ?? '')
     const known = learnt === undefined ? record : { ...record, message: learnt.clean(record.message) }
     return plainRecord(known, this.#options.now?.() ?? new Date(), this.#redactor)

@@ -148,9 +148,8 @@ async function openKeyring(): Promise<Keyring | undefined> {
   try {
     // The type `string` hides the package from the compiler, which would require it otherwise.
     const specifier: string = '@napi-rs/keyring'
-    const module: unknown = await import(specifier)
-    if (!hasEntries(module)) return undefined
-    const keyring: Keyring = (name) => new module.AsyncEntry(SERVICE, name, LASTING)
+    const { AsyncEntry }: KeyringModule = await import(specifier)
+    const keyring: Keyring = (name) => new AsyncEntry(SERVICE, name, LASTING)
     keyring('probe')
     return keyring
   } catch {
@@ -160,13 +159,4 @@ async function openKeyring(): Promise<Keyring | undefined> {
 
 interface KeyringModule {
   readonly AsyncEntry: new (service: string, name: string, options: object) => ReturnType<Keyring>
-}
-
-function hasEntries(module: unknown): module is KeyringModule {
-  return (
-    typeof module === 'object' &&
-    module !== null &&
-    'AsyncEntry' in module &&
-    typeof module.AsyncEntry === 'function'
-  )
 }
