@@ -3,7 +3,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../calls/call.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
-import { credentialsRefusal } from '../auth/refusal-words.js'
+import { credentialsRefusal } from '../auth/id-token-credentials.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 

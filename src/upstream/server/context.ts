@@ -14,7 +14,7 @@ import type { OpenLoginPages } from '../contracts/login-pages.js'
 import type { ListGuard } from '../contracts/list-guard.js'
 import type { ServerMemory } from './server-memory.js'
 import type { MarkedTools } from './read-list.js'
-import type { Reports, UpstreamNews } from './reports.js'
+import type { Stop, UpstreamNews } from './reports.js'
 import type { StartGate } from './start-gate.js'
 import type { RestartPolicy, Restarts } from './restarts.js'
 import type { RunningProcess, ServerAbout } from '../contracts/upstream.js'
@@ -119,7 +119,8 @@ export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   readonly marked: MarkedTools
   readonly restarts: Restarts
   readonly memory: ServerMemory
-  readonly reports: Reports
+  /** Why the proxy ends its processes; undefined while the server is used. */
+  readonly stopping: () => Stop | undefined
   /** Connects to the server, or takes the one that was started elsewhere. */
   readonly connect: () => Dialed | Promise<Dialed>
   /** Whether a server that was started elsewhere waits for its first worker. */

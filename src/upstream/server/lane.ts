@@ -70,8 +70,7 @@ export class ServerLane implements Lane, ServerView {
   #ending: Timer | undefined
   startedAt: number | undefined
   isPending: boolean = false
-  /** Resolves when the first attempt to start a process has ended; undefined when it has, or has not begun. */
-  settled: Promise<void> | undefined
+  isStarting: boolean = false
   readonly #hurried = new Deferred<void>()
   #isUnreachable = false
 
@@ -127,10 +126,6 @@ export class ServerLane implements Lane, ServerView {
 
   get wasKept(): boolean {
     return this.lists.wasKept
-  }
-
-  get isStarting(): boolean {
-    return this.settled !== undefined
   }
 
   items(kind: ListKind): readonly ListItem[] {
@@ -338,7 +333,8 @@ export class ServerLane implements Lane, ServerView {
       this.clients.resubscribe(connection)
     }
     this.lists.opened(connection, server, isFirst)
-    this.#context.reports.opened()
+    const { memory, runtime } = this.#context
+    memory.connectedAtMs = runtime.wallNow()
   }
 
   /** A server without sessions sends notifications only on the stream of `subscriptions/listen`. */
@@ -543,8 +539,9 @@ export class ServerLane implements Lane, ServerView {
     this.startedAt = this.#context.runtime.now()
     const started = this.#launch(isLater)
     this.#follow(started)
-    this.settled = started.then(() => {
-      this.settled = undefined
+    this.isStarting = true
+    void started.then(() => {
+      this.isStarting = false
       this.#settle()
       this.#report([])
     })

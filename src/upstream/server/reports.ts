@@ -32,26 +32,15 @@ export interface ReportedProcess {
   readonly hasClientLeft: () => boolean
 }
 
-export class Reports {
-  readonly #context: Omit<ServerContext, 'reports'>
-  readonly stopping: () => Stop | undefined
-  /** When a server has last shaken hands, in milliseconds since 1970. */
-  connectedAtMs: number | undefined
-
-  constructor(context: Omit<ServerContext, 'reports'>, stopping: () => Stop | undefined) {
-    this.#context = context
-    this.stopping = stopping
-  }
-
-  opened(): void {
-    this.connectedAtMs = this.#context.runtime.wallNow()
-  }
-
-  lists(lists: ServerLists, client: number | undefined, changed: readonly ListKind[]): void {
-    const counts = ofEach((kind) => lists.items(kind).length)
-    const bytes = ofEach((kind) => lists.items(kind).reduce((sum, { line }) => sum + line.length, 0))
-    this.#context.news.lists({ server: this.#context.service, client, changed, counts, bytes })
-  }
+export function reportLists(
+  { news, service: server }: ServerContext,
+  lists: ServerLists,
+  client: number | undefined,
+  changed: readonly ListKind[],
+): void {
+  const counts = ofEach((kind) => lists.items(kind).length)
+  const bytes = ofEach((kind) => lists.items(kind).reduce((sum, { line }) => sum + line.length, 0))
+  news.lists({ server, client, changed, counts, bytes })
 }
 
 function ofEach<T>(valueOf: (kind: ListKind) => T): Readonly<Record<ListKind, T>> {
@@ -109,7 +98,7 @@ export class ProcessReport {
     if (!isStopped) return undefined
     const single =
       failure.reason === 'closed' ? 'restart' : this.#about.hasClientLeft() ? 'client-gone' : 'idle'
-    return this.#context.reports.stopping() ?? { cause: single }
+    return this.#context.stopping() ?? { cause: single }
   }
 
   #over(news: News): void {

@@ -22,6 +22,7 @@ import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import { beforeOf, type Described } from './server-memory.js'
 import { type ReadList, readList } from './read-list.js'
+import { reportLists } from './reports.js'
 import type { LaneScope } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
@@ -232,11 +233,11 @@ export class ServerLists {
   }
 
   #announce(kinds: readonly ListKind[]): void {
-    const { memory, reports } = this.#context
+    const { memory } = this.#context
     // A client may list the tools and kill the proxy before the other lists have come.
     if (memory.described === undefined && this.known.has('tools')) this.#keep()
     if (kinds.length === 0) return this.#onChange(kinds)
-    reports.lists(this, this.#scope.client, kinds)
+    reportLists(this.#context, this, this.#scope.client, kinds)
     // A list may block the server, and then the others are not shown either.
     if (!this.#lane.retired) this.#onChange(this.#hasTurned() ? listKinds : kinds)
   }

@@ -31,6 +31,8 @@ export class ServerMemory implements EraMemory {
   #era: EraMemory['era']
   #learnedAt = 0
   evidence: EraMemory['evidence']
+  /** When a process has last shaken hands, in milliseconds since 1970. */
+  connectedAtMs: number | undefined
   /** The finding of an earlier run counts until this one has found it out. */
   probeFailure: EraMemory['probeFailure']
   /** The description is read once for all lanes that show it. */

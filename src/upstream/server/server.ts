@@ -7,14 +7,13 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
-import type { Opened, Opening } from '../../mcp/eras/server-opener.js'
 import type { Dialed, KnownServer } from '../contracts/dial.js'
 import { endOf } from './server-connection.js'
 import { guardedFacts } from './server-lists.js'
 import { ServerLane } from './lane.js'
 import { MarkedTools } from './read-list.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
-import { Reports, type Stop } from './reports.js'
+import type { Stop } from './reports.js'
 import { beforeOf, ServerMemory } from './server-memory.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
@@ -61,39 +60,29 @@ export class Server implements Upstream {
         return isAsked ? memory.era : undefined
       },
     }
-    const open = (opening: Opening): Promise<Opened> => around.open(config, memory, opening)
     const { name: service, kind } = config
-    const restarts = new Restarts(
-      around.limits.restart,
-      behaviour.restartDelayMs,
-      around.runtime,
-      memory.kept?.description !== undefined,
-    )
-    const times: ServerContext['times'] = config
-    const tell: ServerContext['tell'] = (level, message, details) =>
-      around.log({ level, service, message, ...(details && { details }) })
-    const connect = (): Dialed | Promise<Dialed> => {
-      const adopted = this.#adopted
-      this.#adopted = undefined
-      return adopted ?? behaviour.dial(known)
-    }
-    const hasAdopted = (): boolean => this.#adopted !== undefined
-    const about = {
+    const { limits, runtime, log } = around
+    const isListed = memory.kept?.description !== undefined
+    this.#context = {
+      ...around,
+      ...behaviour,
       service,
-      tell,
       kind,
       isRemote,
-      times,
-      open,
-      marked,
-      restarts,
+      times: config,
       memory,
-      connect,
-      hasAdopted,
+      marked,
+      restarts: new Restarts(limits.restart, behaviour.restartDelayMs, runtime, isListed),
+      open: (opening) => around.open(config, memory, opening),
+      tell: (level, message, details) => log({ level, service, message, ...(details && { details }) }),
+      connect: () => {
+        const adopted = this.#adopted
+        this.#adopted = undefined
+        return adopted ?? behaviour.dial(known)
+      },
+      hasAdopted: () => this.#adopted !== undefined,
+      stopping: () => this.#stopping,
     }
-    const common = { ...around, ...behaviour, ...about }
-    const reports = new Reports(common, () => this.#stopping)
-    this.#context = { ...common, reports }
   }
 
   readonly renew = (why: string): void => {
@@ -188,7 +177,7 @@ export class Server implements Upstream {
       kind: this.config.kind,
       state,
       error: state === 'error' || state === 'login-required' ? best?.failure?.message : undefined,
-      connectedAtMs: this.#context.reports.connectedAtMs,
+      connectedAtMs: this.#context.memory.connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
