@@ -224,7 +224,7 @@ export function encodeKept(
 }
 
 /** When the entry was used last, in milliseconds since 1970; 0 where it does not say. */
-export function usedAt(entry: unknown): number {
+function usedAt(entry: unknown): number {
   return isObject(entry) && typeof entry['usedAt'] === 'number' ? entry['usedAt'] : 0
 }
 

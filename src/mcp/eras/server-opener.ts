@@ -364,7 +364,7 @@ function shownAt(description: Line, { start, end }: Span): string {
 
 // The facts in the answer of a server that has been opened.
 
-export function factsIn(handshake: Line, revision: Revision): ServerFacts {
+function factsIn(handshake: Line, revision: Revision): ServerFacts {
   const members = membersOf(handshake)
   return {
     revision,

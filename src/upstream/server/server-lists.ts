@@ -91,10 +91,8 @@ export class ServerLists {
   readonly #keeps: boolean
   /** Whether a description of an earlier start was there at this one. */
   readonly wasKept: boolean
-  /** The facts of an earlier run, until this start has ended. */
-  #before: KeptFacts | undefined
-  #shown: Described | undefined
-  #isOver = false
+  /** The facts of an earlier run, and the description that is shown; undefined once this start has ended. */
+  #kept: { readonly facts: KeptFacts | undefined; shown: Described | undefined } | undefined
 
   /** The connection of the process whose lists these are. */
   #connection: ServerConnection | undefined
@@ -121,7 +119,7 @@ export class ServerLists {
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     this.#keeps = !scope.startsOnCall || context.isolation === 'session'
     const { kept, described } = context.memory
-    this.#before = kept
+    this.#kept = { facts: kept, shown: undefined }
     this.wasKept = described !== undefined
     this.showKept()
   }
@@ -199,7 +197,7 @@ export class ServerLists {
   }
 
   get #said(): ServerFacts | undefined {
-    return this.server?.facts ?? this.#shown?.facts
+    return this.server?.facts ?? this.#kept?.shown?.facts
   }
 
   /** Undefined where everything is shown. Every call asks, and most configurations have no lock. */
@@ -261,23 +259,23 @@ export class ServerLists {
 
   /** Whether lists of before this start are shown. */
   get isShowingKept(): boolean {
-    return this.#shown !== undefined
+    return this.#kept?.shown !== undefined
   }
 
   get before(): Before {
-    return beforeOf(this.#before, this.#shown !== undefined)
+    return beforeOf(this.#kept?.facts, this.isShowingKept)
   }
 
   /** Whether this list was kept: one that could not be read then is not known. */
   isKept(kind: ListKind): boolean {
-    return this.#shown?.lists.has(kind) === true
+    return this.#kept?.shown?.lists.has(kind) === true
   }
 
   /** Shows what the server listed in an earlier start, or to other clients, until it has been asked. */
   showKept(): void {
     const { described } = this.#context.memory
-    if (this.#isOver || described === undefined) return
-    this.#shown = described
+    if (this.#kept === undefined || described === undefined) return
+    this.#kept.shown = described
     for (const [kind, items] of described.lists) {
       const state = this.#state(kind)
       const isSame = state.items.length === items.length
@@ -291,9 +289,9 @@ export class ServerLists {
    * The facts of an earlier run are not shown any more. Those of another process of this run stay, as after a crash.
    */
   startFailed(why: string): void {
-    if (this.#isOver) return
+    if (this.#kept === undefined) return
     this.#context.memory.failed(why)
-    if (this.#shown?.isCurrent === true) return
+    if (this.isShowingKept && this.#context.memory.isConfirmed) return
     this.endKept()
     const forgotten = listKinds.filter((kind) => {
       const { items, listedAt } = this.#state(kind)
@@ -305,9 +303,7 @@ export class ServerLists {
 
   /** From now on nothing is shown that was kept. */
   endKept(): void {
-    this.#isOver = true
-    this.#before = undefined
-    this.#shown = undefined
+    this.#kept = undefined
   }
 
   // Reads.

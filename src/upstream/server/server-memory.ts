@@ -17,8 +17,6 @@ import type { Before } from '../contracts/upstream.js'
 const NEVER_STARTED: KeptFacts = { failure: undefined, description: undefined }
 
 export interface Described {
-  /** Whether a process that this proxy has started said it, and not one of an earlier run. */
-  readonly isCurrent: boolean
   readonly facts: ServerFacts
   /** Without those of which nothing is known. */
   readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
@@ -37,7 +35,8 @@ export class ServerMemory implements EraMemory {
   probeFailure: EraMemory['probeFailure']
   /** The description is read once for all lanes that show it. */
   #latest: { readonly of: SelfDescription; readonly described: Described | undefined } | undefined
-  #isConfirmed = false
+  /** Whether a process that this proxy has started gave the description, and not one of an earlier run. */
+  isConfirmed = false
 
   constructor(runtime: Pick<Runtime, 'now'>, kept: KeptServer, eraMs: number) {
     this.#runtime = runtime
@@ -76,15 +75,16 @@ export class ServerMemory implements EraMemory {
     return of && this.#latest?.described
   }
 
-  confirmed({ facts, lists }: Pick<Described, 'facts' | 'lists'>): void {
+  confirmed(described: Described): void {
+    const { facts, lists } = described
     const { handshake } = facts
     const before = this.kept?.description?.handshake
     // A server that says something else of itself is another version, and may have learned to answer.
     const isSame = before === undefined || Buffer.compare(before, handshake) === 0
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
     const of = { handshake, lists: lines, probeFailed: isSame && this.probeFailure !== undefined }
-    this.#isConfirmed = true
-    this.#latest = { of, described: { isCurrent: true, facts, lists } }
+    this.isConfirmed = true
+    this.#latest = { of, described }
     this.#kept.keep({ failure: undefined, description: of })
   }
 
@@ -96,7 +96,7 @@ export class ServerMemory implements EraMemory {
 
   /** Its start has failed, and the proxy did not end it. */
   failed(why: string): void {
-    if (this.#isConfirmed) return
+    if (this.isConfirmed) return
     const { failure, description } = this.kept ?? {}
     this.#kept.keep({ failure: why, description: failure === undefined ? description : undefined })
   }
@@ -106,7 +106,7 @@ export class ServerMemory implements EraMemory {
     const read = [...lists].map(
       ([kind, items]) => [kind, items.flatMap((item) => readListItem(item, kind) ?? [])] as const,
     )
-    return facts && { isCurrent: false, facts, lists: new Map(read) }
+    return facts && { facts, lists: new Map(read) }
   }
 }
 
