@@ -16,7 +16,8 @@ import { build } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
 const fileTimeoutMs = 1_200_000
-const filesAtOnce = 4
+/** More than there are processors, since most tests wait for processes. */
+const filesAtOnce = 8
 
 const sets = {
   fast: (path) => !isSlow(path) && !isOfSystem(path),
@@ -34,7 +35,7 @@ function isOfSystem(path) {
 
 /** What a process of several files would change: its memory, its handles, and the time that it takes. */
 const measuresItsProcess = /memoryUsage|getActiveResourcesInfo|setFlagsFromString|costRatio/
-const filesInOneMax = 10
+const filesInOneMax = 6
 
 function needsItsProcess(path) {
   return isSlow(path) || isOfSystem(path) || measuresItsProcess.test(readFileSync(join(root, path), 'utf8'))

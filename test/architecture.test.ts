@@ -3,7 +3,7 @@
 
 import assert from 'node:assert'
 import { describe, test } from 'node:test'
-import { readSources, topLevel } from './support/source-text.js'
+import { readSources } from './support/source-text.js'
 
 const sources = readSources('src')
 
@@ -340,12 +340,11 @@ describe('every file', () => {
 
 const changers = '(?:set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill)'
 
-/** What stands at the top level of a module and can change: variables, and constants that are changed or exported. */
+/** What can change at the top level of a module, which begins its lines: variables, and constants that are changed or exported. */
 function moduleState(bare: string): string[] {
-  const top = topLevel(bare)
-  const variables = top.matchAll(/^(?:export )?(?:let|var) (\w+)/gm)
-  const given = top.matchAll(/^export const (\w+)(?:: (?!Readonly)[^=]*)? = new (?:Weak)?(?:Map|Set)\b/gm)
-  const changed = [...top.matchAll(/^(?:export )?const (\w+)/gm)].filter(([, name]) =>
+  const variables = bare.matchAll(/^(?:export )?(?:let|var) (\w+)/gm)
+  const given = bare.matchAll(/^export const (\w+)(?:: (?!Readonly)[^=]*)? = new (?:Weak)?(?:Map|Set)\b/gm)
+  const changed = [...bare.matchAll(/^(?:export )?const (\w+)/gm)].filter(([, name]) =>
     new RegExp(
       String.raw`(?<![.#\w])${name}(?:\.${changers}\(|(?:\.\w+|\[[^\]]*\])\s*(?:[-+*/|&?]*=(?![=>])|\+\+|--))`,
     ).test(bare),
