@@ -77,30 +77,6 @@ describe('the log of the command', () => {
     assert.equal(lines.filter((line) => line.includes('a__nonce')).length, 0)
     assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
   })
-
-  test('tells of a server that failed and of its new start', async (t) => {
-    const { run, records } = start(t, { a: itServer({}, { restartDelay: 10 }) }, 'info')
-    await run.client.open()
-    await run.client.call('a__nonce', { n: 1 })
-    await run.client.call('a__die', { code: 3 })
-    await run.client.call('a__nonce', { n: 1 })
-    await until(() => run.stderr.includes('ready again'))
-    await run.finish()
-    const lines = told(records())
-    assert(lines.includes("error a 'a' exited with code 3"))
-    assert(
-      lines.includes(
-        'info a ready again after N ms: protocol version 2025-11-25 (it refused server/discover), N tools',
-      ),
-    )
-  })
-
-  test('is a file from the start on, also when there is nothing to log', async (t) => {
-    const { run, log } = start(t, { a: itServer() }, 'error')
-    await run.client.open()
-    await run.finish()
-    assert.equal(readFileSync(log, 'utf8'), '')
-  })
 })
 
 describe('a log to stdout', () => {

@@ -18,16 +18,7 @@ const CALLS = 100
 
 const ways: [string, (proxy: Spawned) => void, number][] = [
   ['SIGTERM', ({ child }) => child.kill('SIGTERM'), 0],
-  ['SIGINT', ({ child }) => child.kill('SIGINT'), 0],
   ['the end of stdin', (proxy) => proxy.end(), 0],
-  [
-    'shutdown and exit',
-    ({ client }) => {
-      client.send('{"jsonrpc":"2.0","id":"s","method":"shutdown"}')
-      client.send('{"jsonrpc":"2.0","method":"exit"}')
-    },
-    0,
-  ],
   ['exit alone', ({ client }) => client.send('{"jsonrpc":"2.0","method":"exit"}'), 1],
 ]
 
@@ -175,10 +166,8 @@ const onSignal = ({ child }: Spawned): void => void child.kill('SIGUSR2')
 describe('a fault inside the proxy', { concurrency: 4 }, () => {
   const faults: [string, (proxy: Spawned) => void][] = [
     ['timer', onSignal],
-    ['rejection', onSignal],
     ['again', onSignal],
     ['stdin', ({ client }) => client.notify('notifications/boom')],
-    ['child', ({ client }) => void client.call('s__nonce', { n: 'boom' }).catch(() => undefined)],
   ]
   for (const [where, cause] of faults)
     test(`${where}: what is pending is answered, the servers are gone, and the exit code is 70`, async (t) => {

@@ -55,26 +55,4 @@ describe('servers that cannot serve', () => {
     const unknown = await client.call('well__nnonce')
     assert.equal(at(unknown.value, 'error', 'code'), -32601)
   })
-
-  test('every way in which a command cannot be started is told with its name', async (t) => {
-    const folder = scratch(t)
-    const plain = join(folder, 'plain')
-    writeFileSync(plain, 'not executable')
-    const { client } = spawnProxy(t, {
-      enoent: { command: join(folder, 'nothing') },
-      eacces: { command: plain },
-      folder: { command: folder },
-      cwd: itServer({}, { cwd: join(folder, 'nowhere') }),
-      file: itServer({}, { cwd: plain }),
-      well: itServer(),
-    })
-    await client.open()
-    for (const service of ['enoent', 'eacces', 'folder', 'cwd', 'file']) {
-      const answer = await client.call(`${service}__nonce`)
-      assert.deepEqual(failure(answer).slice(0, 2), [-32603, service], answer.text)
-      const message = textAt(answer.value, 'error', 'message')
-      assert.match(message, /ENOENT|EACCES|ENOTDIR/, `${service}: ${message}`)
-    }
-    assert.equal(textAt(said(await client.call('well__nonce', { n: '1' })), 'n'), '1')
-  })
 })

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { createHash } from 'node:crypto'
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import * as fc from 'fast-check'
@@ -120,22 +120,7 @@ describe('values', () => {
       assert.equal(await taken(named(line, 'e__take')), named(line, 'take'))
     }
   })
-
-  test('arguments that JSON.parse reads and those it refuses', { skip: corpus() === undefined }, async () => {
-    const folder = corpus() ?? ''
-    for (const file of readdirSync(folder).filter((each) => each.startsWith('y_'))) {
-      const text = readFileSync(join(folder, file))
-        .toString()
-        .replaceAll(/[\r\n]/g, ' ')
-      const line = `{"jsonrpc":"2.0","id":$ID,"method":"tools/call","params":{"name":"NAME","arguments":{"v":${text}}}}`
-      assert.equal(await taken(named(line, 'e__take')), named(line, 'take'), file)
-    }
-  })
 })
-
-function corpus(): string | undefined {
-  return process.env['IT_JSON_CASES']
-}
 
 test('a schema with many references stands in the list as the server wrote it', async (t) => {
   const schema =

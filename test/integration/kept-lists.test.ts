@@ -137,25 +137,6 @@ describe('kept lists', () => {
     assert.equal(await proxy.finish(), 0)
   })
 
-  test('are neither written nor read with --no-kept-lists', async (t) => {
-    const machine = new Machine(t)
-    await live(machine, '--no-kept-lists')
-    assert.equal(existsSync(join(machine.home, '.mcps-proxy')), false)
-    await live(machine)
-    machine.ready(false)
-    const proxy = machine.start('--no-kept-lists')
-    await proxy.client.open()
-    const listed = toolsOf(proxy)
-    const pong = await proxy.client.request('ping')
-    assert.notEqual(at(pong.value, 'result'), undefined)
-    assert.equal(
-      proxy.client.count((value) => at(value, 'result', 'tools') !== undefined),
-      0,
-    )
-    machine.ready(true)
-    assert.notEqual(await listed, undefined)
-  })
-
   test('are neither written nor read beside a recording, which is played back where nothing is kept', async (t) => {
     const machine = new Machine(t)
     await live(machine, '--record', join(machine.home, 'first.jsonl'))

@@ -1,13 +1,10 @@
 // Each limit that an operator may change, as far as it goes and one further.
 
 import { strict as assert } from 'node:assert'
-import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
-import { Redactor } from '../../src/text/redactor.js'
-import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
@@ -176,27 +173,6 @@ describe('limits of a server', () => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => client.call('r__t')))
     for (const { value } of answers) assert.notEqual(at(value, 'result'), undefined)
     assert(most <= 3 && most > 0, `${most} at once`)
-  })
-
-  test('stderr: a line and the lines of a second', () => {
-    const log: LogRecord[] = []
-    const stream = new PassThrough()
-    const clock = { now: () => 5000 }
-    const sink = (record: LogRecord): void => void log.push(record)
-    const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
-    const redactor = new Redactor([])
-    new StderrLog('s', stderr, clock, sink, redactor).drain(stream)
-    stream.write('1234\n12345\nthird\n')
-    return new Promise<void>((resolve) => {
-      stream.on('close', () => {
-        assert.deepEqual(
-          log.map(({ message }) => message),
-          ['1234', '1234', '1 lines of stderr were dropped'],
-        )
-        resolve()
-      })
-      stream.destroy()
-    })
   })
 })
 

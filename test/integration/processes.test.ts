@@ -219,24 +219,4 @@ describe('a client that does not read', () => {
     )
     assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
   })
-
-  test('so do progress and log messages', { skip }, async (t) => {
-    const proxy = spawnProxy(t, { s: patient })
-    await proxy.client.open()
-    const filler = 'f'.repeat(500_000)
-    await proxy.client.call('s__work', { n: filler, steps: 4, ticks: 1, logs: true })
-    const before = rss(proxy)
-    const { length } = proxy.client.heard
-    proxy.child.stdout.pause()
-    const call = proxy.client.call(
-      's__work',
-      { n: filler, steps: 120, ticks: 1, logs: true },
-      { progressToken: 1 },
-    )
-    const after = await settled(proxy)
-    proxy.child.stdout.resume()
-    await call
-    assert.equal(proxy.client.heard.length - length, 241)
-    assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
-  })
 })

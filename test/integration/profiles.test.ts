@@ -253,21 +253,6 @@ describe('three clients with three profiles', () => {
     assert.deepEqual([review.told, ops.told], [expected, expected])
   })
 
-  test('share one process of each server', async () => {
-    const { gateway, review, ops } = shared
-    const pids = [await review.call('get_one'), await ops.call('first__get_two')].map((said) =>
-      at(said, 'pid'),
-    )
-    assert.equal(pids[0], pids[1])
-    const { body } = await send(gateway.port, {
-      path: '/api/status',
-      method: 'GET',
-      headers: { ...bearer('all'), accept: '*/*' },
-    })
-    assert.equal(at(parsed(body), 'summary', 'connectedServers'), 2)
-    assert.equal(body.match(/"pid":/g)?.length, 2)
-  })
-
   test('have arguments that are set in each call and in no schema', async () => {
     const { review, ops } = shared
     const set = { owner: 'acme', n: 7 }

@@ -216,17 +216,4 @@ describe('reload', () => {
     assert.equal(numberAt(said(await stuck), 'at'), 4)
     await closing
   })
-
-  test('later clients have the new servers alone, and the new name', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a })
-    await proxy.reload({ mcpServers: { b }, server: { name: 'renamed' } })
-    const party = await attach()
-    const { value } = await party.client.request('initialize', {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'x', version: '1' },
-    })
-    assert.equal(textAt(value, 'result', 'serverInfo', 'name'), 'renamed')
-    assert((await party.client.toolNames()).every((name) => name.startsWith('b__')))
-  })
 })

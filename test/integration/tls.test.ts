@@ -37,14 +37,13 @@ function proxyTo(scope: Scope, url: string, trusts = true, args: readonly string
 }
 
 describe('a remote server over https', () => {
-  for (const host of ['localhost', '127.0.0.1'])
-    test(`is reached by a name that it has, signed by who is trusted: ${host}`, async (t) => {
-      const { port, heads } = await secure(t, certificate({ names: [host], by: authority }))
-      const { client } = proxyTo(t, `https://${host}:${port}/mcp`)
-      await client.open()
-      assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
-      assert.ok(heads.length >= 4)
-    })
+  test('is reached by a name that it has, signed by who is trusted', async (t) => {
+    const { port, heads } = await secure(t, certificate({ names: ['localhost'], by: authority }))
+    const { client } = proxyTo(t, `https://localhost:${port}/mcp`)
+    await client.open()
+    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
+    assert.ok(heads.length >= 4)
+  })
 
   const refusals: [string, Certificate, boolean, RegExp][] = [
     [

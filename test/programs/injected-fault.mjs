@@ -1,10 +1,9 @@
 // Loaded before the proxy (`node --import`): causes a fault inside it, where FAULT_AT says.
 //
-// `timer`, `rejection`: in a callback of nobody's, when SIGUSR2 comes.
-// `stdin`, `child`, `request`: behind the handlers of ours that take a chunk with `boom` in it, or such a request.
+// `timer`: in a callback of no handler, when SIGUSR2 comes.
+// `stdin`, `request`: behind the handlers that take a chunk with `boom` in it, or such a request.
 // `again`: one fault after the other, for as long as the process lives.
 
-import child_process from 'node:child_process'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 
@@ -24,7 +23,6 @@ function throwBehind(emitter, name, isMeant) {
 const hasBoom = (chunk) => Buffer.from(chunk).includes('boom')
 
 process.on('SIGUSR2', () => {
-  if (at === 'rejection') void Promise.reject(fault())
   if (at === 'timer')
     setTimeout(() => {
       throw fault()
@@ -36,15 +34,6 @@ process.on('SIGUSR2', () => {
 })
 
 if (at === 'stdin') throwBehind(process.stdin, 'data', hasBoom)
-
-if (at === 'child') {
-  const { spawn } = child_process
-  child_process.spawn = (...args) => {
-    const child = spawn(...args)
-    if (child.stdout) throwBehind(child.stdout, 'data', hasBoom)
-    return child
-  }
-}
 
 if (at === 'request') {
   const { createServer } = net
