@@ -145,8 +145,8 @@ describe('what was recorded replays', () => {
 /** Clients that ask, are asked, are told, and change their mind, over both HTTP transports. */
 describe('what a fixture says over HTTP', () => {
   const cases: readonly [string, readonly string[]][] = [
-    ['/mcp', ['cancelled', 'elicitation', 'tools-list-changed']],
-    ['/sse', ['progress', 'roots']],
+    ['/mcp', ['elicitation']],
+    ['/sse', ['progress']],
   ]
   for (const [path, names] of cases) {
     for (const name of names) {

@@ -3,14 +3,12 @@
 import { simulateCell } from './cells.js'
 import { drawKind, optionOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
-import { runMany } from './many.js'
 import { type Options, USAGE, readOptions } from './options.js'
 import type { Outcome } from './outcome.js'
 import type { Plan } from './plan.js'
 import { failuresText, shrunkText } from './report.js'
 import { shrink } from './shrink.js'
 import { simulate } from './simulate.js'
-import { Tally } from './tally.js'
 import { warm } from './warm.js'
 
 function say(text: string): void {
@@ -65,10 +63,29 @@ async function cells(options: Options): Promise<boolean> {
   return bad === 0
 }
 
-async function many({ from, seeds, ops, workers, twice, kind }: Options): Promise<boolean> {
-  const tally = new Tally(seeds, ops, optionOf(kind))
-  await runMany({ from, seeds, step: workers, ops, twice, kind }, (told) => tally.take(told))
-  return tally.end()
+/** Failing seeds that are shown; more would say the same. */
+const SHOWN_MAX = 20
+const PROGRESS_EVERY = 100
+
+async function many({ from, seeds, ops, twice, kind }: Options): Promise<boolean> {
+  // Traces of errors take long to make. A seed that is repeated has them.
+  Error.stackTraceLimit = 0
+  let [requests, events, failed] = [0, 0, 0]
+  for (let done = 0; done < seeds; done++) {
+    const seed = from + done
+    const outcome = await run(drawKind(kind, seed, ops))
+    requests += outcome.requests
+    events += outcome.events
+    const isSame = !twice || (await run(drawKind(kind, seed, ops))).hash() === outcome.hash()
+    const what = isSame ? failuresText(outcome.failures) : '  the same seed gave another trace'
+    if (what !== '' && ++failed <= SHOWN_MAX)
+      say(`npm run sim -- --seed ${seed} --ops ${ops}${optionOf(kind)}\n${what}`)
+    if ((done + 1) % PROGRESS_EVERY === 0) say(`${done + 1} of ${seeds} seeds, ${failed} failed`)
+  }
+  say(`${seeds} seeds of ${ops} operations, ${requests} requests, ${events} events: ${failed} failed`)
+  const { user, system } = process.cpuUsage()
+  say(`${((user + system) / 1e6).toFixed(1)} s of processor time`)
+  return failed === 0
 }
 
 async function perform(options: Options): Promise<boolean> {

@@ -15,7 +15,6 @@ export interface Options {
   readonly twice: boolean
   readonly kind: RunKind
   readonly trace: boolean
-  readonly workers: number
 }
 
 export const USAGE = `npm run sim -- [options]
@@ -30,7 +29,6 @@ export const USAGE = `npm run sim -- [options]
   --eras         clients send requests that belong to no session too, with --http over HTTP
   --twice        run every seed twice: the same seed must give the same trace
   --trace        print everything that happened on every wire
-  --workers N    threads (2)
   --help         print this`
 
 const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--http', '--eras'])
@@ -56,7 +54,6 @@ export function readOptions(args: readonly string[]): Options {
     twice: given.has('--twice'),
     kind: runKind(['http', 'eras'].filter((name) => given.has(`--${name}`)).join('-')),
     trace: given.has('--trace'),
-    workers: count(given, '--workers', 2),
   }
 }
 
