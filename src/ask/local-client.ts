@@ -44,7 +44,6 @@ export class LocalClient {
   readonly #peer: Peer<never>
   readonly #person: Person | undefined
   readonly #onProgress: (params: JsonValue) => void
-  #toolsChanged: () => void = () => {}
 
   /** `view` is one of the proxy's; undefined is everything. */
   constructor(
@@ -91,13 +90,6 @@ export class LocalClient {
     return all
   }
 
-  /** Resolves when a server says that its tools have changed: some list more of them right after the handshake. */
-  toolsChanged(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#toolsChanged = resolve
-    })
-  }
-
   get #owner(): PeerOwner<never> {
     return {
       request: (frame) => void this.#answer(frame),
@@ -113,7 +105,6 @@ export class LocalClient {
   }
 
   #onNotification({ method, line, params }: NotificationFrame): void {
-    if (method === 'notifications/tools/list_changed') this.#toolsChanged()
     if (method === 'notifications/progress' && params.span !== undefined)
       this.#onProgress(new JsonValue(line, params.span))
   }

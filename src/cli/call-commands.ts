@@ -114,9 +114,6 @@ const INTERRUPTED = 130
 /** A person waits for a server as long as it may start. */
 const WAIT_MS = 600_000
 
-/** How long a tool that is not listed may still come. */
-const LATE_TOOLS_MS = 1000
-
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
 async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<number> {
   const { profile } = task
@@ -277,13 +274,8 @@ async function linesOf(rows: readonly Row[]): Promise<string> {
 
 async function callTool(client: LocalClient, question: AskTask): Promise<number> {
   const [name = '', ...words] = question.words
-  const isNamed = (each: JsonValue): boolean => nameOf(each) === name
-  let tools = await client.list('tools/list', 'tools')
-  if (!tools.some(isNamed)) {
-    await Promise.race([client.toolsChanged(), new Promise((resolve) => setTimeout(resolve, LATE_TOOLS_MS))])
-    tools = await client.list('tools/list', 'tools')
-  }
-  const tool = tools.find(isNamed)
+  const tools = await client.list('tools/list', 'tools')
+  const tool = tools.find((each) => nameOf(each) === name)
   const properties = tool?.member('inputSchema')?.member('properties')
   const args = argumentsOf(words, (key) => properties?.member(key)?.string('type'))
   const params = `{"name":${JSON.stringify(name)},"arguments":${args},"_meta":{"progressToken":1}}`

@@ -67,7 +67,7 @@ export class ConfigFollower {
       const what =
         read === undefined ? 'there is no configuration file to read' : 'reading the configuration again'
       logger.sink({ level: 'info', message: `SIGHUP: ${what}` })
-      this.#reading = this.#reading.then(() => this.#read())
+      void this.#readNext()
     })
   }
 
@@ -75,38 +75,37 @@ export class ConfigFollower {
     this.#isStopped = true
   }
 
-  /** A write that follows a look makes another version for the next look, so that no write is missed. */
+  /** Reads the files once two looks in a row find the same change. A write after a look makes another version for the next one. */
   async #follow(): Promise<void> {
     await pause(FIRST_LOOK_MS)
-    const first = await this.#filesNow()
-    const isOld = first.changedAtMs <= Date.now() - process.uptime() * 1000
-    this.#seen ??= isOld ? first.version : ''
+    let last = await this.#filesNow()
+    const isOld = last.changedAtMs <= Date.now() - process.uptime() * 1000
+    this.#seen ??= isOld ? last.version : ''
     while (!this.#isStopped) {
-      if ((await this.#filesNow()).version !== this.#seen) {
-        await this.#settle()
-        this.#reading = this.#reading.then(() => this.#read())
-        await this.#reading
-      }
-      await pause(LOOK_MS)
-    }
-  }
-
-  async #settle(): Promise<void> {
-    for (let last: string | undefined; last !== this.#seen;) {
-      last = this.#seen
-      await pause(SETTLE_MS)
-      this.#seen = (await this.#filesNow()).version
+      const now = await this.#filesNow()
+      const isChanged = now.version !== this.#seen
+      if (isChanged && now.version === last.version) await this.#readNext()
+      last = now
+      await pause(isChanged ? SETTLE_MS : LOOK_MS)
     }
   }
 
   /** The file of the secrets changes with each that is set, also where a keyring has the value. */
-  async #filesNow(): Promise<FileVersion> {
-    const files = [this.#path, ownPath(homeOf(process.env), 'secrets.json'), this.#config.lock.path]
-    const found = await Promise.all(files.map(versionOf))
+  async #filesNow(): Promise<{ readonly version: string; readonly changedAtMs: number }> {
+    const paths = [this.#path, ownPath(homeOf(process.env), 'secrets.json'), this.#config.lock.path]
+    const files = await Promise.all(paths.map((path) => stat(path, { bigint: true }).catch(() => undefined)))
+    const versions = files.map(
+      (file) => file && [file.dev, file.ino, file.size, file.mtimeNs, file.ctimeNs].join(' '),
+    )
     return {
-      version: found.map(({ version }) => version).join('\n'),
-      changedAtMs: Math.max(...found.map(({ changedAtMs }) => changedAtMs)),
+      version: versions.join('\n'),
+      changedAtMs: Math.max(0, ...files.map((file) => Number(file?.ctimeMs ?? 0))),
     }
+  }
+
+  #readNext(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read())
+    return this.#reading
   }
 
   async #read(): Promise<void> {
@@ -149,21 +148,6 @@ export class ConfigFollower {
     sink({ level: 'error', message: `${source} cannot be used and nothing is changed: ${count}` })
     for (const { path, problem, hint } of problems)
       sink({ level: 'error', message: placed(path, `${problem}${hint === '' ? '' : `; ${hint}`}`) })
-  }
-}
-
-interface FileVersion {
-  /** Differs for each write; empty where there is no file. */
-  readonly version: string
-  readonly changedAtMs: number
-}
-
-async function versionOf(path: string): Promise<FileVersion> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(path, { bigint: true })
-    return { version: [dev, ino, size, mtimeNs, ctimeNs].join(' '), changedAtMs: Number(ctimeMs) }
-  } catch {
-    return { version: '', changedAtMs: 0 }
   }
 }
 

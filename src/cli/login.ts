@@ -23,7 +23,7 @@ import { type LoginSettings, isRemote } from '../upstream/contracts/server-confi
 import { loadWithSecrets } from './load.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
 import { type Given, UsageError, command, flag, text } from './command-line.js'
-import { config, json, schema } from './common-options.js'
+import { config, schema } from './common-options.js'
 import { Failure, note, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
@@ -85,9 +85,9 @@ const logins = command({
   about: 'the logins that there are, and how long they last',
   group: 'SET UP',
   details: 'Prints one line for each login, and no token.',
-  examples: ['mcps-proxy logins', 'mcps-proxy logins --json'],
-  options: { json, user },
-  run: (task) => withStore(task.user, (store, runtime) => list(task, store, runtime)),
+  examples: ['mcps-proxy logins'],
+  options: { user },
+  run: (task) => withStore(task.user, (store, runtime) => list(task.user, store, runtime)),
 })
 
 const logout = command({
@@ -165,32 +165,16 @@ async function targetOf(
 /** Refuses a login that no client would use. @throws Failure */
 async function checkUser(user: string | undefined, { name, settings, front }: Target): Promise<void> {
   if (front === undefined) return
-  const { tokens = [], auth } = front
   const isPerUser = settings?.isPerUser === true
-  if (user === undefined) {
-    if (isPerUser && hasUsers(front))
-      await note(
-        `this login is for clients without a name; mcps-proxy login ${inShell(name)} --user NAME makes that of a user`,
-      )
-    return
-  }
-  if (!isPerUser)
+  if (user === undefined && isPerUser && hasUsers(front))
+    await note(
+      `this login is for clients without a name; mcps-proxy login ${inShell(name)} --user NAME makes that of a user`,
+    )
+  if (user !== undefined && !isPerUser)
     throw new Failure(
       `'${name}' has one login for all users; "perUser": true in its "auth" gives each one a login`,
       2,
     )
-  const names = tokens.map((token) => token.name)
-  if (names.includes(user)) return
-  const issuer = auth?.issuers.find((each) => user.startsWith(`${each.issuer}#`))?.issuer
-  if (issuer !== undefined) {
-    const { isSubjectWord, principalOf } = await import('../front-auth/claims.js')
-    const subject = user.slice(issuer.length + 1)
-    if (isSubjectWord(subject)) return
-    throw new Failure(`that user is written --user ${inShell(principalOf(issuer, subject))} here`, 2)
-  }
-  const others = auth === undefined ? '' : ', and users who log in at the front are ISSUER#SUBJECT'
-  const why = unknownName('token', user, names)
-  throw new Failure(`${why}; mcps-proxy token list has the names${others}`, 2)
 }
 
 async function enter(
@@ -252,25 +236,20 @@ function until({ expiresAtMs, refreshToken }: Login): string {
   return expiresAtMs === undefined ? '' : `, until ${new Date(expiresAtMs).toISOString()}`
 }
 
-async function list(
-  { json, user: only }: { readonly json: boolean; readonly user: string | undefined },
-  store: LoginStore,
-  runtime: LoginRuntime,
-): Promise<number> {
+async function list(only: string | undefined, store: LoginStore, runtime: LoginRuntime): Promise<number> {
   const chosen = store.all().filter(({ user }) => only === undefined || user === only)
-  const lines = chosen.map(({ url: whole, user, issuer, scope, expiresAtMs, refreshToken }) => {
+  const lines = chosen.map(({ url: whole, user, issuer, expiresAtMs, refreshToken }) => {
     const url = new Redactor(secretsOfUrl(whole)).clean(whole)
     const expires = expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString()
     const isRenewed = refreshToken !== undefined
     const isOver = !isRenewed && expiresAtMs !== undefined && expiresAtMs <= runtime.wallNow()
-    if (json) return JSON.stringify({ url, user, issuer, scope, expires, isRenewed, isOver })
     const ends = isOver ? 'is over' : `ends ${expires ?? 'when the server says so'}`
     const whose = user === undefined ? '' : `  of ${user}`
     const state = isRenewed ? 'is renewed by itself' : ends
     return escapeText(`${url}${whose}  at ${new URL(issuer).host}, ${state}`)
   })
   await say('stdout', lines.map((line) => `${line}\n`).join(''))
-  if (lines.length > 0 || json) return 0
+  if (lines.length > 0) return 0
   const [whose, more] = only === undefined ? ['', ''] : [` of '${only}'`, ` --user ${inShell(only)}`]
   await note(`there is no login${whose}; mcps-proxy login NAME${more} makes one`)
   return 0

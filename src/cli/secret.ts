@@ -8,7 +8,7 @@ import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { askHidden } from './prompt-secret.js'
-import { Failure, say } from './console.js'
+import { Failure, note, say } from './console.js'
 import { UsageError, command } from './command-line.js'
 
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
@@ -67,10 +67,12 @@ const actions: Readonly<Record<string, Action>> = {
       )
   },
   list: async (_, store) => {
-    const lines = store
-      .names()
-      .map(({ name, place }) => `${escapeText(name)}${place === 'file' ? '' : '  (keyring)'}\n`)
-    await say('stdout', lines.join(''))
+    const names = store.names()
+    if (names.length === 0) return note('there is no secret; mcps-proxy secret set NAME makes one')
+    const lines = names.map(
+      ({ name, place }) => `${escapeText(name)}${place === 'file' ? '' : '  (keyring)'}\n`,
+    )
+    return say('stdout', lines.join(''))
   },
   remove: async (name, store) => {
     const names = store.names().map((each) => each.name)

@@ -168,27 +168,16 @@ function warnOfTightLimits({ config, logger }: Run, processesMax: number): void 
   for (const message of tightLimits(most)) logger.sink({ level: 'warn', message })
 }
 
-const lookedAtBytesMax = 256
-
 /** Warns once when a client speaks JSON-RPC on stdin, which this mode does not serve. */
 function warnOfClientOnStdin(program: string, logger: Logger): void {
   const { stdin } = process
   if (stdin.isTTY) return
-  const look = (chunk: Buffer | string): void => {
-    const begins = chunk.slice(0, lookedAtBytesMax).toString().trimStart()
-    stop()
-    if (!/^(?:\[\s*)?\{\s*"/.test(begins)) return
-    const message =
-      'a client speaks on stdin, which is not served: without a mode this serves HTTP; ' +
-      `add --stdio to its arguments, for example: ${program} --stdio`
-    logger.sink({ level: 'warn', message })
-  }
-  const stop = (): void => {
-    stdin.off('data', look)
+  const message = `a client speaks on stdin, which is not served: without a mode this serves HTTP; add --stdio to its arguments, for example: ${program} --stdio`
+  stdin.on('error', () => undefined)
+  stdin.once('data', (chunk: Buffer | string) => {
     stdin.pause()
-  }
-  stdin.on('error', stop)
-  stdin.on('data', look)
+    if (/^\s*(?:\[\s*)?\{\s*"/.test(chunk.toString())) logger.sink({ level: 'warn', message })
+  })
   // A file has nothing to release, although the types have a method for it.
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
 }

@@ -178,17 +178,12 @@ const windowMs = 60_000
 /** Most kinds that are distinguished at a time; further ones count as one. */
 const kindsMax = 200
 
-interface Window {
-  readonly first: LogRecord
-  readonly endsAt: number
-  lines: number
-}
-
-/** Passes the first lines of each kind within a window, and logs a count of the others once the window is over. */
+/** Passes the first lines of each kind in a minute, and logs a count of the others once the minute is over. */
 export class LimitedLog {
   readonly #log: LogSink
   readonly #runtime: Pick<Runtime, 'now'>
-  readonly #windows = new Map<string, Window>()
+  readonly #kinds = new Map<string, { readonly first: LogRecord; lines: number }>()
+  #endsAt = 0
 
   constructor(log: LogSink, runtime: Pick<Runtime, 'now'>) {
     this.#log = log
@@ -197,25 +192,22 @@ export class LimitedLog {
 
   take(kind: string, record: LogRecord): void {
     const now = this.#runtime.now()
-    this.#endWindows(now)
-    const key = this.#windows.has(kind) || this.#windows.size < kindsMax ? kind : ''
-    const window = this.#windows.get(key) ?? { first: record, endsAt: now + windowMs, lines: 0 }
-    this.#windows.set(key, window)
-    window.lines++
-    if (window.lines <= linesMax) this.#log(record)
+    if (now >= this.#endsAt) this.close()
+    if (this.#kinds.size === 0) this.#endsAt = now + windowMs
+    const key = this.#kinds.has(kind) || this.#kinds.size < kindsMax ? kind : ''
+    const lines = this.#kinds.get(key) ?? { first: record, lines: 0 }
+    this.#kinds.set(key, lines)
+    if (++lines.lines <= linesMax) this.#log(record)
   }
 
   close(): void {
-    this.#endWindows(Infinity)
-  }
-
-  #endWindows(now: number): void {
-    for (const [kind, { first, endsAt, lines }] of this.#windows) {
-      if (endsAt > now) continue
-      this.#windows.delete(kind)
-      const { level, service, message: text } = first
-      const message = `left out: ${counted(lines - linesMax, 'more line')} like "${text}"`
-      if (lines > linesMax) this.#log({ level, message, ...(service !== undefined && { service }) })
-    }
+    for (const { first, lines } of this.#kinds.values())
+      if (lines > linesMax)
+        this.#log({
+          ...first,
+          message: `left out: ${counted(lines - linesMax, 'more line')} like "${first.message}"`,
+          details: {},
+        })
+    this.#kinds.clear()
   }
 }

@@ -10,7 +10,7 @@ import { loginCommands } from '../../src/cli/login.js'
 import { clientInfoOf } from '../../src/cli/client-info.js'
 import { connectCommand, remoteOf } from '../../src/cli/run-stdio.js'
 import { remoteConfig } from '../../src/cli/remote.js'
-import { at, parsed, textAt } from '../integration/support/json.js'
+import { at, textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
@@ -76,11 +76,8 @@ describe('login', () => {
     assert.deepEqual([code, err.includes('/login/')], [0, true])
     assert.match(out, /^guarded: logged in at 127\.0\.0\.1:\d+, and it is renewed by itself\n$/)
     assert.equal((await run(here, ['call', 'guarded__hello'])).out, 'hi\n')
-    const logins = await run(here, ['logins', '--json'])
-    assert.deepEqual(
-      [at(parsed(logins.out), 'url'), at(parsed(logins.out), 'scope')],
-      [here.server.url, 'read'],
-    )
+    const logins = await run(here, ['logins'])
+    assert(logins.out.startsWith(here.server.url), logins.out)
     assert.doesNotMatch(logins.out + err + out, /access-|refresh-/)
     assert.match((await run(here, ['logout', 'guarded'])).out, /^guarded: logged out\n$/)
     assert(here.server.asked.includes('POST /revoke'))
@@ -106,8 +103,7 @@ describe('login', () => {
     const url = `${here.server.url}?api_key=s3cr3t-value`
     const config = configFile(t, { keyed: { url, auth: { type: 'oauth', login: 'manual' } } })
     assert.equal((await run({ ...here, config }, ['login', 'keyed'])).code, 0)
-    for (const args of [['logins'], ['logins', '--json']])
-      assert.match((await run(here, args)).out, /\/mcp\?api_key=\[redacted\]/)
+    assert.match((await run(here, ['logins'])).out, /\/mcp\?api_key=\[redacted\]/)
   })
 
   test('is made on another machine, whose address is pasted', async (t) => {
@@ -196,7 +192,7 @@ describe('login', () => {
   for (const [line, wanted] of mistakes)
     test(`refuses: ${line}`, async () => assert.rejects(readArguments(line.split(' ')), wanted))
 
-  test('of a user is made, listed and removed by itself; its name must be that of a token', async (t) => {
+  test('of a user is made, listed and removed by itself', async (t) => {
     const here = await place(t)
     const tokens = [{ name: 'ann', sha256: 'a'.repeat(64) }]
     const guarded = { url: here.server.url, auth: { type: 'oauth', perUser: true } }
@@ -204,22 +200,9 @@ describe('login', () => {
     const front = { tokens, publicUrl: 'https://mcp.example.com', auth: { issuers } }
     const config = configFile(t, { guarded, other: { url: here.server.url } }, { server: front })
     const there = { ...here, config }
-    for (const [args, wanted] of [
-      [
-        ['login', 'guarded', '--user', 'https://auth.example.com#Jo Ä'],
-        /is written --user '\S+#Jo%20%C3%84' here/,
-      ],
-      [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean "ann"\?/],
-      [
-        ['login', 'guarded', '--user', 'carl'],
-        /no token is called "carl"; there is ann; mcps-proxy token list has the names/,
-      ],
-      [['login', 'other', '--user', 'ann'], /'other' has one login for all users; "perUser": true/],
-    ] as const) {
-      const { code, err } = await run(there, args)
-      assert.equal(code, 2)
-      assert.match(err, wanted)
-    }
+    const { code, err } = await run(there, ['login', 'other', '--user', 'ann'])
+    assert.equal(code, 2)
+    assert.match(err, /'other' has one login for all users; "perUser": true/)
     assert.equal((await run(there, ['login', 'guarded', '--user', 'ann'])).code, 0)
     assert.match((await run(there, ['logins'])).out, /\/mcp {2}of ann {2}at 127/)
     assert.match(

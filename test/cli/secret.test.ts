@@ -28,6 +28,10 @@ function run(home: string, args: readonly string[], input = ''): Result {
 describe('secret', () => {
   test('sets, lists and removes, and shows no value', (t: Scope) => {
     const home = scratch(t)
+    assert.match(
+      run(home, ['secret', 'list']).err,
+      /there is no secret; mcps-proxy secret set NAME makes one/,
+    )
     const set = run(home, ['secret', 'set', 'github'], 'canary-value\n')
     assert.equal(set.code, 0)
     const file = join(home, '.mcps-proxy', 'secrets.json')

@@ -37,6 +37,7 @@ function fileOf(folder: string): { readonly text: string; readonly tokens: unkno
 describe('token', () => {
   test('shows a token once, and keeps its hash', (t: Scope) => {
     const folder = home(t)
+    assert.match(run(folder, 'list').err, /there is no token; mcps-proxy token create NAME makes one/)
     const { code, out, err } = run(folder, 'create', 'ci', '--expires', '2999-01-31')
     assert.equal(code, 0)
     assert.match(out, /^mcps_[\w-]{43}\n$/)
