@@ -1,4 +1,4 @@
-// The answers of servers, as text for a person.
+// The results of tools, as text for a person.
 
 import { Buffer } from 'node:buffer'
 import type { JsonValue } from './json-value.js'
@@ -17,19 +17,6 @@ export function toolResult(result: JsonValue, keep: Keep): string {
   const texts = items.map((item) => contentText(item, keep))
   if (structured !== undefined && !hasText) texts.push(structured.raw)
   return texts.map(withLineEnd).join('')
-}
-
-export function promptText(result: JsonValue, keep: Keep): string {
-  const texts = (result.member('messages')?.items ?? []).map((message) => {
-    const content = message.member('content')
-    return `${message.string('role') ?? '?'}: ${content === undefined ? '' : contentText(content, keep)}`
-  })
-  return [result.string('description') ?? [], ...texts].flat().map(withLineEnd).join('')
-}
-
-export function resourceText(result: JsonValue, keep: Keep): string {
-  const contents = result.member('contents')?.items ?? []
-  return contents.map((each) => withLineEnd(heldText(each, keep))).join('')
 }
 
 function contentText(item: JsonValue, keep: Keep): string {

@@ -1,4 +1,4 @@
-// The MCP client of `tools`, `call`, `read` and `prompt`. It uses a separate proxy, so that a person sees what a client would see.
+// The MCP client of `tools` and `call`. It uses a separate proxy, so that a person sees what a client would see.
 
 import { Buffer } from 'node:buffer'
 import type { McpProxy } from '../index.js'

@@ -1,4 +1,4 @@
-// The arguments of `call` and `prompt`, as a person types them: `key=value …`, or one JSON object.
+// The arguments of `call`, as a person types them: `key=value …`, or one JSON object.
 
 import { quote } from '../jsonrpc/text.js'
 

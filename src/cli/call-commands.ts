@@ -1,4 +1,4 @@
-// `tools`, `call`, `read` and `prompt`: what servers have, and what they answer, for a person or a script.
+// `tools` and `call`: what servers have, and what they answer, for a person or a script.
 //
 // Answers go to stdout as the server wrote them, or with `--json` as its JSON; everything else goes to stderr.
 
@@ -13,14 +13,14 @@ import { createProxy } from '../proxy/proxy.js'
 import { hasPrefixOf, viewKey } from '../proxy/routing/views.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { nearest } from '../text/nearest.js'
-import { type Command, type Given, UsageError, command } from './command-line.js'
+import { type Given, UsageError, command } from './command-line.js'
 import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
 import { Failure, note, pass, say, tableStyle } from './console.js'
 import { lateWords, withChildren } from './server-trials.js'
 import { ArgumentMistake, argumentsOf } from './arguments.js'
-import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
+import { type Keep, toolResult } from '../ask/content.js'
 import type { JsonValue } from '../ask/json-value.js'
 import { AnswerError, LocalClient } from '../ask/local-client.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -34,43 +34,24 @@ type AskTask = Given<typeof options>
 /** @returns the exit code */
 type Ask = (client: LocalClient, question: AskTask) => Promise<number>
 
-function askCommand({
-  ask,
-  ...more
-}: Pick<Command, 'name' | 'takes' | 'about' | 'details' | 'examples'> & {
-  readonly ask: Ask
-}): Command<AskTask> {
-  return command({
-    ...more,
-    group: 'LOOK',
-    options,
-    conflicts: [viewConflict],
-    wordsMax: more.name === 'call' || more.name === 'prompt' ? Infinity : 1,
-    check: ({ words }) => {
-      if (more.name === 'call' && words.length === 0)
-        throw new UsageError(
-          'call needs the name of a tool',
-          'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
-        )
-    },
-    run: (task) => runAsk(task, ask, more.name === 'tools'),
-  })
-}
+const common = { group: 'LOOK', options, conflicts: [viewConflict] } as const
 
 export const askCommands = {
-  tools: askCommand({
+  tools: command({
+    ...common,
     name: 'tools',
-    ask: showTools,
     takes: '[PATTERN]',
     about: 'names and descriptions of tools, as clients see them',
     details: `Lists the tools of every server of a schema. A pattern fits any part of a name; with "*", which
 stands for any characters, it fits the whole name. --json prints the tools as servers list them.
 "(only as a task)" marks a tool that mcps-proxy call cannot call.`,
     examples: ['mcps-proxy tools', "mcps-proxy tools 'github__*' --json"],
+    wordsMax: 1,
+    run: (task) => runAsk(task, showTools, true),
   }),
-  call: askCommand({
+  call: command({
+    ...common,
     name: 'call',
-    ask: callTool,
     takes: 'TOOL [KEY=VALUE... | JSON]',
     about: 'calls a tool and prints its result',
     details: `Arguments are KEY=VALUE, or one JSON object. A value is text where the tool takes a string, and
@@ -82,30 +63,16 @@ result has isError.`,
       'mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
       `mcps-proxy call files__read_file '{"path":"/tmp/a.txt"}'`,
     ],
+    wordsMax: Infinity,
+    check: ({ words }) => {
+      if (words.length === 0)
+        throw new UsageError(
+          'call needs the name of a tool',
+          'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
+        )
+    },
+    run: (task) => runAsk(task, callTool, false),
   }),
-  read: askCommand({
-    name: 'read',
-    ask: readResource,
-    takes: '[URI]',
-    about: 'reads a resource and prints it, or lists resources',
-    details: `Prints text as text, and writes anything else to a file, which is named. Without a URI it lists
-the resources and templates of every server; --json prints them as servers list them.`,
-    examples: ['mcps-proxy read', 'mcps-proxy read file:///tmp/a.txt'],
-  }),
-  prompt: askCommand({
-    name: 'prompt',
-    ask: getPrompt,
-    takes: '[NAME [KEY=VALUE...]]',
-    about: 'gets a prompt and prints its messages, or lists prompts',
-    details: `Every argument of a prompt is text. Without a name it lists the prompts of every server; --json
-prints them as servers list them.`,
-    examples: ['mcps-proxy prompt', 'mcps-proxy prompt github__review branch=main'],
-  }),
-}
-
-interface Row {
-  readonly name: string
-  readonly about: string
 }
 
 /** An interrupt ends a command in the middle of its work (128 + SIGINT). */
@@ -184,89 +151,39 @@ function withCode(message: string, code: number): string {
   return message.includes(String(code)) ? message : `${message} (code ${code})`
 }
 
-async function readResource(client: LocalClient, question: AskTask): Promise<number> {
-  const [uri] = question.words
-  if (uri === undefined) return show(client, question, 'resource').then(() => 0)
-  const result = await client.request('resources/read', JSON.stringify({ uri }))
-  return print(result, question, resourceText)
-}
-
-async function getPrompt(client: LocalClient, question: AskTask): Promise<number> {
-  const [name, ...words] = question.words
-  if (name === undefined) return show(client, question, 'prompt').then(() => 0)
-  // Every argument of a prompt is a text (MCP, Prompts).
-  const args = argumentsOf(words, () => 'string')
-  const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
-  return print(await client.request('prompts/get', params), question, promptText)
-}
-
-async function print(
-  result: JsonValue,
-  { json }: AskTask,
-  inWords: (result: JsonValue, keep: Keep) => string,
-): Promise<number> {
-  await (json ? say('stdout', `${result.raw}\n`) : pass(inWords(result, newKeep())))
-  return 0
-}
-
-async function showTools(client: LocalClient, question: AskTask): Promise<number> {
-  const [pattern = ''] = question.words
+async function showTools(client: LocalClient, { words, json, profile }: AskTask): Promise<number> {
+  const [pattern = ''] = words
   // `*` stands for any characters; a pattern without one fits where it stands in the name.
   const matches = matcherOf([pattern.includes('*') ? pattern : `*${pattern}*`])
-  const fits = (tool: JsonValue): boolean => matches(nameOf(tool))
-  const all = await show(client, question, 'tool', fits)
-  if (pattern === '' || all.some(fits)) return 0
+  const all = await client.list('tools/list', 'tools')
+  const tools = all.filter((tool) => matches(nameOf(tool)))
+  await say('stdout', json ? `[${tools.map(({ raw }) => raw).join(',\n')}]\n` : await linesOf(tools))
+  // A profile may hide what the servers have.
+  const where = profile === undefined ? 'no server lists a' : `the profile "${profile}" shows no`
+  if (all.length === 0) await note(`${where} tool`)
+  if (pattern === '' || tools.length > 0) return 0
   throw new Failure(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`)
 }
 
-/** The requests for all items of a kind, and the members of their results. */
-const lists = {
-  tool: [['tools/list', 'tools']],
-  prompt: [['prompts/list', 'prompts']],
-  resource: [
-    ['resources/list', 'resources'],
-    ['resources/templates/list', 'resourceTemplates'],
-  ],
-} as const
-
-/** Prints the items that fit, and gives all. */
-async function show(
-  client: LocalClient,
-  { json, profile }: AskTask,
-  kind: keyof typeof lists,
-  fits: (item: JsonValue) => boolean = () => true,
-): Promise<JsonValue[]> {
-  const all: JsonValue[] = []
-  for (const [method, member] of lists[kind]) all.push(...(await client.list(method, member)))
-  const items = all.filter(fits)
-  const text = json ? `[${items.map(({ raw }) => raw).join(',\n')}]\n` : await linesOf(items.map(rowOf))
-  await say('stdout', text)
-  // A profile may hide what the servers have.
-  const where = profile === undefined ? 'no server lists a' : `the profile "${profile}" shows no`
-  if (all.length === 0) await note(`${where} ${kind}`)
-  return all
+function nameOf(tool: JsonValue): string {
+  return tool.string('name') ?? ''
 }
 
-function nameOf(item: JsonValue): string {
-  return item.string('name') ?? ''
-}
-
-function rowOf(item: JsonValue): Row {
-  const address = item.string('uri') ?? item.string('uriTemplate')
+function aboutOf(tool: JsonValue): string {
   // `call` sends no `task` (MCP 2025-11-25, Tasks: tool-level negotiation).
-  const needsTask = item.member('execution')?.string('taskSupport') === 'required'
-  const [about = ''] = (item.string('description') ?? item.string('title') ?? '').trim().split('\n')
-  const named = about === '' && address !== undefined ? nameOf(item) : about
-  return { name: address ?? nameOf(item), about: `${needsTask ? '(only as a task) ' : ''}${named}` }
+  const needsTask = tool.member('execution')?.string('taskSupport') === 'required'
+  const [about = ''] = (tool.string('description') ?? tool.string('title') ?? '').trim().split('\n')
+  return `${needsTask ? '(only as a task) ' : ''}${about}`
 }
 
-async function linesOf(rows: readonly Row[]): Promise<string> {
+async function linesOf(tools: readonly JsonValue[]): Promise<string> {
   const { paint, columns } = await tableStyle()
-  const width = Math.max(0, ...rows.map(({ name }) => name.length))
+  const width = Math.max(0, ...tools.map((tool) => nameOf(tool).length))
   const room = Math.max(20, columns - width - 2)
-  const lines = rows.map(({ name: raw, about }) => {
+  const lines = tools.map((tool) => {
+    const about = aboutOf(tool)
     const shown = about.length > room ? `${about.slice(0, room - 1)}…` : about
-    const name = escapeText(raw)
+    const name = escapeText(nameOf(tool))
     return `${paint('service', name)}${' '.repeat(Math.max(0, width - name.length))}  ${escapeText(shown)}`.trimEnd()
   })
   return lines.map((line) => `${line}\n`).join('')
@@ -293,7 +210,7 @@ async function callTool(client: LocalClient, question: AskTask): Promise<number>
     const hint = near === undefined ? `mcps-proxy tools${where} names them all` : `did you mean ${near}?`
     throw new Failure(`no tool is called "${name}"; ${hint}`)
   }
-  await print(result, question, toolResult)
+  await (question.json ? say('stdout', `${result.raw}\n`) : pass(toolResult(result, newKeep())))
   return result.member('isError')?.text === 'true' ? 1 : 0
 }
 

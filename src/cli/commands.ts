@@ -26,8 +26,6 @@ const loaders = {
   list: async () => (await import('./doctor.js')).doctorCommands.list,
   tools: async () => (await import('./call-commands.js')).askCommands.tools,
   call: async () => (await import('./call-commands.js')).askCommands.call,
-  read: async () => (await import('./call-commands.js')).askCommands.read,
-  prompt: async () => (await import('./call-commands.js')).askCommands.prompt,
   status: async () => (await import('./status.js')).statusCommand,
   replay: async () => (await import('../replay/command.js')).replayCommand,
   completion: async () => (await import('./completion.js')).completionCommand,
@@ -43,7 +41,7 @@ export function loadCommands(): Promise<Command[]> {
 export async function loadCommand(name: string): Promise<Command> {
   const load = byName.get(name)
   if (load !== undefined) return load()
-  const [near] = name === 'resources' ? ['read'] : nearest(name, [...byName.keys()])
+  const [near] = nearest(name, [...byName.keys()])
   const hint = near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`
   throw wrongWord('unknown command', name, hint)
 }

@@ -1,6 +1,6 @@
 // The addresses of the inspectors that run now. Each holds a key, so it is in a file that only its owner can read.
 
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { readTextFile } from '../runtime/read-file.js'
@@ -19,24 +19,12 @@ export function keepAddress(folder: string, address: string): () => void {
 
 /** The addresses of processes that run; the files of all others are removed. */
 export function keptAddresses(folder: string): string[] {
-  return namesIn(folder).flatMap((name) => {
+  return (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => {
     const path = join(folder, name)
-    if (isAlive(Number(name))) {
-      const file = readTextFile(path, ADDRESS_BYTES_MAX)
-      return file.kind === 'read' ? [file.text] : []
-    }
-    rmSync(path, { force: true })
-    return []
+    if (!isAlive(Number(name))) rmSync(path, { force: true })
+    const file = readTextFile(path, ADDRESS_BYTES_MAX)
+    return file.kind === 'read' ? [file.text] : []
   })
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []
-    throw error
-  }
 }
 
 function isAlive(pid: number): boolean {

@@ -56,19 +56,17 @@ export class UnmatchedPatterns {
   }
 
   #look(): void {
-    const ready: Place[] = []
-    const waiting: Place[] = []
-    for (const place of this.#places) (this.#isSettled(place) ? ready : waiting).push(place)
-    this.#places = waiting
-    for (const problem of ready.flatMap((place) => this.#problemsAt(place))) {
-      if (!this.#told.has(problem)) this.#log({ level: 'warn', message: `configuration: ${problem}` })
-      this.#told.add(problem)
-    }
-  }
-
-  #isSettled({ members }: Place): boolean {
     const isOver = ({ schema, server }: Member): boolean => this.#listed.has(keyOf(schema, server.name))
-    return members.every(isOver) && members.some((member) => this.#namesOf(member) !== undefined)
+    this.#places = this.#places.filter((place) => {
+      const { members } = place
+      const hasNames = members.some((member) => this.#namesOf(member) !== undefined)
+      if (!hasNames || !members.every(isOver)) return true
+      for (const problem of this.#problemsAt(place)) {
+        if (!this.#told.has(problem)) this.#log({ level: 'warn', message: `configuration: ${problem}` })
+        this.#told.add(problem)
+      }
+      return false
+    })
   }
 
   #namesOf({ schema, server }: Member): Names | undefined {

@@ -1,4 +1,4 @@
-// `tools`, `call`, `read` and `prompt`: what a person types, and what is printed.
+// `tools` and `call`: what a person types, and what is printed.
 
 import { strict as assert } from 'node:assert'
 import { spawn, spawnSync } from 'node:child_process'
@@ -193,29 +193,6 @@ describe('a server that others wrote', () => {
     assert.deepEqual([...readFileSync(path).subarray(1, 4)], [...Buffer.from('PNG')])
   })
 
-  test('resources and prompts', (t) => {
-    assert.match(run(t, servers, 'read', 'demo://resource/static/document/features.md').out, /^# /)
-    assert.equal(
-      run(t, servers, 'prompt', 'every__args-prompt', 'city=Berlin').out,
-      "user: What's weather in Berlin?\n",
-    )
-  })
-
-  test('lists of prompts, and of resources with their templates', (t) => {
-    assert.match(run(t, servers, 'prompt').out, /^every__args-prompt {2,}\S.*prompt/m)
-    const { out } = run(t, servers, 'read')
-    assert.match(out, /^demo:\/\/resource\/static\/document\/features\.md {2}[^]*^demo:.*\{resourceId\} {2}/m)
-    const named = (what: string, key: string): unknown[] => {
-      const items = parsed(run(t, servers, what, '--json').out)
-      assert(Array.isArray(items))
-      return items.map((item) => at(item, key))
-    }
-    assert(named('prompt', 'name').includes('every__args-prompt'))
-    assert.equal(named('read', 'uriTemplate').at(-1), 'demo://resource/dynamic/blob/{resourceId}')
-    const none = run(t, { memory }, 'prompt')
-    assert.deepEqual(none, { code: 0, out: '', err: 'mcps-proxy: no server lists a prompt\n' })
-  })
-
   test('what is wrong is said on stderr, and by the exit code', (t) => {
     const near = run(t, servers, 'call', 'every__ecko')
     assert.deepEqual([near.code, near.out], [1, ''])
@@ -223,12 +200,6 @@ describe('a server that others wrote', () => {
     const typed = run(t, servers, 'call', 'every__get-sum', 'a=x', 'b=1')
     assert.equal(typed.code, 2)
     assert.match(typed.err, /"a" takes a number, not "x"/)
-    assert.match(
-      run(t, servers, 'prompt', 'every__nope').err,
-      /Prompt 'every__nope' not found \(code -32602\)/,
-    )
-    // The server writes the code into its message.
-    assert.equal(run(t, servers, 'read', 'demo://none').err.split('-32602').length, 2)
   })
 })
 
@@ -402,7 +373,6 @@ describe('doctor', () => {
     const bare = shown('tools')
     assert.match(bare, /the profile "none" shows no tool/)
     assert.doesNotMatch(bare, /no tools of other/)
-    assert.equal(shown('read'), 'mcps-proxy: the profile "none" shows no resource\n')
     assert.match(
       shown('call', 'zzz'),
       /no tool is called "zzz"; mcps-proxy tools --profile none names them all\n/,

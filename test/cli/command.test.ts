@@ -167,8 +167,6 @@ describe('the command line', () => {
     ['call', /call needs the name of a tool; for example: mcps-proxy call /],
     ['connect', /connect needs the address of a server; for example: mcps-proxy connect https/],
     ['tools a b', /unexpected argument "b"$/],
-    ['prompts', /unknown command "prompts"; did you mean prompt\?/],
-    ['resources', /unknown command "resources"; did you mean read\?/],
     ['mcp.json', /is named by --config mcp.json/],
     ['https://user:secret@h', /^unknown command that is an address; mcps-proxy connect URL/],
     ['http https://user:secret@h', /^unexpected argument that is an address/],
