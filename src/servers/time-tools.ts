@@ -1,6 +1,5 @@
-// The two tools of the Time server, with the names, descriptions and results of the well-known Python server.
-
-import { type Reading, isZone, isoText, readingAt, readingOfWall } from './zone.js'
+// The two tools of the Time server, with the names, descriptions and results of the well-known Python server, and the clocks of time
+// zones, from what `Intl` knows.
 
 export interface TimeResult {
   readonly content: readonly [{ readonly type: 'text'; readonly text: string }]
@@ -55,10 +54,8 @@ export function callTool(name: string, args: Arguments, nowMs: number): TimeResu
 
 function valueOf(name: string, args: Arguments, nowMs: number): object {
   switch (name) {
-    case 'get_current_time': {
-      const zone = zoneIn(args, 'timezone')
-      return timeValue(zone, readingAt(zone, nowMs))
-    }
+    case 'get_current_time':
+      return timeValue(zoneIn(args, 'timezone'), nowMs)
     case 'convert_time':
       return conversion(zoneIn(args, 'source_timezone'), timeIn(args), zoneIn(args, 'target_timezone'), nowMs)
     default:
@@ -87,24 +84,25 @@ function timeIn(args: Arguments): number {
 }
 
 function conversion(source: string, timeMs: number, target: string, nowMs: number): object {
-  const today = new Date(nowMs + readingAt(source, nowMs).offsetMs).setUTCHours(0, 0, 0, 0)
-  const from = readingOfWall(source, today + timeMs)
-  // Within one zone a time that the zone's clock skips is not changed.
-  const to = source === target ? from : readingAt(target, from.instantMs)
+  const today = new Date(nowMs + offsetAt(source, nowMs)).setUTCHours(0, 0, 0, 0)
+  const instantMs = instantOfWall(source, today + timeMs)
   return {
-    source: timeValue(source, from),
-    target: timeValue(target, to),
-    time_difference: differenceText(to.offsetMs - from.offsetMs),
+    source: timeValue(source, instantMs),
+    target: timeValue(target, instantMs),
+    time_difference: differenceText(offsetAt(target, instantMs) - offsetAt(source, instantMs)),
   }
 }
 
-function timeValue(timezone: string, reading: Reading): object {
-  const wall = new Date(reading.instantMs + reading.offsetMs)
+/** The time is ISO 8601 with seconds and a numeric offset, as Python's `isoformat(timespec="seconds")`. */
+function timeValue(timezone: string, instantMs: number): object {
+  const offsetMs = offsetAt(timezone, instantMs)
+  const wall = new Date(instantMs + offsetMs)
+  const offset = new Date(Math.abs(offsetMs)).toISOString().slice(11, 16)
   return {
     timezone,
-    datetime: isoText(reading),
+    datetime: `${wall.toISOString().slice(0, 19)}${offsetMs < 0 ? '-' : '+'}${offset}`,
     day_of_week: days[wall.getUTCDay()],
-    is_dst: reading.isDst,
+    is_dst: isDstAt(timezone, instantMs),
   }
 }
 
@@ -113,4 +111,57 @@ function differenceText(differenceMs: number): string {
   const hours = differenceMs / 3_600_000
   const digits = Number.isInteger(hours) ? hours.toFixed(1) : hours.toFixed(2).replace(/\.?0+$/, '')
   return `${hours < 0 ? '' : '+'}${digits}h`
+}
+
+const DAY_MS = 86_400_000
+
+/** Whether the engine knows a zone of this name; offsets such as `+01:00` are no names. */
+export function isZone(name: string): boolean {
+  try {
+    return /^[A-Za-z]/.test(name) && zoneTextAt(name, 'longOffset', 0) !== ''
+  } catch {
+    return false
+  }
+}
+
+/** The zone that the machine is set to, by the `TZ` variable where that is set; `UTC` when it is unknown. */
+export function systemZone(): string {
+  const names: (string | undefined)[] = [
+    process.env['TZ'],
+    new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  ]
+  return names.find((name) => name !== undefined && isZone(name)) ?? 'UTC'
+}
+
+/**
+ * The instant at which a clock of the zone shows what a clock of UTC shows at `wallMs`. Of two such instants the earlier one; a time that
+ * a change skips is as much later.
+ */
+export function instantOfWall(zone: string, wallMs: number): number {
+  const [before = 0, after = 0] = [-DAY_MS, DAY_MS].map((ms) => offsetAt(zone, wallMs + ms))
+  const fitting = [before, after].find((offsetMs) => offsetAt(zone, wallMs - offsetMs) === offsetMs)
+  return wallMs - (fitting ?? before)
+}
+
+function offsetAt(zone: string, instantMs: number): number {
+  const match = /([-+\u2212])(\d\d):(\d\d)/.exec(zoneTextAt(zone, 'longOffset', instantMs))
+  // The text of offset zero is a bare `GMT`.
+  if (match === null) return 0
+  const [, sign, hours, minutes] = match
+  const sizeMs = (Number(hours) * 60 + Number(minutes)) * 60_000
+  return sign === '+' ? sizeMs : -sizeMs
+}
+
+/**
+ * By the English name of the zone ("Pacific Daylight Time"): to compare the offsets of summer and winter would go wrong in a year
+ * in which a zone changes its standard offset.
+ */
+function isDstAt(zone: string, instantMs: number): boolean {
+  return /\b(?:Daylight|Summer|Irish Standard)\b/.test(zoneTextAt(zone, 'long', instantMs))
+}
+
+/** @throws RangeError when the engine does not know the zone */
+function zoneTextAt(timeZone: string, timeZoneName: 'long' | 'longOffset', instantMs: number): string {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName }).formatToParts(instantMs)
+  return parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
 }

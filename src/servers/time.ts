@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { answerLine } from './time-session.js'
-import { isZone, systemZone } from './zone.js'
+import { isZone, systemZone } from './time-tools.js'
 
 function localZone(): string {
   const { values } = parseArgs({ options: { 'local-timezone': { type: 'string' } } })
