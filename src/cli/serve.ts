@@ -96,7 +96,7 @@ export function serveStdio(
     })
     const proxies = new Map([[schema.name, proxy]])
     run.telemetry?.watch(() => proxies)
-    const warmUp = options.keep === true ? new WarmUp(config, schema, children, options.runtime) : undefined
+    const warmUp = options.keep === true ? new WarmUp(config, schema, children) : undefined
     warmUp?.watch(proxy)
     const session = await serveUntil(run, proxy, async () => {
       await ready?.(proxy)

@@ -16,7 +16,6 @@ import type { McpProxy, ServerEvent } from '../index.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore, keptFileName } from '../kept/store.js'
 import { limits } from '../limits.js'
-import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { spawnDetached, spawnSuccessor, SUCCESSOR, type Successor } from '../upstream/process/detached.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { isInstaller } from '../upstream/process/installers.js'
@@ -36,18 +35,16 @@ export class WarmUp {
   readonly #config: Configuration
   readonly #schema: SchemaConfig
   readonly #children: Children
-  readonly #runtime: LockRuntime
   /** Servers that are starting, by name, with their process where there is one. */
   readonly #starting = new Map<string, number | undefined>()
   #successor: Successor | undefined
   /** Starts or dismisses the successor. */
   #timer: NodeJS.Timeout | undefined
 
-  constructor(config: Configuration, schema: SchemaConfig, children: Children, runtime: LockRuntime) {
+  constructor(config: Configuration, schema: SchemaConfig, children: Children) {
     this.#config = config
     this.#schema = schema
     this.#children = children
-    this.#runtime = runtime
   }
 
   /** Follows the starts of this proxy's servers. */
@@ -92,16 +89,8 @@ export class WarmUp {
   begin(proxy: Pick<McpProxy, 'status'>): void {
     const waiting = proxy.status().flatMap(({ name, state }) => (state === 'starting' ? [name] : []))
     const left = this.#unlisted(waiting)
-    if (left.length > 0 && !this.#isUnderWay) this.#leave(left)
+    if (left.length > 0) this.#leave(left)
     this.#dismiss()
-  }
-
-  /** Whether the warm-up of an earlier start still runs. */
-  get #isUnderWay(): boolean {
-    const lock = new FileLock(keptLock(this.#config, process.env), this.#runtime)
-    const isFree = lock.tryTake()
-    lock.free()
-    return !isFree
   }
 
   #leave(left: readonly ServerConfig[]): void {
