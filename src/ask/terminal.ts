@@ -2,7 +2,6 @@
 
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
-import { quote } from '../jsonrpc/text.js'
 import { escapeText } from '../text/escape.js'
 import type { JsonValue } from './json-value.js'
 import type { Person } from './local-client.js'
@@ -43,50 +42,24 @@ export function personOf(dialog: Dialog): Person {
 
 const declined = '{"action":"decline"}'
 
-/** An empty answer takes the default; without one the field is left out, and a required one declines. */
+/** A question for consent, as that of a confirmation, is asked; a form with fields is declined. */
 async function elicited(question: JsonValue, { tell, ask }: Dialog): Promise<string> {
   tell(question.string('message') ?? 'A server asks:')
   if (question.string('mode') === 'url') {
     tell(`Open ${question.string('url') ?? 'the address that the server did not give'}`)
     return isYes(await ask('Have you opened it? [y/N] ')) ? '{"action":"accept"}' : declined
   }
-  const schema = question.member('requestedSchema')
-  const properties = schema?.member('properties')
-  const required = schema?.member('required')?.items.map(({ text }) => text) ?? []
-  const names = properties?.parts.map((part) => part.name) ?? []
-  // A form without fields asks for consent alone, as that of a confirmation does.
-  if (names.length === 0)
+  const fields = question.member('requestedSchema')?.member('properties')?.parts ?? []
+  if (fields.length === 0)
     return isYes(await ask('Do you agree? [y/N] ')) ? '{"action":"accept","content":{}}' : declined
-  const content: string[] = []
-  for (const name of names) {
-    const field = properties?.member(name)
-    if (field === undefined) continue
-    const said = await ask(promptOf(name, field))
-    const value = said === '' ? field.member('default')?.raw : typed(said, field.string('type'))
-    if (value !== undefined) content.push(`${quote(name)}:${value}`)
-    else if (required.includes(name)) return declined
-  }
-  return `{"action":"accept","content":{${content.join(',')}}}`
-}
-
-function promptOf(name: string, field: JsonValue): string {
-  const about = [field.string('title') ?? name, field.string('description')].filter(
-    (text) => text !== undefined,
+  tell(
+    `It asks for ${fields.map(({ name }) => name).join(', ')}, which is declined: this needs a client with forms.`,
   )
-  const choices = field.member('enum')?.items.map(({ raw }) => raw)
-  const choice = choices === undefined ? '' : ` (${choices.join(', ')})`
-  const usual = field.member('default')
-  return `${about.join(', ')}${choice}${usual === undefined ? '' : ` [${usual.raw}]`}: `
-}
-
-function typed(said: string, type: string | undefined): string {
-  if (type === 'boolean') return String(isYes(said))
-  const isNumber = (type === 'number' || type === 'integer') && /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(said)
-  return isNumber ? said : quote(said)
+  return declined
 }
 
 function isYes(said: string): boolean {
-  return /^(?:y|yes|true|1)$/i.test(said)
+  return /^y(?:es)?$/i.test(said)
 }
 
 const terminal: Dialog = {

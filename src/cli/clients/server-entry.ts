@@ -174,30 +174,14 @@ class Reading {
     const variables = this.#variables
     if (variables === 'none') return literal(value)
     if (!value.includes('$')) return value
-    const isShell = variables === 'shell' || variables === 'dollar'
-    const ours = variables === 'dollar' ? value.replaceAll(/\$([A-Za-z_]\w*)/g, '$${$1}') : value
-    const strange = isShell && /^\$[A-Za-z_]\w*$/.test(ours) ? ours : strangeForm(ours, variables)
+    if (variables === undefined) throw new Stays(`"${key}" has a variable, which is not understood`)
+    const { form, isBare } = variables
+    const ours = isBare === true ? value.replaceAll(/\$([A-Za-z_]\w*)/g, '$${$1}') : value
+    const strange = (ours.match(/\$?\$\{[^}]*\}?/g) ?? []).find((each) => !form.test(each))
     if (strange === undefined) return ours.replaceAll('${input:', '${keyring:')
     const why = /workspaceFolder/.test(strange) ? 'depends on the folder of a project' : 'is not understood'
     throw new Stays(`"${key}" has ${strange}, which ${why}`)
   }
-}
-
-/** The first `${…}` of a text that is none of the forms of the client; undefined where all are. */
-function strangeForm(text: string, variables: Client['variables']): string | undefined {
-  if (variables === undefined) return 'a variable'
-  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', at + 1)) {
-    const [found = '${', form, end] = /^\$\{([^}]*)(\}?)/.exec(text.slice(at)) ?? []
-    const isKnown = end === '}' && text[at - 1] !== '$' && isForm(form ?? '', variables)
-    if (!isKnown) return found
-  }
-  return undefined
-}
-
-function isForm(form: string, variables: string | readonly string[]): boolean {
-  if (typeof variables === 'string') return /^[A-Za-z_]\w*(?::-.*)?$/s.test(form)
-  const isOne = (known: string): boolean => (known.endsWith(':') ? form.startsWith(known) : form === known)
-  return /^env:[A-Za-z_]\w*$/.test(form) || variables.some(isOne)
 }
 
 function textsOf(key: string, value: unknown): string[] {

@@ -20,11 +20,8 @@ export interface Client {
   readonly format: 'json' | 'toml' | 'yaml'
   readonly key: string
   readonly members: Readonly<Record<string, MemberUse>>
-  /**
-   * How a text names a variable: not at all; `${NAME}` and `${NAME:-x}`; also `$NAME`; `${env:NAME}` and the forms that
-   * stand here. Undefined where that is not documented.
-   */
-  readonly variables: 'none' | 'shell' | 'dollar' | readonly string[] | undefined
+  /** How a text names a variable; undefined where that is not documented. `isBare` is `$NAME`, too. */
+  readonly variables: 'none' | { readonly form: RegExp; readonly isBare?: true } | undefined
   /** The members of our entry beside its command and its arguments. */
   readonly entry: Readonly<Record<string, unknown>>
   /** The members of the file that name the servers that may start, and those that may not. */
@@ -81,6 +78,12 @@ const headers = map('headers')
 const oauth: MemberUse = { kind: 'login' }
 const cwd = path('cwd')
 
+const shell = /^\$\{[A-Za-z_]\w*(?::-[^}]*)?\}$/
+
+function editorForms(others: string): { readonly form: RegExp } {
+  return { form: new RegExp(String.raw`^\$\{(?:env:[A-Za-z_]\w*|${others})\}$`) }
+}
+
 /** What most clients have. */
 const usual = {
   format: 'json',
@@ -106,7 +109,7 @@ export const clients: readonly Client[] = [
     title: 'Claude Code',
     path: (machine) => fileBelow(machine, setOr(machine, 'CLAUDE_CONFIG_DIR', ''), '.claude.json'),
     members: { ...program, type, url: url(undefined), headers, oauth },
-    variables: 'shell',
+    variables: { form: shell },
     entry: { type: 'stdio' },
     rules: ['mcp__SERVER__TOOL', 'mcp__mcps__SERVER__TOOL'],
   },
@@ -116,7 +119,7 @@ export const clients: readonly Client[] = [
     title: 'Cursor',
     path: (machine) => fileBelow(machine, '.cursor', 'mcp.json'),
     members: { ...program, type, url: url('detected'), headers, envFile: path('envFile') },
-    variables: ['userHome', 'pathSeparator', '/'],
+    variables: editorForms('userHome|pathSeparator|/'),
     rules: ['SERVER:TOOL', 'mcps:SERVER__TOOL'],
   },
   {
@@ -137,7 +140,7 @@ export const clients: readonly Client[] = [
       gallery: ignored,
       version: ignored,
     },
-    variables: ['userHome', 'pathSeparator', '/', 'input:'],
+    variables: editorForms('userHome|pathSeparator|/|input:[^}]+'),
     entry: { type: 'stdio' },
     rules: ['SERVER/TOOL', 'mcps/SERVER__TOOL'],
   },
@@ -154,7 +157,7 @@ export const clients: readonly Client[] = [
       disabledTools: tools('deny'),
       alwaysAllow: ignored,
     },
-    variables: ['file:'],
+    variables: editorForms('file:[^}]+'),
   },
   {
     ...usual,
@@ -187,7 +190,7 @@ export const clients: readonly Client[] = [
       trust: ignored,
       description: ignored,
     },
-    variables: 'dollar',
+    variables: { form: shell, isBare: true },
     lists: { allowed: ['mcp', 'allowed'], excluded: ['mcp', 'excluded'] },
   },
   {
@@ -259,7 +262,7 @@ export const clients: readonly Client[] = [
       tools: tools('allow'),
       timeout: time('timeout', 1),
     },
-    variables: 'shell',
+    variables: { form: shell },
     entry: { type: 'local', tools: ['*'] },
   },
 ]
