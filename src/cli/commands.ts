@@ -1,13 +1,13 @@
-// Every command, and the reading of a command line. `stdio`, whose clients wait, is always loaded, and any other when it is named.
+// Every command, and the reading of a command line. Those that serve, whose clients wait, are always loaded, and any other when it is named.
 
 import { nearest } from '../text/nearest.js'
 import { type Command, asksFor, olderSpellings, wrongWord } from './command-line.js'
-import { connectCommand, stdioCommand } from './run-stdio.js'
+import { connectCommand, httpCommand, stdioCommand } from './serve-commands.js'
 
 /** In the order of the help. */
 const loaders = {
   stdio: async (): Promise<Command> => stdioCommand,
-  http: async () => (await import('./run-http.js')).httpCommand,
+  http: async () => httpCommand,
   connect: async () => connectCommand,
   sandbox: async () => (await import('./run-sandbox.js')).sandboxCommand,
   import: async () => (await import('./import.js')).importCommand,
@@ -28,7 +28,7 @@ const loaders = {
   call: async () => (await import('./call-commands.js')).askCommands.call,
   status: async () => (await import('./status.js')).statusCommand,
   replay: async () => (await import('../replay/command.js')).replayCommand,
-  completion: async () => (await import('./completion.js')).completionCommand,
+  completion: async () => (await import('./help.js')).completionCommand,
 } satisfies Readonly<Record<string, () => Promise<Command>>>
 
 const byName: ReadonlyMap<string, () => Promise<Command>> = new Map(Object.entries(loaders))

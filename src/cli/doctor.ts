@@ -101,7 +101,7 @@ function toolCount({ tools, shown = tools }: Trial): string {
 const inDetail: Lines = (server, trial, env) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
   const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
-  const isSaid = /is not as in mcps\.lock|^Authentication failed: .* needs a login; /
+  const isSaid = /is not as it was accepted|^Authentication failed: .* needs a login; /
   const warnings = trial.warnings.filter((warning) => !isSaid.test(warning))
   return [
     ...inWords(server, trial),

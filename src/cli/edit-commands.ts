@@ -10,8 +10,7 @@ import { secretNamesIn, withReferences } from './clients/secrets.js'
 import { type Command, type Given, UsageError, command, flag, list } from './command-line.js'
 import { config, header, schema } from './common-options.js'
 import { say } from './console.js'
-import { changeFile, editing } from './edit-file.js'
-import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
+import { changeFile, editing, offerStart, storedSecrets, withSecretsStored } from './edit-file.js'
 
 const editOptions = { schema, config }
 

@@ -1,7 +1,9 @@
-// Changes of the configuration file by commands: one command at a time, and nothing is written that a start would refuse.
+// Changes of the configuration file by commands: one command at a time, and nothing is written that a start would refuse; and what
+// `import` and `add` offer for new servers: the store for their secrets, and one start, so that the first list has their tools.
 
 import { dirname } from 'node:path'
 import process from 'node:process'
+import { askLine, isAtTerminal } from '../ask/terminal.js'
 import { resolveConfig } from '../config/config.js'
 import { EditMistake } from '../config/edit.js'
 import { configFileInForce, configTextAt, rewriteFile } from '../config/file.js'
@@ -10,7 +12,9 @@ import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { realPlace } from '../runtime/places.js'
 import { errorCode, errorText } from '../text/error-text.js'
-import { Failure } from './console.js'
+import { type SecretStore, SecretStoreError } from '../secrets/store.js'
+import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
+import { Failure, say } from './console.js'
 
 /**
  * Runs a command that changes the configuration file, the one that is named or that a start would find. A file that cannot be changed
@@ -93,4 +97,54 @@ function assertUsable(path: string, before: string, after: string): void {
   const repeated = isTwice && old.kind === 'value' ? old.repeated : []
   const context = { source: path, folder: dirname(path), env: process.env, servesHttp: false, repeated }
   resolveConfig(now.kind === 'value' ? now.value : undefined, context)
+}
+
+/** Without a terminal it names the command that starts them. */
+export async function offerStart(servers: {
+  readonly config: string | undefined
+  readonly schema: string
+  /** Undefined is all servers of the schema. */
+  readonly name: string | undefined
+}): Promise<void> {
+  const what = servers.name === undefined ? 'the servers' : 'the server'
+  if (!isAtTerminal()) {
+    await say('stdout', `mcps-proxy doctor starts ${what} once, so that clients see the tools at once.\n`)
+    return
+  }
+  const answer = await askLine(`Start ${what} once now, so that clients see the tools at once? [Y/n] `)
+  if (/^n/i.test(answer)) return
+  const { runDoctor } = await import('./doctor.js')
+  await runDoctor({ ...servers, profile: undefined }, servers.name, true)
+}
+
+/** A value that the keyring does not give counts as another one, so that its name stays with it. @throws SecretStoreError */
+export async function storedSecrets(store: SecretStore): Promise<StoredSecrets> {
+  const stored = new Map<string, string | undefined>()
+  for (const { name } of store.names()) {
+    const value = await store.get(name).catch((error: unknown) => {
+      if (error instanceof SecretStoreError) return undefined
+      throw error
+    })
+    stored.set(name, value)
+  }
+  return stored
+}
+
+/** Stores them, and then writes what refers to them; the store gives them up where that fails. */
+export async function withSecretsStored<T>(
+  store: SecretStore,
+  secrets: readonly KeptSecret[],
+  write: () => T | Promise<T>,
+): Promise<T> {
+  const stored: string[] = []
+  try {
+    for (const { name, value } of secrets) {
+      await store.set(name, value)
+      stored.push(name)
+    }
+    return await write()
+  } catch (error) {
+    for (const name of stored) await store.remove(name)
+    throw error
+  }
 }

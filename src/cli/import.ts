@@ -24,12 +24,11 @@ import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from '
 import { referencesIn, secretNamesIn } from './clients/secrets.js'
 import { clientNames, clients } from './clients/table.js'
 import { counted } from '../text/counted.js'
-import { alone, editing } from './edit-file.js'
+import { alone, editing, offerStart, storedSecrets, withSecretsStored } from './edit-file.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
 import { config } from './common-options.js'
 import { namesHint } from '../text/nearest.js'
 import { Failure, say } from './console.js'
-import { offerStart, storedSecrets, withSecretsStored } from './new-servers.js'
 
 const DECLINED = 1
 /** A file of a client cannot be read, and nothing moves. */

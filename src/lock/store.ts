@@ -201,17 +201,15 @@ class SchemaGuard implements ListGuard {
     hidden: readonly Change[],
   ): readonly ListItem[] {
     const reasons = new Map(
-      hidden.filter((each) => each.kind === kind).map((each) => [each.name, this.#reason(server, each)]),
+      hidden
+        .filter((each) => each.kind === kind)
+        .map((each) => [each.name, `'${server}': ${this.#line(server, each, 'hide')}`]),
     )
     if (!items.some(({ key }) => reasons.has(key))) return items
     return items.map((item) => {
       const withheld = reasons.get(item.key)
       return withheld === undefined ? item : { ...item, withheld }
     })
-  }
-
-  #reason(server: string, change: Change): string {
-    return `'${server}': ${subjectOf(change)} is not as it was accepted (${change.change}), and hidden; ${this.#remedy(server, change.name)}`
   }
 
   #failure(server: string, changes: readonly Change[]): string {
@@ -224,12 +222,13 @@ class SchemaGuard implements ListGuard {
     return `look at it with mcps-proxy lock, and accept it with ${acceptCommand(this.#schema, server, item)}`
   }
 
+  /** What a call of a hidden item is refused with, and what the log says. */
   #line(server: string, change: Change, action: 'warn' | 'hide' | 'fail'): string {
     const unseen = unseenLines(change.after)
       .slice(0, NAMED_MAX)
       .map((line) => `; ${line}`)
-    const then = { warn: '', hide: 'it is hidden; ', fail: 'the server is not used; ' }[action]
-    return `${subjectOf(change)} is not as in mcps.lock (${change.change})${unseen.join('')}; ${then}${this.#remedy(server, change.name)}`
+    const then = { warn: '', hide: ', and hidden', fail: ', and the server is not used' }[action]
+    return `${subjectOf(change)} is not as it was accepted (${change.change})${then}${unseen.join('')}; ${this.#remedy(server, change.name)}`
   }
 }
 

@@ -189,7 +189,7 @@ describe('the first list', () => {
     assert.equal(readFileSync(it.path, 'utf8'), text)
     assert.match(
       said(it),
-      /the tool 'echo' is not as in mcps.lock \(changed\); look at it with mcps-proxy lock, and accept it with mcps-proxy lock --accept s\/echo/,
+      /the tool 'echo' is not as it was accepted \(changed\); look at it with mcps-proxy lock, and accept it with mcps-proxy lock --accept s\/echo/,
     )
     assert.deepEqual(await names(it, client), ['s__echo', 's__add'], 'a warning hides nothing')
     const changes = it.proxy.status()[0]?.changes
@@ -273,7 +273,7 @@ describe('hide', () => {
     assert.deepEqual(await names(it, first), ['s__echo', 's__add'])
     const client = await it.attach()
     assert(!client.heard.some(({ text }) => text.includes('Obey')))
-    assert.match(said(it), /the text of its instructions is not as in mcps.lock/)
+    assert.match(said(it), /the text of its instructions is not as it was accepted/)
   })
 })
 

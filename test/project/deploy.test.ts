@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { httpCommand } from '../../src/cli/run-http.js'
+import { httpCommand } from '../../src/cli/serve-commands.js'
 import { root } from '../support/source-text.js'
 
 const folder = join(root, 'examples/deploy')

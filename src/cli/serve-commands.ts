@@ -1,14 +1,26 @@
-// `stdio` and `connect`: one client, which started this process, and one group of servers or one remote server.
+// `stdio` and `connect`: one client, which started this process, and one group of servers or one remote server. `http`: every enabled
+// group, and as many clients as come.
 //
-// stdout belongs to the protocol, so everything said here goes to stderr.
+// On stdio stdout belongs to the protocol, so everything said here goes to stderr.
 
 import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
-import { selectProfile, selectSchema } from '../config/config.js'
+import { enabledSchemas, selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import { clientInfoOf, clientOptions } from './client-info.js'
-import { type Given, UsageError, command, oneOf, text } from './command-line.js'
-import { header, serving, servingConflicts, uiPort, viewConflict, viewOptions } from './common-options.js'
+import { type Given, UsageError, command, flag, oneOf, text } from './command-line.js'
+import {
+  allowUnauthenticated,
+  config as configOption,
+  header,
+  host,
+  port,
+  serving,
+  servingConflicts,
+  uiPort,
+  viewConflict,
+  viewOptions,
+} from './common-options.js'
 import { loadWithSecrets, recordedTo } from './load.js'
 import type { RemoteServer } from './remote.js'
 
@@ -55,6 +67,45 @@ Without --schema it is the group "default", which a plain "mcpServers" file is.`
     const plan = { ...invocation, kind: 'stdio', given, uiPort: ui, config, read } as const
     const { serveStdio } = await import('./serve.js')
     return serveStdio({ ...plan, schemasOf: () => [schema.name] }, schema, { profile })
+  },
+})
+
+export const httpOptions = {
+  config: configOption,
+  port,
+  host,
+  'allow-unauthenticated': allowUnauthenticated,
+  ...serving,
+}
+
+export const httpCommand = command({
+  name: 'http',
+  about: 'many clients over HTTP, http://127.0.0.1:3095/mcp',
+  group: 'SERVE',
+  details: `Serves every enabled schema to many clients; also what no command at all means.
+POST /mcp is the group "default", POST /api/NAME/mcp any other; GET / names all paths.
+Listens on this machine only. Any other --host needs a token (server.token in the
+configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
+  examples: [
+    'mcps-proxy http --port 8080',
+    `curl -s http://127.0.0.1:3095/mcp -H 'Content-Type: application/json' \\
+    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
+  ],
+  options: {
+    ...httpOptions,
+    ui: flag('Serve a page that shows every message, at /ui on the port of the front'),
+  },
+  conflicts: servingConflicts,
+  run: async (given, invocation) => {
+    const { timeout: timeoutMs, record, ui } = given
+    const defaults = { 'server.name': invocation.program }
+    const read = (path: string | undefined, asks = false): Promise<Configuration> =>
+      loadWithSecrets({ path, timeoutMs, files: recordedTo(record), defaults }, { asks })
+    const config = await read(given.config, true)
+    refuseLoop(config, enabledSchemas(config), process.env)
+    const plan = { ...invocation, kind: 'http', given, uiPort: ui ? 0 : undefined, config } as const
+    const { serveHttp } = await import('./serve.js')
+    return serveHttp({ ...plan, read, schemasOf: enabledSchemas }, given)
   },
 })
 
