@@ -515,7 +515,7 @@ describe('the command', () => {
     const { stdout } = home.command()
     assert.match(
       stdout,
-      /memory: \S+ \S+server-memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/,
+      /memory: \S+ \S+memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/,
     )
   })
 
