@@ -513,10 +513,7 @@ describe('the command', () => {
       assert.deepEqual(home.snapshot(), before)
     }
     const { stdout } = home.command()
-    assert.match(
-      stdout,
-      /memory: \S+ \S+memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/,
-    )
+    assert.match(stdout, /memory: \S+ \S+memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/)
   })
 
   test('a file that cannot be read is a failure where nothing else moves', (t) => {
