@@ -1,4 +1,4 @@
-// A sandbox service: one runtime, its sessions, and an MCP server for each connected client.
+// A sandbox service: one runtime, its sessions, and the MCP server of its one client, which is the proxy.
 
 import type { Buffer } from 'node:buffer'
 import { StringDecoder } from 'node:string_decoder'
@@ -76,20 +76,24 @@ export async function openService(
   return new SandboxService(parts, found.runtime, found.probe)
 }
 
-export class SandboxService {
+export class SandboxService implements PeerOwner<never> {
   readonly facts: ServerAbout
-  readonly #sandbox: SandboxRuntime
-  readonly tools: readonly SandboxTool[]
   readonly around: ToolAround
-  readonly #servers = new Set<SandboxServer>()
+  readonly #sandbox: SandboxRuntime
+  readonly #tools: readonly SandboxTool[]
   readonly #timers = new Set<Timer>()
+  readonly #calls = new Map<RequestId, AbortController>()
+  readonly #gone = new Deferred<void>()
+  #drain = new Deferred<void>()
+  #connection: Connection | undefined
+  #peer: Peer<never> | undefined
   #closing: Promise<void> | undefined
 
   constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
-    this.tools = toolsOf(settings)
+    this.#tools = toolsOf(settings)
     const { id, isolation } = sandbox
     const network = sandbox.fixedNetwork ?? settings.network.kind
-    this.facts = { runtime: id, isolation, network, tools: this.tools.map((tool) => tool.name) }
+    this.facts = { runtime: id, isolation, network, tools: this.#tools.map((tool) => tool.name) }
     const largeReads = new PQueue({ concurrency: LARGE_READS_MAX })
     this.#sandbox = sandbox
     const sessions = new Sessions(settings, sandbox, runtime, log)
@@ -103,15 +107,12 @@ export class SandboxService {
     })
   }
 
-  /** Serves one client; resolves when the client has gone. */
+  /** Serves the client; resolves when the client has gone. */
   serve(connection: Connection): Promise<void> {
-    return new Promise((resolve) => {
-      const server: SandboxServer = new SandboxServer(connection, this, () => {
-        this.#servers.delete(server)
-        resolve()
-      })
-      this.#servers.add(server)
-    })
+    this.#connection = connection
+    this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
+    this.#peer.start()
+    return this.#gone.promise
   }
 
   /** Starts a session of each template and ends it; returns a line for each that cannot be started. */
@@ -136,7 +137,7 @@ export class SandboxService {
   async #close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel()
     await this.around.sessions.close()
-    await Promise.all([...this.#servers].map((server) => server.close()))
+    await this.#peer?.close()
     await this.#sandbox.close()
   }
 
@@ -157,29 +158,6 @@ export class SandboxService {
     })
     this.#timers.add(timer)
   }
-}
-
-class SandboxServer implements PeerOwner<never> {
-  readonly #service: SandboxService
-  readonly #around: ToolAround
-  readonly #connection: Connection
-  readonly #peer: Peer<never>
-  readonly #calls = new Map<RequestId, AbortController>()
-  #drain = new Deferred<void>()
-  readonly #gone: () => void
-
-  constructor(connection: Connection, service: SandboxService, gone: () => void) {
-    this.#service = service
-    this.#around = service.around
-    this.#gone = gone
-    this.#connection = connection
-    this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
-    this.#peer.start()
-  }
-
-  close(): Promise<void> {
-    return this.#peer.close()
-  }
 
   // PeerOwner: messages of the client.
 
@@ -187,24 +165,24 @@ class SandboxServer implements PeerOwner<never> {
     const { id, method } = frame
     switch (method) {
       case 'initialize':
-        return this.#peer.reply(id, this.#initialized(frame))
+        return this.#peer?.reply(id, this.#initialized(frame))
       case 'ping':
-        return this.#peer.reply(id, '{}')
+        return this.#peer?.reply(id, '{}')
       case 'tools/list':
-        return this.#peer.reply(id, this.#listed())
+        return this.#peer?.reply(id, this.#listed())
       case 'tools/call':
         return void this.#running(id, (abort) => this.#callTool(frame, abort))
     }
-    if (this.#around.settings.files)
+    if (this.around.settings.files)
       switch (method) {
         case 'resources/list':
-          return this.#peer.reply(id, '{"resources":[]}')
+          return this.#peer?.reply(id, '{"resources":[]}')
         case 'resources/templates/list':
-          return this.#peer.reply(id, templates)
+          return this.#peer?.reply(id, templates)
         case 'resources/read':
           return void this.#running(id, (abort) => this.#read(frame, abort))
       }
-    this.#peer.refuse(id, methodNotFound(method))
+    this.#peer?.refuse(id, methodNotFound(method))
   }
 
   notification(frame: NotificationFrame): void {
@@ -216,20 +194,20 @@ class SandboxServer implements PeerOwner<never> {
   }
 
   batch(): void {
-    this.#peer.refuse(undefined, methodNotFound('batch'))
+    this.#peer?.refuse(undefined, methodNotFound('batch'))
   }
 
   malformed(error: FrameError): void {
-    this.#peer.refuse(error.id, malformed(error))
+    this.#peer?.refuse(error.id, malformed(error))
   }
 
   closed(): void {
     for (const call of this.#calls.values()) call.abort(abortReasons.cancelled)
-    this.#gone()
+    this.#gone.resolve()
   }
 
   ended(): void {
-    void this.#peer.close()
+    void this.#peer?.close()
   }
 
   drained(): void {
@@ -244,18 +222,18 @@ class SandboxServer implements PeerOwner<never> {
   #initialized({ params }: RequestFrame): string {
     const { version: protocolVersion } =
       sessionRevision(params.members.string('protocolVersion')) ?? latestSession
-    const { files } = this.#around.settings
+    const { files } = this.around.settings
     return write({
       protocolVersion,
       capabilities: { tools: {}, ...(files && { resources: {} }) },
       serverInfo: { name: 'mcps-proxy-sandbox', version },
       instructions: INSTRUCTIONS,
-      _meta: { [aboutKey]: this.#service.facts },
+      _meta: { [aboutKey]: this.facts },
     })
   }
 
   #listed(): string {
-    return write({ tools: this.#service.tools.map(({ run: _run, ...shown }) => shown) })
+    return write({ tools: this.#tools.map(({ run: _run, ...shown }) => shown) })
   }
 
   async #running(id: RequestId, run: (abort: AbortController) => Promise<string>): Promise<void> {
@@ -263,9 +241,9 @@ class SandboxServer implements PeerOwner<never> {
     this.#calls.set(id, call)
     try {
       const result = await run(call)
-      if (call.signal.reason !== abortReasons.cancelled) this.#peer.reply(id, result)
+      if (call.signal.reason !== abortReasons.cancelled) this.#peer?.reply(id, result)
     } catch (error) {
-      if (call.signal.reason !== abortReasons.cancelled) this.#peer.refuse(id, this.#failure(error).body)
+      if (call.signal.reason !== abortReasons.cancelled) this.#peer?.refuse(id, this.#failure(error).body)
     } finally {
       this.#calls.delete(id)
     }
@@ -274,14 +252,13 @@ class SandboxServer implements PeerOwner<never> {
   /** Logs an internal fault and hides it from the client: its message may name files of the host. */
   #failure(error: unknown): SandboxError {
     if (error instanceof SandboxError) return error
-    this.#around.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
+    this.around.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
     return sandboxError('WRAPPER_ERROR', 'internal fault', {})
   }
 
   async #callTool(frame: RequestFrame, abort: AbortController): Promise<string> {
-    const { tools } = this.#service
     const name = frame.params.members.string('name') ?? ''
-    const tool = toolNamed(name, tools)
+    const tool = toolNamed(name, this.#tools)
     if (tool === undefined) throw new SandboxError(sandboxToolNotFound(name))
     const progress = this.#progressOf(frame)
     try {
@@ -302,25 +279,26 @@ class SandboxServer implements PeerOwner<never> {
 
   /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
   #callOf({ params }: RequestFrame, abort: AbortController): SessionCall {
-    const isApart = this.#around.settings.sessions === 'client'
+    const isApart = this.around.settings.sessions === 'client'
     const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
-    return { ...this.#around, owner, abort, drained: () => this.#drained(abort.signal) }
+    return { ...this.around, owner, abort, drained: () => this.#drained(abort.signal) }
   }
 
   async #drained(signal: AbortSignal): Promise<void> {
     // The result of the turn before is queued in this round of the event loop, and written in the next one.
     for (let rounds = 0; rounds < 2; rounds++) await new Promise((resolve) => setImmediate(resolve))
     const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    while (this.#connection.congested && !signal.aborted) await Promise.race([this.#drain.promise, left])
+    while (this.#connection?.congested === true && !signal.aborted)
+      await Promise.race([this.#drain.promise, left])
   }
 
   #progressOf({ line, params }: RequestFrame): OutputProgress | undefined {
     const span = params.meta.span('progressToken')
     if (span === undefined) return undefined
     const token = rawAt(line, span)
-    return new OutputProgress(this.#around.runtime, (bytes, text) => {
+    return new OutputProgress(this.around.runtime, (bytes, text) => {
       const told = `{"progressToken":${token},"progress":${bytes},"message":${quote(text)}}`
-      this.#peer.notify('notifications/progress', told)
+      this.#peer?.notify('notifications/progress', told)
     })
   }
 }

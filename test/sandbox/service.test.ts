@@ -509,13 +509,6 @@ describe('sessions', () => {
     assert.equal(listAt((await ann.call('get_sessions')).of('sessions')).length, 1)
     assert.equal(listAt((await connect('eve').call('get_sessions')).of('sessions')).length, 0)
   })
-
-  test('of one owner are shared by its connections, and outlive them', async (t) => {
-    const { client: connect } = await openSandbox(t, section)
-    const first = connect()
-    await first.code('let x = 5', { session_id: 's', ...node })
-    assert.equal((await connect().code('x', { session_id: 's' })).text, '5\n')
-  })
 })
 
 describe('files', () => {

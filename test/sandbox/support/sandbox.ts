@@ -85,7 +85,10 @@ export interface TestSandbox {
   readonly service: SandboxService
   readonly log: readonly LogRecord[]
   readonly stateFolder: string
+  /** The one client of the service, which may speak for several principals. */
   readonly client: (principal?: string) => SandboxClient
+  /** Its connection: the end of the client, and that of the service. */
+  readonly connection: ReturnType<typeof memoryPair>
   /** How many machines were started. */
   readonly starts: () => number
 }
@@ -125,15 +128,16 @@ export async function openSandbox(
     rmSync(stateFolder, { recursive: true, force: true, maxRetries: 10 })
   })
   const service = await opening
+  const connection = memoryPair()
+  const [near, far] = connection
+  void service.serve(far)
+  const raw = clientOf(near)
   return {
+    connection,
     service,
     log,
     stateFolder,
     starts: () => starts,
-    client: (principal) => {
-      const [near, far] = memoryPair()
-      void service.serve(far)
-      return new SandboxClient(clientOf(near), principal)
-    },
+    client: (principal) => new SandboxClient(raw, principal),
   }
 }
