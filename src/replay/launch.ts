@@ -55,8 +55,8 @@ export class Launcher {
     const port = carrier === 'http' ? await freePort() : undefined
     const expand = expander(file, { port, servicePort })
     const args = argumentsFor(carrier, header.args)
-    const address = header.url ?? `http://127.0.0.1:$port${pathOf(header.args ?? [])}`
-    const url = port === undefined ? undefined : new URL(expand(address))
+    const url =
+      port === undefined ? undefined : new URL(pathOf(header.args ?? []), `http://127.0.0.1:${port}`)
     const given = this.#options.command.length > 0 ? this.#options.command : header.command
     const command = given?.map(expand) ?? [
       ...this.#options.self,

@@ -9,7 +9,6 @@ import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { errorText } from '../text/error-text.js'
-import { isLoopback } from '../text/loopback.js'
 import { type JsonValue, jsonTreeOf, readTree } from '../ask/json-value.js'
 import type { Mode } from './compare.js'
 import { type Fill, FrameReader, type Pattern, PatternError } from './pattern.js'
@@ -38,7 +37,6 @@ export interface Header {
   /** Made by `--record`: values that the other end chooses anew are found by their places. */
   readonly recorded: boolean
   readonly transport: Carrier | undefined
-  readonly url: string | undefined
   /** The command of a server; undefined replays against the proxy. */
   readonly command: readonly string[] | undefined
   readonly args: readonly string[] | undefined
@@ -204,7 +202,6 @@ const headerForms: Forms = {
   ...each(any, 'title', 'redacted', 'cut', 'revision', 'at'),
   recorded: flag,
   transport: oneOf('stdio', 'http'),
-  url: { must: 'an address of this machine, like "http://127.0.0.1:$port/mcp"', fits: isOwnAddress },
   // One text describes how a recording was made; a list is a server to start.
   command: { must: texts.must, fits: (node) => node.kind === 'string' || texts.fits(node) },
   ...each(texts, 'args', 'service'),
@@ -230,11 +227,6 @@ function assertMembers(tree: JsonValue, forms: Forms): void {
   }
 }
 
-function isOwnAddress(node: JsonValue): boolean {
-  const example = node.text.replaceAll('$port', '1')
-  return /^https?:/.test(example) && URL.canParse(example) && isLoopback(new URL(example).hostname)
-}
-
 /** @throws PatternError when it is not written as it must be */
 export function readHeader(tree: JsonValue): Header {
   assertMembers(tree, headerForms)
@@ -243,7 +235,6 @@ export function readHeader(tree: JsonValue): Header {
   return {
     recorded: isTrue(tree, 'recorded'),
     transport: transport === 'http' || transport === 'stdio' ? transport : undefined,
-    url: tree.string('url'),
     command: command?.kind === 'string' ? undefined : textsOf(command),
     args: textsOf(tree.member('args')),
     config: tree.member('config')?.raw,
