@@ -139,14 +139,14 @@ const linesMax = table(`
   gateway                | 1176
   metrics                | 916
   index                  | 49
-  replay                 | 1890
+  replay                 | 1881
   inspector              | 1967
   ui                     | 1850
   ask                    | 395
   cli                    | 5635
   cli/clients            | 1416
   servers                | 305
-  sandbox                | 5867
+  sandbox                | 5845
   sandbox/egress         | 649
   sandbox/guest          | 484
 `)
