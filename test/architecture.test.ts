@@ -101,40 +101,40 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2908
+  jsonrpc                | 2700
   folder                 | 5
   version                | 2
   text                   | 585
   runtime                | 871
-  mcp                    | 3384
+  mcp                    | 3369
   calls                  | 709
   mcp/eras               | 1110
-  transports             | 1035
+  transports             | 1000
   transports/http1       | 1499
-  transports/http-client | 1783
-  transports/http-server | 2654
+  transports/http-client | 1781
+  transports/http-server | 2643
   upstream/contracts     | 768
-  upstream/process       | 1232
-  upstream/auth          | 343
+  upstream/process       | 1220
+  upstream/auth          | 341
   login                  | 2482
-  upstream/server        | 4987
-  upstream/http          | 228
+  upstream/server        | 4880
+  upstream/http          | 226
   kept                   | 416
-  upstream/kinds         | 614
+  upstream/kinds         | 607
   limits                 | 158
   real-runtime           | 63
-  config                 | 4410
+  config                 | 4291
   lock                   | 668
-  log                    | 491
+  log                    | 486
   record                 | 254
   events                 | 247
   audit                  | 180
   proxy/routing          | 1919
   proxy/input            | 843
-  proxy/clients          | 1757
-  secrets                | 367
+  proxy/clients          | 1756
+  secrets                | 350
   policy                 | 367
-  proxy                  | 931
+  proxy                  | 930
   front-auth             | 1077
   gateway                | 1176
   metrics                | 916
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 395
-  cli                    | 5635
+  cli                    | 5634
   cli/clients            | 1416
   servers                | 305
   sandbox                | 5845
