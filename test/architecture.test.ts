@@ -130,11 +130,11 @@ const linesMax = table(`
   events                 | 247
   audit                  | 180
   proxy/routing          | 1919
-  proxy/input            | 843
+  proxy/input            | 833
   proxy/clients          | 1756
   secrets                | 350
   policy                 | 367
-  proxy                  | 930
+  proxy                  | 919
   front-auth             | 1077
   gateway                | 1176
   metrics                | 916

@@ -25,11 +25,8 @@ import type { Lane, Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
 import { latestSession } from '../mcp/revisions.js'
 
-/** A configured server, and what serves it from now on: the `Upstream` of before, where the new configuration lets it go on. */
-interface PlannedServer {
-  readonly config: ServerConfig
-  readonly upstream: Upstream
-}
+/** What serves each configured server from now on: the `Upstream` of before, where the new configuration lets it go on. */
+type Plans = ReadonlyMap<Upstream, ServerConfig>
 
 export class Fleet {
   readonly #catalogs: Catalogs
@@ -84,7 +81,7 @@ export class Fleet {
   change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
     return this.#inTurn(async () => {
       const before = this.upstreams
-      const plans = inUse(servers).map((config) => this.#plan(config))
+      const plans = new Map(inUse(servers).map((config) => [this.#planned(config), config]))
       const names = new Set(inUse(servers).map(({ name }) => name))
       const why = ({ config: { name } }: Upstream): string =>
         names.has(name) ? 'a reload replaced it' : 'a reload removed it'
@@ -116,11 +113,8 @@ export class Fleet {
       if (this.#closed) throw new UpstreamError(service, 'shutting-down', 'the proxy is being closed')
       if (before === undefined)
         throw new UpstreamError(service, 'unavailable', `there is no server '${service}'`)
-      const plans = this.upstreams.map((upstream) => {
-        const { config } = upstream
-        return { config, upstream: upstream === before ? open(config) : upstream }
-      })
-      await this.#switch(plans, graceMs, () => why)
+      const next = this.upstreams.map((upstream) => (upstream === before ? open(before.config) : upstream))
+      await this.#switch(new Map(next.map((each) => [each, each.config])), graceMs, () => why)
       return before
     })
   }
@@ -132,13 +126,9 @@ export class Fleet {
   }
 
   /** `why` is the reason for people. */
-  async #switch(
-    plans: readonly PlannedServer[],
-    graceMs: number,
-    why: (gone: Upstream) => string,
-  ): Promise<void> {
+  async #switch(plans: Plans, graceMs: number, why: (gone: Upstream) => string): Promise<void> {
     const before = this.upstreams
-    const next = plans.map(({ upstream }) => upstream)
+    const next = [...plans.keys()]
     for (const upstream of next) this.#open.add(upstream)
     const present = [...this.#routes.values()]
     const listed = Promise.all(present.map((routes) => routes.prepare(next)))
@@ -146,7 +136,7 @@ export class Fleet {
     const newcomers = [...this.#routes.values()].filter((routes) => !present.includes(routes))
     // A client that came meanwhile knows the servers of before.
     for (const routes of newcomers) void routes.prepare(next)
-    if (!this.#closed) this.#exchange(plans, next)
+    if (!this.#closed) this.#exchange(plans)
     for (const routes of [...present, ...newcomers]) routes.tellChanges()
     for (const upstream of before)
       if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream, why(upstream)))
@@ -163,18 +153,17 @@ export class Fleet {
     return upstream
   }
 
-  #plan(config: ServerConfig): PlannedServer {
+  #planned(config: ServerConfig): Upstream {
     const there = this.upstreams.find((upstream) => upstream.config.name === config.name)
-    const isKept = there !== undefined && isSameServer(there.config, config)
-    return { config, upstream: isKept ? there : this.#add(config) }
+    return there !== undefined && isSameServer(there.config, config) ? there : this.#add(config)
   }
 
   /** In one turn, so that no client sees a part of it. */
-  #exchange(plans: readonly PlannedServer[], next: readonly Upstream[]): void {
-    for (const { upstream, config } of plans) upstream.adjust(config)
-    this.upstreams = next
+  #exchange(plans: Plans): void {
+    for (const [upstream, config] of plans) upstream.adjust(config)
+    this.upstreams = [...plans.keys()]
     this.#catalogs.renew()
-    for (const routes of this.#routes.values()) routes.exchange(next)
+    for (const routes of this.#routes.values()) routes.exchange(this.upstreams)
   }
 
   async #retire(upstream: Upstream, why: string): Promise<void> {
@@ -188,11 +177,11 @@ function inUse(servers: readonly ServerConfig[]): ServerConfig[] {
   return servers.filter(({ disabled }) => !disabled)
 }
 
-function summary(before: readonly Upstream[], plans: readonly PlannedServer[]): ServerChanges {
+function summary(before: readonly Upstream[], plans: Plans): ServerChanges {
   const had = new Set(before.map(({ config }) => config.name))
-  const has = new Set(plans.map(({ config }) => config.name))
+  const has = new Set([...plans.values()].map(({ name }) => name))
   const names = (which: (upstream: Upstream, name: string) => boolean): string[] =>
-    plans.flatMap(({ config: { name }, upstream }) => (which(upstream, name) ? [name] : []))
+    [...plans].flatMap(([upstream, { name }]) => (which(upstream, name) ? [name] : []))
   return {
     added: names((_upstream, name) => !had.has(name)),
     replaced: names((upstream, name) => had.has(name) && !before.includes(upstream)),

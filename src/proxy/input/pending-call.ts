@@ -77,19 +77,18 @@ export class PendingCall implements CallOwner, CallHolder {
 
   /** The client comes again; false when there is no room for its answers. */
   retry(retry: Call): boolean {
-    const responses = responsesOf(retry.frame)
-    const answers = this.#answersIn(responses)
+    const answers = this.#answersIn(retry.frame)
     if (typeof answers === 'string') {
       retry.fail(invalidParams(answers, { parameter: 'inputResponses' }))
       return true
     }
-    if (!this.#pending.reserve(this, responses.length)) return false
+    if (!this.#pending.reserve(this, retry.bytes)) return false
     this.#leavePark()
     this.call.context = retry.context
     this.#requester = retry
     retry.holder = this
     for (const [name, answer] of answers) this.#answerServer(name, answer)
-    if (this.#outcome !== undefined) this.#end(this.#outcome)
+    if (this.#outcome !== undefined) this.#over(this.#outcome)
     else if (this.#questions.size > 0) this.#park()
     return true
   }
@@ -100,7 +99,7 @@ export class PendingCall implements CallOwner, CallHolder {
       if (frame.method === 'elicitation/create') this.#answerServer(name, CANCEL)
       else this.#take(name)?.asker.refused(frame.id, clientUnreachable())
     }
-    this.#end({ kind: 'failed', error: stateUnknown('unknown') })
+    this.#over({ kind: 'failed', error: stateUnknown('unknown') })
     this.call.cancel(undefined)
   }
 
@@ -110,7 +109,7 @@ export class PendingCall implements CallOwner, CallHolder {
     const outcome: Outcome =
       ended.kind === 'cancelled' ? { kind: 'failed', error: stateUnknown('unknown') } : ended
     if (this.#requester === undefined) this.#outcome = this.#kept(outcome)
-    else this.#end(outcome)
+    else this.#over(outcome)
   }
 
   needsInput(_call: Call, needed: InputNeeded): void {
@@ -189,15 +188,11 @@ export class PendingCall implements CallOwner, CallHolder {
     return long === undefined ? { ...outcome, frame: { ...frame, line: toLine(frame.line) } } : outcome
   }
 
-  #end(outcome: Outcome): void {
-    this.#over(() => this.#answer(outcome))
-  }
-
-  #over(last: () => void = () => {}): void {
+  #over(outcome?: Outcome): void {
     this.#isOver = true
     this.#leavePark()
     this.#pending.over(this)
-    last()
+    if (outcome !== undefined) this.#answer(outcome)
     this.#requester = undefined
   }
 
@@ -216,25 +211,20 @@ export class PendingCall implements CallOwner, CallHolder {
   }
 
   /** The answers to open questions, by name; a string is the reason why they cannot be used. */
-  #answersIn(responses: string): Map<string, string> | string {
-    const bytes = Buffer.from(responses)
-    const members = membersAt(bytes, { start: 0, end: bytes.length })
-    if (members === undefined) return "'inputResponses' must be an object"
+  #answersIn({ line, params }: RequestFrame): Map<string, string> | string {
+    const span = params.members.span('inputResponses')
+    const members = membersAt(line, span)
+    if (span !== undefined && members === undefined) return "'inputResponses' must be an object"
     const answers = new Map<string, string>()
-    for (const { key, value } of members) {
-      const name = stringAt(bytes, key) ?? ''
+    for (const { key, value } of members ?? []) {
+      const name = stringAt(line, key) ?? ''
       if (!this.#questions.has(name)) continue
-      const answer = rawAt(bytes, value)
+      const answer = rawAt(line, value)
       if (!answer.startsWith('{')) return `'inputResponses.${name}' must be an object`
       answers.set(name, answer)
     }
     return answers
   }
-}
-
-function responsesOf({ line, params }: RequestFrame): string {
-  const span = params.members.span('inputResponses')
-  return span === undefined ? '{}' : rawAt(line, span)
 }
 
 /** Members of a request that only a session has. */

@@ -128,7 +128,7 @@ export class Catalog {
     call: Pick<Call, 'context' | 'splice'>,
   ): Uint8Array | undefined {
     const targets = this.shown(kind)
-    const from = targets.findIndex(({ publicName }) => publicName === cursor) + 1
+    const from = cursor === undefined ? 0 : targets.findIndex(({ publicName }) => publicName === cursor) + 1
     if (from === 0 && cursor !== undefined) return undefined
     const isOfSession = call.context.revision.era === 'session'
     const apart = this.#apart
