@@ -131,10 +131,10 @@ const linesMax = table(`
   audit                  | 180
   proxy/routing          | 1919
   proxy/input            | 833
-  proxy/clients          | 1756
+  proxy/clients          | 1741
   secrets                | 350
   policy                 | 367
-  proxy                  | 919
+  proxy                  | 908
   front-auth             | 1077
   gateway                | 1176
   metrics                | 916

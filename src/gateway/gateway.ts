@@ -10,7 +10,7 @@ import { enabledSchemas } from '../config/config.js'
 import type { StartPages } from '../front-auth/start-pages.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Serving } from '../proxy/listener.js'
-import { openProxy } from '../proxy/proxy.js'
+import { ConfiguredProxy } from '../proxy/proxy.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { EventSource } from '../events/emitter.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
@@ -267,7 +267,7 @@ class SchemaProxies {
 
   #open(schema: string, config: Configuration): void {
     const options = { eager: true, ...this.#options, schema }
-    this.#proxies.set(schema, openProxy(config, options, this.#common))
+    this.#proxies.set(schema, new ConfiguredProxy(config, options, this.#common))
   }
 
   #drop(schema: string, proxy: McpProxy): void {

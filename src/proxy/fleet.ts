@@ -206,24 +206,22 @@ export function inWords(changes: ServerChanges): string {
 
 const ignore = (): void => {}
 
-const visitor: Omit<ClientPort, 'listsChanged'> = {
-  serial: 0,
-  asksNothing: true,
-  profile: { revision: latestSession, capabilities: noCapabilities },
-  questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
-  tell: ignore,
-  log: ignore,
-  listens: false,
-}
-
 /** Opens a server and reads its lists, unless every client gets a separate process. */
 function warmUp(upstream: Upstream): void {
   if (upstream.isolated) return
   let lane: Lane | undefined
-  const listsChanged = (): void => {
-    if (lane?.view.isPending === false) void lane.leave(client)
+  const client: ClientPort = {
+    serial: 0,
+    asksNothing: true,
+    profile: { revision: latestSession, capabilities: noCapabilities },
+    questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
+    tell: ignore,
+    log: ignore,
+    listens: false,
+    listsChanged: () => {
+      if (lane?.view.isPending === false) void lane.leave(client)
+    },
   }
-  const client = { ...visitor, listsChanged }
   lane = upstream.attach(client)
-  listsChanged()
+  client.listsChanged([])
 }

@@ -59,20 +59,10 @@ export async function openReady(
 ): Promise<McpProxy> {
   await common.policies.change(config)
   await common.lock.change(config)
-  return openProxy(config, options, common)
-}
-
-/**
- * The same for those who run several proxies: their connections have different numbers, and limits of the process hold
- * for all of them together.
- *
- * @throws ConfigError when the schema does not exist
- */
-export function openProxy(config: Configuration, options: ProxyOptions, common: Common): McpProxy {
   return new ConfiguredProxy(config, options, common)
 }
 
-class ConfiguredProxy implements McpProxy {
+export class ConfiguredProxy implements McpProxy {
   #config: Configuration
   readonly #options: ProxyOptions
   readonly #common: Common
@@ -86,6 +76,7 @@ class ConfiguredProxy implements McpProxy {
   #isClosing = false
   #closed: Promise<void> | undefined
 
+  /** Several proxies may share what is common. @throws ConfigError when the schema does not exist */
   constructor(config: Configuration, options: ProxyOptions, common: Common) {
     this.#config = config
     this.#options = options

@@ -12,7 +12,7 @@ import { type Line, toLine } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit, Message } from '../../jsonrpc/splice.js'
-import { Call, type CallOwner, copied, type InputNeeded, isResult, type Outcome } from '../../calls/call.js'
+import { Call, type CallOwner, copied, type InputNeeded, type Outcome } from '../../calls/call.js'
 import { CallDeadline } from '../../calls/call-deadline.js'
 import type { CallContext, StatelessContext } from '../../mcp/client-context.js'
 import { type ClientLeg, listenFilter } from '../../mcp/eras/client-leg.js'
@@ -77,9 +77,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   readonly #attachedAtMs: number
   /** The servers that its session reaches; undefined until a request needs them. */
   #routes: ClientRoutes | undefined
-  #leastSeverity = 0
-  /** Whether the server refused the client's own `initialize`, so that the client may try again. */
-  #isRefused = false
   #hasStateless = false
 
   /** `view` is that of its client, and of each client whose requests come on it. */
@@ -150,7 +147,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   log(frame: NotificationFrame, during: Call | undefined): void {
     const level = severity(frame.params.members.string('level'))
-    if (level < 0 || level >= this.#leastSeverity) this.tell(frame, [], during)
+    if (level < 0 || level >= severity(this.profile.logLevel)) this.tell(frame, [], during)
   }
 
   request(frame: RequestFrame, _during: Question | undefined, reply: Reply): void {
@@ -347,9 +344,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #initialize(frame: RequestFrame, row: RequestRow, to: Reply): void {
     const fault = this.#leg.initialize(frame)
     if (fault !== undefined) return this.#refuse(frame, fault, to)
-    // A call before `initialize` has opened the server already.
-    if (this.#leg.isTransparent && (this.#routes === undefined || this.#isRefused))
-      return this.#pass(frame, row, to)
+    // A call before `initialize` has opened the server already. A client whose `initialize` the server refused tries again.
+    const isFirst = this.#routes === undefined || this.opening !== undefined
+    if (this.#leg.isTransparent && isFirst) return this.#pass(frame, row, to)
     this.session.open(() => this.#result(to, frame.id, this.#described()))
     const { settled } = this.#openRoutes()
     if (settled === undefined) this.#opened()
@@ -367,19 +364,13 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
    */
   #pass(frame: RequestFrame, row: RequestRow, to: Reply): void {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
-    this.#isRefused = false
-    const deadline = new CallDeadline(this.#context.runtime.now())
-    const opening = new Call(frame, row, this, deadline, {
-      settled: (_opening, came) => {
-        outcome =
-          came.kind === 'failed' && needsLogin(came.error)
-            ? { kind: 'result', result: this.#described() }
-            : came
-        this.#isRefused = !isResult(outcome)
-        this.#leg.passed(outcome)
-        this.#opened()
-      },
-    })
+    const settled = (_opening: Call, came: Outcome): void => {
+      const wantsLogin = came.kind === 'failed' && needsLogin(came.error)
+      outcome = wantsLogin ? { kind: 'result', result: this.#described() } : came
+      this.#leg.passed(outcome)
+      this.#opened()
+    }
+    const opening = new Call(frame, row, this, new CallDeadline(this.#context.runtime.now()), { settled })
     // Every later session with the server is opened with the same bytes.
     opening.keep()
     opening.reply = to
@@ -393,7 +384,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #setLevel(frame: RequestFrame, to: Reply): void {
     const level = this.#leg.setLevel(frame)
     if (typeof level !== 'string') return this.#refuse(frame, level, to)
-    this.#leastSeverity = severity(level)
     this.#openRoutes().level(level)
     this.#result(to, frame.id, '{}')
   }

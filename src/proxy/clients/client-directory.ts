@@ -58,7 +58,8 @@ export class ClientDirectory {
   readonly #attached = new ChurnMap<number, AttachedClient>()
   #serials = 0
   #connections = 0
-  #isClosing = false
+  /** Whether all clients have to leave, and not one of them. */
+  isClosing = false
   /** Tells the connections of this instance from those of others. */
   #mark: string | undefined
   /** By principal, name and version, view, and what they can be asked. */
@@ -76,11 +77,6 @@ export class ClientDirectory {
     return this.context.isForOneClient && this.#connections < 2
   }
 
-  /** Whether all clients have to leave, and not one of them. */
-  get isClosing(): boolean {
-    return this.#isClosing
-  }
-
   nextSerial(): number {
     return ++this.#serials
   }
@@ -93,7 +89,7 @@ export class ClientDirectory {
     const leg = this.context.newLeg(transport === undefined ? origin : { ...origin, transport }, principal)
     const client = new AttachedClient(connection, serial, leg, view, this, this.context.watch())
     this.#attached.set(serial, client)
-    if (this.#isClosing) client.drain()
+    if (this.isClosing) client.drain()
     const { leaving, ended } = client.session
     return {
       leaving: leaving.promise,
@@ -117,7 +113,7 @@ export class ClientDirectory {
 
   /** Lets calls finish for up to `graceMs`, and answers all others; a connection that comes now is closed immediately. */
   drain(graceMs: number): AttachedClient[] {
-    this.#isClosing = true
+    this.isClosing = true
     const clients = [...this.#attached.values()]
     for (const client of clients) client.drain(0, graceMs)
     return clients
@@ -139,13 +135,8 @@ export class ClientDirectory {
   }
 
   mayListen(principal: string): boolean {
-    let [own, all] = [0, 0]
-    for (const { listening, profile } of this.#clients.values()) {
-      all += listening
-      if (profile.principal === principal) own += listening
-    }
     const { listensMax, listensOfOneMax } = this.context.limits.stateless
-    return all < listensMax && own < listensOfOneMax
+    return listening([...this.#clients]) < listensMax && listening(this.#of(principal)) < listensOfOneMax
   }
 
   close(): void {
@@ -224,6 +215,10 @@ export class ClientDirectory {
 }
 
 const MARK_BYTES = 16
+
+function listening(clients: readonly [string, StatelessClient][]): number {
+  return clients.reduce((sum, [, client]) => sum + client.listening, 0)
+}
 
 /** The one of them that has been idle for longest. */
 function idlest(clients: readonly [string, StatelessClient][]): readonly string[] | undefined {
