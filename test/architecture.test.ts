@@ -29,7 +29,7 @@ const rooms = table(`
   upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts
   login                  | calls config jsonrpc mcp runtime secrets text transports/http-client transports/http1 upstream/contracts
-  upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | transports/ upstream/process
+  upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | login transports/ upstream/process
   upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/
   kept                   | jsonrpc mcp runtime limits text | upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras

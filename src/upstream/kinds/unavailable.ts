@@ -9,17 +9,15 @@ import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '
 
 export function unavailableUpstream(config: ServerConfig, failure: string): Upstream {
   // The variables of a remote server hold its credentials, nearly always.
-  const refusal = isRemote(config)
-    ? authenticationFailed(config.name, credentialsRefusal(config)?.message ?? failure)
-    : upstreamFailed(config.name, 'unavailable', failure)
-  return new UnavailableUpstream(config, failure, refusal)
+  const refusal = isRemote(config) ? credentialsRefusal(config) : undefined
+  const body = refusal && authenticationFailed(config.name, refusal.message)
+  return new UnavailableUpstream(config, failure, body)
 }
 
 /** A server that was stopped by `proxy.stop`. */
 export function stoppedUpstream(config: ServerConfig): Upstream {
   const failure = `'${config.name}' was stopped; it can be restarted`
-  const refusal = upstreamFailed(config.name, 'unavailable', failure)
-  return new UnavailableUpstream(config, failure, refusal, 'disconnected')
+  return new UnavailableUpstream(config, failure, undefined, 'disconnected')
 }
 
 /** A remote server that serves as many users as it may. */
@@ -62,8 +60,9 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly #refusal: ErrorBody
   readonly #shown: UpstreamState
 
-  constructor(config: ServerConfig, message: string, refusal: ErrorBody, shown: UpstreamState = 'error') {
+  constructor(config: ServerConfig, message: string, body?: ErrorBody, shown: UpstreamState = 'error') {
     this.config = config
+    const refusal = body ?? upstreamFailed(config.name, 'unavailable', message)
     this.#refusal = refusal
     this.#shown = shown
     this.view = {

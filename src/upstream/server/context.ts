@@ -1,14 +1,12 @@
 // The context of one server: the services of the proxy, how servers of its kind behave, and the facts about this
 // server.
 
-import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call } from '../../calls/call.js'
-import type { ListItem } from '../../mcp/list-items.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Opened, Opening, OpenServer } from '../../mcp/eras/server-opener.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogLevel, LogRecord, LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import type { LoginTool } from '../../login/login-tool.js'
 import type { KeptServers } from '../contracts/kept.js'
 import type { OpenLoginPages } from '../contracts/login-pages.js'
 import type { ListGuard } from '../contracts/list-guard.js'
@@ -88,13 +86,6 @@ export interface ServerKind {
   readonly about?: () => ServerAbout | undefined
 }
 
-/** A tool of the proxy's own, among those of a server. */
-export interface OwnTool {
-  readonly item: ListItem
-  /** Takes over a call of it; the edits are those with which the server would get the call. */
-  call(call: Call, edits: readonly Edit[]): void
-}
-
 /** The logins to one server. */
 export interface ServerLogins {
   /** Calls `wake` when a login was made or has ended, until that is cancelled. */
@@ -104,7 +95,7 @@ export interface ServerLogins {
   /** A login in the browser for which the first request of the client waits; resolves when it has ended. */
   readonly underWay: Promise<void> | undefined
   /** Listed while the server wants a login, where no browser opens by itself, or one client has opened the server. */
-  readonly tool: OwnTool | undefined
+  readonly tool: LoginTool | undefined
   close(): void
 }
 

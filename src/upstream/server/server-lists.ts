@@ -29,13 +29,6 @@ const NOTHING: readonly ListItem[] = []
 
 const lockedKinds = ['tools', 'prompts'] as const
 
-/**
- * After a read that changed nothing, the next reported change is read this much later; the pause doubles with each such
- * read. Some servers report a change whenever their list is read.
- */
-const PAUSE_MS = 1000
-const PAUSE_MS_MAX = 30_000
-
 export interface ListFailure {
   readonly message: string
   readonly reason: FailureReason | undefined
@@ -56,10 +49,12 @@ class ListState {
   stale: ServerConnection | undefined
   /** It is read because a process says that it has changed. */
   isReported = false
-  pauseMs = 0
+  /** Reads in a row that failed, or changed nothing although a change was reported. */
+  useless = 0
+  /** A reported change is not read before this: some servers report one whenever their list is read. */
   pauseEndsAt = -Infinity
-  /** Runs when a read waits for the end of the pause. */
-  paused: Timer | undefined
+  /** Runs until it is read again. */
+  timer: Timer | undefined
 }
 
 interface ListOwner {
@@ -99,8 +94,6 @@ export class ServerLists {
   /** Resolves when the reads that the start of a process began have ended. */
   opening: Promise<void> = Promise.resolve()
   #rounds = 0
-  #retries = 0
-  #retry: Timer | undefined
   /** The login that the server wants. */
   #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
 
@@ -147,7 +140,8 @@ export class ServerLists {
   }
 
   get busy(): boolean {
-    return this.#rounds > 0 || this.#retry !== undefined
+    const failed = [...this.#failures.keys()]
+    return this.#rounds > 0 || failed.some((kind) => this.#state(kind).timer !== undefined)
   }
 
   /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
@@ -314,9 +308,9 @@ export class ServerLists {
     if (!isFirst && this.#connection !== undefined) return
     this.#endLogin()
     this.#connection = connection
-    this.#retries = 0
     for (const kind of listKinds) {
       const state = this.#state(kind)
+      state.useless = 0
       if (state.listedAt !== undefined || !offers(connection, kind)) this.#known.add(kind)
       else this.#known.delete(kind)
     }
@@ -336,9 +330,9 @@ export class ServerLists {
   /** Reads those that could not be read once more, now. */
   async readMissing(): Promise<void> {
     if (this.#connection === undefined || this.hasNames) return
-    this.#cancelRetry()
-    this.#retries = 0
-    await this.#refresh(this.#connection, [...this.#failures.keys()])
+    const failed = [...this.#failures.keys()]
+    for (const kind of failed) this.#renewed(this.#state(kind))
+    await this.#refresh(this.#connection, failed)
   }
 
   /** A process says that these have changed. */
@@ -347,12 +341,8 @@ export class ServerLists {
       const state = this.#state(kind)
       state.isReported = true
       const waitMs = state.pauseEndsAt - this.#context.runtime.now()
-      if (waitMs <= 0) return true
-      state.paused ??= this.#context.runtime.setTimer(waitMs, () => {
-        state.paused = undefined
-        void this.#refresh(connection, [kind])
-      })
-      return false
+      if (waitMs > 0) this.#readLater(kind, waitMs)
+      return waitMs <= 0
     })
     if (due.length > 0) void this.#refresh(connection, due)
   }
@@ -379,13 +369,7 @@ export class ServerLists {
   close(connection: ServerConnection | undefined = this.#connection): void {
     if (connection !== this.#connection) return
     this.#connection = undefined
-    for (const state of this.#states.values()) {
-      state.paused?.cancel()
-      state.paused = undefined
-      state.pauseMs = 0
-      state.pauseEndsAt = -Infinity
-    }
-    this.#cancelRetry()
+    for (const state of this.#states.values()) this.#renewed(state)
     this.#endLogin()
   }
 
@@ -395,12 +379,35 @@ export class ServerLists {
     await Promise.all(kinds.map((kind) => this.#readOnce(connection, kind)))
     this.#rounds--
     this.#keep()
-    if (this.#failures.size === 0) this.#retries = 0
-    else if (this.#connection !== undefined) {
-      const wanted = [...this.#failures.values()].find(({ reason }) => reason === 'login-required')
-      if (wanted === undefined) this.#scheduleRetry()
-      else this.loginNeeded(connection, wanted)
+    if (this.#connection === undefined) return
+    const { retriesMax } = this.#context.limits.lists
+    for (const [kind, failure] of this.#failures) {
+      const state = this.#state(kind)
+      if (failure.reason === 'login-required') this.loginNeeded(connection, failure)
+      else if (state.useless <= retriesMax) this.#readLater(kind, this.#delayMs(state))
     }
+  }
+
+  /** A server that cannot list now may be able to in a moment. */
+  #readLater(kind: ListKind, delayMs: number): void {
+    const state = this.#state(kind)
+    state.timer ??= this.#context.runtime.setTimer(delayMs, () => {
+      state.timer = undefined
+      // The process may have been replaced meanwhile.
+      if (this.#connection !== undefined) void this.#refresh(this.#connection, [kind])
+    })
+  }
+
+  #delayMs({ useless }: ListState): number {
+    const { retryMs, retryMsMax } = this.#context.limits.lists
+    return Math.min(retryMs * 2 ** Math.max(useless - 1, 0), retryMsMax)
+  }
+
+  #renewed(state: ListState): void {
+    state.timer?.cancel()
+    state.timer = undefined
+    state.useless = 0
+    state.pauseEndsAt = -Infinity
   }
 
   /**
@@ -431,6 +438,7 @@ export class ServerLists {
     const state = this.#state(kind)
     state.stale = undefined
     const { items: before } = state
+    const wasWell = !this.#failures.has(kind)
     const tool = this.#ownTool
     try {
       if (offers(connection, kind))
@@ -445,7 +453,11 @@ export class ServerLists {
     // In the turn in which the list is known: a call that waits for the list finds its items. And not after another
     // read: clients must be able to call what they are shown.
     if (hasChanged || (kind === 'tools' && this.#ownTool !== tool)) this.#announce([kind])
-    if (state.isReported) this.#pause(state, hasChanged)
+    const isUseless = !hasChanged && (state.isReported || this.#failures.has(kind))
+    if (isUseless) state.useless++
+    else if (hasChanged || !wasWell) state.useless = 0
+    if (isUseless && state.isReported) state.pauseEndsAt = this.#context.runtime.now() + this.#delayMs(state)
+    state.isReported = false
   }
 
   #take(kind: ListKind, state: ListState, { items, ttlMs, leftOut }: ReadList): void {
@@ -470,13 +482,6 @@ export class ServerLists {
     if (!isSame) state.items = merged
   }
 
-  #pause(state: ListState, hasChanged: boolean): void {
-    state.isReported = false
-    const nextMs = Math.min(Math.max(2 * state.pauseMs, PAUSE_MS), PAUSE_MS_MAX)
-    state.pauseMs = hasChanged ? 0 : nextMs
-    state.pauseEndsAt = this.#context.runtime.now() + state.pauseMs
-  }
-
   #failed(kind: ListKind, error: unknown): void {
     const said = errorText(error)
     const message = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
@@ -486,24 +491,6 @@ export class ServerLists {
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
     // A server that is being stopped cannot list: that is no warning.
     this.#context.tell(reason === 'shutting-down' ? 'debug' : 'warn', `${message}${kept}`)
-  }
-
-  /** A server that cannot list now may be able to in a moment. */
-  #scheduleRetry(): void {
-    const { limits, runtime } = this.#context
-    const { retriesMax, retryMs, retryMsMax } = limits.lists
-    if (this.#retry !== undefined || this.#retries >= retriesMax) return
-    const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
-    this.#retry = runtime.setTimer(delayMs, () => {
-      this.#retry = undefined
-      // The process may have been replaced meanwhile.
-      if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.#failures.keys()])
-    })
-  }
-
-  #cancelRetry(): void {
-    this.#retry?.cancel()
-    this.#retry = undefined
   }
 
   #endLogin(): void {
