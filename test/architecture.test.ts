@@ -136,7 +136,7 @@ const linesMax = table(`
   policy                 | 367
   proxy                  | 908
   front-auth             | 1077
-  gateway                | 1176
+  gateway                | 1163
   metrics                | 916
   index                  | 49
   replay                 | 1881

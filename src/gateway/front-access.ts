@@ -22,8 +22,8 @@ export interface AccessConfig {
 }
 
 /**
- * The access by these rules; `before` is that of the rules that they replace. Undefined where no client has ever needed a
- * token. `Auth` must be there where the rules have authorization servers.
+ * The access by these rules; `before` is that of the rules that they replace, which hands on what it knows of authorization servers.
+ * Undefined where no client has ever needed a token. `Auth` must be there where the rules have authorization servers.
  */
 export function accessBy(
   { token, tokens, auth, publicUrl }: AccessConfig,
@@ -32,15 +32,9 @@ export function accessBy(
   before: FrontAccess | undefined,
 ): FrontAccess | undefined {
   if (before === undefined && !needsToken({ token, tokens, auth })) return undefined
-  const [rules, authRules] = [write({ token, tokens, auth, publicUrl }), write({ auth, publicUrl })]
-  if (before?.rules === rules) return before
-  const keepsAuth = before?.authRules === authRules
   const canLogIn = auth !== undefined && publicUrl !== undefined && Auth !== undefined
-  const made = canLogIn && !keepsAuth ? new Auth({ auth, publicUrl, runtime }, before?.auth) : undefined
-  return new FrontAccess({ token, tokens }, () => runtime.wallNow(), keepsAuth ? before.auth : made, {
-    rules,
-    authRules,
-  })
+  const made = canLogIn ? new Auth({ auth, publicUrl, runtime }, before?.auth) : undefined
+  return new FrontAccess({ token, tokens }, () => runtime.wallNow(), made)
 }
 
 /** Tokens of the front begin with this text. No authorization server is asked about them. */
@@ -56,20 +50,14 @@ export class FrontAccess {
   readonly #wallNow: () => number
   /** Undefined where clients cannot log in. */
   readonly auth: FrontAuth | undefined
-  /** The rules as texts, to be compared: verified tokens stay so while the rules do not change. */
-  readonly rules: string
-  readonly authRules: string
 
   constructor(
     { token, tokens = [] }: Pick<AccessConfig, 'token' | 'tokens'>,
     wallNow: () => number,
     auth?: FrontAuth,
-    { rules, authRules } = { rules: '', authRules: '' },
   ) {
     this.#wallNow = wallNow
     this.auth = auth
-    this.rules = rules
-    this.authRules = authRules
     const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
       sender: { principal: name, profiles },
       hash: Buffer.from(sha256, 'hex'),

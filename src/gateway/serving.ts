@@ -130,9 +130,8 @@ export class Front {
    * opens nothing.
    */
   change(rules: FrontRules): void {
-    const before = this.#access
     this.server.change(this.#rulesOf(rules))
-    if (before === this.#access || needsToken(rules)) return
+    if (this.#access === undefined || needsToken(rules)) return
     this.#options.log({
       level: 'warn',
       message:
@@ -140,7 +139,6 @@ export class Front {
     })
   }
 
-  /** While the access does not change, its functions are the same objects, by which the server sees that. */
   #rulesOf(rules: FrontRules): HttpRules {
     const { publicUrl, allowedHosts, clientAddressField, cors } = rules
     this.#access = accessBy(rules, this.#options.runtime, this.#Auth, this.#access)

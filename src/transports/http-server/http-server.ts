@@ -97,7 +97,7 @@ export class HttpServer {
     const before = this.#rules
     this.#rules = rules
     this.#guard = this.#newGuard()
-    if (rules.senderOf === before.senderOf) return
+    if (rules.senderOf === undefined) return
     this.#tokenStreams.sweep(true)
     this.#clients.leave((principal) => {
       const credential = before.credentialOf?.(principal)
