@@ -109,7 +109,7 @@ const linesMax = table(`
   mcp                    | 3369
   calls                  | 709
   mcp/eras               | 1110
-  transports             | 1000
+  transports             | 909
   transports/http1       | 1499
   transports/http-client | 1781
   transports/http-server | 2643
@@ -124,7 +124,7 @@ const linesMax = table(`
   limits                 | 158
   real-runtime           | 63
   config                 | 4291
-  lock                   | 668
+  lock                   | 667
   log                    | 486
   record                 | 254
   events                 | 247
@@ -136,16 +136,16 @@ const linesMax = table(`
   policy                 | 367
   proxy                  | 908
   front-auth             | 1077
-  gateway                | 1163
+  gateway                | 1162
   metrics                | 916
   index                  | 49
   replay                 | 1881
   inspector              | 1967
   ui                     | 1850
-  ask                    | 395
-  cli                    | 5634
-  cli/clients            | 1416
-  servers                | 305
+  ask                    | 346
+  cli                    | 5455
+  cli/clients            | 1403
+  servers                | 277
   sandbox                | 5845
   sandbox/egress         | 649
   sandbox/guest          | 484

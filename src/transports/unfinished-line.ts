@@ -15,9 +15,9 @@ const BLOCK_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /** Where an object begins in the first part of a line; undefined for any other line. */
-type Beginning = (first: Buffer) => number | undefined
+export type Beginning = (first: Buffer) => number | undefined
 
-const wholeObject: Beginning = (first) => (first[0] === OPEN_OBJECT ? 0 : undefined)
+export const wholeObject: Beginning = (first) => (first[0] === OPEN_OBJECT ? 0 : undefined)
 
 /** The parts of one line after the other. */
 export class UnfinishedLine {
@@ -36,10 +36,6 @@ export class UnfinishedLine {
 
   get bytes(): number {
     return this.#bytes
-  }
-
-  get firstByte(): number | undefined {
-    return this.#parts[0]?.[0]
   }
 
   add(part: Buffer): void {
@@ -102,6 +98,10 @@ const MARK = Buffer.from('\u{feff}')
 export function withoutMark<T extends Line | LongLine>(line: T): T | Line {
   if (line instanceof LongLine || line[0] !== MARK[0] || !line.subarray(0, MARK.length).equals(MARK))
     return line
-  const { buffer, byteOffset, length } = line
-  return lineAt(Buffer.from(buffer, byteOffset, length + 1), MARK.length, length)
+  return lineFrom(line, MARK.length)
+}
+
+/** The line without its first bytes. */
+export function lineFrom({ buffer, byteOffset, length }: Line, start: number): Line {
+  return lineAt(Buffer.from(buffer, byteOffset, length + 1), start, length)
 }

@@ -1,17 +1,17 @@
 // Server-sent events out of chunks of any size (WHATWG HTML, section 9.2.6).
 //
-// A push parser without I/O. The data of an event is a message, so it is handed
-// on as bytes: a view on the chunk where the line lies in one chunk and ends with
-// a line feed, the parts of a long object over several chunks, else one copy. An event over the limit is dropped while it
-// arrives, and only its id is looked for.
+// A push parser without I/O. The data of an event is a message, so it is handed on as bytes: a view on the chunk where the
+// line lies in one chunk, the parts of a long object over several chunks, else one copy. A line ends in LF or CRLF; no
+// server ends lines in CR alone, as the standard allows.
 
 import { Buffer } from 'node:buffer'
-import { COLON, CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
-import { type Line, joinLine, lineAt, toLine } from '../../jsonrpc/line.js'
+import { OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
+import { type Line, joinLine } from '../../jsonrpc/line.js'
 import { LongLine } from '../../jsonrpc/long-line.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { UnfinishedLine } from '../unfinished-line.js'
+import { LineSplitter } from '../stdio/line-splitter.js'
+import { lineFrom, withoutMark } from '../unfinished-line.js'
 
 /** The events of a stream. */
 export interface SseSink {
@@ -24,38 +24,40 @@ export interface SseSink {
 export interface SseLimits {
   /** The data of one event. */
   readonly dataBytesMax: number
-  /** A longer id, type or reconnection time is ignored; of a longer comment nothing is kept. */
+  /** A longer id, type or reconnection time is ignored. */
   readonly fieldBytesMax: number
 }
-
-const BOM = Buffer.from('\u{feff}')
 
 /** NUL the standard excludes; with any other of these an id could not be sent back in a header field. */
 // oxlint-disable-next-line no-control-regex -- exactly these may not stand in a header field.
 const control = /[\0-\x08\x0a-\x1f\x7f]/
 
-/** The first byte of `data`, with which no other field begins. */
-const D = 0x64
-
 /** Cuts one stream into events. */
 export class SseParser {
+  readonly #sink: SseSink
   readonly #limits: SseLimits
-  readonly #unfinished = new UnfinishedLine((first) =>
-    this.#data.isEmpty ? objectData(first, this.#lineStart(first, 0)) : undefined,
-  )
-  /** Set while a line over the limit is skipped. */
-  #skipping: 'data' | 'other' | undefined
-  #afterCr = false
+  readonly #splitter: LineSplitter
+  /** Of the present chunk. */
+  #linesEnded = 0
   #isFirstLine = true
   #type = ''
-  readonly #data: SseData
+  #data: (Line | LongLine)[] = []
+  #bytes = 0
+  /** The event was over the limit, and was reported. */
+  #isSkipped = false
   #pendingId: string | undefined
   #lastEventId: string | undefined
   #retryMs: number | undefined
 
   constructor(sink: SseSink, limits: SseLimits) {
+    this.#sink = sink
     this.#limits = limits
-    this.#data = new SseData(sink, limits.dataBytesMax)
+    const lines = {
+      line: (line: Line | LongLine) => this.#line(line),
+      blank: () => this.#dispatch(),
+      oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) => this.#skip(id, bytes, isCall),
+    }
+    this.#splitter = new LineSplitter(lines, 'data: '.length + limits.dataBytesMax, objectData)
   }
 
   /** The id after which the stream can be resumed; undefined while it has named none. */
@@ -70,165 +72,63 @@ export class SseParser {
 
   /** Takes a chunk, and returns how many lines end in it. */
   push(chunk: Buffer): number {
-    let lines = 0
-    let start = this.#afterCr && chunk[0] === LF ? 1 : 0
-    if (chunk.length > 0) this.#afterCr = false
-    let cr = nextOf(chunk, CR, start)
-    let lf = nextOf(chunk, LF, start)
-    while (start < chunk.length) {
-      const end = Math.min(cr, lf)
-      if (end === chunk.length) {
-        this.#keep(start === 0 ? chunk : chunk.subarray(start))
-        return lines
-      }
-      this.#endLine(chunk, start, end)
-      lines++
-      start = end + 1
-      if (end === cr) {
-        if (start === chunk.length) this.#afterCr = true
-        else if (chunk[start] === LF) start++
-        cr = nextOf(chunk, CR, start)
-      }
-      if (lf < start) lf = nextOf(chunk, LF, start)
-    }
-    return lines
+    this.#linesEnded = 0
+    this.#splitter.push(chunk)
+    return this.#linesEnded
   }
 
-  #keep(part: Buffer): void {
-    if (this.#skipping === undefined) {
-      this.#unfinished.add(part)
-      if (this.#unfinished.bytes > this.#lineBytesMax()) this.#skip()
-    } else if (this.#skipping === 'data') this.#data.drop(part)
-  }
-
-  /** How much of the line that has begun is worth keeping. */
-  #lineBytesMax(): number {
-    const { dataBytesMax, fieldBytesMax } = this.#limits
-    const { firstByte } = this.#unfinished
-    const isData = firstByte === D || (this.#isFirstLine && firstByte === BOM[0])
-    return isData ? dataBytesMax - this.#data.bytes + fieldBytesMax : fieldBytesMax
-  }
-
-  /** Gives up a line that is too long; of data, the id is still looked for. */
-  #skip(): void {
-    const start = Buffer.concat(this.#unfinished.give())
-    const field = sseField(start, this.#lineStart(start, 0), start.length)
-    this.#skipping = field.name === 'data' ? 'data' : 'other'
-    if (field.name === 'data') this.#data.drop(start.subarray(field.start))
-  }
-
-  #endLine(chunk: Buffer, start: number, end: number): void {
-    if (this.#skipping !== undefined) {
-      this.#keep(chunk.subarray(start, end))
-      this.#skipping = undefined
-    } else if (this.#unfinished.bytes === 0) this.#line(chunk, start, end)
-    else {
-      this.#unfinished.add(chunk.subarray(start, end))
-      const line = this.#unfinished.end()
-      if (line instanceof LongLine) this.#data.add(line)
-      // The line feed behind the line lies in the same memory.
-      else this.#line(Buffer.from(line.buffer, line.byteOffset, line.length + 1), 0, line.length)
-    }
+  #line(read: Line | LongLine): void {
+    const line = this.#isFirstLine ? withoutMark(read) : read
     this.#isFirstLine = false
+    this.#linesEnded++
+    // Only data is followed over several chunks.
+    if (line instanceof LongLine) return this.#add(line)
+    const { name, start } = sseField(line)
+    if (name === 'data') return this.#add(lineFrom(line, start))
+    if (line.length - start <= this.#limits.fieldBytesMax) this.#set(name, line.toString('utf8', start))
   }
 
-  #line(memory: Buffer, start: number, end: number): void {
-    if (start === end) return this.#dispatch()
-    // A comment.
-    if (memory[start] === COLON) return
-    const field = sseField(memory, this.#lineStart(memory, start), end)
-    if (field.name === 'data')
-      this.#data.add(
-        memory[end] === LF ? lineAt(memory, field.start, end) : toLine(memory.subarray(field.start, end)),
-      )
-    else if (end - field.start <= this.#limits.fieldBytesMax) this.#set(field, memory, end)
+  #set(name: SseField['name'], value: string): void {
+    if (name === 'event') this.#type = value
+    else if (name === 'id' && !control.test(value)) this.#pendingId = value
+    else if (name === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
   }
 
-  #lineStart(memory: Buffer, start: number): number {
-    const hasBom = this.#isFirstLine && memory.subarray(start, start + BOM.length).equals(BOM)
-    return hasBom ? start + BOM.length : start
+  #add(line: Line | LongLine): void {
+    if (this.#isSkipped) return
+    this.#data.push(line)
+    this.#bytes += line.length
+    if (this.#bytes <= this.#limits.dataBytesMax) return
+    const finder = new IdFinder()
+    for (const part of this.#data.flatMap(partsOf)) finder.push(part)
+    const { id, isCall } = finder.found()
+    this.#skip(id, this.#bytes, isCall)
   }
 
-  #set(field: SseField, memory: Buffer, end: number): void {
-    const value = memory.toString('utf8', field.start, end)
-    if (field.name === 'event') this.#type = value
-    else if (field.name === 'id' && !control.test(value)) this.#pendingId = value
-    else if (field.name === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
+  #skip(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    this.#linesEnded++
+    this.#data = []
+    if (!this.#isSkipped) this.#sink.oversize(id, bytes, isCall)
+    this.#isSkipped = true
   }
 
   #dispatch(): void {
+    const lines = this.#data
     const type = this.#type === '' ? 'message' : this.#type
+    this.#isFirstLine = false
+    this.#linesEnded++
     this.#lastEventId = this.#pendingId ?? this.#lastEventId
     this.#type = ''
-    this.#data.dispatch(type)
-  }
-}
-
-function nextOf(chunk: Buffer, byte: number, from: number): number {
-  const at = chunk.indexOf(byte, from)
-  return at < 0 ? chunk.length : at
-}
-
-const NEWLINE = Buffer.from('\n')
-
-/** The data of an event so far; of an event over the limit only the id. */
-class SseData {
-  readonly #sink: SseSink
-  readonly #bytesMax: number
-  #lines: (Line | LongLine)[] = []
-  #bytes = 0
-  #dropped: IdFinder | undefined
-
-  constructor(sink: SseSink, bytesMax: number) {
-    this.#sink = sink
-    this.#bytesMax = bytesMax
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  get isEmpty(): boolean {
-    return this.#lines.length === 0 && this.#dropped === undefined
-  }
-
-  add(line: Line | LongLine): void {
-    if (this.#dropped === undefined && this.#bytes + line.length <= this.#bytesMax) {
-      this.#lines.push(line)
-      this.#bytes += line.length
-    } else for (const part of partsOf(line)) this.drop(part)
-  }
-
-  drop(part: Buffer): void {
-    this.#dropped ??= this.#dropLines()
-    this.#bytes += part.length
-    this.#dropped.push(part)
-  }
-
-  /** The event is complete. */
-  dispatch(type: string): void {
-    if (this.isEmpty) return
-    const lines = this.#lines
-    const dropped = this.#dropped
-    const bytes = this.#bytes
-    this.#lines = []
+    this.#data = []
     this.#bytes = 0
-    this.#dropped = undefined
-    if (dropped !== undefined) {
-      const { id, isCall } = dropped.found()
-      return this.#sink.oversize(id, bytes, isCall)
-    }
+    this.#isSkipped = false
+    if (lines.length === 0) return
     const data = joined(lines)
     if (data.length > 0) this.#sink.event(type, data)
   }
-
-  #dropLines(): IdFinder {
-    const dropped = new IdFinder()
-    for (const part of this.#lines.flatMap(partsOf)) dropped.push(part)
-    this.#lines = []
-    return dropped
-  }
 }
+
+const NEWLINE = Buffer.from('\n')
 
 /** Several data lines are one text with line feeds between them. */
 function joined(lines: readonly (Line | LongLine)[]): Line | LongLine {
@@ -252,18 +152,17 @@ const names = ['data', 'event', 'id', 'retry'] as const
 
 const NAME_LENGTH_MAX = 5
 
-/** Reads the line from `start` to `end`; one space behind the colon belongs to neither name nor value. */
-function sseField(memory: Buffer, start: number, end: number): SseField {
-  const beginning = memory.toString('latin1', start, Math.min(end, start + NAME_LENGTH_MAX + 1))
-  const [before, behind] = beginning.split(':', 2)
+/** One space behind the colon belongs to neither name nor value. */
+function sseField(line: Buffer): SseField {
+  const [before, behind] = line.toString('latin1', 0, NAME_LENGTH_MAX + 1).split(':', 2)
   const name = names.find((each) => each === before)
-  if (name === undefined || behind === undefined) return { name: name ?? 'other', start: end }
-  const value = start + name.length + 1
-  return { name, start: memory[value] === SPACE && value < end ? value + 1 : value }
+  if (name === undefined || behind === undefined) return { name: name ?? 'other', start: line.length }
+  const value = name.length + 1
+  return { name, start: line[value] === SPACE ? value + 1 : value }
 }
 
-/** The offset of the object that a line from `start` on has as its data; undefined without one in these bytes. */
-function objectData(bytes: Buffer, start: number): number | undefined {
-  const field = sseField(bytes, start, bytes.length)
-  return field.name === 'data' && bytes[field.start] === OPEN_OBJECT ? field.start : undefined
+/** The offset of the object that the first bytes of a line have as data; undefined without one. */
+function objectData(bytes: Buffer): number | undefined {
+  const { name, start } = sseField(bytes)
+  return name === 'data' && bytes[start] === OPEN_OBJECT ? start : undefined
 }

@@ -1,7 +1,7 @@
 // Newline-delimited messages out of chunks of any size.
 //
 // Splits on the byte 0x0A alone; a CR directly before it belongs to the line end. A line inside one chunk is a view on it. A line
-// over the limit is dropped as it arrives, and only its id is looked for.
+// over the limit is dropped as it arrives, and only its id is looked for. The lines of an event stream are split here too.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
@@ -9,11 +9,13 @@ import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/long-line.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { UnfinishedLine } from '../unfinished-line.js'
+import { type Beginning, UnfinishedLine, wholeObject } from '../unfinished-line.js'
 
 export interface LineSink {
   /** A long object may be in parts. */
   line(line: Line | LongLine): void
+  /** A line without a byte. */
+  blank?(): void
   /** `isCall`: the line has a `method`, and so the id is its sender's own. */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
@@ -23,14 +25,17 @@ const EMPTY = Buffer.alloc(0)
 export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
-  readonly #unfinished = new UnfinishedLine()
+  readonly #beginning: Beginning
+  readonly #unfinished: UnfinishedLine
   #isMidLine = false
   /** Of a line over the limit. */
   #dropped: IdFinder | undefined
 
-  constructor(sink: LineSink, lineBytesMax: number) {
+  constructor(sink: LineSink, lineBytesMax: number, beginning: Beginning = wholeObject) {
     this.#sink = sink
     this.#lineBytesMax = lineBytesMax
+    this.#beginning = beginning
+    this.#unfinished = new UnfinishedLine(beginning)
   }
 
   /** Bytes of the line that has not ended yet. */
@@ -58,28 +63,33 @@ export class LineSplitter {
   /** The line from `start` to the line feed at `end`. */
   #whole(chunk: Buffer, start: number, end: number): void {
     const line = chunk[end - 1] === CR ? toLine(chunk.subarray(start, end - 1)) : lineAt(chunk, start, end)
-    if (line.length > 0) this.#sink.line(line)
+    this.#give(line)
   }
 
   #keep(part: Buffer): void {
-    if (this.#unfinished.bytes + part.length > this.#lineBytesMax) this.#dropped ??= this.#drop()
-    if (this.#dropped === undefined) this.#unfinished.add(part)
-    else this.#dropped.push(part)
+    if (this.#dropped !== undefined) return this.#dropped.push(part)
+    this.#unfinished.add(part)
+    if (this.#unfinished.bytes > this.#lineBytesMax) this.#dropped = this.#drop()
   }
 
   #drop(): IdFinder {
     const dropped = new IdFinder()
-    for (const part of this.#unfinished.give()) dropped.push(part)
+    const parts = this.#unfinished.give()
+    // The first part may be a few bytes.
+    const start = Buffer.concat(parts.splice(0, 2))
+    for (const part of [start.subarray(this.#beginning(start)), ...parts]) dropped.push(part)
     return dropped
+  }
+
+  #give(line: Line | LongLine): void {
+    if (line.length > 0) this.#sink.line(line)
+    else this.#sink.blank?.()
   }
 
   #endLine(rest: Buffer): void {
     this.#isMidLine = false
     this.#keep(rest)
-    if (this.#dropped === undefined) {
-      const line = this.#unfinished.end()
-      return line.length > 0 ? this.#sink.line(line) : undefined
-    }
+    if (this.#dropped === undefined) return this.#give(this.#unfinished.end())
     const { id, isCall } = this.#dropped.found()
     const { bytes } = this.#dropped
     this.#dropped = undefined
