@@ -17,7 +17,7 @@ import { build } from 'esbuild'
 const root = resolve(import.meta.dirname, '..')
 const fileTimeoutMs = 1_200_000
 /** More than there are processors, since most tests wait for processes. */
-const filesAtOnce = 8
+const filesAtOnce = 6
 
 const sets = {
   fast: (path) => !isSlow(path) && !isOfSystem(path),

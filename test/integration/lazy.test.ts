@@ -1,69 +1,109 @@
 // Servers that are started when they are needed, and stopped when they are not.
 
 import { strict as assert } from 'node:assert'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { said } from './support/client.js'
-import { at, numberAt, textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
-import { phases } from './support/phases.js'
-import { itServer } from './support/programs.js'
-import { spawnProxy } from './support/spawned.js'
-import { until } from './support/waiting.js'
+import { toolNames } from './support/client.js'
 import { gatewayOf } from './support/gateway.js'
+import { at } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { type ServerEntry, itServer, program } from './support/programs.js'
+import {
+  type Act,
+  type Scripted,
+  handshake,
+  opening,
+  scripted,
+  simple,
+  timed,
+  toolChanges,
+} from './support/scripted.js'
+import { type Scope, scratch, spawnProxy } from './support/spawned.js'
+import { until } from './support/waiting.js'
 
-const changed = 'notifications/tools/list_changed'
+/** A real server, and how often it was started. */
+function counted(
+  t: Scope,
+  more: ServerEntry = {},
+): { readonly entry: ServerEntry; readonly starts: () => number } {
+  const file = join(scratch(t), 'starts')
+  writeFileSync(file, '')
+  const script = `echo >> "${file}"; exec "${process.execPath}" "${program('it-server.mjs')}"`
+  return {
+    entry: { command: '/bin/sh', args: ['-c', script], ...more },
+    starts: () => readFileSync(file, 'utf8').length,
+  }
+}
+
+const processesOf = ({ runtime }: Scripted, name: string): number =>
+  runtime.children.filter(({ command }) => command === name).length
 
 describe('a lazy server', () => {
   test('is not started for a client that only opens a session, and is for a list', async (t) => {
-    const [s, eager] = [phases(t, [{}], { lazy: true }), phases(t, [{}])]
-    const { attach, proxy } = await libraryProxy(t, { s: s.entry, eager: eager.entry })
-    const { client } = await attach()
-    const opened = await client.open()
-    assert.notEqual(at(opened, 'capabilities', 'tools'), undefined, 'it may have tools')
-    await client.call('eager__which')
-    assert.deepEqual([s.starts(), proxy.status()[0]?.state], [0, 'disconnected'])
-    const listed = await client.toolNames()
-    assert(listed.includes('s__which') && listed.includes('eager__which'), listed.join())
-    await until(() => proxy.status()[0]?.state === 'connected')
-    assert.equal(s.starts(), 1)
+    const it = await scripted(t, { s: { lazy: true }, eager: {} }, simple)
+    const party = await it.attach()
+    const { client } = party
+    const { heard } = await timed(it, opening(party))
+    assert.notEqual(at(heard.value, 'result', 'capabilities', 'tools'), undefined, 'it may have tools')
+    await timed(it, client.call('eager__t'))
+    assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [0, 'disconnected'])
+    const listed = await timed(it, client.request('tools/list'))
+    assert.deepEqual(toolNames(listed.heard), ['s__t', 'eager__t'])
+    assert.deepEqual([processesOf(it, 's'), it.proxy.status()[0]?.state], [1, 'connected'])
   })
 
   test('is not started before its time by the command, nor by the gateway', async (t) => {
-    const [s, o] = [phases(t, [{}], { lazy: true }), phases(t, [{}])]
+    const [s, o] = [counted(t, { lazy: true }), counted(t)]
     const { client } = spawnProxy(t, { s: s.entry, o: o.entry })
     await client.open()
-    await client.call('o__which')
+    await client.call('o__nonce')
     assert.equal(s.starts(), 0)
-    assert.equal(numberAt(said(await client.call('s__which')), 'start'), 0)
+    await client.call('s__nonce')
+    assert.equal(s.starts(), 1)
 
-    const g = phases(t, [{}], { lazy: true })
+    const g = counted(t, { lazy: true })
     await gatewayOf(t, { mcpServers: { g: g.entry, o: o.entry } })
     await until(() => o.starts() === 2)
     assert.equal(g.starts(), 0)
   })
 })
 
+/** Asks for roots in each call, and says what it is answered. */
+const asking: Act = (method, child) => {
+  if (method === 'initialize') return handshake('s', '{"tools":{"listChanged":true},"logging":{}}')
+  if (method !== 'tools/call') return simple(method, child)
+  const { lastId } = child
+  child.answered = (message) => {
+    const text = JSON.stringify(JSON.stringify(message))
+    child.say(`{"jsonrpc":"2.0","id":${lastId},"result":{"content":[{"type":"text","text":${text}}]}}`)
+  }
+  child.say('{"jsonrpc":"2.0","id":"q","method":"roots/list"}')
+  return undefined
+}
+
 describe('a server that is stopped while nobody needs it', () => {
   test('is back for the next call, with the level, and can ask for roots', async (t) => {
-    const s = phases(t, [{ tools: ['which', 'ask'] }], { idleTimeout: 100, lazy: true })
-    const { attach, proxy } = await libraryProxy(t, { s: s.entry })
-    const { client } = await attach()
+    const it = await scripted(t, { s: { idleTimeout: 100, lazy: true } }, asking)
+    const party = await it.attach()
+    const { client } = party
     client.onRequest = () => '{"roots":[{"uri":"file:///r"}]}'
-    await client.open({ roots: {} })
-    await client.request('logging/setLevel', { level: 'error' })
+    await timed(it, opening(party, { roots: {} }))
+    client.notify('notifications/initialized')
+    await timed(it, client.request('logging/setLevel', { level: 'error' }))
     for (let round = 0; round < 3; round++) {
-      const heard = await client.call('s__ask', { n: round })
+      const { heard } = await timed(it, client.call('s__t'))
       assert.match(heard.text, /file:\/\/\/r/)
-      await until(() => proxy.status()[0]?.pids.length === 0)
-      assert.equal(proxy.status()[0]?.state, 'connected')
-      assert((await client.toolNames()).includes('s__ask'))
-      assert.equal(s.starts(), round + 1, 'a list starts nothing that is known')
+      await it.runtime.pass(10_000)
+      assert.deepEqual([it.proxy.status()[0]?.pids, it.proxy.status()[0]?.state], [[], 'connected'])
+      assert.deepEqual(toolNames((await timed(it, client.request('tools/list'))).heard), ['s__t'])
+      assert.equal(processesOf(it, 's'), round + 1, 'a list starts nothing that is known')
     }
-    assert.equal(s.told('logging/setLevel').length, 3)
-    assert.equal(
-      client.count((value) => textAt(value, 'method') === changed),
-      0,
-    )
+    const levels = it.runtime.children
+      .flatMap(({ heard }) => heard)
+      .filter((each) => each === 'logging/setLevel')
+    assert.equal(levels.length, 3)
+    assert.equal(toolChanges(party), 0)
   })
 })
 

@@ -5,12 +5,20 @@ import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
-import { type RawClient, failure, said } from './support/client.js'
+import { type RawClient, failure, said, toolNames } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
-import { phases } from './support/phases.js'
 import { itServer } from './support/programs.js'
-import { handshake, opening, scripted, simple, timed } from './support/scripted.js'
+import {
+  type Act,
+  type Scripted,
+  enter,
+  handshake,
+  opening,
+  scripted,
+  simple,
+  timed,
+} from './support/scripted.js'
 import type { Scope, Servers } from './support/spawned.js'
 import { answerOf, json, scripted as scriptedHttp } from '../transports/support/scripted.js'
 
@@ -66,15 +74,18 @@ describe('limits of a client', () => {
   })
 
   test('listPageBytesMax: a list goes on on another page', async (t) => {
-    const servers = { s: phases(t, [{ tools: ['a', 'b', 'c'] }]).entry }
-    const { client } = await attached(t, servers, { session: { listPageBytesMax: 60 } })
-    await client.open()
+    const some = { ...limits, session: { ...limits.session, listPageBytesMax: 60 } }
+    const tools = ['a', 'b', 'c'].map((name) => ({ name, inputSchema: { type: 'object' } }))
+    const act: Act = (method, child) =>
+      method === 'tools/list' ? JSON.stringify({ tools }) : simple(method, child)
+    const it = await scripted(t, { s: {} }, act, { limits: some })
+    const { client } = await enter(it)
     const pages: string[][] = []
     let cursor: string | undefined
     do {
-      const { value } = await client.request('tools/list', cursor === undefined ? {} : { cursor })
-      pages.push(listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name')))
-      cursor = textAt(value, 'result', 'nextCursor') || undefined
+      const { heard } = await timed(it, client.request('tools/list', cursor === undefined ? {} : { cursor }))
+      pages.push(toolNames(heard))
+      cursor = textAt(heard.value, 'result', 'nextCursor') || undefined
     } while (cursor !== undefined)
     assert.deepEqual(pages, [['s__a', 's__b'], ['s__c']])
   })
@@ -82,14 +93,19 @@ describe('limits of a client', () => {
 
 describe('limits of a server', () => {
   test('queueMax: calls that wait for a process to come back', async (t) => {
-    const s = phases(t, [{}], { concurrency: 1 })
-    const { client } = await attached(t, { s: s.entry }, { upstream: { queueMax: 2 } })
-    await client.open()
-    await client.call('s__die')
-    const calls = [1, 2, 3, 4].map(() => client.call('s__which'))
+    const some = { ...limits, upstream: { ...limits.upstream, queueMax: 2 } }
+    const act: Act = (method, child) => {
+      if (it.runtime.children.length === 1 && method === 'tools/call') return void child.end(3)
+      const result = simple(method, child)
+      return method === 'initialize' ? { afterMs: 1000, result } : result
+    }
+    const it: Scripted = await scripted(t, { s: { concurrency: 1 } }, act, { limits: some })
+    const { client } = await enter(it)
+    await timed(it, client.call('s__t'))
+    const calls = [1, 2, 3, 4].map(() => client.call('s__t'))
     assert.deepEqual(failure(await Promise.race(calls)), [-32603, 's', 'overloaded'])
-    assert.equal(s.starts(), 1, 'it is refused before the next one is there')
-    for (const call of calls.slice(0, 3)) assert.equal(at((await call).value, 'error'), undefined)
+    for (const call of calls.slice(0, 3))
+      assert.equal(at((await timed(it, call)).heard.value, 'error'), undefined)
   })
 
   test('inflightMax: requests that it has not answered', async (t) => {

@@ -2,10 +2,47 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { failure, said } from './support/client.js'
-import { numberAt, textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
-import { phases } from './support/phases.js'
+import type { FakeChild } from '../upstream/support/fake-runtime.js'
+import { type RawClient, failure } from './support/client.js'
+import { textAt } from './support/json.js'
+import { type Scripted, enter, handshake, scripted, timed } from './support/scripted.js'
+import type { Scope } from './support/spawned.js'
+
+const offered = '{"tools":{},"prompts":{},"resources":{},"completions":{}}'
+
+/** What a server answers that has been started so often before. */
+const answers: Readonly<Record<string, (start: number) => string>> = {
+  initialize: () => handshake('s', offered),
+  'tools/list': () => '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}',
+  'prompts/list': () => '{"prompts":[{"name":"p"}]}',
+  'resources/list': () => '{"resources":[{"uri":"it://r","name":"r"}]}',
+  'resources/templates/list': () => '{"resourceTemplates":[]}',
+  'tools/call': (start) => `{"content":[{"type":"text","text":"start ${start}"}]}`,
+  'resources/read': (start) => `{"contents":[{"uri":"it://r","text":"start ${start}"}]}`,
+  'prompts/get': (start) =>
+    `{"messages":[{"role":"user","content":{"type":"text","text":"start ${start}"}}]}`,
+  'completion/complete': (start) => `{"completion":{"values":["start ${start}"]}}`,
+}
+
+/** A client of a server whose first processes end when this method comes. */
+async function mortal(
+  t: Scope,
+  mortalMethod: string,
+  deaths: number,
+): Promise<{ readonly it: Scripted; readonly client: RawClient; readonly asked: () => number }> {
+  const starts: FakeChild[] = []
+  const it = await scripted(t, { s: { restartDelay: 1 } }, (method, child) => {
+    if (!starts.includes(child)) starts.push(child)
+    const start = starts.indexOf(child)
+    if (method !== mortalMethod || start >= deaths) return answers[method]?.(start) ?? '{}'
+    child.end(4)
+    return undefined
+  })
+  const { client } = await enter(it)
+  const asked = (): number =>
+    it.runtime.children.flatMap(({ heard }) => heard).filter((method) => method === mortalMethod).length
+  return { it, client, asked }
+}
 
 const reads: readonly (readonly [string, object, (value: unknown) => string])[] = [
   ['resources/read', { uri: 'it://r' }, (value) => textAt(value, 'result', 'contents', 0, 'text')],
@@ -20,31 +57,25 @@ const reads: readonly (readonly [string, object, (value: unknown) => string])[] 
 describe('a server that ends before its answer', () => {
   for (const [method, params, textOf] of reads) {
     test(`is asked again for ${method}, once`, async (t) => {
-      const s = phases(t, [{ dies: [method] }, {}], { restartDelay: 1 })
-      const { client } = await (await libraryProxy(t, { s: s.entry })).attach()
-      await client.open()
-      const heard = await client.request(method, params, 'read')
+      const { it, client, asked } = await mortal(t, method, 1)
+      const { heard } = await timed(it, client.request(method, params, 'read'))
       assert.equal(textOf(heard.value), 'start 1', heard.text)
       assert.equal(client.answersTo('read'), 1)
-      assert.equal(s.told(method).length, 2)
+      assert.equal(asked(), 2)
     })
   }
 
   test('twice for the same read is an error', async (t) => {
-    const s = phases(t, [{ dies: ['resources/read'] }, { dies: ['resources/read'] }, {}], { restartDelay: 1 })
-    const { client } = await (await libraryProxy(t, { s: s.entry })).attach()
-    await client.open()
-    const heard = await client.request('resources/read', { uri: 'it://r' })
+    const { it, client, asked } = await mortal(t, 'resources/read', 2)
+    const { heard } = await timed(it, client.request('resources/read', { uri: 'it://r' }))
     assert.deepEqual(failure(heard), [-32603, 's', 'exited'])
-    assert.equal(s.told('resources/read').length, 2)
+    assert.equal(asked(), 2)
   })
 
   test('is never asked again for a call of a tool', async (t) => {
-    const s = phases(t, [{ dies: ['tools/call'] }, {}], { restartDelay: 1 })
-    const { client } = await (await libraryProxy(t, { s: s.entry })).attach()
-    await client.open()
-    assert.deepEqual(failure(await client.call('s__which')), [-32603, 's', 'exited'])
-    assert.equal(numberAt(said(await client.call('s__which')), 'start'), 1)
-    assert.equal(s.told('tools/call').length, 2)
+    const { it, client, asked } = await mortal(t, 'tools/call', 1)
+    assert.deepEqual(failure((await timed(it, client.call('s__t'))).heard), [-32603, 's', 'exited'])
+    assert.match((await timed(it, client.call('s__t'))).heard.text, /"start 1"/)
+    assert.equal(asked(), 2)
   })
 })

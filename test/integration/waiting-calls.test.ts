@@ -6,11 +6,9 @@ import { limits } from '../../src/index.js'
 import { type Heard, type RawClient, said } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { phases } from './support/phases.js'
 import { itServer } from './support/programs.js'
-import { type Act, enter, scripted, simple, timed } from './support/scripted.js'
+import { type Act, type Scripted, enter, scripted, simple, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
-import { until } from './support/waiting.js'
 
 const few = {
   limits: { ...limits, upstream: { ...limits.upstream, queueMax: 2, outgoingBytesMax: 200_000 } },
@@ -119,13 +117,16 @@ describe('calls for a server that has not said what it has', () => {
   })
 
   test('a call after a first start that failed does not wait for the delay, and has the next one', async (t) => {
-    const s = phases(t, [{ dies: ['initialize'] }, {}], { restartDelay: 600_000 })
-    const { attach, proxy } = await libraryProxy(t, { s: s.entry, o: itServer() })
-    const { client } = await attach()
-    await client.open()
-    await until(() => proxy.status()[0]?.state === 'error')
-    const both = await Promise.all([client.call('s__which'), client.call('s__which')])
-    for (const heard of both) assert.equal(at(said(heard), 'start'), 1)
-    assert.equal(s.starts(), 2)
+    const it: Scripted = await scripted(t, { s: { restartDelay: 600_000 }, o: {} }, (method, child) => {
+      const isFirst = child === it.runtime.children.find(({ command }) => command === 's')
+      if (!isFirst || method !== 'initialize') return simple(method, child)
+      child.end(4)
+      return undefined
+    })
+    const { client } = await enter(it)
+    assert.equal(it.proxy.status()[0]?.state, 'error')
+    const both = [client.call('s__t'), client.call('s__t')]
+    for (const call of both) assert.match((await timed(it, call)).heard.text, /"text":"s"/)
+    assert.equal(it.runtime.children.filter(({ command }) => command === 's').length, 2)
   })
 })
