@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 346
-  cli                    | 5455
+  cli                    | 5444
   cli/clients            | 1403
   servers                | 277
   sandbox                | 5845

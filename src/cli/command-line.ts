@@ -30,15 +30,11 @@ export type Options = Readonly<Record<string, Option<unknown>>>
 
 export class UsageError extends Error {
   override readonly name = 'UsageError'
-  readonly problem: string
-  readonly hint: string
   /** The command that it is about, for an example. */
   command: string | undefined
 
   constructor(problem: string, hint = '') {
     super(hint === '' ? problem : `${problem}; ${hint}`)
-    this.problem = problem
-    this.hint = hint
   }
 }
 

@@ -54,8 +54,7 @@ export function remoteConfig(
       timeoutMs: ownTimeoutMs,
     },
   )
-  const settableIn = timeoutMs === undefined ? '--timeout' : undefined
-  const own = { isTransparent: true as const, ...(settableIn !== undefined && { settableIn }) }
+  const own = { isTransparent: true as const, ...(timeoutMs === undefined && { settableIn: '--timeout' }) }
   const schemas = [...config.schemas].map(([schema, { servers, ...others }]) => {
     return [schema, { ...others, servers: servers.map((each) => ({ ...each, ...own })) }] as const
   })

@@ -12,7 +12,6 @@ import { loadWithSecrets } from './load.js'
 import { note, say } from './console.js'
 import { type Given, UsageError, command, list, text } from './command-line.js'
 import { config } from './common-options.js'
-import { tokenNamePattern } from '../config/keys.js'
 
 const TOKEN_BYTES = 32
 
@@ -21,7 +20,7 @@ const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
 const spanPattern = /^([1-9]\d{0,3})([hdw])$/
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
-const example = 'for example: mcps-proxy token create ci --profile review --expires 30d'
+const example = 'for example: mcps-proxy token create ci --expires 30d'
 
 const options = {
   config,
@@ -40,7 +39,7 @@ export const tokenCommand = command({
 the token cannot be had. With --profile its clients reach that profile alone, at /p/NAME/mcp.
 token revoke takes it out again. A running gateway reads the file:
 clients of a revoked token get 401, and their sessions end.`,
-  examples: ['mcps-proxy token create ci --profile review --expires 30d', 'mcps-proxy token revoke ci'],
+  examples: ['mcps-proxy token create ci --expires 30d', 'mcps-proxy token revoke ci'],
   options,
   wordsMax: 2,
   check: ({ words: [what = '', name], expires, profile }) => {
@@ -48,7 +47,8 @@ clients of a revoked token get 401, and their sessions end.`,
     if (what !== 'create' && (expires !== undefined || profile.length > 0))
       throw new UsageError('--expires and --profile work only with create', example)
     if (what === 'list' && name !== undefined) throw new UsageError('token list takes no name')
-    if (what !== 'list') assertTokenName(what, name)
+    if (what !== 'list' && name === undefined)
+      throw new UsageError(`token ${what} needs the name of a token`, example)
     if (expires !== undefined) assertExpires(expires)
   },
   run: (task) => {
@@ -56,12 +56,6 @@ clients of a revoked token get 401, and their sessions end.`,
     return editing(task.config, async (path) => (await actions[what]?.(name, task, path)) ?? 0)
   },
 })
-
-function assertTokenName(what: string, name: string | undefined): void {
-  if (name === undefined) throw new UsageError(`token ${what} needs the name of a token`, example)
-  if (!new RegExp(tokenNamePattern, 'u').test(name))
-    throw new UsageError(`the name "${name}" cannot be used`, 'use letters, digits, "_", "-" and "."')
-}
 
 function assertExpires(expires: string): void {
   const isDate = datePattern.test(expires) && !Number.isNaN(Date.parse(expires))

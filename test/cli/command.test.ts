@@ -237,7 +237,7 @@ describe('the example behind a usage mistake', () => {
   const cases: [string, string][] = [
     ['lock --accept', 'lock'],
     ['import nosuch', 'import cursor --dry-run'],
-    ['token create ci --expires tomorrow', 'token create ci --profile review --expires 30d'],
+    ['token create ci --expires tomorrow', 'token create ci --expires 30d'],
     ['stdio --record', 'stdio'],
     ['nosuch', 'stdio'],
   ]
