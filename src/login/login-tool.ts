@@ -17,7 +17,7 @@ import { errorText } from '../text/error-text.js'
 import { isObject, objectIn } from '../text/json-object.js'
 import { loginCommand } from './login-error.js'
 import type { LoginRuntime } from './login-http.js'
-import type { BegunLogin, ServerLogin } from './server-login.js'
+import type { StartedLogin, ServerLogin } from './server-login.js'
 
 /** A call waits so long for the person, and less where its client would give up before. */
 const WAIT_MS_MAX = 50_000
@@ -64,7 +64,7 @@ export class LoginTool {
   }
 
   /** The client opens the page where it can; otherwise the result is a text for the person. */
-  async #show(call: Call, begun: BegunLogin): Promise<void> {
+  async #show(call: Call, begun: StartedLogin): Promise<void> {
     const seen = begun.page.then((shown) => ({ shown }))
     const found = await within(seen, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)
     if (found === undefined) throw new Error('the authorization server is slow; call this tool again')
@@ -79,7 +79,7 @@ export class LoginTool {
     })
   }
 
-  async #wait(call: Call, { page, ended }: BegunLogin): Promise<void> {
+  async #wait(call: Call, { page, ended }: StartedLogin): Promise<void> {
     const { name } = this.#target
     const over = ended.then((why) => ({ why }))
     const end = await within(over, Math.min(WAIT_MS_MAX, this.#leftMs(call)), this.#runtime)

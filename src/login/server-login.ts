@@ -45,7 +45,7 @@ export interface LoginWays {
   readonly pages?: OpenLoginPages | undefined
 }
 
-export interface BegunLogin {
+export interface StartedLogin {
   /** Undefined where the login was over before its page was seen; rejects where it has failed before. */
   readonly page: Promise<string | undefined>
   /** Resolves when it has ended: undefined where it is made, else why not. */
@@ -65,7 +65,7 @@ export class ServerLogin {
   /** When a call last needed the login, in milliseconds since 1970. */
   #calledAtMs = 0
   #startPage: string | undefined
-  #begun: (BegunLogin & { readonly shown: Deferred<string> }) | undefined
+  #begun: (StartedLogin & { readonly shown: Deferred<string> }) | undefined
   #look: Timer | undefined
 
   /** `tell` logs. */
@@ -94,12 +94,12 @@ export class ServerLogin {
   }
 
   /** The login that a person has begun, until it ends. */
-  get begun(): BegunLogin | undefined {
+  get begun(): StartedLogin | undefined {
     return this.#begun
   }
 
   /** For a person who wants the login. */
-  begin(): BegunLogin {
+  begin(): StartedLogin {
     if (this.#begun !== undefined) return this.#begun
     const { url } = this.#target
     const before = this.#store.versionOf(url)

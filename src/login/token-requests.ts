@@ -423,20 +423,24 @@ function basic(id: string, secret: string): ClientAuth {
   return (_server, _client, _body, headers) => headers.set('authorization', field)
 }
 
+/** Imports the key for the first algorithm that fits it. */
 async function signingKey(pem: string): Promise<webcrypto.CryptoKey> {
   const key = parsedKey(pem)
-  const namedCurve = curves.get(key.asymmetricKeyDetails?.namedCurve ?? '')
-  const isRsa = key.asymmetricKeyType === 'rsa'
-  if (!isRsa && namedCurve === undefined)
-    throw new LoginError(
-      `auth.clientKey is a key of the type ${key.asymmetricKeyType}; it must be EC (P-256, P-384, P-521) or RSA`,
-    )
-  const algorithm = isRsa
-    ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
-    : { name: 'ECDSA', namedCurve: namedCurve ?? '' }
   const bytes = key.export({ type: 'pkcs8', format: 'der' })
-  return webcrypto.subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
+  for (const algorithm of algorithms) {
+    const imported = webcrypto.subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
+    const found = await imported.catch(() => undefined)
+    if (found !== undefined) return found
+  }
+  throw new LoginError(
+    `auth.clientKey is a key of the type ${key.asymmetricKeyType}; it must be EC (P-256, P-384, P-521) or RSA`,
+  )
 }
+
+const algorithms = [
+  { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+  ...['P-256', 'P-384', 'P-521'].map((namedCurve) => ({ name: 'ECDSA', namedCurve })),
+]
 
 function parsedKey(pem: string): KeyObject {
   try {
@@ -446,12 +450,6 @@ function parsedKey(pem: string): KeyObject {
     throw new LoginError('auth.clientKey is no private key in PEM without a password')
   }
 }
-
-const curves = new Map([
-  ['prime256v1', 'P-256'],
-  ['secp384r1', 'P-384'],
-  ['secp521r1', 'P-521'],
-])
 
 // An access token as requests carry it, and how long.
 

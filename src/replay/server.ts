@@ -148,14 +148,12 @@ export class ReplayProcess implements ReplayedServer {
       },
       LINE_BYTES_MAX,
     )
-    let ended = false
-    const end = (): void => {
-      if (!ended) splitter.end()
-      ended = true
-      this.output.end()
-    }
     stdout.on('data', (chunk: Buffer) => splitter.push(chunk))
-    for (const event of ['end', 'close', 'error']) stdout.on(event, end)
+    stdout.on('error', () => {})
+    stdout.once('close', () => {
+      splitter.end()
+      this.output.end()
+    })
   }
 }
 
