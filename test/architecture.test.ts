@@ -116,7 +116,7 @@ const linesMax = table(`
   upstream/contracts     | 768
   upstream/process       | 1220
   upstream/auth          | 341
-  login                  | 2482
+  login                  | 2480
   upstream/server        | 4880
   upstream/http          | 226
   kept                   | 416
@@ -139,7 +139,7 @@ const linesMax = table(`
   gateway                | 1162
   metrics                | 916
   index                  | 49
-  replay                 | 1881
+  replay                 | 1879
   inspector              | 1967
   ui                     | 1850
   ask                    | 346
