@@ -117,10 +117,10 @@ const linesMax = table(`
   upstream/process       | 1220
   upstream/auth          | 341
   login                  | 2480
-  upstream/server        | 4880
+  upstream/server        | 4858
   upstream/http          | 226
   kept                   | 416
-  upstream/kinds         | 607
+  upstream/kinds         | 606
   limits                 | 158
   real-runtime           | 63
   config                 | 4291
