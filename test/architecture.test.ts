@@ -129,9 +129,9 @@ const linesMax = table(`
   record                 | 254
   events                 | 247
   audit                  | 180
-  proxy/routing          | 1919
+  proxy/routing          | 1910
   proxy/input            | 833
-  proxy/clients          | 1741
+  proxy/clients          | 1739
   secrets                | 350
   policy                 | 367
   proxy                  | 908

@@ -95,7 +95,6 @@ export class StatelessClient implements RoutedClient {
   readonly #followed = new Map<string, Followed>()
   readonly #asking = new PQueue({ concurrency: ASKED_MAX })
   readonly #logged = new Set<Call>()
-  #level: string | undefined
   usedAt: number
 
   constructor(profile: StatelessContext, view: CatalogView, tasks: TaskTable, directory: ClientDirectory) {
@@ -221,9 +220,8 @@ export class StatelessClient implements RoutedClient {
   /** A server sends messages of its level and more severe ones, so it gets the most verbose level. */
   #wantsLogs(call: Call, level: string): void {
     this.#logged.add(call)
-    if (this.#level !== undefined && severity(this.#level) <= severity(level)) return
-    this.#level = level
-    this.#routes.level(level)
+    const { logLevel } = this.#routes
+    if (logLevel === undefined || severity(level) < severity(logLevel)) this.#routes.level(level)
   }
 
   /** As many of these as the client may follow; those that it follows already take no room. */

@@ -1,7 +1,6 @@
 // Checks a call's arguments against the tool's own schema, and makes the error.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import type { Span } from '../../jsonrpc/scan.js'
 import { type Call, toolFailure } from '../../calls/call.js'
 import { invalidArguments, invalidParams } from '../../mcp/error-codes.js'
 import type { ListItem } from '../../mcp/list-items.js'
@@ -53,21 +52,17 @@ export class ArgumentChecks {
     return !call.settled
   }
 
-  #fault(target: Target, json: Buffer | undefined): ArgumentFault | undefined {
-    const { schemaSpan } = target.item
+  #fault({ item, lane, publicName }: Target, json: Buffer | undefined): ArgumentFault | undefined {
+    const { line, schemaSpan } = item
     if (schemaSpan === undefined) return undefined
-    const validator = this.#validators.get(target.item) ?? this.#newValidator(target, schemaSpan)
+    let validator = this.#validators.get(item)
+    if (validator === undefined) {
+      const schema = line.subarray(schemaSpan.start, schemaSpan.end)
+      const warn = (message: string): void => this.#log({ level: 'warn', service: lane.config.name, message })
+      validator = new ArgumentValidator({ tool: publicName, schema, warn })
+      this.#validators.set(item, validator)
+    }
     return validator.check(json)
-  }
-
-  #newValidator({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
-    const validator = new ArgumentValidator({
-      tool: publicName,
-      schema: item.line.subarray(start, end),
-      warn: (message) => this.#log({ level: 'warn', service: lane.config.name, message }),
-    })
-    this.#validators.set(item, validator)
-    return validator
   }
 }
 

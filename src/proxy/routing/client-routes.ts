@@ -8,12 +8,12 @@ import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/client-leg.js'
 import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { type RoutedClient, type RoutedServers, type RoutingContext, Router } from './router.js'
+import { type RoutedClient, type RoutingContext, Router } from './router.js'
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 
 /** A client's lanes, one for each server in configuration order. */
-export class ClientRoutes implements RoutedServers {
+export class ClientRoutes {
   readonly router: Router
   /** Resolves when `initialize` can be answered; undefined when no server has to be waited for. */
   readonly settled: Promise<unknown> | undefined
@@ -22,13 +22,12 @@ export class ClientRoutes implements RoutedServers {
   readonly #catalogs: Catalogs
   readonly #onLeave: () => void
   readonly #changes: ListChanges
-  /** Fixed at the first request: a client that calls before it opens a session stays what it was then. */
-  readonly #hasTasks: boolean
   catalog: Catalog
   lanes: readonly Lane[]
   /** All lanes of the client: also those opened for the next exchange, and those on which only earlier calls still run. */
   readonly #entered = new Map<Upstream, Lane>()
-  #level: string | undefined
+  /** The client wants log messages from this level on. */
+  logLevel: string | undefined
 
   constructor(
     client: RoutedClient,
@@ -41,9 +40,9 @@ export class ClientRoutes implements RoutedServers {
     this.#context = context
     this.#catalogs = catalogs
     this.#onLeave = onLeave
-    this.#hasTasks = client.profile.hasTasks === true
     this.lanes = this.#enter(upstreams)
-    this.catalog = catalogs.of(this.lanes, client.view, this.#hasTasks)
+    // A client that calls before it opens a session stays what it was then.
+    this.catalog = catalogs.of(this.lanes, client.view, client.profile.hasTasks === true)
     this.#changes = new ListChanges(client, this, context)
     const isRemembered = this.lanes.some(({ view }) => view.before.kind !== 'nothing')
     this.router = new Router(client, context, this)
@@ -63,7 +62,7 @@ export class ClientRoutes implements RoutedServers {
 
   describe(): ServerDescription {
     const { instructionsLengthMax } = this.#context.limits.session
-    const options = { instructionsLengthMax, hasTasks: this.#hasTasks }
+    const options = { instructionsLengthMax, hasTasks: this.catalog.hasTasks }
     return describeServers(this.lanes, this.#client.view, this.#client.profile.capabilities, options)
   }
 
@@ -71,6 +70,7 @@ export class ClientRoutes implements RoutedServers {
     return this.catalog.shown(kind)
   }
 
+  /** The client has been given this list. */
   listed(kind: ListKind): void {
     this.#changes.markShown(kind)
     // Most clients call a tool soon after they have got the list.
@@ -95,7 +95,7 @@ export class ClientRoutes implements RoutedServers {
   }
 
   level(level: string): void {
-    this.#level = level
+    this.logLevel = level
     for (const lane of this.#entered.values()) lane.level(this.#client, level)
   }
 
@@ -129,7 +129,7 @@ export class ClientRoutes implements RoutedServers {
   exchange(upstreams: readonly Upstream[]): void {
     const before = this.lanes
     this.lanes = this.#enter(upstreams)
-    this.catalog = this.#catalogs.of(this.lanes, this.#client.view, this.#hasTasks)
+    this.catalog = this.#catalogs.of(this.lanes, this.#client.view, this.catalog.hasTasks)
     const left = before.filter((lane) => !this.lanes.includes(lane))
     // A view may hide resources from now on of servers that stay.
     for (const lane of this.#client.view.name === '' ? left : before)
@@ -165,7 +165,7 @@ export class ClientRoutes implements RoutedServers {
     if (there !== undefined) return there
     const lane = upstream.attach(this.#client)
     this.#entered.set(upstream, lane)
-    if (this.#level !== undefined) lane.level(this.#client, this.#level)
+    if (this.logLevel !== undefined) lane.level(this.#client, this.logLevel)
     return lane
   }
 

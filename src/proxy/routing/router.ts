@@ -2,6 +2,7 @@
 
 import type { ArgumentChecks } from './argument-checks.js'
 import { type Catalog, nameEdits, type Target } from './catalog.js'
+import type { ClientRoutes } from './client-routes.js'
 import { TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import type { ListsReader } from './list-changes.js'
@@ -61,12 +62,7 @@ export interface RoutingContext {
 }
 
 /** The servers that the calls of a client go to; a reload exchanges them. */
-export interface RoutedServers {
-  readonly lanes: readonly CallTarget[]
-  readonly catalog: Catalog
-  /** The client has been given this list. */
-  listed(kind: ListKind): void
-}
+export type RoutedServers = Pick<ClientRoutes, 'catalog' | 'lanes' | 'listed'>
 
 /** A client whose calls are routed. */
 export interface RoutedClient extends ClientPort, ListsReader {
