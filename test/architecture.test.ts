@@ -112,7 +112,7 @@ const linesMax = table(`
   transports             | 909
   transports/http1       | 1499
   transports/http-client | 1781
-  transports/http-server | 2643
+  transports/http-server | 2632
   upstream/contracts     | 768
   upstream/process       | 1220
   upstream/auth          | 341

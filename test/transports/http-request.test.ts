@@ -152,7 +152,7 @@ test('what a request is, the reader of Node’s server says too', async () => {
       const theirs = await readByNode(raw)
       assert.deepEqual(ours, theirs.slice(0, ours.length), JSON.stringify([raw, ours, theirs]))
     }),
-    { numRuns: numRuns(3000) },
+    { numRuns: numRuns(1000) },
   )
 })
 

@@ -272,7 +272,7 @@ describe('one response', () => {
         assert.equal(shown(seen.read), read)
         if (read !== undefined) assert.equal(seen.keepsAlive, keepsAlive)
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     )
   })
 
@@ -296,7 +296,7 @@ describe('one response', () => {
             assert.deepEqual(read, await readByNode(raw, isEnded), JSON.stringify([raw, isEnded]))
         },
       ),
-      { numRuns: numRuns(3000) },
+      { numRuns: numRuns(1000) },
     )
   })
 })

@@ -14,15 +14,14 @@ import {
   type GuardRemedies,
   type HttpRules,
   preflightFields,
-  targetOf,
   type Sender,
   type SenderVerdict,
   isSender,
   reachable,
 } from './access.js'
 import { RareWarnings } from './rare-warnings.js'
-import type { HttpRequest, RequestHead } from '../http1/server.js'
-import { type Refusal, closing, isRefusal, refuse, type ServeResult } from './refusal.js'
+import type { HttpRequest } from '../http1/server.js'
+import { type Refusal, isRefusal, refuse, type ServeResult, shuttingDown } from './refusal.js'
 import { repeat } from '../../runtime/deadline.js'
 import { Streamable } from './streamable.js'
 import { TokenStreams } from './token-streams.js'
@@ -68,7 +67,7 @@ export class HttpServer {
     this.#guard = this.#newGuard()
     this.#bodies = new Bodies(environment)
     this.#clients = new ClientRegistry(environment)
-    this.#streamable = new Streamable(this.#clients, this.#bodies, (head) => this.#gone(head))
+    this.#streamable = new Streamable(this.#clients, this.#bodies)
     this.#tokenStreams = new TokenStreams(environment)
     this.#listening = new FrontListener(
       environment,
@@ -147,7 +146,7 @@ export class HttpServer {
 
   #serve(request: HttpRequest): ServeResult {
     const { head, response } = request
-    if (this.#listening.isStopping) return this.#shuttingDown()
+    if (this.#listening.isStopping) return shuttingDown
     const admitted = this.#guard.admit(head)
     if (isRefusal(admitted)) return admitted
     const { fields } = admitted
@@ -234,16 +233,6 @@ export class HttpServer {
     if (type === undefined) response.sendJson(200, body)
     else response.send(200, ['content-type', type, ...pageFields], Buffer.from(body))
     return undefined
-  }
-
-  /** The refusal of a client whose endpoint was removed during its request. */
-  #gone(head: RequestHead): Refusal {
-    const found = this.#routes.find(targetOf(head.target).path)
-    return !this.#listening.isStopping && found.kind === 'nothing' ? found.refusal : this.#shuttingDown()
-  }
-
-  #shuttingDown(): Refusal {
-    return refuse(503, 'Shutting down', { ...closing, 'retry-after': '5' })
   }
 
   #refuse({ head, response }: HttpRequest, refusal: Refusal): void {

@@ -52,6 +52,9 @@ export function unreadable(error: FrameError): Refusal {
 /** A client that is turned away loses its connection too. */
 export const crowded: Refusal = refuse(503, 'Too many clients', { ...closing, 'retry-after': '5' })
 
+/** The front, or the endpoint of the request, is closing. */
+export const shuttingDown: Refusal = refuse(503, 'Shutting down', { ...closing, 'retry-after': '5' })
+
 export const noSession: Refusal = { status: 404, error: sessionNotFound('Session not found') }
 
 export const noSessionId: Refusal = refuse(400, 'Mcp-Session-Id is required')

@@ -3,7 +3,6 @@
 // MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports. A client without a session is served too, one request at a time, so
 // that a person with a command line needs no handshake.
 
-import type { RequestHead } from '../http1/server.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import type { ClientConnection } from './client-connection.js'
 import type { ClientRegistry } from './client-registry.js'
@@ -17,19 +16,17 @@ import {
   type Refusal,
   refuse,
   type ServeResult,
+  shuttingDown,
 } from './refusal.js'
 
 /** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
 export class Streamable {
   readonly #clients: ClientRegistry
   readonly #bodies: Bodies
-  readonly #gone: (head: RequestHead) => Refusal
 
-  /** `gone` refuses a client whose endpoint was removed during its request. */
-  constructor(clients: ClientRegistry, bodies: Bodies, gone: (head: RequestHead) => Refusal) {
+  constructor(clients: ClientRegistry, bodies: Bodies) {
     this.#clients = clients
     this.#bodies = bodies
-    this.#gone = gone
   }
 
   serve(asked: EndpointRequest): ServeResult {
@@ -81,7 +78,7 @@ export class Streamable {
     if (client === undefined) return crowded
     const serve = (): Refusal | undefined =>
       // The endpoint may have been removed while the body came.
-      client.open ? client.post(posted, response, accepts, judgement === 'opening') : this.#gone(posted.head)
+      client.open ? client.post(posted, response, accepts, judgement === 'opening') : shuttingDown
     return client.ready === undefined ? serve() : client.ready.then(serve)
   }
 
