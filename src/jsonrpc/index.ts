@@ -1,6 +1,6 @@
 /**
  * The JSON-RPC core of mcps-proxy: a validating scanner over bytes, frames,
- * splicing with reasoned edits, lent ids, and a peer. No I/O, no MCP.
+ * splicing with reasoned edits, ids of each connection, and a peer. No I/O, no MCP.
  *
  * @packageDocumentation
  */

@@ -1,6 +1,6 @@
 // One end of a connection that speaks JSON-RPC 2.0.
 //
-// A peer reads frames and hands each to its owner, lends ids for the requests it sends, and finds who waits
+// A peer reads frames and hands each to its owner, mints ids for the requests it sends, and finds who waits
 // when an answer comes. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
 
 import {
@@ -27,7 +27,16 @@ import {
 } from './connection.js'
 import { type FrameError, TransportError } from './jsonrpc-errors.js'
 import { claimedIds } from './id-finder.js'
-import { type Edit, Message, inOrder, splice, withId, lineBreakEdits } from './splice.js'
+import {
+  type Edit,
+  type Message,
+  bothEdits,
+  inOrder,
+  lineBreakEdits,
+  splice,
+  withId,
+  writing,
+} from './splice.js'
 import { Inflight } from './inflight.js'
 import { hasLineBreaks, toOneLine, type Line } from './line.js'
 import type { RequestId } from './request-id.js'
@@ -152,24 +161,22 @@ export class Peer<E> {
   }
 
   /**
-   * Forwards a request with the owner's edits and an id of this connection.
-   *
-   * With `lend` the sender's own id stays where it is free, unless the other end has been asked with it before (`again`).
+   * Forwards a request with the owner's edits and an id of this connection, which is its progress token too, where it has one.
    * Returns undefined when too many are out, or once closed.
    */
   forward(
     frame: RequestFrame,
     edits: readonly Edit[],
     entry: E,
-    lend: boolean,
     reply: Reply = this.ownReply,
-    again = false,
   ): RequestId | undefined {
     if (this.#closed) return undefined
-    const id = this.#inflight.mint(entry, lend ? frame.id : undefined, again)
+    const id = this.#inflight.mint(entry)
     if (id === undefined) return undefined
-    const all = id === frame.id ? edits : withId(edits, frame, id)
-    reply.tell(this.#spliced(frame, all), { kind: 'request', id, method: frame.method })
+    const token = frame.params.meta.span('progressToken')
+    const withToken =
+      token === undefined ? edits : bothEdits(edits, writing(frame.line, token, id, 'progress-token'))
+    reply.tell(this.#withId(frame, withToken, id), { kind: 'request', id, method: frame.method })
     return id
   }
 
@@ -180,7 +187,7 @@ export class Peer<E> {
 
   /** The bytes that `answer` sends, for an answer that leaves later. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Message {
-    return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
+    return this.#withId(frame, edits, id)
   }
 
   pass(frame: NotificationFrame, edits: readonly Edit[], relation: Relation = unrelated): void {
@@ -209,14 +216,14 @@ export class Peer<E> {
     for (const id of this.#inflight.ids) {
       const entry = this.#inflight.get(id)
       if (!(entry instanceof OwnRequest)) continue
-      this.#inflight.retire(id)
+      this.#inflight.take(id)
       entry.failed(cause)
     }
   }
 
   /** Stops waiting for the answer to `id`. */
   retire(id: RequestId): void {
-    this.#inflight.retire(id)
+    this.#inflight.take(id)
   }
 
   /** The requests of the owner that wait for an answer. */
@@ -264,6 +271,10 @@ export class Peer<E> {
     if (id === undefined) return undefined
     this.send(message(id), { kind: 'request', id, method })
     return { id, answer: asked.answer }
+  }
+
+  #withId(frame: RequestFrame | ResponseFrame, edits: readonly Edit[], id: RequestId): Message {
+    return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
   /** Every forwarded message is made here: shown to the tap, spliced, and kept on one line. */
@@ -337,8 +348,7 @@ export class Peer<E> {
   }
 
   #failed(id: RequestId | undefined, error: TransportError): void {
-    // The peer may have received it nevertheless, so the id is not lent to another request soon.
-    const entry = id === undefined ? undefined : this.#inflight.retire(id)
+    const entry = id === undefined ? undefined : this.#inflight.take(id)
     if (entry instanceof OwnRequest) entry.failed(error)
     else this.#owner.failed(entry, error)
   }

@@ -157,13 +157,6 @@ describe('children that say too much', () => {
         line,
       )
     }
-    const other = client.call('s__never', {}, undefined, 'other')
-    await client.call('s__raw', { lines: ['{"jsonrpc":"2.0","id":$ID,"id":"other","result":{}}'] })
-    assert.deepEqual(
-      failure(await other),
-      [-32603, 's', 'invalid-answer'],
-      'both calls of an answer with two ids',
-    )
     const twice = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}'
     await client.call('s__raw', { lines: [twice, twice] }, undefined, 'twice')
     await client.call('s__nonce', { n: 'x' })

@@ -217,10 +217,18 @@ const answersAsTheyAre: [title: string, bytes: string | Buffer, event: string][]
 test('an answer that can be recognised ends its request, however it is written', () => {
   for (const [title, bytes, event] of answersAsTheyAre) {
     const { script, diary, peer } = scene()
-    peer.forward(request('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], entry, false)
+    peer.forward(request('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], entry)
     script.sink?.message(toLine(bytes))
     assert.equal(diary.events[0], event, title)
   }
+})
+
+test('an answer with two ids ends both requests', () => {
+  const { script, diary, peer } = scene()
+  for (const each of [entry, new Entry('b')])
+    peer.forward(request('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], each)
+  script.sink?.message(toLine('{"jsonrpc":"2.0","id":1,"id":2,"result":{}}'))
+  assert.deepEqual(diary.events.slice(0, 2), ['failed a TRANSPORT_ANSWER', 'failed b TRANSPORT_ANSWER'])
 })
 
 test('an error without an id ends no request that it need not be about', () => {
@@ -228,9 +236,9 @@ test('an error without an id ends no request that it need not be about', () => {
   const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
   const says = (): void => script.says('{"jsonrpc":"2.0","id":null,"error":{}}')
   peer.notify('n')
-  peer.forward(frame, [], entry, false)
+  peer.forward(frame, [], entry)
   says()
-  peer.forward(frame, [], entry, false)
+  peer.forward(frame, [], entry)
   says()
   assert.deepEqual(diary.events, ['stray error undefined', 'stray error undefined'])
 })
@@ -246,7 +254,7 @@ test('an error without an id is forwarded with the id of its request', () => {
 test('forwards a request under an id of this connection, and its answer finds the entry', () => {
   const { script, diary, peer } = scene()
   const frame = request('{"jsonrpc":"2.0", "id":"c","method":"m","params":{"n":1.0}}')
-  assert.equal(peer.forward(frame, [], entry, false), '1')
+  assert.equal(peer.forward(frame, [], entry), '1')
   assert.deepEqual(script.sent, ['{"jsonrpc":"2.0", "id":1,"method":"m","params":{"n":1.0}}'])
   assert.equal(peer.entry(id('1')), entry)
   script.says('{"jsonrpc":"2.0","id":1.0,"result":{"big":12345678901234567890}}')
@@ -256,15 +264,15 @@ test('forwards a request under an id of this connection, and its answer finds th
   assert.deepEqual(diary.events.at(-1), 'stray result 1')
 })
 
-test("lends the sender's own id where it is free, and then changes no byte", () => {
+test('the progress token of a request is its id, and a second request has other ones', () => {
   const { script, peer } = scene()
-  const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
-  assert.equal(peer.forward(frame, [], entry, true), '"c"')
-  assert.equal(peer.forward(frame, [], new Entry('b'), true), '1000000001')
-  assert.deepEqual(script.sent, [
-    '{"jsonrpc":"2.0","id":"c","method":"m"}',
-    '{"jsonrpc":"2.0","id":1000000001,"method":"m"}',
-  ])
+  const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":"t"}}}'
+  const ids = [entry, new Entry('b')].map((each) => peer.forward(request(text), [], each))
+  assert.deepEqual(ids, ['1', '2'])
+  assert.deepEqual(
+    script.sent,
+    ids.map((own) => text.replace('"id":1', `"id":${own}`).replace('"t"', String(own))),
+  )
 })
 
 test('an answer goes back under the bytes of the id that its asker wrote', () => {
@@ -285,8 +293,8 @@ test('of every message the connection is told what a reader would find in its by
   const { script, peer } = scene({ inflightMax: 9 })
   const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
   const cancel = notification('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
-  peer.forward(frame, [], entry, false)
-  peer.forward(frame, [], entry, true)
+  peer.forward(frame, [], entry)
+  peer.forward(frame, [], entry)
   peer.ask('own')
   peer.askFor(frame, [])
   peer.pass(cancel, [], { cancels: id('1') })
@@ -307,7 +315,7 @@ test('what is about a request leaves on the way back of that request', () => {
     tell: (_message, { method }) => void told.push(method),
     isCancelledByClosing: false,
   }
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false, reply)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, reply)
   peer.notify('notifications/n', undefined, { reply })
   assert.deepEqual(told, ['m', 'notifications/n'])
   assert.deepEqual(script.sent, [])
@@ -327,7 +335,7 @@ test('no line break leaves, so nothing can hide behind one', () => {
   })
   const hidden = '{"jsonrpc":"2.0","id":9,"method":"tools/call"}'
   const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":\r${hidden}\n}}`
-  peer.forward(request(text), [], entry, false)
+  peer.forward(request(text), [], entry)
   peer.pass(notification('{"jsonrpc":"2.0",\r"method":"n"}'), [])
   peer.item(toLine('{"name":\r"a"}'), [])
   const answer = readFrame(toLine('{"jsonrpc":"2.0","id":1,\r\n"result":{}}'))
@@ -374,7 +382,7 @@ test('a long result leaves in the parts in which it came, with another id betwee
   const from = scene()
   const script = new Script()
   const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3 })
-  from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry, false)
+  from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
   forwarding(from, to, '"own"')
   const long = longResult('1')
   deliver(from.script, long)
@@ -393,7 +401,7 @@ test('a long request is joined, and what no edit touches leaves from where it li
   assert.ok(frame.kind === 'request')
   const span = frame.params.members.span('name')
   assert.ok(span !== undefined)
-  to.forward(frame, [{ ...span, bytes: Buffer.from('"own"'), why: 'name' }], entry, false)
+  to.forward(frame, [{ ...span, bytes: Buffer.from('"own"'), why: 'name' }], entry)
   assert.deepEqual(script.parts, [
     ['{"jsonrpc":"2.0","id":', '1', text.slice(23, span.start), '"own"', text.slice(span.end)],
   ])
@@ -407,7 +415,7 @@ test('a long result leaves whole where somebody watches', () => {
     inflightMax: 3,
     watch: { forwarded: (input) => void inputs.push(input.toString()) },
   })
-  from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry, false)
+  from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
   forwarding(from, to, '7')
   deliver(from.script, longResult('1'))
   assert.deepEqual(
@@ -437,7 +445,7 @@ test('the forward tap sees what recomputes the output, and nothing of what the p
   })
   const frame = request('{"jsonrpc":"2.0","id":5,"method":"m","params":{"name":"x"}}')
   const edit: Edit = { start: 54, end: 57, bytes: Buffer.from('"y"'), why: 'name' }
-  peer.forward(frame, [edit], entry, false)
+  peer.forward(frame, [edit], entry)
   peer.pass(notification('{"jsonrpc":"2.0","method":"n"}'), [])
   peer.notify('own')
   peer.ask('own')
@@ -467,10 +475,10 @@ test('taps that are set while a connection is open see what follows, and nothing
   assert.deepEqual(seen, [`forwarded ${line}`, `out ${line}`, 'closed'])
 })
 
-test('lends nothing past the limit, and to own requests twice as many', () => {
+test('mints nothing past the limit, and for own requests twice as many', () => {
   const { script, peer } = scene({ inflightMax: 2 })
   const frame = request('{"jsonrpc":"2.0","id":1,"method":"m"}')
-  const forwarded = (): string | undefined => peer.forward(frame, [], entry, false)
+  const forwarded = (): string | undefined => peer.forward(frame, [], entry)
   const asked = (): string | undefined => peer.ask('ping')?.id
   assert.deepEqual([forwarded(), forwarded(), forwarded()], ['1', '2', undefined])
   assert.deepEqual([asked(), asked(), asked()], ['3', '4', undefined])
@@ -501,7 +509,7 @@ test('an own request gets its answer, also when that is an error', async () => {
 
 test('a retired request has no entry, and its late answer is a stray', () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, true)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   peer.retire(id('1'))
   assert.equal(peer.entry(id('1')), undefined)
   script.says('{"jsonrpc":"2.0","id":1,"result":{}}')
@@ -510,7 +518,7 @@ test('a retired request has no entry, and its late answer is a stray', () => {
 
 test('the end of the connection settles everything once', async () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   script.sink?.closed(undefined)
   script.sink?.closed(undefined)
@@ -520,11 +528,11 @@ test('the end of the connection settles everything once', async () => {
   assert.equal(peer.open, false)
 })
 
-test('after the end nothing is sent, nothing is lent and nothing is handed on', () => {
+test('after the end nothing is sent, nothing is minted and nothing is handed on', () => {
   const { script, diary, peer } = scene()
   script.sink?.closed(undefined)
   const frame = request('{"jsonrpc":"2.0","id":1,"method":"m"}')
-  assert.equal(peer.forward(frame, [], entry, false), undefined)
+  assert.equal(peer.forward(frame, [], entry), undefined)
   assert.equal(peer.ask('ping'), undefined)
   peer.notify('n')
   peer.reply(id('1'), '{}')
@@ -545,14 +553,14 @@ test('an own request that nobody waits for any more does not end the process', a
 test('close waits for the connection and tells the owner, even when the connection fails', async () => {
   const { script, diary, peer } = scene()
   script.close = () => Promise.reject(new Error('cannot close'))
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   await assert.rejects(peer.close(), /cannot close/)
   assert.deepEqual(diary.events, ['closed undefined'])
 })
 
 test('a message over the limit settles the request that it answers', async () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   script.sink?.oversize(id('1'), 100, false)
   script.sink?.oversize(id('2'), 100, false)
@@ -561,25 +569,17 @@ test('a message over the limit settles the request that it answers', async () =>
   assert.deepEqual(diary.events, ['oversize undefined for a 100', 'oversize undefined for undefined 100'])
 })
 
-test('a request over the limit settles nothing, though its id is one that we lent', () => {
+test('a request over the limit settles nothing, though its id is one of ours', () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   script.sink?.oversize(id('1'), 100, true)
   assert.deepEqual(diary.events, ['oversize 1 for undefined 100'])
   assert.equal(peer.entry(id('1')), entry)
 })
 
-test('the id of a request that did not get through is lent to no other', () => {
-  const { script, peer } = scene()
-  const frame = request('{"jsonrpc":"2.0","id":7,"method":"m"}')
-  assert.equal(peer.forward(frame, [], entry, true), '7')
-  script.sink?.failed?.(id('7'), new TransportError('TRANSPORT_IO', 'no'))
-  assert.notEqual(peer.forward(frame, [], entry, true), '7')
-})
-
 test('a message that did not get through settles its request, and the rest goes on', async () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   const error = new TransportError('TRANSPORT_IO', 'no')
   script.sink?.failed?.(id('1'), error)
@@ -597,7 +597,7 @@ test('a message that did not get through settles its request, and the rest goes 
 
 test('what comes on the stream of one of our requests is told together with it', () => {
   const { script, diary, peer } = scene()
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   const ping = asked(peer, 'ping')
   script.sink?.message(toLine('{"jsonrpc":"2.0","method":"n"}'), id('1'))
   script.sink?.message(toLine('{"jsonrpc":"2.0","id":5,"method":"m"}'), id('1'))
@@ -619,7 +619,7 @@ test('a forward tap that throws closes the connection, and the message does not 
       },
     },
   })
-  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
   assert.deepEqual(script.sent, [])
   assert.deepEqual(diary.events, ['closed TRANSPORT_TAP'])
   assert.equal(script.closeCalls, 1)
@@ -668,7 +668,7 @@ test("an exception in an owner's callback ends its connection and goes no furthe
     here.diary.on = () => {
       throw new Error('a fault')
     }
-    here.peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+    here.peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry)
     provoke(here)
     assert.equal(here.diary.closes, 1, title)
     assert.match(here.diary.events.at(-1) ?? '', /^closed TRANSPORT_IO$/, title)

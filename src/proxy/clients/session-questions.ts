@@ -1,21 +1,16 @@
 // The questions of servers to a client with a session: requests for sampling, elicitation and roots. Several servers ask
-// over one connection, so their ids and progress tokens may clash here as clients' do there, and are lent in the same way.
+// over one connection, so their ids and progress tokens may clash here as clients' do there, and get others in the same way.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { RecentSet } from '../../jsonrpc/inflight.js'
+import type { NotificationFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Peer } from '../../jsonrpc/peer.js'
-import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
+import { canonical, canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { type Edit, NO_EDITS, writing } from '../../jsonrpc/splice.js'
+import { NO_EDITS, writing } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Questions, ServerQuestion } from '../../calls/call.js'
-import { ProgressTokens } from '../../calls/progress-tokens.js'
 import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
 import type { AttachedClient } from './attached-client.js'
-
-/** An answer that is said again comes soon. */
-const USED_MAX = 1024
 
 /** One question: it waits until the client is ready, or is on its way to the client and back. */
 export interface Question extends Pick<ServerQuestion, 'asker' | 'over'> {
@@ -23,8 +18,8 @@ export interface Question extends Pick<ServerQuestion, 'asker' | 'over'> {
   /** Raw JSON of the server's own progress token. */
   readonly ownToken: string | undefined
   early: ServerQuestion | undefined
-  token: string | undefined
-  lentId: RequestId | undefined
+  /** The id with which the client was asked, which no other question has (MCP, Base protocol: requests). */
+  sentId: RequestId | undefined
 }
 
 export class SessionQuestions implements Questions {
@@ -32,12 +27,6 @@ export class SessionQuestions implements Questions {
   readonly #client: Pick<AttachedClient, 'profile' | 'sent'>
   readonly #earlyMax: number
   readonly #questions = new Set<Question>()
-  readonly #tokens = new ProgressTokens<Question>()
-  /**
-   * Ids with which the client was asked: none is used twice in a session (MCP, Base protocol: requests). Over HTTP a
-   * client may say an answer again that it does not know to have arrived, and it must answer no other server's question.
-   */
-  readonly #used = new RecentSet<RequestId>(USED_MAX)
   /** Questions wait for `initialized`, are asked, or are refused since the client sends nothing any more. */
   #phase: 'early' | 'ready' | 'left' = 'early'
 
@@ -72,8 +61,7 @@ export class SessionQuestions implements Questions {
     if (this.#phase === 'left' || isFull) return false
     const { asker, over, frame } = asked
     const ownToken = textAt(frame, frame.params.meta.span('progressToken'))
-    const sent = { token: undefined, lentId: undefined }
-    const question: Question = { asker, over, id: frame.id, ownToken, early: asked, ...sent }
+    const question: Question = { asker, over, id: frame.id, ownToken, early: asked, sentId: undefined }
     // A client that reads too little leaves while it is asked; then the question is refused with all others.
     this.#questions.add(question)
     if (this.#phase !== 'ready' || this.#send(asked, question)) return true
@@ -92,7 +80,8 @@ export class SessionQuestions implements Questions {
 
   progressed(frame: NotificationFrame): void {
     const span = frame.params.members.span('progressToken')
-    const question = this.#tokens.find(textAt(frame, span) ?? '')
+    const id = span && canonicalAt(frame.line, span.start, span.end)
+    const question = id && this.#peer.entry(id)
     if (question?.ownToken === undefined || span === undefined) return
     const edits = writing(frame.line, span, question.ownToken, 'progress-token')
     question.asker.progressed(frame, edits)
@@ -103,9 +92,9 @@ export class SessionQuestions implements Questions {
     const id = textAt(frame, span)
     const question = this.#of(asker).find((each) => isSameId(each.id, id))
     if (span === undefined || question === undefined) return
-    const lentId = this.#drop(question)
-    if (lentId !== undefined)
-      this.#peer.pass(frame, writing(frame.line, span, lentId, 'id'), { cancels: lentId })
+    const sentId = this.#drop(question)
+    if (sentId !== undefined)
+      this.#peer.pass(frame, writing(frame.line, span, sentId, 'id'), { cancels: sentId })
   }
 
   owes(asker: Asker): boolean {
@@ -114,10 +103,10 @@ export class SessionQuestions implements Questions {
 
   forget(asker: Asker): void {
     for (const question of this.#of(asker)) {
-      const lentId = this.#drop(question)
-      if (lentId === undefined) continue
-      const params = `{"requestId":${lentId},"reason":"the server that asked is gone"}`
-      this.#peer.notify('notifications/cancelled', params, { cancels: lentId })
+      const sentId = this.#drop(question)
+      if (sentId === undefined) continue
+      const params = `{"requestId":${sentId},"reason":"the server that asked is gone"}`
+      this.#peer.notify('notifications/cancelled', params, { cancels: sentId })
     }
   }
 
@@ -128,7 +117,7 @@ export class SessionQuestions implements Questions {
   left(): void {
     this.#phase = 'left'
     for (const question of this.#questions) {
-      if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+      if (question.sentId !== undefined) this.#peer.retire(question.sentId)
       this.refused(question, clientGone())
     }
   }
@@ -139,27 +128,14 @@ export class SessionQuestions implements Questions {
 
   #send({ frame, edits = NO_EDITS, during }: ServerQuestion, question: Question): boolean {
     if (!this.#client.profile.revision.serverRequests.some((method) => method === frame.method)) return false
-    const all = [...edits, ...this.#withToken(frame, question)]
-    const id = canonical(frame.id)
-    const wasUsed = this.#used.all.has(id)
-    this.#used.add(id)
     question.early = undefined
-    question.lentId = this.#peer.forward(frame, all, question, true, during?.reply, wasUsed)
-    if (question.lentId === undefined) this.#tokens.release(question.token)
-    else this.#client.sent()
-    return question.lentId !== undefined
-  }
-
-  #withToken(frame: RequestFrame, question: Question): readonly Edit[] {
-    const span = frame.params.meta.span('progressToken')
-    if (span === undefined || question.ownToken === undefined) return []
-    question.token = this.#tokens.lend(question.ownToken, question, true)
-    return writing(frame.line, span, question.token, 'progress-token')
+    question.sentId = this.#peer.forward(frame, edits, question, during?.reply)
+    if (question.sentId !== undefined) this.#client.sent()
+    return question.sentId !== undefined
   }
 
   #end(question: Question): void {
     this.#questions.delete(question)
-    this.#tokens.release(question.token)
     question.over()
   }
 
@@ -167,9 +143,8 @@ export class SessionQuestions implements Questions {
   #drop(question: Question): RequestId | undefined {
     this.#questions.delete(question)
     question.over()
-    this.#tokens.retire(question.token)
-    if (question.lentId !== undefined) this.#peer.retire(question.lentId)
-    return question.lentId
+    if (question.sentId !== undefined) this.#peer.retire(question.sentId)
+    return question.sentId
   }
 }
 

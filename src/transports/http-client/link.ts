@@ -169,7 +169,7 @@ export class HttpLink implements Connection {
   unasked(message: Line | LongLine): void {
     if (this.#isClosed) return
     const received = this.readMessages(message)
-    // Before it is delivered: the receiver of the answer may lend the id again.
+    // Before it is delivered: afterwards the request may be gone.
     const posts = this.answersElsewhere ? [] : received.map((each) => this.#request(answeredId(each)))
     this.deliver(message, received, undefined)
     for (const post of posts) post?.cancel()
@@ -209,10 +209,9 @@ export class HttpLink implements Connection {
     this.#stop()
   }
 
-  /** Our request with this id; of two, whose id was given back and lent again, the later one. */
   #request(id: RequestId | undefined): PostedMessage | undefined {
     if (id === undefined) return undefined
-    return [...this.#posts.values()].findLast(({ head }) => head.id === id)
+    return [...this.#posts.values()].find(({ head }) => head.id === id)
   }
 
   /** Two POSTs may overtake each other, and a server must not be called before it has taken `notifications/initialized`. */

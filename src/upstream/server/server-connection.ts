@@ -8,8 +8,7 @@ import { type FrameError, TransportError } from '../../jsonrpc/jsonrpc-errors.js
 import type { Line } from '../../jsonrpc/line.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Span } from '../../jsonrpc/scan.js'
+import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
 import { type Edit, NO_EDITS, bothEdits, writing } from '../../jsonrpc/splice.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, CallHolder, ClientPort } from '../../calls/call.js'
@@ -20,7 +19,6 @@ import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/
 import { methodNotFound, notFollowed, upstreamFailed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import { Deadlines } from '../../calls/deadlines.js'
-import { ProgressTokens } from '../../calls/progress-tokens.js'
 import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { ServerTimes } from '../contracts/server-config.js'
@@ -35,7 +33,7 @@ import type { ServerContext } from './context.js'
 import type { ServerLane } from './lane.js'
 import type { ServerSubscription } from './listen.js'
 import { Noise } from './noise.js'
-import { ServerTask, Tasks } from './server-tasks.js'
+import { Tasks } from './server-tasks.js'
 import type { Worker } from './worker.js'
 
 /** How long a server has for an answer that shows that it is alive. */
@@ -64,8 +62,6 @@ export class SentCall implements CallHolder {
   readonly #connection: ServerConnection
   /** The id that the server knows the call by. */
   id: RequestId
-  /** Raw JSON of the progress token that the server was given, until a task has it. */
-  token: string | undefined
   /** The server is being asked on its account whether it is alive. */
   isChecked = false
   isOver = false
@@ -88,7 +84,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   /** Resolves when the process has ended, or the session. */
   readonly over: Deferred<void> = new Deferred()
   readonly #deadlines: Deadlines
-  readonly #tokens = new ProgressTokens<Call | ServerTask>()
   readonly tasks: Tasks
   readonly about: Attribution
   #writer: ServerWriter = sessionWriter
@@ -125,7 +120,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.about = new Attribution(() => this.calls, lane.clients, runtime)
     const expired = (call: Call): void => this.#expired(call)
     this.#deadlines = new Deadlines(runtime, () => this.calls, expired)
-    this.tasks = new Tasks(context, this, this.#tokens)
+    this.tasks = new Tasks(context, this)
     this.#noise = new Noise(context, limits.noise, (what) => this.#giveUp(what))
     void dialed.ended?.then((end) => {
       this.#exited(end)
@@ -351,11 +346,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     const now = this.#context.runtime.now()
     if (deadline.endsAt <= now) return this.#refuse(sent, callTimeout(this.service, call, 'no turn'))
     if (row.subscribes !== undefined && this.isStateless) return this.#follow(sent)
-    const lend = this.#lane.clients.only !== undefined
-    const own = frame.params.meta.span('progressToken')
-    const written = bothEdits(edits, this.#writer.edits(call))
-    const all = own === undefined ? written : this.#withToken(written, sent, own, lend)
-    const id = this.#peer.forward(frame, all, sent, lend, undefined, wasAnswered(call))
+    const id = this.#peer.forward(frame, bothEdits(edits, this.#writer.edits(call)), sent)
     if (id === undefined) return this.#refuse(sent, this.refusal.body)
     sent.id = id
     if (deadline.isTimed) deadline.sentAt = now
@@ -367,13 +358,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   #follow(sent: SentCall): void {
     void (this.listening?.follows(sent.call) ?? sent.call.fail(notFollowed(this.service, '')))
     this.#end(sent)
-  }
-
-  #withToken(edits: readonly Edit[], sent: SentCall, own: Span, lend: boolean): readonly Edit[] {
-    const text = rawAt(sent.call.frame.line, own)
-    sent.token = this.#tokens.lend(text, sent.call, lend)
-    if (sent.token === text) return edits
-    return [...edits, { ...own, bytes: Buffer.from(sent.token), why: 'progress-token' }]
   }
 
   get calls(): Call[] {
@@ -405,10 +389,12 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   /** Passes progress on with the client's own token; false when no call has this token. */
   #progressed(frame: NotificationFrame): boolean {
     const span = frame.params.members.span('progressToken')
-    const found = this.#tokens.find(span === undefined ? '' : rawAt(frame.line, span))
-    if (found instanceof ServerTask) return this.tasks.progressed(found, frame)
-    const own = found?.frame.params.meta.span('progressToken')
-    if (found === undefined || own === undefined || span === undefined) return false
+    const id = span && canonicalAt(frame.line, span.start, span.end)
+    if (id === undefined) return false
+    const found = this.#peer.entry(id)?.call
+    if (found === undefined) return this.tasks.progressed(id, frame)
+    const own = found.frame.params.meta.span('progressToken')
+    if (own === undefined || span === undefined) return false
     found.deadline.extend(this.#context.runtime.now())
     if (!isNewProgress(found, frame)) return true
     const ownToken = rawAt(found.frame.line, own)
@@ -509,8 +495,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#peer.notify('notifications/cancelled', params, { cancels: id })
   }
 
-  #abandon({ call, id, token }: SentCall): void {
-    this.#tokens.retire(token)
+  #abandon({ call, id }: SentCall): void {
     this.about.abandon(id, call)
   }
 
@@ -524,7 +509,6 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     if (sent.isOver) return
     sent.isOver = true
     sent.call.deadline.goOn(this.#context.runtime.now())
-    this.#tokens.release(sent.token)
     this.#worker.onCallEnded(sent.call)
     if (this.#onIdle !== undefined && this.#peer.forwarded.length === 0) this.#onIdle()
   }
@@ -724,11 +708,6 @@ function refusesUnknown({ reason, details }: UpstreamError): boolean {
   const status = details?.['status']
   const isRefusal = typeof status === 'number' && status >= 400 && status < 500
   return reason === 'http-status' && isRefusal && !inconclusive.includes(status)
-}
-
-/** Whether its server has answered it once already, so that it comes again under another id. */
-function wasAnswered({ hasRenewed, pinnedTo }: Call): boolean {
-  return hasRenewed || pinnedTo !== undefined
 }
 
 function isOfTask({ keeper, row }: Call): boolean {

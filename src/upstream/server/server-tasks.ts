@@ -7,12 +7,12 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import { writing } from '../../jsonrpc/splice.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, HeldTask, Outcome, TaskSource, ClientPort } from '../../calls/call.js'
 import type { TaskCapabilities } from '../../mcp/capabilities.js'
 import { taskIdTaken, taskLost, taskNotFound } from '../../mcp/error-codes.js'
-import type { ProgressTokens } from '../../calls/progress-tokens.js'
 import type { Revision } from '../../mcp/revisions.js'
 import {
   answeredTask,
@@ -34,20 +34,13 @@ export class Tasks implements TaskSource {
   capabilities: TaskCapabilities | undefined
   readonly #context: ServerContext
   readonly #connection: ServerConnection
-  /** The calls and tasks that wait for progress. */
-  readonly #tokens: ProgressTokens<Call | ServerTask>
   /** Made for the first one: most servers have none. */
   #tasks: Map<string, ServerTask> | undefined
 
-  constructor(
-    context: ServerContext,
-    connection: ServerConnection,
-    tokens: ProgressTokens<Call | ServerTask>,
-  ) {
+  constructor(context: ServerContext, connection: ServerConnection) {
     this.service = context.service
     this.#context = context
     this.#connection = connection
-    this.#tokens = tokens
   }
 
   get areWanted(): boolean {
@@ -92,7 +85,6 @@ export class Tasks implements TaskSource {
     }
     this.#tasks ??= new Map()
     this.#tasks.set(id, task)
-    if (task.token !== undefined && this.#tokens.hand(task.token.sent, task)) sent.token = undefined
     return undefined
   }
 
@@ -118,12 +110,12 @@ export class Tasks implements TaskSource {
     return true
   }
 
-  /** A server reports the progress of a task; false when no client waits for it. */
-  progressed(task: ServerTask, frame: NotificationFrame): boolean {
-    const { token } = task
+  /** A server reports the progress of the task that this request has begun; false when no client waits for it. */
+  progressed(id: RequestId, frame: NotificationFrame): boolean {
+    const task = [...(this.#tasks?.values() ?? [])].find(({ token }) => token?.sent === id)
     const span = frame.params.members.span('progressToken')
-    if (token === undefined || span === undefined) return false
-    task.client.tell(frame, writing(frame.line, span, token.own, 'progress-token'), this.#atWork(task))
+    if (task?.token === undefined || span === undefined) return false
+    task.client.tell(frame, writing(frame.line, span, task.token.own, 'progress-token'), this.#atWork(task))
     return true
   }
 
@@ -182,14 +174,8 @@ export class Tasks implements TaskSource {
     }
   }
 
-  /** MCP, Utilities: progress: the token of a task holds until it has ended. */
-  endProgress(task: ServerTask): void {
-    this.#tokens.retire(task.token?.sent)
-    task.token = undefined
-  }
-
   forget(task: ServerTask): void {
-    this.endProgress(task)
+    task.token = undefined
     if (this.#find(task.id) === task) this.#tasks?.delete(task.id)
   }
 
@@ -203,10 +189,10 @@ export class Tasks implements TaskSource {
   }
 }
 
-function tokenOf({ call, token }: SentCall, { status, isDurable }: TaskState): TaskToken | undefined {
+function tokenOf({ call, id }: SentCall, { status, isDurable }: TaskState): TaskToken | undefined {
   const own = call.frame.params.meta.span('progressToken')
-  if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
-  return { own: rawAt(call.frame.line, own), sent: token }
+  if (own === undefined || isDurable || isTerminal(status)) return undefined
+  return { own: rawAt(call.frame.line, own), sent: id }
 }
 
 /** A server may answer calls of one principal with the same durable task. */
@@ -214,10 +200,10 @@ function isAgain({ client, isDurable }: ServerTask, state: TaskState, { context 
   return isDurable && state.isDurable && client.profile.principal === context.principal
 }
 
-/** The progress token of a task, as raw JSON: the client's own, and the one that the server knows. */
+/** The progress token of a task: the client's own as raw JSON, and the id of the request that has begun it. */
 interface TaskToken {
   readonly own: string
-  readonly sent: string
+  readonly sent: RequestId
 }
 
 /** A task, until its server is gone or it may not be asked about any more. */
@@ -274,12 +260,12 @@ export class ServerTask implements HeldTask {
     if (!isTerminal(status)) return
     if (status === 'cancelled' || isAnswer) this.#state = 'over'
     else if (this.#state === 'running') this.#state = 'done'
-    this.source.endProgress(this)
+    this.token = undefined
   }
 
   resultDelivered(): void {
     this.#state = 'over'
-    this.source.endProgress(this)
+    this.token = undefined
   }
 
   drop(why: ErrorBody): void {

@@ -150,7 +150,7 @@ describe('a client with a session', () => {
     scene.client.questions.withdraw(notification('notifications/cancelled', '{"requestId":1}'), scene.answers)
     assert.deepEqual(await scene.gets(), [])
     scene.connection.says('{"method":"notifications/initialized"}')
-    assert.deepEqual(await scene.gets(), ['{"id":2,"method":"elicitation/create","params":{"message":"?"}}'])
+    assert.deepEqual(await scene.gets(), ['{"id":1,"method":"elicitation/create","params":{"message":"?"}}'])
   })
 
   test('is asked no more than so many questions before it is ready', () => {
