@@ -199,8 +199,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (this.#requests.isOver) return this.#ended(status)
     if (status === 409)
       return this.#requests.later(() => (exchange === this.#aside ? this.#listen() : this.#resume(exchange)))
-    // The stream of a cancelled request has ended, and its client has all of it.
-    if (status === 204 && entriesOf(exchange).every(({ cancelledAt }) => cancelledAt !== undefined)) return
+    if (status === 204 && entriesOf(exchange).every(isOver)) return
     excuse(exchange)
     const { front, http } = this.#parts
     // Without the answer to its `initialize` it has nothing more to say.
@@ -254,4 +253,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
   #ask(exchange: ClientExchange, what: Asking): void {
     exchange.line = this.#requests.ask(what, new Response(this, exchange, this.#parts.context))
   }
+}
+
+/** Whether the stream of a request may have ended with all that its client gets. */
+function isOver({ cancelledAt, answers }: Entry): boolean {
+  return cancelledAt !== undefined || answers.length > 0
 }
