@@ -29,6 +29,7 @@ const NAME_LENGTH_MAX = 200
 
 /** Of one tool call; `args` is raw JSON. */
 interface ConfirmedCall {
+  readonly schema: string
   readonly server: string
   readonly tool: string
   readonly args: string
@@ -42,7 +43,6 @@ interface Continuing {
   readonly untilMs: number
 }
 
-/** Of one schema. */
 export class Confirmations {
   readonly #runtime: Runtime
   readonly #redactor: Redactor
@@ -117,17 +117,16 @@ function tooLong({ length }: string): string {
 }
 
 /** One text for a principal, a tool and arguments. */
-function aboutOf(call: Call, { server, tool, args }: ConfirmedCall): string {
-  return write([
-    call.context.principal ?? '',
-    server,
-    tool,
-    createHash('sha256').update(args).digest('base64url'),
-  ])
+function aboutOf(call: Call, { schema, server, tool, args }: ConfirmedCall): string {
+  const digest = createHash('sha256').update(args).digest('base64url')
+  return write([call.context.principal ?? '', schema, server, tool, digest])
 }
 
 /** Raw JSON of the params of an `elicitation/create` that asks for consent and for nothing else. */
-export function confirmParams({ server, tool, args }: ConfirmedCall, redactor: Redactor): string {
+export function confirmParams(
+  { server, tool, args }: Omit<ConfirmedCall, 'schema'>,
+  redactor: Redactor,
+): string {
   const shown = escapeJson(withoutSecretMembers(redactor.clean(args)))
   const message = `Allow this call of the tool ${quoted(tool)} of the server ${quoted(server)}?\n\nArguments: ${shown}`
   return write({ message, requestedSchema: { type: 'object', properties: {} } })

@@ -19,15 +19,18 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { Confirmations } from './confirmations.js'
 import { CallLimits, type LimitRule } from './limits.js'
 
+/** Admits calls within their limits, and those of some tools when a person has agreed. */
 export class Policy {
-  readonly #runtime: Runtime
   readonly #limits: CallLimits
   readonly #redactor = new Redactor()
-  readonly #schemas = new Map<string, SchemaPolicy>()
+  readonly #questions: Confirmations
+  /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
+  readonly #admitted = new WeakMap<Call, string>()
+  readonly #destructive = new Set<string>()
 
   constructor(runtime: Runtime) {
-    this.#runtime = runtime
     this.#limits = new CallLimits([], runtime)
+    this.#questions = new Confirmations(runtime, this.#redactor)
   }
 
   /** Takes other limits, and further secrets that no question may show. */
@@ -37,49 +40,31 @@ export class Policy {
   }
 
   /** The limits are those of all schemas; a confirmation for one schema is none for another. */
-  of(schema: string): SchemaPolicy {
-    const known = this.#schemas.get(schema)
-    if (known !== undefined) return known
-    const policy = new SchemaPolicy(this.#limits, new Confirmations(this.#runtime, this.#redactor))
-    this.#schemas.set(schema, policy)
-    return policy
-  }
-}
-
-/** Admits calls within their limits, and those of some tools when a person has agreed. */
-export class SchemaPolicy implements CallPolicy {
-  readonly #questions: Confirmations
-  readonly #limits: CallLimits
-  /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
-  readonly #admitted = new WeakMap<Call, string>()
-  readonly #destructive = new Set<string>()
-
-  constructor(limits: CallLimits, questions: Confirmations) {
-    this.#limits = limits
-    this.#questions = questions
+  of(schema: string): CallPolicy {
+    return {
+      admit: (call, target, edits, go) => this.#admit(schema, call, target, edits, go),
+      continues: (call) => this.#questions.continues(call),
+    }
   }
 
-  admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void {
+  #admit(schema: string, call: Call, target: Target, edits: readonly Edit[], go: () => void): void {
     const { lane, item } = target
     const { config } = lane
     const tool = toolOf(target)
-    if (this.#admitted.get(call.root) === tool) return go()
+    const id = write([schema, tool])
+    if (this.#admitted.get(call.root) === id) return go()
     const name = usualName(config, 'tools', item.key)
-    const mustAsk = needsConsent(config, item, tool, this.#destructive)
+    const mustAsk = needsConsent(config, item, id, this.#destructive)
     const principal = call.context.origin?.principal ?? ''
     const waitMs = this.#limits.take({ principal, tool, name })
     if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
     const admitted = (): void => {
-      this.#admitted.set(call.root, tool)
+      this.#admitted.set(call.root, id)
       go()
     }
     if (!mustAsk) return admitted()
-    const asked = { server: config.name, tool: item.key, args: argumentsOf(call, edits) }
+    const asked = { schema, server: config.name, tool: item.key, args: argumentsOf(call, edits) }
     this.#questions.confirm(call, asked, admitted)
-  }
-
-  continues(call: Call): void {
-    this.#questions.continues(call)
   }
 }
 
@@ -101,7 +86,7 @@ const DESTRUCTIVE_MAX = 10_000
 
 /**
  * Whether a person must agree to a call of this tool, by the rules of its server. A tool that was `destructive` once stays so,
- * whatever its server says of it later; `tool` is its name there.
+ * and `tool` names it among all schemas. What its server says of it later changes nothing.
  */
 export function needsConsent(
   { confirm }: Pick<ServerConfig, 'confirm'>,

@@ -10,7 +10,7 @@ import type { LockStore } from '../lock/store.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
-import type { Policy, SchemaPolicy } from '../policy/policy.js'
+import type { Policy } from '../policy/policy.js'
 import { Unread } from './clients/unread.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -127,7 +127,7 @@ export class ConfiguredPolicy {
   }
 
   /** Undefined until a configuration has limits or confirmations. */
-  of(schema: string): SchemaPolicy | undefined {
+  of(schema: string): ReturnType<Policy['of']> | undefined {
     return this.#policy?.of(schema)
   }
 
