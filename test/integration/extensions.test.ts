@@ -2,11 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
+import type { FakeChild } from '../upstream/support/fake-runtime.js'
 import type { RawClient } from './support/client.js'
 import { at, parsed, textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
-import { type ServerEntry, nodeProgram } from './support/programs.js'
-import type { Scope, Servers } from './support/spawned.js'
+import { type Act, type Scripted, scripted } from './support/scripted.js'
+import type { Scope } from './support/spawned.js'
 
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
 const login = { [key('oauth-client-credentials')]: {}, [key('enterprise-managed-authorization')]: {} }
@@ -16,8 +16,40 @@ const vendor = { 'com.example/x': { n: 1 } }
 const experimental = { 'com.example/y': { on: true } }
 const everything = { experimental, extensions: { ...tasks, ...login, ...ui, ...vendor } }
 
-const extended = (MODE: string, says: object = everything, more: ServerEntry = {}): ServerEntry =>
-  nodeProgram('extended.mjs', { MODE, SAYS: JSON.stringify(says) }, more)
+interface Extended {
+  /** Whether it is of a revision with sessions. */
+  readonly isOfSessions: boolean
+  /** The capabilities that it declares. */
+  readonly says: object
+}
+
+const extended = (isOfSessions: boolean, says: object = everything): Extended => ({ isOfSessions, says })
+
+/** Servers with a tool `told`, which says what they were told of their client. */
+function actOf(servers: Readonly<Record<string, Extended>>): Act {
+  const declared = new Map<FakeChild, unknown>()
+  return (method, child, params) => {
+    const { isOfSessions, says } = servers[child.command] ?? assert.fail()
+    const typed = isOfSessions ? {} : { resultType: 'complete' }
+    const hints = isOfSessions ? {} : { ttlMs: 0, cacheScope: 'private' }
+    const capabilities = { tools: {}, ...says }
+    const results: Readonly<Record<string, object>> = {
+      initialize: {
+        protocolVersion: at(params, 'protocolVersion'),
+        capabilities,
+        serverInfo: { name: 's', version: '1' },
+      },
+      ...(!isOfSessions && {
+        'server/discover': { ...typed, ...hints, supportedVersions: ['2026-07-28'], capabilities },
+      }),
+      'tools/list': { ...typed, ...hints, tools: [{ name: 'told', inputSchema: { type: 'object' } }] },
+    }
+    if (method === 'initialize') declared.set(child, at(params, 'capabilities'))
+    if (method !== 'tools/call') return JSON.stringify(results[method] ?? {})
+    const told = isOfSessions ? declared.get(child) : at(params, '_meta', key('clientCapabilities'))
+    return JSON.stringify({ ...typed, content: [{ type: 'text', text: JSON.stringify(told) }] })
+  }
+}
 
 /** What a client is told of the servers, and what `s` is told of the client. */
 interface Told {
@@ -25,32 +57,34 @@ interface Told {
   readonly told: unknown
 }
 
-type Ask = (c: RawClient) => Promise<Told>
+type Ask = (c: RawClient, it: Scripted) => Promise<Told>
 
 /** A client of a session, which can be asked something, so that it has servers of its own. */
-const ofSession: Ask = async (c) => {
-  const shown = at(await c.open({ ...everything, roots: {} }, '2025-11-25'), 'capabilities')
-  const { value } = await c.call('s__told')
+const ofSession: Ask = async (c, { runtime }) => {
+  const opened = await runtime.until(c.open({ ...everything, roots: {} }, '2025-11-25'))
+  const shown = at(opened, 'capabilities')
+  const { value } = await runtime.until(c.call('s__told'))
   return { shown, told: parsed(textAt(value, 'result', 'content', 0, 'text')) }
 }
 
-const ofNone: Ask = async (c) => {
+const ofNone: Ask = async (c, { runtime }) => {
   const _meta = { [key('protocolVersion')]: '2026-07-28', [key('clientCapabilities')]: everything }
-  await c.request('tools/list', { _meta })
-  const { value } = await c.request('server/discover', { _meta })
-  const called = await c.request('tools/call', { name: 's__told', _meta })
+  await runtime.until(c.request('tools/list', { _meta }))
+  const { value } = await runtime.until(c.request('server/discover', { _meta }))
+  const called = await runtime.until(c.request('tools/call', { name: 's__told', _meta }))
   return {
     shown: at(value, 'result', 'capabilities'),
     told: parsed(textAt(called.value, 'result', 'content', 0, 'text')),
   }
 }
 
-async function askIn(t: Scope, servers: Servers, ask: Ask): Promise<Told> {
-  // Servers have said what they are before anybody asks.
-  const { attach } = await libraryProxy(t, servers)
-  const { client: first } = await attach()
-  await first.request('tools/list')
-  return ask((await attach()).client)
+async function askIn(t: Scope, servers: Readonly<Record<string, Extended>>, ask: Ask): Promise<Told> {
+  const names = Object.keys(servers)
+  const it = await scripted(t, Object.fromEntries(names.map((name) => [name, {}])), actOf(servers))
+  // Servers have said what they are before the client asks.
+  const { client: first } = await it.attach()
+  await it.runtime.until(first.request('tools/list'))
+  return ask((await it.attach()).client, it)
 }
 
 const partsOf = (capabilities: unknown): unknown => ({
@@ -61,44 +95,50 @@ const partsOf = (capabilities: unknown): unknown => ({
 /** Of the client: what is declared in a session is passed on to a server of the client's own. */
 const inSession = { experimental, extensions: { ...ui, ...vendor } }
 
-const cells: readonly [title: string, mode: string, ask: Ask, alone: object, among: object, told: object][] =
+const cells: readonly [
+  title: string,
+  isOfSessions: boolean,
+  ask: Ask,
+  alone: object,
+  among: object,
+  told: object,
+][] = [
+  ['in a session, at a server with one', true, ofSession, inSession, { extensions: ui }, inSession],
+  ['in a session, at a server without one', false, ofSession, inSession, { extensions: ui }, inSession],
+  ['without a session, at a server with one', true, ofNone, inSession, { extensions: ui }, {}],
   [
-    ['in a session, at a server with one', 'session', ofSession, inSession, { extensions: ui }, inSession],
-    ['in a session, at a server without one', '', ofSession, inSession, { extensions: ui }, inSession],
-    ['without a session, at a server with one', 'session', ofNone, inSession, { extensions: ui }, {}],
-    [
-      'without a session, at a server without one',
-      '',
-      ofNone,
-      { experimental, extensions: { ...tasks, ...ui, ...vendor } },
-      { extensions: { ...tasks, ...ui } },
-      { experimental, extensions: { ...tasks, ...ui, ...vendor } },
-    ],
-  ]
+    'without a session, at a server without one',
+    false,
+    ofNone,
+    { experimental, extensions: { ...tasks, ...ui, ...vendor } },
+    { extensions: { ...tasks, ...ui } },
+    { experimental, extensions: { ...tasks, ...ui, ...vendor } },
+  ],
+]
 
 describe('extensions of a client', () => {
-  for (const [title, mode, ask, alone, among, told] of cells) {
+  for (const [title, isOfSessions, ask, alone, among, told] of cells) {
     test(title, async (t) => {
-      const found = await askIn(t, { s: extended(mode) }, ask)
+      const found = await askIn(t, { s: extended(isOfSessions) }, ask)
       assert.deepEqual(partsOf(found.shown), alone)
       assert.deepEqual(partsOf(found.told), told)
     })
 
     test(`${title} among several: what clients are told of is what any number of servers may have`, async (t) => {
-      const other = extended(mode, { experimental, extensions: vendor })
-      const found = await askIn(t, { s: extended(mode), other }, ask)
+      const other = extended(isOfSessions, { experimental, extensions: vendor })
+      const found = await askIn(t, { s: extended(isOfSessions), other }, ask)
       assert.deepEqual(partsOf(found.shown), among)
       assert.deepEqual(partsOf(found.told), told)
     })
   }
 
   test('without a session, at a server that does not have Tasks', async (t) => {
-    const { told } = await askIn(t, { s: extended('', { extensions: vendor }) }, ofNone)
+    const { told } = await askIn(t, { s: extended(false, { extensions: vendor }) }, ofNone)
     assert.deepEqual(partsOf(told), { experimental, extensions: { ...ui, ...vendor } })
   })
 })
 
 test('experimental capabilities that are none are not shown', async (t) => {
-  const { shown } = await askIn(t, { s: extended('session', { experimental: {} }) }, ofSession)
+  const { shown } = await askIn(t, { s: extended(true, { experimental: {} }) }, ofSession)
   assert.deepEqual(partsOf(shown), {})
 })
