@@ -1,10 +1,7 @@
 // Runs the official conformance suite through the proxy: whatever passes directly must pass behind it.
 //
 // usage: node scripts/conformance.mjs [the command, default: dist/cli.js]
-//        node scripts/conformance.mjs --at NAME=URL...
 //        node scripts/conformance.mjs --install        what it needs, and no more
-//
-// With `--at` the proxy runs already, with the reference server behind it, and is reached at these addresses.
 //
 // The suite needs Node 22, the proxy must run on the machine's own. Both the suite and that Node stand in a
 // folder of their own, test/conformance, which is installed here when it is not: in the root, the `node` of
@@ -21,8 +18,7 @@ import { setTimeout } from 'node:timers/promises'
 
 const root = resolve(import.meta.dirname, '..')
 const home = resolve(root, 'test/conformance')
-const [command = resolve(root, 'dist/cli.js'), ...addresses] = process.argv.slice(2)
-const isRunning = command === '--at'
+const [command = resolve(root, 'dist/cli.js')] = process.argv.slice(2)
 const cli = resolve(command)
 const program = (name) => resolve(root, 'test/programs', name)
 const reference = program('reference.mjs')
@@ -286,22 +282,6 @@ function tabulate(title, runs, names) {
   console.log()
 }
 
-/** The suite in front of proxies of its own, one for each kind of server. */
-async function startedHere(folder, url) {
-  const stdio = await proxied(join(folder, 'stdio'), { command: process.execPath, args: [reference] })
-  return { stdio, http: await proxied(join(folder, 'http'), { type: 'http', url }) }
-}
-
-/** The suite at the addresses that were given, by their names. */
-async function runningThere(folder) {
-  const runs = {}
-  for (const entry of addresses) {
-    const [name, url] = entry.split(/=(.*)/s)
-    runs[name] = await serverChecks(join(folder, name), url)
-  }
-  return runs
-}
-
 /** The suite in front of a proxy whose server speaks another revision, or both the newest; gives what went wrong. */
 async function cellProblems(folder, { name, front, server, except }, at) {
   const command = { command: process.execPath, args: [server] }
@@ -336,7 +316,10 @@ async function clientProblems(folder, run, at) {
 async function serverProblems(folder) {
   const { url, stop: end } = await listening([reference, '--http', '0'])
   const direct = await serverChecks(join(folder, 'direct'), url)
-  const behind = isRunning ? await runningThere(folder) : await startedHere(folder, url)
+  const behind = {
+    stdio: await proxied(join(folder, 'stdio'), { command: process.execPath, args: [reference] }),
+    http: await proxied(join(folder, 'http'), { type: 'http', url }),
+  }
   await end()
   const scored = await required()
   const others = [...direct.keys()].filter((name) => !scored.includes(name))
@@ -361,7 +344,6 @@ async function inTurn(folder, runs, problemsOf) {
 async function main(folder) {
   await install()
   if (command === '--install') return 0
-  if (isRunning) return report(await serverProblems(folder))
   const clients = async () => [
     ...(await inTurn(folder, clientRuns, clientProblems)),
     ...(await providerProblems(folder)),
