@@ -56,7 +56,7 @@ export class ContainerDriver implements MachineDriver {
     return { kind: 'unusable', why, remedy: `fetch one: ${engine.kind} pull ${images[0] ?? ''}` }
   }
 
-  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<HostMachine> {
+  async start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine> {
     const engine = await this.#found()
     if (typeof engine === 'string') throw new MachineStartError(engine)
     if (spec.interpreter !== undefined)
@@ -68,7 +68,7 @@ export class ContainerDriver implements MachineDriver {
       throw new MachineStartError(
         `the image ${image} is not there: ${engine.kind} pull ${image}, or set image in the template`,
       )
-    return this.#started(engine, image, spec, await prepare())
+    return this.#started(engine, image, spec, place)
   }
 
   /** Removes containers of dead owners that left folders on this host; services on other hosts may use the same engine. */

@@ -7,7 +7,7 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { Machine, MachineSpec, RuntimeProbe, SandboxIsolation, SandboxRuntime } from '../runtime.js'
 import type { StateFolder } from '../state-folder.js'
 import { type OpenVolume, Volumes } from '../volumes.js'
-import { DiskWatch, type WatchedFiles, type WatchedMachine } from './disk-watch.js'
+import { DiskWatch, type WatchedMachine } from './disk-watch.js'
 import { type HostIdentity, Identities } from './identities.js'
 
 /** The folder of the session, as programs inside see it. */
@@ -38,8 +38,8 @@ export interface MachineDriver {
   readonly limitsHosts: boolean
   /** `identity` is the user of a machine, when it is not that of this process. */
   probe(identity: HostIdentity | undefined): Promise<RuntimeProbe>
-  /** Calls `prepare` once nothing else can keep the machine from its start. @throws MachineStartError */
-  start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<HostMachine>
+  /** @throws MachineStartError */
+  start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine>
   /** Removes what services that were killed have left, beside their folders. */
   removeRemains(owners: ReadonlySet<string>): Promise<void>
 }
@@ -72,17 +72,15 @@ export class HostRuntime implements SandboxRuntime {
 
   async start(spec: MachineSpec): Promise<Machine> {
     const { sessionId, flavor } = spec
-    let files: WatchedFiles | undefined
-    const machine = await this.#driver.start(spec, async () => {
-      const place = await this.#prepare(spec)
-      const { folder } = place
-      files = { folder, diskGiB: flavor.diskGiB, heldBytes: await this.#disk.held(folder) }
-      return place
-    })
-    const unwatch = files && this.#disk.add(machine, files)
+    const volumes = await this.#volumes.of(spec.volumes)
+    const identity = this.#identities.of(sessionId)
+    const folder = await this.#folder.session(sessionId, identity)
+    const heldBytes = await this.#disk.held(folder)
+    const machine = await this.#driver.start(spec, { folder, identity, volumes, owner: this.#folder.name })
+    const unwatch = this.#disk.add(machine, { folder, diskGiB: flavor.diskGiB, heldBytes })
     this.#machines.set(machine, sessionId)
     void machine.ended.then(() => {
-      unwatch?.()
+      unwatch()
       this.#machines.delete(machine)
     })
     return machine
@@ -104,13 +102,6 @@ export class HostRuntime implements SandboxRuntime {
     await this.#stop(() => true)
     this.#volumes.close()
     await this.#folder.close()
-  }
-
-  async #prepare({ sessionId, volumes }: MachineSpec): Promise<MachinePlace> {
-    const opened = await this.#volumes.of(volumes)
-    const identity = this.#identities.of(sessionId)
-    const folder = await this.#folder.session(sessionId, identity)
-    return { folder, identity, volumes: opened, owner: this.#folder.name }
   }
 
   async #stop(isMeant: (sessionId: string) => boolean): Promise<void> {

@@ -34,7 +34,7 @@ export class BubblewrapDriver implements MachineDriver {
     return (await this.#findings).probe
   }
 
-  async start(spec: MachineSpec, prepare: () => Promise<MachinePlace>): Promise<HostMachine> {
+  async start(spec: MachineSpec, place: MachinePlace): Promise<HostMachine> {
     const { probe, host } = (await this.#findings) ?? unusable('it was not probed', 'probe it')
     if (host === undefined)
       throw new MachineStartError(
@@ -42,7 +42,6 @@ export class BubblewrapDriver implements MachineDriver {
       )
     const [runtime, log] = [this.#runtime, this.#log]
     const interpreter = findInterpreter(spec, this.#programs)
-    const place = await prepare()
     return startMachine({ runtime, log, host, spec, place, interpreter, name: scopeName() })
   }
 
