@@ -146,7 +146,7 @@ const linesMax = table(`
   cli                    | 5444
   cli/clients            | 1403
   servers                | 277
-  sandbox                | 5845
+  sandbox                | 5835
   sandbox/egress         | 649
   sandbox/guest          | 484
 `)
