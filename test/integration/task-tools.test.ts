@@ -3,100 +3,130 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import type { RawClient } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
-import { libraryProxy } from './support/library.js'
-import { itServer, nodeProgram } from './support/programs.js'
+import { at, numberAt, textAt } from './support/json.js'
+import { type Act, scripted, simple } from './support/scripted.js'
+import type { Scope, Servers } from './support/spawned.js'
 
-const tasks = nodeProgram('task-tools.mjs', {}, {})
-const shown = ['grow', 'never', 'perhaps', 'odd']
-const all = ['grow', 'never', 'perhaps', 'always', 'odd']
+const shown = ['s__grow', 's__never', 's__perhaps', 's__odd']
+const all = ['s__grow', 's__never', 's__perhaps', 's__always', 's__odd']
 const WITH_TASKS = '2025-11-25'
 
-async function answerOf(client: RawClient, name: string): Promise<string> {
-  const [content] = listAt((await client.call(name)).value, 'result', 'content')
-  return textAt(content, 'text')
+const tool = (name: string, execution: object = {}): object => ({
+  name,
+  inputSchema: { type: 'object' },
+  execution,
+})
+const says = (text: string): string => JSON.stringify({ content: [{ type: 'text', text }] })
+
+/** A server whose tools can, must and must not be called as tasks; `grow` adds one more that must. */
+function actOf(offered: object): Act {
+  const tools = [
+    tool('grow'),
+    tool('never', { taskSupport: 'forbidden' }),
+    tool('perhaps', { taskSupport: 'optional' }),
+    tool('always', { taskSupport: 'required' }),
+    tool('odd', { other: 'required' }),
+  ]
+  return (method, child, params) => {
+    if (child.command === 'o')
+      return method === 'tools/list' ? JSON.stringify({ tools: [tool('always')] }) : simple(method, child)
+    switch (method) {
+      case 'initialize': {
+        const capabilities = { tools: { listChanged: true }, ...offered }
+        const serverInfo = { name: 's', version: '1' }
+        return JSON.stringify({ protocolVersion: at(params, 'protocolVersion'), capabilities, serverInfo })
+      }
+      case 'tools/list':
+        return JSON.stringify({ tools })
+      case 'tools/call':
+        if (at(params, 'name') !== 'grow') return says(textAt(params, 'name'))
+        tools.push(tool('later', { taskSupport: 'required' }))
+        child.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        return says('grown')
+      default:
+        return '{}'
+    }
+  }
+}
+
+interface Stage {
+  readonly attach: () => Promise<RawClient>
+  /** Lets time pass until this has come. */
+  readonly until: <T>(coming: Promise<T>) => Promise<T>
+}
+
+const TASKS = { tasks: { requests: { tools: { call: {} } } } }
+
+async function stage(t: Scope, servers: Servers = { s: {} }, offered: object = TASKS): Promise<Stage> {
+  const it = await scripted(t, servers, actOf(offered))
+  return { attach: async () => (await it.attach()).client, until: (coming) => it.runtime.until(coming) }
 }
 
 test('a tool that must be called as a task is not listed, and who calls it is told why', async (t) => {
-  const { attach } = await libraryProxy(t, { s: tasks })
-  for (const { client } of [await attach(), await attach()]) {
-    await client.open()
-    assert.deepEqual(
-      await client.toolNames(),
-      shown.map((name) => `s__${name}`),
-    )
+  const { attach, until } = await stage(t)
+  for (const client of [await attach(), await attach()]) {
+    await until(client.open())
+    assert.deepEqual(await until(client.toolNames()), shown)
     for (const name of ['s__always', 'always']) {
-      const { value } = await client.call(name)
+      const { value } = await until(client.call(name))
       assert.equal(numberAt(value, 'error', 'code'), -32601)
       const why = `Tool '${name}' can only be called as a task, and tasks need a session of revision 2025-11-25`
       assert.equal(textAt(value, 'error', 'message'), why)
     }
-    assert.equal(await answerOf(client, 's__perhaps'), 'perhaps')
-    const { value } = await client.call('s__alway')
+    assert.match((await until(client.call('s__perhaps'))).text, /"text":"perhaps"/)
+    const { value } = await until(client.call('s__alway'))
     assert.equal(at(value, 'error', 'data', 'nearest'), undefined, 'it is not proposed either')
   }
 })
 
 test('clients of both kinds on one process see what each can call', async (t) => {
-  const { attach } = await libraryProxy(t, { s: tasks })
-  const [{ client: before }, { client: after }] = [await attach(), await attach()]
-  await before.open()
-  await after.open({}, WITH_TASKS)
+  const { attach, until } = await stage(t)
+  const [before, after] = [await attach(), await attach()]
+  await until(before.open())
+  await until(after.open({}, WITH_TASKS))
   for (let round = 0; round < 2; round++) {
-    assert.deepEqual(
-      await before.toolNames(),
-      shown.map((name) => `s__${name}`),
-    )
-    assert.deepEqual(
-      await after.toolNames(),
-      all.map((name) => `s__${name}`),
-    )
+    assert.deepEqual(await until(before.toolNames()), shown)
+    assert.deepEqual(await until(after.toolNames()), all)
   }
 })
 
-for (const [why, entry] of [
-  ["'s' is shared by clients that it may ask", { ...tasks, isolation: 'shared' }],
-  ["'s' does not offer tasks", nodeProgram('task-tools.mjs', { WITHOUT: 'tasks' }, {})],
+for (const [why, entry, offered] of [
+  ["'s' is shared by clients that it may ask", { isolation: 'shared' }, TASKS],
+  ["'s' does not offer tasks", {}, {}],
 ] as const)
   test(`it is listed to nobody where ${why}`, async (t) => {
-    const { attach } = await libraryProxy(t, { s: entry })
-    const { client } = await attach()
-    await client.open({}, WITH_TASKS)
-    assert.deepEqual(
-      await client.toolNames(),
-      shown.map((name) => `s__${name}`),
-    )
-    const { value } = await client.call('s__always')
-    assert.equal(
-      textAt(value, 'error', 'message'),
-      `Tool 's__always' can only be called as a task, and ${why}`,
-    )
+    const { attach, until } = await stage(t, { s: entry }, offered)
+    const client = await attach()
+    await until(client.open({}, WITH_TASKS))
+    assert.deepEqual(await until(client.toolNames()), shown)
+    const { value } = await until(client.call('s__always'))
+    const refusal = `Tool 's__always' can only be called as a task, and ${why}`
+    assert.equal(textAt(value, 'error', 'message'), refusal)
   })
 
 test('a client that has called before it opened a session keeps what it was told', async (t) => {
-  const { attach } = await libraryProxy(t, { s: tasks })
-  const { client } = await attach()
-  assert.equal((await client.toolNames()).length, shown.length)
-  assert.equal(at(await client.open({}, WITH_TASKS), 'capabilities', 'tasks'), undefined)
-  assert.equal((await client.toolNames()).length, shown.length)
+  const { attach, until } = await stage(t)
+  const client = await attach()
+  assert.deepEqual(await until(client.toolNames()), shown)
+  assert.equal(at(await until(client.open({}, WITH_TASKS)), 'capabilities', 'tasks'), undefined)
+  assert.deepEqual(await until(client.toolNames()), shown)
 })
 
 test('it is not listed either when it comes later', async (t) => {
-  const { attach } = await libraryProxy(t, { s: tasks })
-  const { client } = await attach()
-  await client.open()
-  await client.toolNames()
-  assert.equal(await answerOf(client, 's__grow'), 'grown')
-  const refusal = async (): Promise<string> =>
-    textAt((await client.call('s__later')).value, 'error', 'message')
-  while (!(await refusal()).includes('as a task')) await client.request('ping')
-  assert.equal((await client.toolNames()).length, shown.length)
+  const { attach, until } = await stage(t)
+  const client = await attach()
+  await until(client.open())
+  await until(client.toolNames())
+  assert.match((await until(client.call('s__grow'))).text, /"text":"grown"/)
+  while (!(await until(client.call('s__later'))).text.includes('as a task'))
+    await until(client.request('ping'))
+  assert.deepEqual(await until(client.toolNames()), shown)
 })
 
 test('it takes no name from a tool that can be called', async (t) => {
-  const { attach } = await libraryProxy(t, { s: tasks, o: itServer({ IT_TOOLS: 'always' }) })
-  const { client } = await attach()
-  await client.open()
-  assert((await client.toolNames()).includes('o__always'))
-  assert.equal(at((await client.call('always', { n: 'x' })).value, 'error'), undefined)
+  const { attach, until } = await stage(t, { s: {}, o: {} })
+  const client = await attach()
+  await until(client.open())
+  assert((await until(client.toolNames())).includes('o__always'))
+  assert.equal(at((await until(client.call('always'))).value, 'error'), undefined)
 })
