@@ -133,7 +133,7 @@ const linesMax = table(`
   proxy/input            | 833
   proxy/clients          | 1739
   secrets                | 350
-  policy                 | 367
+  policy                 | 349
   proxy                  | 908
   front-auth             | 1077
   gateway                | 1162

@@ -26,7 +26,7 @@ export class Policy {
   readonly #questions: Confirmations
   /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
   readonly #admitted = new WeakMap<Call, string>()
-  readonly #destructive = new Set<string>()
+  readonly #consent = new Consent()
 
   constructor(runtime: Runtime) {
     this.#limits = new CallLimits([], runtime)
@@ -54,7 +54,7 @@ export class Policy {
     const id = write([schema, tool])
     if (this.#admitted.get(call.root) === id) return go()
     const name = usualName(config, 'tools', item.key)
-    const mustAsk = needsConsent(config, item, id, this.#destructive)
+    const mustAsk = this.#consent.isNeeded(config, item, id)
     const principal = call.context.origin?.principal ?? ''
     const waitMs = this.#limits.take({ principal, tool, name })
     if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
@@ -84,21 +84,19 @@ function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
 /** Tools that were destructive once. With more of them every tool counts as destructive. */
 const DESTRUCTIVE_MAX = 10_000
 
-/**
- * Whether a person must agree to a call of this tool, by the rules of its server. A tool that was `destructive` once stays so,
- * and `tool` names it among all schemas. What its server says of it later changes nothing.
- */
-export function needsConsent(
-  { confirm }: Pick<ServerConfig, 'confirm'>,
-  item: ListItem,
-  tool: string,
-  destructive: Set<string>,
-): boolean {
-  const patterns = confirm.filter((rule) => typeof rule === 'string')
-  if (matcherOf(patterns)(item.key)) return true
-  if (patterns.length === confirm.length) return false
-  if (destructive.size < DESTRUCTIVE_MAX && isDestructive(item)) destructive.add(tool)
-  return destructive.size >= DESTRUCTIVE_MAX || destructive.has(tool)
+/** Says of which tools a person must agree to calls. A tool that was `destructive` once stays so, whatever its server says later. */
+export class Consent {
+  readonly #destructive = new Set<string>()
+
+  /** `tool` names the tool among all schemas. */
+  isNeeded({ confirm }: Pick<ServerConfig, 'confirm'>, item: ListItem, tool: string): boolean {
+    const patterns = confirm.filter((rule) => typeof rule === 'string')
+    if (matcherOf(patterns)(item.key)) return true
+    if (patterns.length === confirm.length) return false
+    const isKnown = (): boolean => this.#destructive.size >= DESTRUCTIVE_MAX || this.#destructive.has(tool)
+    if (!isKnown() && isDestructive(item)) this.#destructive.add(tool)
+    return isKnown()
+  }
 }
 
 /** A tool is destructive unless it is said to read only, or not to destroy (MCP, Tools: annotations). */

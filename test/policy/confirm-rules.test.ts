@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
 import { parse } from '../../src/jsonrpc/text.js'
 import { readListItem } from '../../src/mcp/list-items.js'
-import { needsConsent } from '../../src/policy/policy.js'
+import { Consent } from '../../src/policy/policy.js'
 import { confirmParams } from '../../src/policy/confirmations.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { textAt } from '../integration/support/json.js'
@@ -15,7 +15,7 @@ function isConsentNeeded(
   confirm: unknown,
   annotations: string | undefined,
   tool = 'x',
-  before = new Set<string>(),
+  consent = new Consent(),
 ): boolean {
   const value = { mcpServers: { s: { command: 'c', confirm } } }
   const context = { source: 'memory', folder: '/', env: {}, home: '/' }
@@ -23,7 +23,7 @@ function isConsentNeeded(
   const more = annotations === undefined ? '' : `,"annotations":${annotations}`
   const item = readListItem(Buffer.from(`{"name":"x"${more}}`), 'tools')
   assert(config !== undefined && item !== undefined)
-  return needsConsent(config, item, tool, before)
+  return consent.isNeeded(config, item, tool)
 }
 
 const destructive = [{ annotations: 'destructive' }]
@@ -44,14 +44,17 @@ describe('consent is needed', () => {
     test(title, () => assert.equal(isConsentNeeded(confirm, annotations), isAsked))
 
   test('by a tool that destroyed before, and by every tool once 10,000 of them did', () => {
-    const before = new Set<string>()
+    const consent = new Consent()
     const isAsked = (tool: string, annotations?: string): boolean =>
-      isConsentNeeded(destructive, annotations, tool, before)
+      isConsentNeeded(destructive, annotations, tool, consent)
     const reads = '{"readOnlyHint":true}'
     isAsked('x0')
     assert.deepEqual([isAsked('x0', reads), isAsked('y', reads)], [true, false])
-    assert.equal(isConsentNeeded([], reads, 'x0', before), false)
-    for (let at = 1; at < 10_000; at++) before.add(`x${at}`)
+    assert.equal(isConsentNeeded([], reads, 'x0', consent), false)
+    const item = readListItem(Buffer.from('{"name":"x"}'), 'tools')
+    assert(item !== undefined)
+    for (let at = 1; at < 10_000; at++)
+      consent.isNeeded({ confirm: [{ annotations: 'destructive' }] }, item, `x${at}`)
     assert.equal(isAsked('y', reads), true)
   })
 })
