@@ -142,8 +142,8 @@ const linesMax = table(`
   replay                 | 1879
   inspector              | 1967
   ui                     | 1850
-  ask                    | 346
-  cli                    | 5444
+  ask                    | 347
+  cli                    | 5415
   cli/clients            | 1403
   servers                | 277
   sandbox                | 5835

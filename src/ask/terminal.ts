@@ -2,6 +2,7 @@
 
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
+import type { Writable } from 'node:stream'
 import { escapeText } from '../text/escape.js'
 import type { JsonValue } from './json-value.js'
 import type { Person } from './local-client.js'
@@ -11,8 +12,8 @@ export function isAtTerminal(): boolean {
 }
 
 /** The line that the person types, or nothing at the end of the input; stdout is left to results. */
-export async function askLine(question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
+export async function askLine(question: string, output: Writable = process.stderr): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY })
   // While a person edits a line, Ctrl-C is a key and sends no signal.
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
