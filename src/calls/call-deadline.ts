@@ -6,6 +6,7 @@
 // not answer at all cannot hold a server for ever (MCP, Lifecycle: timeouts).
 
 import type { ErrorBody } from '../jsonrpc/build.js'
+import type { Clock } from '../runtime/deadline.js'
 import type { Call } from './call.js'
 import { upstreamFailed } from '../mcp/error-codes.js'
 
@@ -83,10 +84,10 @@ export class CallDeadline {
   }
 
   /** The server that has asked is not at work on it any more. */
-  goOn(now: number): void {
+  goOn(clock: Pick<Clock, 'now'>): void {
     if (this.#questions === 0) return
     this.#questions = 1
-    this.resume(now)
+    this.resume(clock.now())
   }
 
   get #quietEndsAt(): number {

@@ -169,14 +169,15 @@ function compare(one: Span, other: Span): number {
 /** `edits`, and one that gives the message this id; only an error may come without one. */
 export function withId(
   edits: readonly Edit[],
-  frame: { readonly line: Line; readonly idSpan: Span | undefined },
+  { line, idSpan }: { readonly line: Line; readonly idSpan: Span | undefined },
   id: RequestId,
 ): readonly Edit[] {
-  const { idSpan } = frame
-  if (idSpan !== undefined)
-    return bothEdits(edits, [{ start: idSpan.start, end: idSpan.end, bytes: Buffer.from(id), why: 'id' }])
-  const start = frame.line.indexOf(OPEN_OBJECT) + 1
-  return bothEdits(edits, [{ start, end: start, bytes: Buffer.from(`"id":${id},`), why: 'id' }])
+  const start = idSpan?.start ?? line.indexOf(OPEN_OBJECT) + 1
+  const text = idSpan === undefined ? `"id":${id},` : id
+  const edit: Edit = { start, end: idSpan?.end ?? start, bytes: Buffer.from(text), why: 'id' }
+  const [first] = edits
+  if (first === undefined) return [edit]
+  return first.start > start ? [edit, ...edits] : [...edits, edit]
 }
 
 /** The edit that writes `text` at `span`; none where it stands there already. */

@@ -2,13 +2,14 @@
 
 /** A promise that another part resolves. The first call of `resolve` counts. */
 export class Deferred<T> {
-  #settle: (value: T) => void = () => {}
+  #settle: ((value: T) => void) | undefined
   readonly promise: Promise<T> = new Promise((resolve) => {
     this.#settle = resolve
   })
 
   resolve(value: T): void {
-    this.#settle(value)
+    this.#settle?.(value)
+    this.#settle = undefined
   }
 }
 
@@ -23,8 +24,7 @@ export class LazyValue<T> {
 
   get(): Promise<T> {
     if (this.#made !== undefined) return this.#made
-    const made = this.#make()
-    this.#made = made
+    const made = (this.#made = this.#make())
     made.catch(() => {
       this.#made = undefined
     })

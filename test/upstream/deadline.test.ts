@@ -193,7 +193,7 @@ describe('while the client is being asked', () => {
         call.deadline.pause(clock.now())
         call.deadline.pause(clock.now())
         clock.advance(3000)
-        call.deadline.goOn(clock.now())
+        call.deadline.goOn(clock)
         deadlines.watch(call)
       },
       ['1 timeoutMs 4000'],

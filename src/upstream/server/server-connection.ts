@@ -508,7 +508,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     // The error of one call may close the connection of a client, which cancels its others.
     if (sent.isOver) return
     sent.isOver = true
-    sent.call.deadline.goOn(this.#context.runtime.now())
+    sent.call.deadline.goOn(this.#context.runtime)
     this.#worker.onCallEnded(sent.call)
     if (this.#onIdle !== undefined && this.#peer.forwarded.length === 0) this.#onIdle()
   }
