@@ -173,7 +173,7 @@ const metricsFields = {
 }
 
 /** Names stand in log lines, and are principals. */
-export const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
+const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
 
 const dateText = text(
   'a date of the calendar as YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ',

@@ -32,7 +32,7 @@ export function isRefusal(value: object): value is Refusal {
 }
 
 /** On connections on which nothing behind this request is read: others may see its end elsewhere. */
-export const closing = { connection: 'close' } as const
+const closing = { connection: 'close' } as const
 
 export function refuse(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {
   const error = status >= 500 ? internalError(why) : transportRefused(why)
