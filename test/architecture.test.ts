@@ -101,23 +101,23 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2700
+  jsonrpc                | 2620
   folder                 | 5
   version                | 2
   text                   | 585
   runtime                | 871
   mcp                    | 3369
-  calls                  | 709
+  calls                  | 642
   mcp/eras               | 1110
   transports             | 909
   transports/http1       | 1499
-  transports/http-client | 1781
+  transports/http-client | 1780
   transports/http-server | 2632
   upstream/contracts     | 768
   upstream/process       | 1220
   upstream/auth          | 341
   login                  | 2480
-  upstream/server        | 4858
+  upstream/server        | 4823
   upstream/http          | 226
   kept                   | 416
   upstream/kinds         | 606
@@ -131,7 +131,7 @@ const linesMax = table(`
   audit                  | 180
   proxy/routing          | 1910
   proxy/input            | 833
-  proxy/clients          | 1739
+  proxy/clients          | 1714
   secrets                | 350
   policy                 | 349
   proxy                  | 908
