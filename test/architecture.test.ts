@@ -101,7 +101,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2620
+  jsonrpc                | 2633
   folder                 | 5
   version                | 2
   text                   | 585

@@ -155,6 +155,7 @@ export class Scanner {
     let i = (bytes[at + 1] ?? END) > SPACE ? at + 1 : this.skipSpace(at + 1)
     if (bytes[i] === CLOSE_ARRAY) return i + 1
     for (;;) {
+      if (into === undefined) i = this.#integers(i)
       const end = this.value(i, depth)
       if (into !== undefined) {
         into.push({ start: i, end })
@@ -239,6 +240,18 @@ export class Scanner {
     if (((bytes[i] ?? END) | 0x20) !== 0x65) return i
     const sign = bytes[i + 1]
     return this.#digits(sign === PLUS || sign === MINUS ? i + 2 : i + 1)
+  }
+
+  /** The offset of the next item behind all that are digits and a comma: a list may have millions of them. */
+  #integers(at: number): number {
+    const bytes = this.#bytes
+    let item = at
+    for (let i = at; ; i++) {
+      const c = bytes[i] ?? END
+      if (c >= ZERO && c <= NINE && (i === item || bytes[item] !== ZERO)) continue
+      if (c !== COMMA || i === item) return this.skipSpace(item)
+      item = i + 1
+    }
   }
 
   #digits(at: number, expected = 'expected a digit'): number {
