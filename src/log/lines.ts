@@ -78,7 +78,7 @@ function plainValue(key: string, value: unknown, redactor: Redactor): unknown {
   if (typeof value === 'string') return plainText(value, redactor)
   if (!isObject(value)) return value
   const { name, message, cause, stack } = value
-  const all = value instanceof Error ? { ...value, name, message, cause, stack } : value
+  const all = value instanceof Error ? Object.assign({}, value, { name, message, cause, stack }) : value
   return Object.fromEntries(Object.entries(all).map(([each, of]) => [plainText(each, redactor), of]))
 }
 

@@ -95,7 +95,10 @@ describe('limits of a server', () => {
   test('queueMax: calls that wait for a process to come back', async (t) => {
     const some = { ...limits, upstream: { ...limits.upstream, queueMax: 2 } }
     const act: Act = (method, child) => {
-      if (it.runtime.children.length === 1 && method === 'tools/call') return void child.end(3)
+      if (it.runtime.children.length === 1 && method === 'tools/call') {
+        child.end(3)
+        return undefined
+      }
       const result = simple(method, child)
       return method === 'initialize' ? { afterMs: 1000, result } : result
     }

@@ -227,7 +227,7 @@ describe('the credentials of a server with a login', () => {
     const versions: string[] = []
     const help: LoginHelp = {
       startPage: undefined,
-      ask: async (_isCalled, _scopes, version = '') => void versions.push(version),
+      ask: async (_isCalled, _scopes, version) => void versions.push(version ?? ''),
     }
     const own = credentials(at, [], help)
     assert.equal(await secretOf(own, at), undefined)
