@@ -144,7 +144,7 @@ const linesMax = table(`
   ui                     | 1850
   ask                    | 347
   cli                    | 5415
-  cli/clients            | 1403
+  cli/clients            | 1433
   servers                | 277
   sandbox                | 5835
   sandbox/egress         | 649

@@ -55,7 +55,7 @@ export function applyChanges(
 ): string {
   assertUnchanged(changes)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const number = Number.parseInt(newestIn(folder) ?? '0', 10) + 1
+  const number = (Number(newestIn(folder)?.slice(0, NUMBER_LENGTH)) || 0) + 1
   const path = join(folder, `${String(number).padStart(NUMBER_LENGTH, '0')}.json`)
   replaceFile(path, `${JSON.stringify({ format: FORMAT, changes }, undefined, 2)}\n`, 0o600, true)
   try {
@@ -80,7 +80,7 @@ export interface Undone {
 }
 
 /**
- * Undoes the newest import: a file that is unchanged since gets the bytes that it had, and another one gets its servers.
+ * Undoes the newest import: a file that is unchanged or gone since gets the bytes that it had, and another one its servers.
  *
  * Our file and the record stay until the files of all clients are done.
  *
@@ -109,11 +109,11 @@ function undoFile(change: FileChange, isDry: boolean): Undone {
   try {
     const now = textOf(path)
     if (now === before) return done()
-    if (now === undefined) return done('it has been removed since')
-    const { text, kept } = now === after ? { text: before, kept: [] } : serversBack(now, change)
+    const isWhole = now === undefined || now === after
+    const { text, kept } = isWhole ? { text: before, kept: [] } : serversBack(now, change)
     if (!isDry && text === undefined) rmSync(realPlace(path))
     else if (!isDry && text !== undefined && text !== now) rewriteFile(path, text)
-    if (now === after) return done()
+    if (isWhole) return done()
     const others = kept.length === 0 ? '' : `; ${kept.join(', ')}: another server has that name now`
     return done(`it has been changed since, so that only the servers are as they were${others}`)
   } catch (error) {
@@ -193,13 +193,11 @@ function isSame(one: unknown, other: unknown): boolean {
 
 const NUMBER_LENGTH = 6
 
-/** The file name of the record with the highest number. */
+/** The file name of the record with the highest number; records of earlier versions, named by their dates, are older. */
 function newestIn(folder: string): string | undefined {
   if (!existsSync(folder)) return undefined
-  return readdirSync(folder)
-    .filter((name) => /^\d{6}\.json$/.test(name))
-    .sort()
-    .at(-1)
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+  return names.sort().findLast((name) => /^\d{6}\.json$/.test(name)) ?? names.at(-1)
 }
 
 /** @throws EditMistake */

@@ -13,7 +13,7 @@ import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import type { FileChange } from './import-record.js'
 import { type Launch, isBlocked, isOwnEntry, ownEntry, withAllowed, wordsOf } from './launch.js'
-import { type KeptSecret, type StoredSecrets, withReferences } from './secrets.js'
+import { type KeptSecret, type StoredSecrets, secretsOfEntry, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import { type ServerEdits, parseServersFile } from './servers-file.js'
 import type { Client, UserMachine } from './table.js'
@@ -43,6 +43,8 @@ export interface ClientPlan {
   readonly refused?: string
   readonly notes?: readonly string[]
   readonly change?: FileChange
+  /** The secrets of all its servers, also of those that stay. */
+  readonly hidden: readonly string[]
 }
 
 export interface ImportPlan {
@@ -70,7 +72,8 @@ export function planImport(files: readonly FoundFile[], ownPath: string, options
   const before = options.read(ownPath)
   const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
   const clients = files.map((file) => planClient(file, own, options))
-  const hidden = [...own.secretValues(), ...own.secrets.map(({ value }) => value)]
+  const theirs = clients.flatMap((client) => client.hidden)
+  const hidden = [...own.secretValues(), ...own.secrets.map(({ value }) => value), ...theirs]
   const all = [
     { path: ownPath, client: undefined, before, after: own.text },
     ...clients.flatMap(({ change }) => change ?? []),
@@ -84,12 +87,13 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Clie
   const { launch, profiles } = options
   const reading = parseServersFile(client, file.text)
   const nothing = { client, path, moved: [], stays: [] }
-  if (reading.kind === 'refused') return { ...nothing, refused: reading.why }
+  if (reading.kind === 'refused') return { ...nothing, refused: reading.why, hidden: [] }
   const { servers, value } = reading
+  const hidden = [...servers.values()].flatMap(secretsOfEntry).filter((secret) => !servers.has(secret))
   const takeBack = own.mark()
   const theirs = new Map([...servers].filter(([, entry]) => !isOwnEntry(entry, launch.whole[1])))
   const { moved, stays } = takeOver(theirs, value, client, own)
-  const found = { client, path, stays, notes: notesOf(client, value) }
+  const found = { client, path, stays, notes: notesOf(client, value), hidden }
   if (moved.length === 0) return { ...found, moved }
   const ownName = ownNameIn(servers, stays, launch.whole[1])
   const profile = profiles ? own.addProfile(client.name, moved) : undefined
@@ -98,7 +102,7 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Clie
   const check = parseServersFile(client, after)
   if (check.kind === 'refused' || !hasEdits(check.servers, servers, edits)) {
     takeBack()
-    return { ...nothing, refused: 'has a form that cannot be changed safely' }
+    return { ...nothing, refused: 'has a form that cannot be changed safely', hidden }
   }
   return { ...found, moved, change: { path, client: client.name, before: file.text, after } }
 }

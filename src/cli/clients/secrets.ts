@@ -2,7 +2,35 @@
 
 import { isObject } from '../../text/json-object.js'
 import { isSecretName } from '../../text/secret-names.js'
-import { isPublicName, isPublicValue } from '../../config/secrets.js'
+import {
+  isPublicName,
+  isPublicValue,
+  secretsOfArguments,
+  secretsOfEnv,
+  secretsOfHeaders,
+} from '../../config/secrets.js'
+
+/** A whole value that is a variable, or a scheme and a variable. */
+const reference = /^(?:\w+ )?\$\{[^}]*\}$/
+
+/** The secrets in an entry in the form of any client, also in members that are not understood. */
+export function secretsOfEntry(entry: unknown): string[] {
+  if (Array.isArray(entry)) return secretsOfArguments(entry.map(String))
+  if (!isObject(entry)) return []
+  const all = Object.entries(entry).flatMap(([name, value]) => {
+    // Codex names variables in `env_vars`, `env_http_headers` and `bearer_token_env_var`.
+    if (/env_/.test(name)) return []
+    if (typeof value === 'string') return secretsOfArguments([`${name}=${value}`])
+    if (!isObject(value)) return secretsOfEntry(value)
+    const texts = new Map(Object.entries(value).map(([key, each]) => [key, String(each)]))
+    const own = [
+      ...(/env/i.test(name) ? secretsOfEnv(texts) : []),
+      ...(/header/i.test(name) ? secretsOfHeaders(texts) : []),
+    ]
+    return [...own, ...secretsOfEntry(value)]
+  })
+  return all.filter((value) => !reference.test(value))
+}
 
 const places = ['env', 'headers', 'oauth'] as const
 

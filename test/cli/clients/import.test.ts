@@ -9,6 +9,7 @@ import {
   readFileSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -448,6 +449,37 @@ describe('an import that is cut short', () => {
     assert.deepEqual(home.servers(), { b: { command: 'changed' }, c: { command: 'mine' } })
   })
 
+  test('files that are gone since, with their folders, are written again as they were', (t) => {
+    const home = new Home(t)
+    const path = home.putClient('cursor', file({ a: entry('a') }))
+    home.put('.mcps-proxy/config.json', file({ b: entry('b') }))
+    const before = home.snapshot()
+    home.import()
+    rmSync(dirname(path), { recursive: true })
+    rmSync(home.own)
+    assert.deepEqual(
+      undoNewest(home.imports)?.map(({ isDone, note }) => [isDone, note]),
+      [
+        [true, undefined],
+        [true, undefined],
+      ],
+    )
+    assert.deepEqual(home.snapshot(), before)
+  })
+
+  test('a record of an earlier version is older than all others, and is refused by its name', (t) => {
+    const home = new Home(t)
+    home.put('.mcps-proxy/imports/2026-11-29T17-54-28.json', '{ "format": 1, "changes": [] }')
+    home.putClient('cursor', file({ a: entry('a') }))
+    const before = home.snapshot()
+    const refused = /2026-11-29T17-54-28\.json is no record that this version of mcps-proxy can read/
+    assert.throws(() => undoNewest(home.imports), refused)
+    home.import()
+    undoNewest(home.imports)
+    assert.deepEqual(home.snapshot(), before)
+    assert.throws(() => undoNewest(home.imports), refused)
+  })
+
   test('our file stays while a file is refused, and a second undo does the rest', (t) => {
     const { home, before } = prepared(t)
     home.import()
@@ -485,6 +517,8 @@ describe('an import that is cut short', () => {
   })
 })
 
+const staying = (members: object): string => JSON.stringify({ args: ['${workspaceFolder}/s'], ...members })
+
 describe('the command', () => {
   const secret = 'sk-0123456789abcdef'
   const text = `{ "mcpServers": { "memory": ${JSON.stringify({
@@ -514,6 +548,44 @@ describe('the command', () => {
     }
     const { stdout } = home.command()
     assert.match(stdout, /memory: \S+ \S+memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/)
+  })
+
+  const hidden = 'ghp_staysecret123456789'
+  const places: readonly [title: string, client: string, entry: string][] = [
+    ['variables', 'cursor', staying({ command: 'node', env: { SETTING: hidden } })],
+    [
+      'variables, and has a member that is not understood',
+      'cursor',
+      `{ "x": 1, "env": { "S": "${hidden}" } }`,
+    ],
+    ['a header', 'cursor', staying({ url: 'https://h/mcp', headers: { 'X-Access': hidden } })],
+    ['arguments', 'cursor', `{ "command": "./s", "args": ["--api-key", "${hidden}"] }`],
+    ['an address', 'cursor', staying({ url: `https://h/mcp?key=${hidden}` })],
+    ['a login', 'claude-code', staying({ url: 'https://h/mcp', oauth: { clientSecret: hidden } })],
+  ]
+  for (const [title, client, stays] of places)
+    for (const gap of ['\n', ' '])
+      test(`shows no secret of a server that stays: ${title}, ${gap === ' ' ? 'one line' : 'lines'}`, (t) => {
+        const home = new Home(t)
+        home.putClient(client, `{"mcpServers":{${gap}"mv": {"command":"node"},${gap}"stay": ${stays}${gap}}}`)
+        const { stdout } = home.command(client, '--dry-run')
+        assert.match(stdout, /^ {2}stay stays: .*\n[^]*"stay".*\[redacted\]/m)
+        assert(!stdout.includes(hidden), stdout)
+      })
+
+  test('shows no secret of a server that our file has already, and the names of variables', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', text)
+    home.putClient('gemini', text)
+    assert.equal(home.command('cursor', '--secrets', '--yes').status, 0)
+    const { stdout } = home.command('gemini', '--dry-run')
+    assert.match(stdout, /has it already[^]*API_KEY.*\[redacted\]/)
+    assert(!stdout.includes(secret), stdout)
+    home.putClient('codex', '[mcp_servers.a]\nurl = "https://h/mcp"\nbearer_token_env_var = "A_TOKEN"\n')
+    home.putClient('vscode', '{"servers":{"b":{"command":"b","env":{"B_TOKEN":"${env:OTHER_TOKEN}"}}}}')
+    const named = home.command('--dry-run').stdout
+    assert.match(named, /^- bearer_token_env_var = "A_TOKEN"$/m)
+    assert.match(named, /"B_TOKEN":"\$\{env:OTHER_TOKEN\}"/)
   })
 
   test('a file that cannot be read is a failure where nothing else moves', (t) => {
