@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 606
   limits                 | 158
   real-runtime           | 63
-  config                 | 4291
+  config                 | 4305
   lock                   | 667
   log                    | 486
   record                 | 254

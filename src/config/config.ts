@@ -24,9 +24,9 @@ import { type SingleServer, onlyServer } from './single-server.js'
 import { withConfinement } from './confinement.js'
 import { literal } from './expand.js'
 import { findConfigFile, homeOf } from './file.js'
-import { hasUsers, needsToken, readFront } from './front.js'
+import { hasUsers, needsToken, readFront, neededReading } from './front.js'
 import type { Repeated } from './json-syntax.js'
-import { lockFileName, rootFields, rootType } from './keys.js'
+import { lockFileName, rootFields, rootType, sharedSandbox } from './keys.js'
 import { absoluteFile, editorVariables, projectOf } from './paths.js'
 import { ConfigError, type FindLine, ProblemList } from './problems.js'
 import { type References, unresolved } from './references.js'
@@ -180,14 +180,14 @@ function readRoot(
   const { prefix, describe, argumentChecks, confirm, startupGraceMs, processesMax, logging, audit } = values
   const { stdio } = values.cli
   const lock = lockSettings(values, root, context.hasLock === true)
+  const ofServers = { ...sources, folder, known: editorVariables(context.folder, home) }
+  const reading = neededReading(values.sandbox, ofServers, { isServed: true, isAsked: false })
   const read = readSchemas(root.with({ folder }), {
-    ...sources,
-    folder,
+    ...ofServers,
     source,
-    known: editorVariables(context.folder, home),
     shared: { prefix, describe, argumentChecks, confirm },
     lock,
-    programs: values.sandbox.programs ?? [],
+    programs: sharedSandbox.read(values.sandbox.with({ folder, ...reading }))?.programs ?? [],
     isGuarded: server !== undefined && needsToken(server),
     timeoutMs: stdio.timeoutMs,
     isTimeoutWritten: root.at('cli').at('stdio').has('timeout'),

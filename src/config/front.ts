@@ -19,7 +19,7 @@ type Values = NonNullable<ReturnType<typeof frontType.read>>
 /** Reads `server`; undefined after it was reported as no object. */
 export function readFront(at: Location, sources: ExpansionSources, use: FrontUse): FrontConfig | undefined {
   const secrets = new Set<string>()
-  const reading = { ...frontReading(at, sources, use), onSecret: (value: string) => void secrets.add(value) }
+  const reading = { ...neededReading(at, sources, use), onSecret: (value: string) => void secrets.add(value) }
   const values = frontType.read(at.with(reading))
   if (values === undefined) return undefined
   const { stateKey, previousStateKey, cors, auth, ...plain } = values
@@ -49,8 +49,8 @@ export function readFront(at: Location, sources: ExpansionSources, use: FrontUse
   return front
 }
 
-/** A secret without a value stops a start where it is needed: it must not become one that is easy to guess. */
-function frontReading(at: Location, sources: ExpansionSources, use: FrontUse): Partial<Reading> {
+/** A text without a value stops a start where it is needed: a secret must not become one that is easy to guess. */
+export function neededReading(at: Location, sources: ExpansionSources, use: FrontUse): Partial<Reading> {
   const silent = new ProblemList()
   const { problems } = at.reading
   return {

@@ -5,6 +5,7 @@ export const earlierKeys: ReadonlyMap<string, string> = new Map([
   ['spare', 'a session starts in a tenth of a second, so no machine is kept ready; take it out'],
   ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
   ['otlp', 'the variable OTEL_EXPORTER_OTLP_ENDPOINT names a collector; take it out'],
+  ['${login:…}', 'the token of a login is no variable any more; give the program a token of its own'],
   ['tokens', 'files that only their owner can read hold the tokens of logins; take it out, and log in again'],
   ['listTtl', 'clients are told that lists are out of date at once; take it out'],
   ['restartDelayMax', 'a restart waits 30 seconds at most; take it out'],

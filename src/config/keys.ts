@@ -268,7 +268,7 @@ export const frontFields = {
   /** The previous stateKey, whose signatures stay valid; ${VAR} is expanded. */
   previousStateKey: optional(stateKey),
   /** Metrics for Prometheus. Absent: nothing is counted. */
-  metrics: optional(object(metricsFields)),
+  metrics: optional(object(metricsFields, { expected: 'an object like { "port": 9464 }' })),
   /** The web pages that may call the HTTP front. */
   cors: field(object(corsFields), {}),
   /** The inspector that --ui serves. */
@@ -355,9 +355,9 @@ const limitFields = {
 export const lockFileName = 'mcps.lock'
 
 const lockFields = {
+  ...lockRuleFields,
   /** The file. Absent: mcps.lock beside the configuration file. */
   file: field(path('file', 'a file'), lockFileName),
-  ...lockRuleFields,
 }
 
 const patternFields = {
@@ -448,6 +448,8 @@ export const groupFields = {
   mcpServers: required(servers, undefined),
 }
 
+export const sharedSandbox = object(sharedSandboxFields, { isClosed: true })
+
 export const rootFields = {
   /** The place of this schema, for editors. */
   $schema: optional(anyText),
@@ -479,7 +481,7 @@ export const rootFields = {
   lock: optional(or([true, false], object(lockFields, { isClosed: true }))),
   ...sharedFields,
   /** The settings of all sandboxes. */
-  sandbox: field(object(sharedSandboxFields, { isClosed: true }), {}),
+  sandbox: field(later(sharedSandbox), {}),
 }
 
 /** Files of other programs have these at the top level for themselves. */

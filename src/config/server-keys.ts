@@ -71,7 +71,15 @@ const onOrOff = choice('on', 'off')
 /** `lenient` is an older name of `on`. */
 const argumentChecks: ValueType<'on' | 'off'> = {
   ...onOrOff,
-  read: (at) => (at.value === 'lenient' ? 'on' : onOrOff.read(at)),
+  read: (at) => {
+    if (at.value === 'lenient') return 'on'
+    if (at.value !== 'strict') return onOrOff.read(at)
+    at.problem(
+      'is "strict", which is gone',
+      'write "on", by which arguments pass that a tolerant server puts right itself',
+    )
+    return undefined
+  },
 }
 
 export const sharedFields = {

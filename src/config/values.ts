@@ -414,9 +414,9 @@ export function boolean(): ValueType<boolean> {
   })
 }
 
-export function integer(minimum: number, maximum: number, what = 'an integer'): ValueType<number> {
+export function integer(minimum: number, maximum: number, what = 'an integer', like = ''): ValueType<number> {
   return scalar({
-    expected: `${what} from ${minimum} to ${maximum}`,
+    expected: `${what} from ${minimum} to ${maximum}${like}`,
     schema: { type: 'integer', minimum, maximum },
     accept: (value) =>
       typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum
@@ -462,7 +462,8 @@ export function milliseconds(
   maximum: number = 2_147_483_647,
   unlikelyBelow = 0,
 ): ValueType<number, number, 'Ms'> {
-  const whole = mapped(integer(minimum, maximum, 'a whole number of milliseconds'), (ms, at) => {
+  const number = integer(minimum, maximum, 'a whole number of milliseconds', ', such as 30000')
+  const whole = mapped(number, (ms, at) => {
     if (ms < unlikelyBelow) at.warn(`is ${ms} milliseconds; did you mean ${ms * 1000}?`)
     return ms
   })
