@@ -135,8 +135,8 @@ const linesMax = table(`
   secrets                | 350
   policy                 | 349
   proxy                  | 908
-  front-auth             | 1077
-  gateway                | 1162
+  front-auth             | 1080
+  gateway                | 1175
   metrics                | 916
   index                  | 49
   replay                 | 1879

@@ -59,14 +59,14 @@ export class FrontAuth {
   readonly resources: Resources
   readonly #issuers: ReadonlyMap<string, Issuer>
   /** The keys of these three maps are hashes of tokens. */
-  readonly #known = new Map<string, KnownToken>()
+  readonly #known: Map<string, KnownToken> = new Map()
   readonly #refused = new Map<string, RefusedToken>()
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
   /** The rights of the latest token of each principal. */
   readonly #grants: Map<string, Grants> = new Map()
   readonly #unknownTokens: UnknownTokenLimit
 
-  /** Takes over the keys of unchanged issuers and the rights of principals from `before`, which this replaces. */
+  /** Takes over from `before`, which this replaces: keys of unchanged issuers, rights of principals, and known tokens if no option differs. */
   constructor(options: FrontAuthOptions, before?: FrontAuth) {
     const { auth, publicUrl } = options
     this.#options = options
@@ -79,7 +79,10 @@ export class FrontAuth {
       ]),
     )
     this.resources = new Resources(publicUrl, [...this.#issuers.keys()], this.#rules)
-    if (before !== undefined) this.#grants = before.#grants
+    if (before === undefined) return
+    this.#grants = before.#grants
+    const { auth: authBefore, publicUrl: urlBefore } = before.#options
+    if (write([auth, publicUrl]) === write([authBefore, urlBefore])) this.#known = before.#known
   }
 
   /** The sender of a token; `hash` stands for it, and `from` is the address of its client. */

@@ -24,7 +24,7 @@ import {
 } from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/front-limits.js'
 import type { LogSink } from '../runtime/runtime.js'
-import { isRemote } from '../upstream/contracts/server-config.js'
+import { type HttpServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
 import { type MetricsPage, type PathHandler, type ServedGateway, schemaAt } from './routes.js'
 import { frontPathOf } from '../front-auth/front-paths.js'
@@ -303,7 +303,7 @@ function listen(
   })
 }
 
-// Servers of a configuration that are the schema itself in which they stand, at its own HTTP front: a client's file that is moved
+// Servers of a configuration that lead back to the schema in which they stand, at its own HTTP front: a client's file that is moved
 // as it is may name the front. Such a schema would list its own tools as those of a server, and theirs again, without end.
 
 export interface FrontAddress {
@@ -312,13 +312,11 @@ export interface FrontAddress {
   readonly port: number
 }
 
-/** @throws ConfigError (`CONFIG_LOOP`) when an enabled schema would be a server of itself */
+/** @throws ConfigError (`CONFIG_LOOP`) when an enabled schema would be a server of itself, directly or through others */
 function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
   const problems = enabledSchemas(config).flatMap((schema) =>
-    (config.schemas.get(schema)?.servers ?? [])
-      .filter(isRemote)
-      .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
-      .filter(({ url }) => ownSchema(config, new URL(url), front) === schema)
+    remotesOf(config, schema)
+      .filter(({ url }) => schemasBehind(config, url, front).has(schema))
       .map(({ name, url }) => ({
         path: `server "${name}" of group "${schema}"`,
         problem: `is this program's own address (${new URL(url).origin}) and leads back to that group, which would list its tools again without end`,
@@ -326,6 +324,21 @@ function refuseOwnAddress(config: Configuration, front: FrontAddress): void {
       })),
   )
   if (problems.length > 0) throw new ConfigError('CONFIG_LOOP', config.source, problems)
+}
+
+/** The servers of a schema that are reached; none while it is not served. */
+function remotesOf({ schemas }: Configuration, schema = ''): HttpServerConfig[] {
+  const { enabled = false, servers = [] } = schemas.get(schema) ?? {}
+  const used = enabled ? servers.filter(isRemote) : []
+  return used.filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
+}
+
+/** The schemas of this front that an address leads to, directly and through others. */
+function schemasBehind(config: Configuration, address: string, front: FrontAddress): Set<string | undefined> {
+  const found = new Set([ownSchema(config, new URL(address), front)])
+  for (const schema of found)
+    for (const { url } of remotesOf(config, schema)) found.add(ownSchema(config, new URL(url), front))
+  return found
 }
 
 /** The schema that an address is of; undefined where it is of none of this front. */

@@ -321,6 +321,17 @@ describe('a session', () => {
     await ended
   })
 
+  test('is known after a reload that leaves the logins as they are, whatever becomes of its issuer', async (t) => {
+    const served = await Served.open(t, { rules }, introspected)
+    served.issuer.active.set('opaque', { sub: 'ann', aud: publicUrl, scope: 'mcp:all' })
+    const session = await served.session({ authorization: 'Bearer opaque' })
+    served.issuer.isDown = true
+    await served.gateway.reload(configOf(served.issuer, { rules }, introspected(served.issuer.issuer)))
+    assert.equal(await served.status({ headers: session }), 200)
+    served.clock.pass(60_000)
+    assert.equal(await served.status({ headers: session }), 503)
+  })
+
   test('opens no stream that a reload forbids while the token is examined', async (t) => {
     const served = await Served.open(t)
     const answer = served.issuer.hold()

@@ -54,6 +54,8 @@ describe('a server that is the front itself', () => {
     ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
     ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of group "a" is this/],
     ['one with another escape', { 'a-b': at(`${here}/api/a%2Db/mcp`) }, /of group "a-b" is this/],
+    ['a circle of two', { a: at(`${here}/api/b/mcp`), b: at(`${here}/api/a/mcp`) }, /"a" is .*\n.*"b" is/],
+    ['a circle that is cut', { a: at(`${here}/api/off/mcp`), off: at(`${here}/api/a/mcp`) }, undefined],
     ['another schema, which leads nowhere', { a: at(`${here}/api/b/mcp`), b: {} }, undefined],
     ['another port', { default: at(`http://127.0.0.1:${port + 1}/mcp`) }, undefined],
     ['another path', { default: at(`${here}/other`) }, undefined],
@@ -63,7 +65,10 @@ describe('a server that is the front itself', () => {
       const value = {
         server: { port },
         schemas: Object.fromEntries(
-          Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers }]),
+          Object.entries(schemas).map(([name, mcpServers]) => [
+            name,
+            { mcpServers, enabled: name !== 'off' },
+          ]),
         ),
       }
       const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
