@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
+import { textAt } from '../integration/support/json.js'
 import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
 import { served } from './support/served.js'
 
@@ -54,4 +55,30 @@ test('a server that reports a change whenever its list is read is read less and 
   await settled()
   await runtime.pass(60_000, 100)
   assert(reads >= 6 && reads <= 10, String(reads))
+})
+
+test('a list that fails is read again a second later, however many reports changed nothing before', async (t) => {
+  const runtime = new FakeRuntime()
+  let isFailing = false
+  let name = 't'
+  const script: Script = (method, params, child) => {
+    if (method !== 'tools/list' || !isFailing)
+      return method === 'tools/list' ? listOf(name) : polite(method, params, child)
+    child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":{"code":-32603,"message":"not now"}}`)
+    return undefined
+  }
+  const { client } = await served(t, script, { runtime })
+  void client.request('tools/list')
+  for (let count = 0; count < 13; count++) {
+    runtime.children[0]?.say(changed)
+    await runtime.pass(31_000)
+  }
+  isFailing = true
+  runtime.children[0]?.say(changed)
+  await settled()
+  isFailing = false
+  name = 'new'
+  await runtime.pass(1000, 100)
+  const { value } = await client.request('tools/list')
+  assert.equal(textAt(value, 'result', 'tools', 0, 'name'), 's__new')
 })

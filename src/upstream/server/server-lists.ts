@@ -49,7 +49,7 @@ class ListState {
   stale: ServerConnection | undefined
   /** It is read because a process says that it has changed. */
   isReported = false
-  /** Reads in a row that failed, or changed nothing although a change was reported. */
+  /** Reads in a row that failed; while none fails, those that changed nothing although a change was reported. */
   useless = 0
   /** A reported change is not read before this: some servers report one whenever their list is read. */
   pauseEndsAt = -Infinity
@@ -454,7 +454,7 @@ export class ServerLists {
     // read: clients must be able to call what they are shown.
     if (hasChanged || (kind === 'tools' && this.#ownTool !== tool)) this.#announce([kind])
     const isUseless = !hasChanged && (state.isReported || this.#failures.has(kind))
-    if (isUseless) state.useless++
+    if (isUseless) state.useless = wasWell && this.#failures.has(kind) ? 1 : state.useless + 1
     else if (hasChanged || !wasWell) state.useless = 0
     if (isUseless && state.isReported) state.pauseEndsAt = this.#context.runtime.now() + this.#delayMs(state)
     state.isReported = false
