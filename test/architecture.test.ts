@@ -110,8 +110,8 @@ const linesMax = table(`
   calls                  | 642
   mcp/eras               | 1110
   transports             | 909
-  transports/http1       | 1499
-  transports/http-client | 1780
+  transports/http1       | 1509
+  transports/http-client | 1784
   transports/http-server | 2632
   upstream/contracts     | 768
   upstream/process       | 1220

@@ -92,6 +92,32 @@ test('a head may come in pieces', async (t) => {
   assert.match(await wire.hears('"id":2'), /"id":2/)
 })
 
+test('an empty line behind a body is ignored, and the end of its connection is seen', async (t) => {
+  const { port, sessions } = await front(t)
+  const wire = new Wire(t, port)
+  for (const id of [1, 2]) {
+    wire.say(`${post(port, message('echo', id))}\r\n`)
+    assert.equal(statusOf(await wire.hears(`"id":${id}`)), 200)
+  }
+  wire.say(`${post(port, message('wait', 3))}\r\n`)
+  await until(() => sessions.at(-1)?.received.length === 1)
+  wire.socket.end()
+  await until(() => wire.isEnded)
+  assert.equal(wire.heard, '')
+})
+
+test('empty lines are no request that could keep a connection', async (t) => {
+  let nowMs = 0
+  const { port } = await front(t, { now: () => nowMs, limits: { headersTimeoutMs: 150, lateCheckMs: 5 } })
+  const wire = new Wire(t, port)
+  while (!wire.isEnded) {
+    nowMs += 10
+    wire.say('\r\n')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal(statusOf(wire.heard), 408)
+})
+
 test('only the head of a page can be asked for', async (t) => {
   const { port } = await front(t)
   const wire = new Wire(t, port)

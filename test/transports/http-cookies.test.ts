@@ -4,6 +4,8 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { answerOf, connect, json, scripted, testLimits } from './support/scripted.js'
 
+const PAST = 'Expires=Thu, 01 Jan 1970 00:00:00 GMT'
+
 const cases: readonly (readonly [
   title: string,
   configured: string | undefined,
@@ -13,6 +15,18 @@ const cases: readonly (readonly [
   ['one', undefined, ['a=1; Path=/; HttpOnly'], 'a=1'],
   ['the last of a name', undefined, ['a=1', 'b=2', 'a=3; Secure'], 'a=3; b=2'],
   ['what is no cookie', undefined, ['a', 'a b=1', 'a=1,2'], undefined],
+  [
+    'what the server takes back',
+    undefined,
+    ['a=1', 'b=2', 'a=; Max-Age=0; Path=/', `b=; ${PAST}`, 'c=3'],
+    'c=3',
+  ],
+  [
+    'what has not ended',
+    undefined,
+    ['a=1; Max-Age=060', 'b=2; Expires=Fri, 01 Jan 2100 00:00:00 GMT'],
+    'a=1; b=2',
+  ],
   ['only what is configured', 'a=1; b=2', [], 'a=1; b=2'],
   ['a name that was set takes the place of a configured one', 'a=1; b=2', ['c=4', 'a=3'], 'a=3; b=2; c=4'],
   ['what is configured may be no pair', 'CANARY;', ['b=2'], 'CANARY; b=2'],

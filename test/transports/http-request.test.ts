@@ -56,6 +56,11 @@ const cases: readonly Case[] = [
     read: Array.from({ length: 3 }, () => 'POST /mcp host=h,content-length=1 "a"'),
   },
   {
+    name: 'empty lines before and behind',
+    raw: `\r\n\r\n${POST}Content-Length: 1\r\n\r\na\r\nGET / HTTP/1.1\r\n\r\n\r\n`,
+    read: ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
+  },
+  {
     name: 'spaces around a value',
     raw: 'GET / HTTP/1.1\r\nHost: \t h \t\r\n\r\n',
     read: ['GET / host=h ""'],
@@ -78,7 +83,7 @@ const cases: readonly Case[] = [
     read: [`POST /mcp host=h,content-length=9000 "${long}"`],
   },
   ...[
-    ['an empty line before', '\r\nGET / HTTP/1.1\r\n\r\n'],
+    ['an empty line in LF before', '\nGET / HTTP/1.1\r\n\r\n'],
     ['no version', 'GET /\r\n\r\n'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],

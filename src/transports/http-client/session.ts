@@ -34,6 +34,9 @@ const sessionId = /^[\x21-\x7e]{1,1024}$/
 /** RFC 6265, section 4.1.1: neither control characters, white space, quotes, commas nor backslashes. */
 const cookiePair = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("?[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"?)$/
 
+/** By this a server takes a cookie back; a date of 1970 is what frameworks write, and needs no clock that is right. */
+const takenBack = /;\s*(?:max-age=(?:-|0+\s*(?:;|$))|expires=[^;]*\b1970\b)/i
+
 const redirects: Readonly<Record<HttpAsk['method'], readonly number[]>> = {
   GET: [301, 302, 303, 307, 308],
   POST: [307, 308],
@@ -87,14 +90,15 @@ export class HttpSession {
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
   }
 
-  /** Takes the cookies of a response. They go to every address of the server as long as the session lasts. */
+  /** Takes the cookies of a response. They go to every address of the server until it takes them back. */
   learnCookies(answer: HttpAnswer): void {
     const { redactor, limits } = this.target
     for (const field of answer.all('set-cookie')) {
       const [pair = ''] = field.split(';', 1)
       const [, name] = cookiePair.exec(pair.trim()) ?? []
       if (name === undefined || pair.length > limits.cookieBytesMax) continue
-      if (this.#cookies.has(name) || this.#cookies.size < limits.cookiesMax)
+      if (takenBack.test(field)) this.#cookies.delete(name)
+      else if (this.#cookies.has(name) || this.#cookies.size < limits.cookiesMax)
         this.#cookies.set(name, pair.trim())
       // All of them: a secret in use stays known, however many cookies the server sets.
       for (const [known, each] of this.#cookies)

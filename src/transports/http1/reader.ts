@@ -131,14 +131,14 @@ export class MessageReader<H extends { readonly framing: Framing }> {
       case 'end':
         return this.#takeLine(bytes)
       case 'whole':
-        return bytes
+        return this.#withoutEmptyLines(bytes)
     }
   }
 
   #takeHead(chunk: Buffer, sink: MessageSink<H>): Buffer {
     const { bytesMax } = this.#rules
     const pending = this.#pending.length
-    const bytes = pending === 0 ? chunk : Buffer.concat([this.#pending, chunk])
+    const bytes = this.#withoutEmptyLines(pending === 0 ? chunk : Buffer.concat([this.#pending, chunk]))
     const end = bytes.indexOf(HEAD_END, Math.max(0, pending - HEAD_END.length))
     if (end > bytesMax || (end < 0 && bytes.length > bytesMax))
       throw new HttpSyntaxError(`its head is longer than ${bytesMax} bytes`, 'TOO_LONG')
@@ -151,6 +151,13 @@ export class MessageReader<H extends { readonly framing: Framing }> {
     const head = this.#parse(bytes, end)
     const rest = bytes.subarray(end + HEAD_END.length)
     return head === undefined ? rest : this.#begin(head, rest, sink)
+  }
+
+  /** Before a request they mean nothing: old clients end a body with one (RFC 9112, section 2.2). */
+  #withoutEmptyLines(bytes: Buffer): Buffer {
+    let at = 0
+    if (this.#rules.of === 'requests') while (bytes[at] === CR && bytes[at + 1] === LF) at += 2
+    return at === 0 ? bytes : bytes.subarray(at)
   }
 
   #begin(head: H, rest: Buffer, sink: MessageSink<H>): Buffer {

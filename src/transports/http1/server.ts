@@ -2,7 +2,7 @@
 //
 // HTTP/1.1 lets a client send the next request before it has the answer to the last. Few clients do that, and attackers who
 // hide one request in the body of another do. So bytes behind a request are not read until it is answered, and never if
-// that answer ends the connection.
+// that answer ends the connection. While they wait, a client that leaves is noticed at the next write. Empty lines do not wait.
 
 import type { Buffer } from 'node:buffer'
 import type { Clock } from '../../runtime/deadline.js'
@@ -224,7 +224,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
   /** Takes bytes while there is a reader for them; those behind an answered request in another turn, so that others come first. */
   #take(chunk: Buffer): void {
     if (this.#isGone) return
-    if (this.#isIdle) this.#sinceMs = this.#server.environment.now()
+    const wasIdle = this.#isIdle
     const served = this.#served
     let rest = chunk
     try {
@@ -232,6 +232,9 @@ export class FrontConnection implements MessageSink<RequestHead> {
     } catch (error) {
       return this.#failed(error)
     }
+    // Empty lines begin nothing, or a client could rest for ever on them.
+    if (wasIdle && !this.#isIdle) this.#sinceMs = this.#server.environment.now()
+    if (this.#reader.isWhole) rest = this.#reader.take(rest, this)
     if (rest.length === 0 || this.#isGone) return
     this.socket.pause()
     this.socket.unshift(rest)
