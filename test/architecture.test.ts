@@ -142,8 +142,8 @@ const linesMax = table(`
   replay                 | 1879
   inspector              | 1967
   ui                     | 1850
-  ask                    | 347
-  cli                    | 5415
+  ask                    | 356
+  cli                    | 5427
   cli/clients            | 1433
   servers                | 277
   sandbox                | 5835

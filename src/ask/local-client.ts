@@ -44,6 +44,7 @@ export class LocalClient {
   readonly #peer: Peer<never>
   readonly #person: Person | undefined
   readonly #onProgress: (params: JsonValue) => void
+  #onToolsChanged: () => void = ignore
 
   /** `view` is one of the proxy's; undefined is everything. */
   constructor(
@@ -90,6 +91,13 @@ export class LocalClient {
     return all
   }
 
+  /** Resolves when a server says that its tools have changed: some list more of them right after the handshake. */
+  toolsChanged(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onToolsChanged = resolve
+    })
+  }
+
   get #owner(): PeerOwner<never> {
     return {
       request: (frame) => void this.#answer(frame),
@@ -105,6 +113,7 @@ export class LocalClient {
   }
 
   #onNotification({ method, line, params }: NotificationFrame): void {
+    if (method === 'notifications/tools/list_changed') this.#onToolsChanged()
     if (method === 'notifications/progress' && params.span !== undefined)
       this.#onProgress(new JsonValue(line, params.span))
   }

@@ -7,6 +7,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { setTimeout } from 'node:timers/promises'
 import type { ServerEvent } from '../index.js'
 import { escapeText } from '../text/escape.js'
 import { createProxy } from '../proxy/proxy.js'
@@ -80,6 +81,9 @@ const INTERRUPTED = 130
 
 /** A person waits for a server as long as it may start. */
 const WAIT_MS = 600_000
+
+/** A tool that is not listed may still come in this time. */
+const LATE_TOOLS_MS = 1000
 
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
 async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<number> {
@@ -191,8 +195,13 @@ async function linesOf(tools: readonly JsonValue[]): Promise<string> {
 
 async function callTool(client: LocalClient, question: AskTask): Promise<number> {
   const [name = '', ...words] = question.words
-  const tools = await client.list('tools/list', 'tools')
-  const tool = tools.find((each) => nameOf(each) === name)
+  const isNamed = (each: JsonValue): boolean => nameOf(each) === name
+  let tools = await client.list('tools/list', 'tools')
+  if (!tools.some(isNamed)) {
+    await Promise.race([client.toolsChanged(), setTimeout(LATE_TOOLS_MS)])
+    tools = await client.list('tools/list', 'tools')
+  }
+  const tool = tools.find(isNamed)
   const properties = tool?.member('inputSchema')?.member('properties')
   const args = argumentsOf(words, (key) => properties?.member(key)?.string('type'))
   const params = `{"name":${JSON.stringify(name)},"arguments":${args},"_meta":{"progressToken":1}}`

@@ -162,7 +162,7 @@ async function targetOf(
   return { name: server, url: found.url, settings: found.login, front: config.server }
 }
 
-/** Refuses a login that no client would use. @throws Failure */
+/** Refuses a login that no client would use, and names a user who may be misspelt. @throws Failure */
 async function checkUser(user: string | undefined, { name, settings, front }: Target): Promise<void> {
   if (front === undefined) return
   const isPerUser = settings?.isPerUser === true
@@ -175,6 +175,9 @@ async function checkUser(user: string | undefined, { name, settings, front }: Ta
       `'${name}' has one login for all users; "perUser": true in its "auth" gives each one a login`,
       2,
     )
+  const names = front.tokens?.map((token) => token.name) ?? []
+  const isSubject = front.auth?.issuers.some(({ issuer }) => user?.startsWith(`${issuer}#`)) === true
+  if (user !== undefined && !isSubject && !names.includes(user)) await note(unknownName('token', user, names))
 }
 
 async function enter(

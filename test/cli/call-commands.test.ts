@@ -251,6 +251,27 @@ describe('a server that takes long to start', { concurrency: true }, () => {
     })
 })
 
+test('a tool that is listed only after the handshake can be called', (t) => {
+  const late = node(`import('${program('serve.mjs')}').then(({ notify, serve, text, tool }) => {
+    const tools = []
+    serve({
+      name: 'late',
+      capabilities: { tools: { listChanged: true } },
+      requests: {
+        'tools/list': () => {
+          if (tools.length === 0) setTimeout(() => {
+            tools.push({ ...tool('grown', ''), inputSchema: { type: 'object', properties: { n: { type: 'string' } } } })
+            notify('notifications/tools/list_changed')
+          }, 50)
+          return { tools: [...tools] }
+        },
+        'tools/call': ({ arguments: { n } }) => text(typeof n + n),
+      },
+    })
+  })`)
+  assert.deepEqual(run(t, { late }, 'call', 'late__grown', 'n=1'), { code: 0, out: 'string1\n', err: '' })
+})
+
 test('a call of one server starts no other one, which may be silent', (t) => {
   const silent = { ...node('process.stdin.resume()'), startTimeout: 600_000 }
   const { code, out } = run(t, { silent, m: memory }, 'call', 'm__read_graph')

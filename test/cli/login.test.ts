@@ -203,7 +203,16 @@ describe('login', () => {
     const { code, err } = await run(there, ['login', 'other', '--user', 'ann'])
     assert.equal(code, 2)
     assert.match(err, /'other' has one login for all users; "perUser": true/)
-    assert.equal((await run(there, ['login', 'guarded', '--user', 'ann'])).code, 0)
+    for (const [user, wanted] of [
+      ['ann', /^(?!.*token is called)/s],
+      ['https://auth.example.com#bob', /^(?!.*token is called)/s],
+      ['anm', /^mcps-proxy: no token is called "anm"; did you mean "ann"\?$/m],
+      ['https://other.example.com#bob', /no token is called "https:\S+#bob"; there is ann$/m],
+    ] as const) {
+      const made = await run(there, ['login', 'guarded', '--user', user])
+      assert.equal(made.code, 0)
+      assert.match(made.err, wanted)
+    }
     assert.match((await run(there, ['logins'])).out, /\/mcp {2}of ann {2}at 127/)
     assert.match(
       (await run(there, ['logins', '--user', 'bob'])).err,
