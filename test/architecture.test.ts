@@ -131,7 +131,7 @@ const linesMax = table(`
   audit                  | 180
   proxy/routing          | 1910
   proxy/input            | 833
-  proxy/clients          | 1714
+  proxy/clients          | 1726
   secrets                | 350
   policy                 | 349
   proxy                  | 908

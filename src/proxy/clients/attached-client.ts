@@ -46,13 +46,10 @@ import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientContext, ClientDirectory } from './client-directory.js'
 import { ClientReports } from './client-reports.js'
 import { receiveBatch } from './batch.js'
-import { Session } from './session.js'
+import { type CallKey, Session } from './session.js'
 import { type Question, SessionQuestions } from './session-questions.js'
 import { StatelessClient } from './stateless-client.js'
 import type { SlowReader } from './unread.js'
-
-/** The id of a call by which its client cancels it, in one spelling, or the response that the client closes for that. */
-type CallKey = RequestId | Reply
 
 function keyOf(id: RequestId, reply: Reply | undefined): CallKey {
   return reply?.isCancelledByClosing === true ? reply : canonical(id)
@@ -155,7 +152,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (this.session.isOpening && frame.method !== 'ping' && !namesRevision(frame)) {
       const kept = copied(frame)
       const run = (): void => this.request(kept, undefined, reply)
-      if (this.session.holds(run, frame.line.length, reply)) return
+      if (this.session.holds(run, frame.line.length, reply, keyOf(frame.id, reply))) return
     }
     if (this.#calls.has(keyOf(frame.id, reply))) return this.refuse(reply, frame.id, idInUse(frame.id))
     const received = this.#leg.received(frame)
@@ -196,8 +193,9 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #cancel(key: CallKey | undefined, frame: NotificationFrame | undefined): void {
     if (key === undefined) return
     const call = this.#calls.get(key)
-    if (call === undefined) this.session.holds(() => this.#calls.get(key)?.cancel(undefined))
-    else call.cancel(frame)
+    if (call !== undefined) call.cancel(frame)
+    // A request in a batch is cancelled once the batch is read.
+    else if (!this.session.cancels(key)) this.session.holds(() => this.#calls.get(key)?.cancel(undefined))
   }
 
   /** Reads a message after `initialize` is answered, or now if none waits for that or too much does. */

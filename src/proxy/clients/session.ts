@@ -7,6 +7,7 @@
 
 import type { Reply } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Limits } from '../../limits.js'
 import type { Revision } from '../../mcp/revisions.js'
 import { Deferred } from '../../runtime/deferred.js'
@@ -29,11 +30,15 @@ export interface AttachedSession {
   readonly ended: Promise<SessionEnd>
 }
 
+/** The id of a call by which its client cancels it, in one spelling, or the response that the client closes for that. */
+export type CallKey = RequestId | Reply
+
 /** A message that came behind `initialize`; a request has a way back. */
 interface Early {
   readonly run: () => void
   readonly bytes: number
   readonly reply: Reply | undefined
+  readonly key: CallKey | undefined
 }
 
 interface SessionContext {
@@ -89,13 +94,22 @@ export class Session {
    * Takes a message that comes while `initialize` waits for its answer: `run` reads it afterwards. False where none waits,
    * and where too much comes; a single message may have any size.
    */
-  holds(run: () => void, bytes = 0, reply?: Reply): boolean {
+  holds(run: () => void, bytes = 0, reply?: Reply, key?: CallKey): boolean {
     const { callsMax, waitingBytesMax } = this.#context.limits.session
     let waiting = 0
     for (const early of this.#early) waiting += early.bytes
     if (!this.isOpening || this.#early.size >= callsMax) return false
     if (waiting > 0 && waiting + bytes > waitingBytesMax) return false
-    this.#early.add({ run, bytes, reply })
+    this.#early.add({ run, bytes, reply, key })
+    return true
+  }
+
+  /** A request that waits for the answer to `initialize` is cancelled, and never begins; false where none waits under this key. */
+  cancels(key: CallKey): boolean {
+    const early = [...this.#early].find((each) => each.key === key)
+    if (early === undefined) return false
+    this.#early.delete(early)
+    early.reply?.drop()
     return true
   }
 
