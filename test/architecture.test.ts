@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1967
   ui                     | 1850
   ask                    | 356
-  cli                    | 5427
+  cli                    | 5430
   cli/clients            | 1433
   servers                | 277
   sandbox                | 5835

@@ -79,8 +79,9 @@ result has isError.`,
 /** An interrupt ends a command in the middle of its work (128 + SIGINT). */
 const INTERRUPTED = 130
 
-/** A person waits for a server as long as it may start. */
+/** A person waits for a server as long as it may start, and for a list as long as most installs take. */
 const WAIT_MS = 600_000
+const LIST_WAIT_MS = 30_000
 
 /** A tool that is not listed may still come in this time. */
 const LATE_TOOLS_MS = 1000
@@ -91,14 +92,14 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
   const [name = ''] = task.words
   const { config, schema } = await loadView(task, task.timeout)
   // A name with the prefix of a server is one of that server: no other one has to start for it.
-  const named = schema.servers.filter((server) => !needsAll && server.prefix && hasPrefixOf(server, name))
+  const named = schema.servers.filter((server) => server.prefix && hasPrefixOf(server, name))
   const servers = named.length === 0 || profile !== undefined ? schema.servers : named
   return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
     const on = { server: sayLate(servers) }
     const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
     const onDemand = servers.map((server) => ({ ...server, lazy: true }))
     const schemas = new Map([[schema.name, { ...schema, servers: onDemand }]])
-    const awaited = { ...config, startupGraceMs: WAIT_MS, schemas }
+    const awaited = { ...config, startupGraceMs: needsAll ? LIST_WAIT_MS : WAIT_MS, schemas }
     const proxy = await createProxy(awaited, { ...own, log: logger.sink, on, runtime })
     const asked = async (): Promise<number> => {
       const view = profile && viewKey('profile', profile)

@@ -99,10 +99,12 @@ async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<
     const remedy = 'mcps-proxy http starts one, and mcps-proxy status http://HOST:PORT asks another'
     throw new Failure(`no gateway answers at ${origin} (${reasonOf(error)}); ${remedy}`)
   })
-  if (response.status === 401 || response.status === 403)
-    throw new Failure(
-      `the gateway at ${origin} wants another token; mcps-proxy token list names those that have expired, and -H 'Authorization: Bearer …' passes one`,
-    )
+  if (response.status === 401 || response.status === 403) {
+    const wants = new Headers(headers).has('authorization')
+      ? 'another token than the one that was sent'
+      : 'a token'
+    throw new Failure(`the gateway at ${origin} wants ${wants}; -H 'Authorization: Bearer …' passes one`)
+  }
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? jsonTreeOf(body) : undefined
   if (status?.member('schemas') === undefined)

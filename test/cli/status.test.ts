@@ -122,7 +122,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
       configFile(t, {}, { server: { token: 'abcdefgh' } }),
     )
     assert.equal(code, 1)
-    assert.match(err, /wants another token; mcps-proxy token list names .* -H/)
+    assert.match(err, /wants a token; -H/)
     assert.deepEqual(seen, ['GET /api/status undefined'])
   })
 
