@@ -106,8 +106,8 @@ export class OutgoingRequest implements ClientSocketUser {
       const head = this.#session.headOf(this.#ask, this.url, credential)
       const socket = agent.request(head, this.#ask.body, this)
       this.#socket = socket
-      const late = new Error(`no connection within ${limits.connectMs} ms`)
-      if (!socket.isConnected) this.#timer = timers.setTimer(limits.connectMs, () => socket.close(late))
+      const giveUp = (): void => socket.close(new Error(`no connection within ${limits.connectMs} ms`))
+      if (!socket.isConnected) this.#timer = timers.setTimer(limits.connectMs, giveUp)
     } catch (error) {
       // A header cannot be sent. The caller must have returned before it is called back.
       setImmediate(() => this.failed(error))
