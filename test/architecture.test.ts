@@ -101,7 +101,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2633
+  jsonrpc                | 2634
   folder                 | 5
   version                | 2
   text                   | 585

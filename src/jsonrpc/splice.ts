@@ -166,13 +166,14 @@ function compare(one: Span, other: Span): number {
   return one.start - other.start || one.end - other.end
 }
 
-/** `edits`, and one that gives the message this id; only an error may come without one. */
+/** `edits`, and one that gives the message this id; only an error may come without one. Nothing else reads `line`, which joins a long message. */
 export function withId(
   edits: readonly Edit[],
-  { line, idSpan }: { readonly line: Line; readonly idSpan: Span | undefined },
+  frame: { readonly line: Line; readonly idSpan: Span | undefined },
   id: RequestId,
 ): readonly Edit[] {
-  const start = idSpan?.start ?? line.indexOf(OPEN_OBJECT) + 1
+  const { idSpan } = frame
+  const start = idSpan?.start ?? frame.line.indexOf(OPEN_OBJECT) + 1
   const text = idSpan === undefined ? `"id":${id},` : id
   const edit: Edit = { start, end: idSpan?.end ?? start, bytes: Buffer.from(text), why: 'id' }
   const [first] = edits

@@ -29,7 +29,7 @@ export function isObjectResult(frame: ResultFrame): boolean {
 }
 
 /** Bytes of a result, which is not joined for them: `line` joins it as soon as it is read. */
-function bytesAt(frame: ResultFrame, { start, end }: Span): Buffer {
+export function bytesAt(frame: ResultFrame, { start, end }: Span): Buffer {
   return frame.long?.slice(start, end) ?? frame.line.subarray(start, end)
 }
 

@@ -384,10 +384,11 @@ test('a long result leaves in the parts in which it came, with another id betwee
   const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3 })
   from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry)
   forwarding(from, to, '"own"')
+  const text = longResult('1').line.toString()
   const long = longResult('1')
+  Object.defineProperty(long, 'line', { get: () => assert.fail('it was joined') })
   deliver(from.script, long)
   assert.deepEqual(from.diary.events, ['result 1 for a'])
-  const text = long.line.toString()
   assert.deepEqual(script.parts, [
     ['{"jsonrpc":"2.0","id":', '"own"', text.slice(23, 3000), text.slice(3000)],
   ])

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { ClientReports } from '../../src/proxy/clients/client-reports.js'
 import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
+import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
 import { messageNames } from '../../src/mcp/result-type.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { Outcome } from '../../src/calls/call.js'
@@ -97,4 +98,20 @@ test('the bytes of arguments and result are there while the event is emitted, an
       [isToolError, undefined, undefined],
     )
   }
+})
+
+test('a long result is counted and read in its parts', () => {
+  const result = `{"a":"${'x'.repeat(20_000)}"}`
+  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`)
+  const long = new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)))
+  Object.defineProperty(long, 'line', { get: () => assert.fail('it was joined') })
+  const frame = readLong(long, { ...defaultFrameLimits, names: messageNames })
+  assert(frame.kind === 'result')
+  const { events, reports } = reporting()
+  const told: unknown[] = []
+  events.on('call', (event) =>
+    told.push(event.resultBytes, Buffer.from(event.bytes('result') ?? '').toString()),
+  )
+  reports.settled(callOf('1', 0), { kind: 'answered', frame, edits: [], era: 'session' })
+  assert.deepEqual(told, [result.length, result])
 })

@@ -10,7 +10,7 @@ import type { CallContext } from '../../mcp/client-context.js'
 import { namedVersion } from '../../mcp/eras/request-context.js'
 import { traceIdIn, traceparentOf } from '../../mcp/meta-edits.js'
 import { namesRevision } from '../../mcp/meta-keys.js'
-import { saysError } from '../../mcp/result-type.js'
+import { bytesAt, saysError } from '../../mcp/result-type.js'
 import { statelessRevision } from '../../mcp/revisions.js'
 import type { ClientContext } from './client-directory.js'
 
@@ -136,10 +136,10 @@ function resultOf(outcome: Outcome): Part | undefined {
     return { length: Buffer.byteLength(result), bytes: () => Buffer.from(result) }
   }
   if (outcome.kind !== 'answered' && outcome.kind !== 'asked') return undefined
-  if (outcome.frame.kind !== 'result') return undefined
-  const { result, line, long } = outcome.frame
-  const { start, end } = result
-  return { length: end - start, bytes: () => long?.slice(start, end) ?? line.subarray(start, end) }
+  const { frame } = outcome
+  if (frame.kind !== 'result') return undefined
+  const { result } = frame
+  return { length: result.end - result.start, bytes: () => bytesAt(frame, result) }
 }
 
 /** Whether a tool was refused, or its result says that it has failed. */
