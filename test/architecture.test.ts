@@ -104,7 +104,7 @@ const linesMax = table(`
   jsonrpc                | 2634
   folder                 | 5
   version                | 2
-  text                   | 585
+  text                   | 590
   runtime                | 871
   mcp                    | 3369
   calls                  | 642
@@ -116,14 +116,14 @@ const linesMax = table(`
   upstream/contracts     | 768
   upstream/process       | 1220
   upstream/auth          | 341
-  login                  | 2480
+  login                  | 2476
   upstream/server        | 4823
   upstream/http          | 226
   kept                   | 416
   upstream/kinds         | 606
   limits                 | 158
   real-runtime           | 63
-  config                 | 4305
+  config                 | 4301
   lock                   | 667
   log                    | 486
   record                 | 254
@@ -144,7 +144,7 @@ const linesMax = table(`
   ui                     | 1850
   ask                    | 356
   cli                    | 5430
-  cli/clients            | 1433
+  cli/clients            | 1432
   servers                | 277
   sandbox                | 5835
   sandbox/egress         | 649

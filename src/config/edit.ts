@@ -3,7 +3,7 @@
 import type { JSONPath } from 'jsonc-parser'
 import { readJson } from './json-syntax.js'
 import { addItem, removeMember, setMember } from './json-text.js'
-import { isObject } from '../text/json-object.js'
+import { isObject, memberAt } from '../text/json-object.js'
 import { unknownName } from '../text/nearest.js'
 
 type Entry = Readonly<Record<string, unknown>>
@@ -102,8 +102,4 @@ function serversPath(value: unknown, schema: string): JSONPath {
   }
   if (schema !== 'default') throw new EditMistake(unknownName('group', schema, ['default']))
   return [isObject(root['servers']) ? 'servers' : 'mcpServers']
-}
-
-function memberAt(value: unknown, path: JSONPath): unknown {
-  return path.reduce<unknown>((at, name) => (isObject(at) ? at[String(name)] : undefined), value)
 }

@@ -14,7 +14,7 @@ import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-reques
 import { type ListItem, readListItem } from '../mcp/list-items.js'
 import { within } from '../runtime/deadline.js'
 import { errorText } from '../text/error-text.js'
-import { isObject, objectIn } from '../text/json-object.js'
+import { memberAt, objectIn } from '../text/json-object.js'
 import { loginCommand } from './login-error.js'
 import type { LoginRuntime } from './login-http.js'
 import type { StartedLogin, ServerLogin } from './server-login.js'
@@ -136,12 +136,8 @@ function canAsk(question: InputRequest, context: CallContext): boolean {
 /** The answer of the client to the question for the page; undefined where it was not asked. */
 function answerIn({ frame }: Call, edits: readonly Edit[]): unknown {
   const request: unknown = objectIn(splice(frame.line, edits).joined.toString('utf8'))
-  const answer = ['params', 'inputResponses', 'login'].reduce(memberOf, request)
-  return answer === undefined ? undefined : (memberOf(answer, 'action') ?? 'cancel')
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return isObject(value) ? value[name] : undefined
+  const answer = memberAt(request, ['params', 'inputResponses', 'login'])
+  return answer === undefined ? undefined : (memberAt(answer, ['action']) ?? 'cancel')
 }
 
 /** The result of a server that asks (MCP 2026-07-28, Multi Round-Trip Requests). */

@@ -8,6 +8,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The member behind these names; undefined where something on the way is no object. */
+export function memberAt(value: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? at[String(name)] : undefined), value)
+}
+
 /** The object of a JSON text; undefined for any other text. */
 export function objectIn(text: string | undefined): JsonObject | undefined {
   try {

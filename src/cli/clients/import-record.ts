@@ -13,7 +13,7 @@ import { realPlace } from '../../runtime/places.js'
 import { replaceFile } from '../../runtime/write-file.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import { errorCode, errorText } from '../../text/error-text.js'
-import { isObject } from '../../text/json-object.js'
+import { isObject, memberAt } from '../../text/json-object.js'
 import { isOwnEntry, withoutAllowed } from './launch.js'
 import { parseServersFile } from './servers-file.js'
 import { type Client, clients } from './table.js'
@@ -183,7 +183,7 @@ function ourServersBack(now: string, { before = '', after }: FileChange): Server
 
 function profilesIn(text: string): string[] {
   const read = readJson(text)
-  const profiles = read.kind === 'value' && isObject(read.value) ? read.value['profiles'] : undefined
+  const profiles = read.kind === 'value' ? memberAt(read.value, ['profiles']) : undefined
   return isObject(profiles) ? Object.keys(profiles) : []
 }
 

@@ -7,7 +7,7 @@ import { homeOf, ownPath } from '../../config/file.js'
 import { readJson } from '../../config/json-syntax.js'
 import { addItem, removeMember } from '../../config/json-text.js'
 import { pathFolders } from '../../runtime/path-folders.js'
-import { isObject } from '../../text/json-object.js'
+import { isObject, memberAt } from '../../text/json-object.js'
 import type { Client, UserMachine } from './table.js'
 
 export interface Launch {
@@ -99,6 +99,6 @@ export function withoutAllowed({ lists }: Client, text: string, name: string): s
 }
 
 function namesAt(file: unknown, path: readonly string[] = []): readonly unknown[] | undefined {
-  const list = path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), file)
+  const list = memberAt(file, path)
   return path.length > 0 && Array.isArray(list) ? list : undefined
 }

@@ -8,7 +8,7 @@ import type { Environment } from '../../config/configuration.js'
 import { editServer, serversIn } from '../../config/edit.js'
 import { readJson } from '../../config/json-syntax.js'
 import { setMember } from '../../config/json-text.js'
-import { isObject } from '../../text/json-object.js'
+import { isObject, memberAt } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import type { FileChange } from './import-record.js'
@@ -233,9 +233,8 @@ class OwnFile {
   addProfile(name: string, moved: readonly MovedServer[]): string {
     const { text } = this.#content
     const read = readJson(text)
-    const all = read.kind === 'value' && isObject(read.value) ? read.value['profiles'] : undefined
-    const profile = isObject(all) ? all[name] : undefined
-    const before = isObject(profile) ? profile['servers'] : undefined
+    const profile = read.kind === 'value' ? memberAt(read.value, ['profiles', name]) : undefined
+    const before = memberAt(profile, ['servers'])
     // A profile that a person wrote may show all servers.
     if (profile !== undefined && !Array.isArray(before)) return name
     const servers = [...new Set([...(Array.isArray(before) ? before : []), ...moved.map(({ to }) => to)])]
