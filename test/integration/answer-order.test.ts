@@ -1,7 +1,7 @@
 // Which answer comes first, where a client writes many messages at once.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { type TestContext, describe, test } from 'node:test'
 import { type RawClient } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
@@ -27,15 +27,16 @@ const initialize = (capabilities: unknown = {}): string =>
 const order = ({ heard }: RawClient): unknown[] =>
   heard.map(({ value }) => at(value, 'id') ?? at(value, 'method'))
 
+/** A client whose `initialize` waits for half a second. */
+async function waiting(t: TestContext): Promise<RawClient> {
+  const servers = { s: itServer({ IT_START: 'hang' }) }
+  const { attach } = await libraryProxy(t, servers, {}, { startupGraceMs: 500 })
+  return (await attach()).client
+}
+
 describe('while initialize waits for servers', () => {
   test('everything but a ping is answered after it, in order', async (t) => {
-    const { attach } = await libraryProxy(
-      t,
-      { s: itServer({ IT_START: 'hang' }) },
-      {},
-      { startupGraceMs: 500 },
-    )
-    const { client } = await attach()
+    const client = await waiting(t)
     const last = client.answer('shutdown')
     const behind = [
       request('unknown', 'invalid/method'),
@@ -51,13 +52,7 @@ describe('while initialize waits for servers', () => {
   })
 
   test('a client that ends its session meanwhile is answered everything that it has asked', async (t) => {
-    const { attach } = await libraryProxy(
-      t,
-      { s: itServer({ IT_START: 'hang' }) },
-      {},
-      { startupGraceMs: 500 },
-    )
-    const { client } = await attach()
+    const client = await waiting(t)
     const last = client.answer(2)
     const lines = [initialize(), request(1, 'prompts/get'), request(2, 'invalid/method'), exit]
     for (const line of lines) client.send(line)
@@ -66,13 +61,7 @@ describe('while initialize waits for servers', () => {
   })
 
   test('a request that is cancelled meanwhile is neither begun nor answered', async (t) => {
-    const { attach } = await libraryProxy(
-      t,
-      { s: itServer({ IT_START: 'hang' }) },
-      {},
-      { startupGraceMs: 500 },
-    )
-    const { client } = await attach()
+    const client = await waiting(t)
     const last = client.answer('last')
     const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"gone"}}'
     const lines = [initialize(), request('gone', 'invalid/method'), cancel, request('last', 'ping/none')]

@@ -21,7 +21,7 @@ import {
 } from './access.js'
 import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest } from '../http1/server.js'
-import { type Refusal, isRefusal, refuse, type ServeResult, shuttingDown } from './refusal.js'
+import { type Refusal, isRefusal, refuse, type ServeResult, frontClosing } from './refusal.js'
 import { repeat } from '../../runtime/deadline.js'
 import { Streamable } from './streamable.js'
 import { TokenStreams } from './token-streams.js'
@@ -146,7 +146,7 @@ export class HttpServer {
 
   #serve(request: HttpRequest): ServeResult {
     const { head, response } = request
-    if (this.#listening.isStopping) return shuttingDown
+    if (this.#listening.isStopping) return frontClosing
     const admitted = this.#guard.admit(head)
     if (isRefusal(admitted)) return admitted
     const { fields } = admitted

@@ -16,7 +16,7 @@ import {
   type Refusal,
   refuse,
   type ServeResult,
-  shuttingDown,
+  frontClosing,
 } from './refusal.js'
 
 /** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
@@ -78,7 +78,7 @@ export class Streamable {
     if (client === undefined) return crowded
     const serve = (): Refusal | undefined =>
       // The endpoint may have been removed while the body came.
-      client.open ? client.post(posted, response, accepts, judgement === 'opening') : shuttingDown
+      client.open ? client.post(posted, response, accepts, judgement === 'opening') : frontClosing
     return client.ready === undefined ? serve() : client.ready.then(serve)
   }
 
