@@ -16,6 +16,7 @@ const rooms = table(`
   jsonrpc
   folder
   version
+  limits                 | jsonrpc
   text                   | jsonrpc
   runtime                | text
   mcp                    | jsonrpc text
@@ -26,14 +27,13 @@ const rooms = table(`
   transports/http-client | jsonrpc mcp runtime text transports transports/http1
   transports/http-server | jsonrpc mcp mcp/eras runtime text transports transports/http1
   upstream/contracts     | jsonrpc mcp runtime text transports/http-client | calls mcp/eras
-  upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
+  upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client limits
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts
   login                  | calls config jsonrpc mcp runtime secrets text transports/http-client transports/http1 upstream/contracts
-  upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | login transports/ upstream/process
-  upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/
+  upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | login transports/ upstream/process limits
+  upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/ limits
   kept                   | jsonrpc mcp runtime limits text | upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras
-  limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime
   config                 | folder mcp runtime text upstream/contracts | upstream/
   lock                   | jsonrpc mcp runtime text upstream/contracts | upstream/
@@ -42,7 +42,7 @@ const rooms = table(`
   events                 | | jsonrpc mcp runtime transports/ upstream/
   audit                  | jsonrpc log mcp runtime text | calls config events
   proxy/routing          | calls jsonrpc mcp runtime text | limits upstream/ mcp/eras
-  proxy/input            | calls jsonrpc mcp runtime text
+  proxy/input            | calls jsonrpc mcp runtime text | limits
   proxy/clients          | calls jsonrpc mcp mcp/eras runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | calls upstream/
@@ -114,14 +114,14 @@ const linesMax = table(`
   transports/http-client | 1784
   transports/http-server | 2632
   upstream/contracts     | 768
-  upstream/process       | 1220
+  upstream/process       | 1199
   upstream/auth          | 341
   login                  | 2476
-  upstream/server        | 4823
-  upstream/http          | 226
+  upstream/server        | 4755
+  upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 606
-  limits                 | 158
+  limits                 | 176
   real-runtime           | 63
   config                 | 4301
   lock                   | 667
@@ -130,8 +130,8 @@ const linesMax = table(`
   events                 | 247
   audit                  | 180
   proxy/routing          | 1910
-  proxy/input            | 833
-  proxy/clients          | 1726
+  proxy/input            | 812
+  proxy/clients          | 1712
   secrets                | 350
   policy                 | 349
   proxy                  | 908

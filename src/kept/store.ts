@@ -9,7 +9,7 @@ import { Buffer } from 'node:buffer'
 import { createHash, randomBytes } from 'node:crypto'
 import { defaultFrameLimits } from '../jsonrpc/frame.js'
 import { scanText } from '../jsonrpc/scan.js'
-import { type KeptLimits, limits as defaultLimits } from '../limits.js'
+import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
 import { listKinds } from '../mcp/list-items.js'
 import type { KeptFacts, KeptServer, KeptServers, SelfDescription } from '../upstream/contracts/kept.js'
@@ -48,7 +48,7 @@ interface RememberedServer extends KeptServer {
 }
 
 export class KeptStore implements KeptServers {
-  readonly #limits: KeptLimits
+  readonly #limits: Limits['kept']
   readonly #disk: KeptDisk | undefined
   readonly #fileName: string
   /** By the values that identify a server. */
@@ -60,7 +60,7 @@ export class KeptStore implements KeptServers {
   #hasFailed = false
   #isClosed = false
 
-  constructor(limits: KeptLimits = defaultLimits.kept, disk?: KeptDisk) {
+  constructor(limits: Limits['kept'] = defaultLimits.kept, disk?: KeptDisk) {
     this.#limits = limits
     this.#disk = disk
     this.#fileName = keptFileName(disk?.source ?? '')
@@ -205,7 +205,7 @@ export function encodeKept(
   { salt, entries }: KeptJson,
   source: string,
   nowMs: number,
-  { serversMax, fileBytesMax, unusedMsMax }: KeptLimits,
+  { serversMax, fileBytesMax, unusedMsMax }: Limits['kept'],
 ): Buffer {
   const used = [...entries]
     .filter(([, entry]) => nowMs - usedAt(entry) <= unusedMsMax)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { KeptStore, keptFileName } from '../../src/kept/store.js'
-import { type KeptLimits, limits } from '../../src/limits.js'
+import { type Limits, limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { factsOf, serverOf, toolsOf } from './support/facts.js'
@@ -19,7 +19,7 @@ class Machine {
   readonly files = new MemoryFiles(() => this.clock.time)
   readonly log: LogRecord[] = []
 
-  start(source = SOURCE, kept: KeptLimits = limits.kept): KeptStore {
+  start(source = SOURCE, kept: Limits['kept'] = limits.kept): KeptStore {
     const { files, clock: runtime } = this
     const log = (record: LogRecord): void => void this.log.push(record)
     return new KeptStore(kept, { files, runtime, log, source })

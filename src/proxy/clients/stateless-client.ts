@@ -43,20 +43,6 @@ import type { ClientDirectory } from './client-directory.js'
 import { ClientReports } from './client-reports.js'
 import type { CatalogView } from '../routing/views.js'
 
-export interface DirectoryLimits {
-  readonly statelessMax: number
-  /** Of one principal, which can be asked something. */
-  readonly statelessOfOneMax: number
-  /** Requests that stay open, of all of them together. */
-  readonly listensMax: number
-  /** Of one principal. */
-  readonly listensOfOneMax: number
-  /** Resources and tasks that one of them follows. */
-  readonly urisMax: number
-  /** How long one stays that asks nothing. */
-  readonly statelessIdleMs: number
-}
-
 /** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
 const ANSWER_WAIT_MS = 1000
 

@@ -4,6 +4,7 @@
 // again with the answers. A client of a revision with sessions cannot do that, but it can be asked during its call. So
 // the proxy asks, and repeats the call in the client's own bytes, with the answers inserted.
 
+import type { Limits } from '../../limits.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../calls/call.js'
 import { inputRefused } from '../../mcp/error-codes.js'
 import {
@@ -16,20 +17,13 @@ import {
 import type { Runtime } from '../../runtime/runtime.js'
 import { ClientQuestions } from './client-questions.js'
 
-/** How often, and for how long, a server may ask during one call. */
-export interface InputLimits {
-  readonly roundsMax: number
-  /** In one round. */
-  readonly requestsMax: number
-  /** How long a client may take to answer one round, in milliseconds. */
-  readonly waitMs: number
-  /** How long the proxy waits before it repeats a call that its server only wants repeated: at first, and at most. */
-  readonly againMs: number
-  readonly againMsMax: number
-}
-
 /** Asks the client of `call` what its server wants to know; the call goes on with the answers, or fails. */
-export function askClient(call: Call, needed: InputNeeded, limits: InputLimits, runtime: Runtime): void {
+export function askClient(
+  call: Call,
+  needed: InputNeeded,
+  limits: Limits['session']['input'],
+  runtime: Runtime,
+): void {
   new InputRounds(call, needed, limits, runtime).needsInput(call, needed)
 }
 
@@ -37,14 +31,14 @@ class InputRounds implements CallOwner {
   readonly #call: Call
   /** Of the first round, and resumed in each: a later one would insert the answers of the rounds before it too. */
   readonly #first: InputNeeded
-  readonly #limits: InputLimits
+  readonly #limits: Limits['session']['input']
   readonly #runtime: Runtime
   readonly #client: ClientQuestions<InputRequest>
   #rounds = 0
   /** Rounds in a row in which the server has only wanted the call repeated. */
   #repeats = 0
 
-  constructor(call: Call, first: InputNeeded, limits: InputLimits, runtime: Runtime) {
+  constructor(call: Call, first: InputNeeded, limits: Limits['session']['input'], runtime: Runtime) {
     this.#call = call
     this.#first = first
     this.#limits = limits

@@ -6,6 +6,7 @@
 // questions and the retry pass, and the proxy signs the state that goes with them.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import type { Limits } from '../../limits.js'
 import { NO_EDITS } from '../../jsonrpc/splice.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
@@ -26,26 +27,10 @@ import type { Runtime } from '../../runtime/runtime.js'
 import { PendingCall } from './pending-call.js'
 import { bindingOf, isOwnState, StateMac } from './request-state.js'
 
-export interface PendingInputLimits {
-  readonly callsMax: number
-  /** Of one principal. */
-  readonly callsOfOneMax: number
-  /** Of one call at the same time. */
-  readonly questionsMax: number
-  /** Bytes of requests, of questions and their answers, and of results for which no request waits. */
-  readonly heldBytesMax: number
-  /** Of one principal. */
-  readonly heldBytesOfOneMax: number
-  /** Questions of a server within this time, in milliseconds, are asked together. */
-  readonly gatherMs: number
-  /** How long a client may take to come back, in milliseconds. */
-  readonly lifeMs: number
-}
-
 export interface InputContext {
   readonly runtime: Runtime
   readonly schema: string
-  readonly limits: PendingInputLimits
+  readonly limits: Limits['pendingInput']
   /** The secrets of the configuration in force with which states of servers are signed; there may be none. */
   stateKeys(): readonly string[]
   /** Whether the states of servers that go through this client get a MAC: they do where there are several principals. */

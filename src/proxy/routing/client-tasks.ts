@@ -20,7 +20,7 @@ import {
   missingParameter,
 } from '../../mcp/error-codes.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
-import type { SessionLimits } from '../../limits.js'
+import type { Limits } from '../../limits.js'
 import type { Target } from './catalog.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { cutNamed } from '../../mcp/member-edits.js'
@@ -30,13 +30,13 @@ import type { TaskItem } from '../../mcp/tasks.js'
 
 /** The tasks of one client, or of one principal, and the requests about them. */
 export class TaskTable implements TaskKeeper {
-  readonly #limits: SessionLimits
+  readonly #limits: Limits['session']
   /** A session with tasks, a principal whose clients have no session, or a client that can have none. */
   readonly #owner: 'session' | 'principal' | 'nobody'
   /** By id; those that were asked about longest ago come first. */
   readonly #tasks = new Map<string, HeldTask>()
 
-  constructor(limits: SessionLimits, owner: 'session' | 'principal' | 'nobody') {
+  constructor(limits: Limits['session'], owner: 'session' | 'principal' | 'nobody') {
     this.#limits = limits
     this.#owner = owner
   }

@@ -2,6 +2,7 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import { requestFields } from '../../mcp/http-headers.js'
+import type { Limits } from '../../limits.js'
 import type { Redactor } from '../../text/redactor.js'
 import { HttpAgent, SocketTroubleError, dialFor, type TlsMeans } from '../../transports/http1/client.js'
 import { readFileBytes } from '../../runtime/read-file.js'
@@ -25,7 +26,7 @@ import { LoginStore } from '../../login/login-store.js'
 import { type LogInElsewhere, ServerLogin } from '../../login/server-login.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
 import { runDetached } from '../process/detached.js'
-import type { ProxyContext, ServerLogins, UpstreamLimits } from '../server/context.js'
+import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { credentialsRefusal, googleAuthOf, IdTokenCredentials } from '../auth/id-token-credentials.js'
 import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
@@ -115,7 +116,7 @@ function refusalsOf(
 /** The calls of this server give up before the transport does. */
 function limitsFor(
   { totalTimeoutMs, startTimeoutMs }: HttpServerConfig,
-  { ndjson: { lineBytesMax } }: UpstreamLimits,
+  { ndjson: { lineBytesMax } }: Limits['upstream'],
 ): HttpClientLimits {
   const longestMs = Math.max(totalTimeoutMs, startTimeoutMs)
   return {

@@ -2,32 +2,17 @@
 
 import { existsSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
+import type { Limits } from '../../limits.js'
 import type { Redactor } from '../../text/redactor.js'
-import { NdjsonConnection, type NdjsonOptions } from '../../transports/stdio/ndjson.js'
+import { NdjsonConnection } from '../../transports/stdio/ndjson.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
-import { LastWords, type StderrLimits, StderrLog } from './stderr-log.js'
+import { LastWords, StderrLog } from './stderr-log.js'
 import { spawnSpec } from './spawn.js'
 import type { Child, ChildExit, LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 import { within } from '../../runtime/deadline.js'
 
-/** How long each rung of the stop ladder waits (MCP, Lifecycle: shutdown over stdio). */
-export interface StopLadder {
-  /** After closing stdin. */
-  readonly stdinWaitMs: number
-  /** After SIGKILL to the process group. */
-  readonly killWaitMs: number
-  /** After an exit, for what the child wrote before. */
-  readonly outputWaitMs: number
-}
-
-export interface ProcessLimits {
-  readonly ladder: StopLadder
-  readonly ndjson: NdjsonOptions
-  readonly stderr: StderrLimits
-  /** How often the memory of a server with a limit is looked at. */
-  readonly memoryWatchMs: number
-}
+type ProcessLimits = Pick<Limits['upstream'], 'ladder' | 'ndjson' | 'stderr' | 'memoryWatchMs'>
 
 /** `server/discover` and `initialize`. */
 const HANDSHAKE_MESSAGES = 2

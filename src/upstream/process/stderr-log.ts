@@ -1,22 +1,16 @@
 // A child's stderr: always drained, line by line into the log, never faster than anyone reads.
 
 import type { Readable } from 'node:stream'
+import type { Limits } from '../../limits.js'
 import type { Redactor } from '../../text/redactor.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 
 const LF = 0x0a
 
-export interface StderrLimits {
-  /** A longer line is cut. */
-  readonly lineBytesMax: number
-  /** Further lines are counted and dropped. */
-  readonly linesPerSecondMax: number
-}
-
 export class StderrLog {
   readonly #service: string
-  readonly #limits: StderrLimits
+  readonly #limits: Limits['upstream']['stderr']
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #log: LogSink
   readonly #redactor: Redactor
@@ -31,7 +25,7 @@ export class StderrLog {
   /** `words` gets each line that is logged. */
   constructor(
     service: string,
-    limits: StderrLimits,
+    limits: Limits['upstream']['stderr'],
     runtime: Pick<Runtime, 'now'>,
     log: LogSink,
     redactor: Redactor,

@@ -6,6 +6,7 @@ import type { Opened, Opening, OpenServer } from '../../mcp/eras/server-opener.j
 import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogLevel, LogRecord, LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import type { Limits } from '../../limits.js'
 import type { LoginTool } from '../../login/login-tool.js'
 import type { KeptServers } from '../contracts/kept.js'
 import type { OpenLoginPages } from '../contracts/login-pages.js'
@@ -14,14 +15,9 @@ import type { ServerMemory } from './server-memory.js'
 import type { MarkedTools } from './read-list.js'
 import type { Stop, UpstreamNews } from './reports.js'
 import type { StartGate } from './start-gate.js'
-import type { RestartPolicy, Restarts } from './restarts.js'
+import type { Restarts } from './restarts.js'
 import type { RunningProcess, ServerAbout } from '../contracts/upstream.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
-import type { FrameLimits } from '../../jsonrpc/frame.js'
-import type { NdjsonOptions } from '../../transports/stdio/ndjson.js'
-import type { NoiseLimits } from './noise.js'
-import type { StopLadder } from '../process/process.js'
-import type { StderrLimits } from '../process/stderr-log.js'
 
 /** The services of the proxy that servers work with. */
 export interface ProxyContext {
@@ -34,7 +30,7 @@ export interface ProxyContext {
   readonly person: 'here' | 'elsewhere' | undefined
   /** The pages of the front for the logins of a user; undefined where there are none, or the user cannot log in at the front. */
   readonly loginPages?: ((user: string) => OpenLoginPages | undefined) | undefined
-  readonly limits: UpstreamLimits
+  readonly limits: Limits['upstream']
   readonly open: OpenServer
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
@@ -120,51 +116,4 @@ export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   /** Whether it is reached over the network. */
   readonly isRemote: boolean
   readonly times: ServerTimes
-}
-
-// The limits that the upstream layer works under; `src/limits.ts` holds the numbers and their reasons.
-
-/** How much of a list is read before the server is taken to be broken. */
-interface ListLimits {
-  readonly pagesMax: number
-  readonly itemsMax: number
-  /** Before a list that could not be read is read again; doubles up to `retryMsMax`, `retriesMax` times. */
-  readonly retryMs: number
-  readonly retryMsMax: number
-  readonly retriesMax: number
-}
-
-export interface UpstreamLimits {
-  readonly frame: FrameLimits
-  readonly ndjson: NdjsonOptions
-  readonly ladder: StopLadder
-  /** How often the memory of a server with `memoryLimitMB` is looked at. */
-  readonly memoryWatchMs: number
-  readonly lists: ListLimits
-  readonly noise: NoiseLimits
-  readonly stderr: StderrLimits
-  readonly inflightMax: number
-  /** Resources that the clients of one lane may follow. */
-  readonly subscriptionsMax: number
-  /** Calls that are in flight together on one session with a remote server. */
-  readonly remoteConcurrency: number
-  /** Users whose sessions are open at the same time, of one server at which each user has a login. */
-  readonly remoteUsersMax: number
-  /** How long the proxy relies on the era that it found for a remote server. */
-  readonly remoteEraMs: number
-  /** How long a server has for the question which revisions it speaks. */
-  readonly probeMs: number
-  /** How long an unused session with a remote server stays open after its last client has left. */
-  readonly remoteRestMs: number
-  /** Processes of one client without a session, where a call that waits for its client keeps its process. */
-  readonly statelessProcessesMax: number
-  /** How long a process of one client, or of one principal, runs on after the last call, response or stream. */
-  readonly clientProcessIdleMs: number
-  /** Calls that wait for one process, or for a slot of it. */
-  readonly queueMax: number
-  /** Bytes that one process has not taken yet, and of calls that wait for it, above which calls are refused. */
-  readonly outgoingBytesMax: number
-  /** Child processes in all. */
-  readonly processesMax: number
-  readonly restart: RestartPolicy
 }

@@ -6,15 +6,9 @@
 
 import type { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Limits } from '../../limits.js'
 import type { ServerContext } from './context.js'
 import type { Runtime } from '../../runtime/runtime.js'
-
-export interface NoiseLimits {
-  /** Lines without a message between them. */
-  readonly linesMax: number
-  /** Bytes without a message between them. */
-  readonly bytesMax: number
-}
 
 type NoiseContext = Pick<ServerContext, 'service' | 'redactor' | 'log'> & {
   readonly runtime: Pick<Runtime, 'now'>
@@ -30,7 +24,7 @@ const SHOWN_BYTES = 200
 
 export class Noise {
   readonly #context: NoiseContext
-  readonly #limits: NoiseLimits
+  readonly #limits: Limits['upstream']['noise']
   readonly #end: (what: string) => void
   #lines = 0
   #bytes = 0
@@ -39,7 +33,7 @@ export class Noise {
   #logsAt = 0
 
   /** `end` is called once, when there is too much noise. */
-  constructor(context: NoiseContext, limits: NoiseLimits, end: (what: string) => void) {
+  constructor(context: NoiseContext, limits: Limits['upstream']['noise'], end: (what: string) => void) {
     this.#context = context
     this.#limits = limits
     this.#end = end

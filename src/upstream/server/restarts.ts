@@ -3,25 +3,14 @@
 // While no process has come up since the last crash, one start at a time tries the server, so that the number of clients
 // does not multiply the starts of a broken one.
 
+import type { Limits } from '../../limits.js'
 import { Deferred } from '../../runtime/deferred.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/upstream-error.js'
 
-export interface RestartPolicy {
-  /** The delay before a restart doubles with every crash, up to this. */
-  readonly delayMsMax: number
-  /** Crashes within the window that open the breaker. */
-  readonly crashesMax: number
-  readonly windowMs: number
-  /** How long the open breaker fails calls without an attempt, before the one attempt that may close it. */
-  readonly holdMs: number
-  /** Uptime after which crashes are forgotten; a start that succeeds says little. */
-  readonly healthyMs: number
-}
-
 /** The history of one server, shared by all its processes. */
 export class Restarts {
-  readonly #policy: RestartPolicy
+  readonly #policy: Limits['upstream']['restart']
   readonly #firstDelayMs: number
   readonly #runtime: Pick<Runtime, 'now' | 'random'>
   #recent: number[] = []
@@ -42,7 +31,7 @@ export class Restarts {
 
   /** `wasWell` says that the server came up in an earlier run of the proxy. */
   constructor(
-    policy: RestartPolicy,
+    policy: Limits['upstream']['restart'],
     firstDelayMs: number,
     runtime: Pick<Runtime, 'now' | 'random'>,
     wasWell: boolean,
