@@ -129,7 +129,7 @@ const linesMax = table(`
   record                 | 254
   events                 | 247
   audit                  | 180
-  proxy/routing          | 1910
+  proxy/routing          | 1863
   proxy/input            | 812
   proxy/clients          | 1712
   secrets                | 350

@@ -13,8 +13,8 @@ import type { ClientPort } from '../calls/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/client-leg.js'
 import { describeServers } from './routing/description.js'
-import { ClientRoutes } from './routing/client-routes.js'
-import type { RoutedClient, RoutingContext } from './routing/router.js'
+
+import { type RoutedClient, Router, type RoutingContext } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/upstream-error.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -34,7 +34,7 @@ export class Fleet {
   readonly #common: Common
   readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
-  readonly #routes = new ChurnMap<number, ClientRoutes>()
+  readonly #routers = new ChurnMap<number, Router>()
   readonly #open: Set<Upstream>
   /** The ends of servers that others have replaced, or that a reload removed. */
   readonly #retiring = new WeakMap<Upstream, Promise<void>>()
@@ -62,13 +62,13 @@ export class Fleet {
     return others.length === 0 && only?.config.isTransparent === true
   }
 
-  /** The routes of a client; they follow every change until the client leaves. */
-  openRoutes(client: RoutedClient, context: RoutingContext): ClientRoutes {
-    const routes = new ClientRoutes(client, context, this.upstreams, this.#catalogs, () =>
-      this.#routes.take(client.serial),
+  /** The router of a client, which follows every change until the client leaves. */
+  openRouter(client: RoutedClient, context: RoutingContext): Router {
+    const router = new Router(client, context, this.upstreams, this.#catalogs, () =>
+      this.#routers.take(client.serial),
     )
-    this.#routes.set(client.serial, routes)
-    return routes
+    this.#routers.set(client.serial, router)
+    return router
   }
 
   /** All servers together, for a client that reaches none of them yet. */
@@ -130,14 +130,14 @@ export class Fleet {
     const before = this.upstreams
     const next = [...plans.keys()]
     for (const upstream of next) this.#open.add(upstream)
-    const present = [...this.#routes.values()]
-    const listed = Promise.all(present.map((routes) => routes.prepare(next)))
+    const present = [...this.#routers.values()]
+    const listed = Promise.all(present.map((router) => router.prepare(next)))
     await within(listed, graceMs, this.#common.runtime)
-    const newcomers = [...this.#routes.values()].filter((routes) => !present.includes(routes))
+    const newcomers = [...this.#routers.values()].filter((router) => !present.includes(router))
     // A client that came meanwhile knows the servers of before.
-    for (const routes of newcomers) void routes.prepare(next)
+    for (const router of newcomers) void router.prepare(next)
     if (!this.#closed) this.#exchange(plans)
-    for (const routes of [...present, ...newcomers]) routes.tellChanges()
+    for (const router of [...present, ...newcomers]) router.tellChanges()
     for (const upstream of before)
       if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream, why(upstream)))
   }
@@ -163,13 +163,13 @@ export class Fleet {
     for (const [upstream, config] of plans) upstream.adjust(config)
     this.upstreams = [...plans.keys()]
     this.#catalogs.renew()
-    for (const routes of this.#routes.values()) routes.exchange(this.upstreams)
+    for (const router of this.#routers.values()) router.exchange(this.upstreams)
   }
 
   async #retire(upstream: Upstream, why: string): Promise<void> {
     await upstream.retire(this.#common.limits.drainMs, why)
     this.#open.delete(upstream)
-    for (const routes of this.#routes.values()) routes.forget(upstream)
+    for (const router of this.#routers.values()) router.forget(upstream)
   }
 }
 

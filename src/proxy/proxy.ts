@@ -193,7 +193,7 @@ export class ConfiguredProxy implements McpProxy {
           { origin, principal, isSeveral: origin.isSeveral === true },
           fleet().isTransparent,
         ),
-      openRoutes: (client) => fleet().openRoutes(client, context),
+      openRouter: (client) => fleet().openRouter(client, context),
       describe: (view) => fleet().describe(view, limits.session.instructionsLengthMax),
     }
     return context

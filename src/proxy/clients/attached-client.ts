@@ -40,8 +40,8 @@ import {
 import { isFilter, subscribed } from '../../mcp/subscription-edits.js'
 import { askClient } from '../input/input-rounds.js'
 import type { CatalogView } from '../routing/views.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
-import type { RoutedClient } from '../routing/router.js'
+
+import type { RoutedClient, Router } from '../routing/router.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientContext, ClientDirectory } from './client-directory.js'
 import { ClientReports } from './client-reports.js'
@@ -72,8 +72,8 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   readonly #calls = new ChurnMap<CallKey, Call>()
   #lastCall = 0
   readonly #attachedAtMs: number
-  /** The servers that its session reaches; undefined until a request needs them. */
-  #routes: ClientRoutes | undefined
+  /** The servers that its session reaches; undefined until a request needs one. */
+  #router: Router | undefined
   #hasStateless = false
 
   /** `view` is that of its client, and of each client whose requests come on it. */
@@ -104,14 +104,14 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
   status(): SessionStatus | undefined {
     const { info: client, revision } = this.profile
-    if (this.#hasStateless && client === undefined && this.#routes === undefined) return undefined
+    if (this.#hasStateless && client === undefined && this.#router === undefined) return undefined
     return {
       client,
       view: this.view.name || undefined,
-      tools: this.#routes?.shown('tools').length,
+      tools: this.#router?.shown('tools').length,
       revision: revision.version,
       connectedAtMs: this.#attachedAtMs,
-      processes: this.#routes?.processes ?? [],
+      processes: this.#router?.processes ?? [],
       unreadBytes: this.backlogBytes,
     }
   }
@@ -135,7 +135,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   listsChanged(kinds: readonly ListKind[]): void {
-    this.#routes?.changed(kinds)
+    this.#router?.changed(kinds)
   }
 
   tellChanges(methods: ReadonlySet<string>): void {
@@ -174,7 +174,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       case 'progress':
         return this.questions.progressed(frame)
       case 'news':
-        return this.#routes?.rootsChanged(frame)
+        return this.#router?.rootsChanged(frame)
       case 'exit':
         return this.#inTurn(() => this.drain(this.session.exitCode))
       case undefined:
@@ -237,7 +237,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   drained(): void {
     this.#context.unread.remove(this)
-    this.#routes?.read(true)
+    this.#router?.read(true)
   }
 
   ended(): void {
@@ -257,7 +257,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       this.#reports.gone()
       this.session.close(cause)
     }
-    const left = this.#routes?.leave()
+    const left = this.#router?.leave()
     if (left === undefined) over()
     else void left.finally(over)
   }
@@ -295,7 +295,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   /** Something was sent to the client, which may have more bytes to read now than it takes at once. */
   sent(): void {
     if (!this.#connection.congested) return
-    this.#routes?.read(false)
+    this.#router?.read(false)
     if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
     else this.#context.unread.add(this)
   }
@@ -316,13 +316,13 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return bytes
   }
 
-  /** Its routes; the first call opens them, and reports the client as attached. */
-  #openRoutes(): ClientRoutes {
-    if (this.#routes === undefined) {
+  /** Its router; the first call makes it, and reports the client as attached. */
+  #openRouter(): Router {
+    if (this.#router === undefined) {
       this.#reports.attached(this.profile)
-      this.#routes = this.#context.openRoutes(this)
+      this.#router = this.#context.openRouter(this)
     }
-    return this.#routes
+    return this.#router
   }
 
   #inSession(frame: RequestFrame, row: RequestRow, reply: Reply): void {
@@ -343,17 +343,17 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     const fault = this.#leg.initialize(frame)
     if (fault !== undefined) return this.#refuse(frame, fault, to)
     // A call before `initialize` has opened the server already. A client whose `initialize` the server refused tries again.
-    const isFirst = this.#routes === undefined || this.opening !== undefined
+    const isFirst = this.#router === undefined || this.opening !== undefined
     if (this.#leg.isTransparent && isFirst) return this.#pass(frame, row, to)
     this.session.open(() => this.#result(to, frame.id, this.#described()))
-    const { settled } = this.#openRoutes()
+    const { settled } = this.#openRouter()
     if (settled === undefined) this.#opened()
     else void settled.then(() => this.#opened())
   }
 
   /** The answer to `initialize` where the proxy gives it, as raw JSON. */
   #described(): string {
-    return this.#leg.initializeResult(this.#openRoutes().describe())
+    return this.#leg.initializeResult(this.#openRouter().describe())
   }
 
   /**
@@ -373,16 +373,16 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     opening.keep()
     opening.reply = to
     this.session.open(() => this.#answer(opening, outcome))
-    void this.#routes?.leave()
-    this.#routes = undefined
+    void this.#router?.leave()
+    this.#router = undefined
     this.opening = opening
-    this.#openRoutes()
+    this.#openRouter()
   }
 
   #setLevel(frame: RequestFrame, to: Reply): void {
     const level = this.#leg.setLevel(frame)
     if (typeof level !== 'string') return this.#refuse(frame, level, to)
-    this.#openRoutes().level(level)
+    this.#openRouter().level(level)
     this.#result(to, frame.id, '{}')
   }
 
@@ -393,7 +393,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
 
   #ready(): void {
     this.questions.ready()
-    this.#routes?.clientIsReady()
+    this.#router?.clientIsReady()
   }
 
   #shutDown(id: RequestId, to: Reply): void {
@@ -428,7 +428,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (this.#isFull || this.session.isOpening) return this.#refuse(frame, tooManyCalls(), reply)
     const call = new Call(frame, row, this, new CallDeadline(this.#context.runtime.now()), this)
     this.#begin(call, reply)
-    this.#openRoutes().router.route(call)
+    this.#openRouter().route(call)
   }
 
   #callStateless(frame: RequestFrame, row: RequestRow, context: StatelessContext, reply: Reply): void {

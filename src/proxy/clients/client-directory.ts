@@ -19,8 +19,8 @@ import type { CallTracer } from '../../mcp/meta-edits.js'
 import type { ClientLeg, ServerDescription } from '../../mcp/eras/client-leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/views.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
-import type { RoutedClient, RoutingContext } from '../routing/router.js'
+
+import type { RoutedClient, Router, RoutingContext } from '../routing/router.js'
 import type { Emitter } from '../../events/emitter.js'
 import type { ProxyEvents } from '../../events/proxy-events.js'
 import type { SessionStatus } from '../routing/session-status.js'
@@ -47,7 +47,7 @@ export interface ClientContext extends RoutingContext {
   newLeg(origin: ClientOrigin, principal: string): ClientLeg
   watch(): PeerWatch
   /** The servers that the client reaches from now on. */
-  openRoutes(client: RoutedClient): ClientRoutes
+  openRouter(client: RoutedClient): Router
   /** All servers of a view together, for a client that reaches none of them yet. */
   describe(view: CatalogView): ServerDescription
 }

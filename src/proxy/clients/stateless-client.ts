@@ -34,8 +34,8 @@ import {
 import { within } from '../../runtime/deadline.js'
 import { requestFrame } from '../input/own-frames.js'
 import type { PendingInput } from '../input/pending-input.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
-import type { RoutedClient, RoutingContext } from '../routing/router.js'
+
+import type { RoutedClient, Router, RoutingContext } from '../routing/router.js'
 import type { TaskTable } from '../routing/client-tasks.js'
 import { ListChanges } from '../routing/list-changes.js'
 import type { SessionStatus } from '../routing/session-status.js'
@@ -70,7 +70,7 @@ export class StatelessClient implements RoutedClient {
   readonly tasks: TaskTable
   readonly #directory: ClientDirectory
   readonly #reports: ClientReports
-  readonly #routes: ClientRoutes
+  readonly #router: Router
   readonly #attachedAtMs: number
   /** The client has made room for another one, or its principal has left: the next request makes a new client. */
   hasLeft = false
@@ -95,7 +95,7 @@ export class StatelessClient implements RoutedClient {
     this.usedAt = context.runtime.now()
     this.#reports = new ClientReports(context, this.serial)
     this.#reports.attached(profile)
-    this.#routes = context.openRoutes(this)
+    this.#router = context.openRouter(this)
   }
 
   status(): SessionStatus {
@@ -105,7 +105,7 @@ export class StatelessClient implements RoutedClient {
       view: this.view.name || undefined,
       revision: revision.version,
       connectedAtMs: this.#attachedAtMs,
-      processes: this.#routes.processes,
+      processes: this.#router.processes,
       unreadBytes: 0,
     }
   }
@@ -120,13 +120,13 @@ export class StatelessClient implements RoutedClient {
 
   /** Resolves when what it reaches has answered first; undefined when nothing has to be waited for. */
   get settled(): Promise<unknown> | undefined {
-    return this.#routes.settled
+    return this.#router.settled
   }
 
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
-    this.questions.route(call, this.#routes.router)
+    this.questions.route(call, this.#router)
   }
 
   listen(call: Call, filter: SubscriptionFilter): void {
@@ -137,14 +137,14 @@ export class StatelessClient implements RoutedClient {
       ...filter.uris.map((name) => ({ of: followableResources, name })),
       ...filter.tasks.map((name) => ({ of: followableTasks, name })),
     ])
-    const listen = new Listen(call, topics, this.#routes, context)
+    const listen = new Listen(call, topics, this.#router, context)
     call.keep()
     this.#listens.set(call, listen)
     const granted = new Set<Topic>()
     const names = (of: Followable): string[] =>
       topics.flatMap((topic) => (topic.of === of && granted.has(topic) ? [topic.name] : []))
     const acknowledge = (): void => {
-      const lists = filter.lists.filter((kind) => this.#routes.offers(kind))
+      const lists = filter.lists.filter((kind) => this.#router.offers(kind))
       listen.acknowledge({ lists, uris: names(followableResources), tasks: names(followableTasks) })
     }
     if (topics.length === 0) return acknowledge()
@@ -171,11 +171,11 @@ export class StatelessClient implements RoutedClient {
     this.hasLeft = true
     this.questions.giveUp(this)
     this.#reports.gone()
-    return this.#routes.leave()
+    return this.#router.leave()
   }
 
   listsChanged(kinds: readonly ListKind[]): void {
-    this.#routes.changed(kinds)
+    this.#router.changed(kinds)
     for (const listen of this.#listens.values()) listen.changes.changed(kinds)
   }
 
@@ -206,8 +206,8 @@ export class StatelessClient implements RoutedClient {
   /** A server sends messages of its level and more severe ones, so it gets the most verbose level. */
   #wantsLogs(call: Call, level: string): void {
     this.#logged.add(call)
-    const { logLevel } = this.#routes
-    if (logLevel === undefined || severity(level) < severity(logLevel)) this.#routes.level(level)
+    const { logLevel } = this.#router
+    if (logLevel === undefined || severity(level) < severity(logLevel)) this.#router.level(level)
   }
 
   /** As many of these as the client may follow; those that it follows already take no room. */
@@ -249,7 +249,7 @@ export class StatelessClient implements RoutedClient {
       new Promise((resolve) => {
         const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) }
         const deadline = new CallDeadline(this.#directory.context.runtime.now())
-        this.#routes.router.route(new Call(frame, row, this, deadline, owner, profile))
+        this.#router.route(new Call(frame, row, this, deadline, owner, profile))
       })
     return this.#asking.add(async () => isWanted() && (await answer()))
   }
@@ -269,10 +269,10 @@ class Listen {
   /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
-  constructor(call: Call, topics: readonly Topic[], routes: ClientRoutes, context: RoutingContext) {
+  constructor(call: Call, topics: readonly Topic[], router: Router, context: RoutingContext) {
     this.#call = call
     this.topics = topics
-    this.changes = new ListChanges(this, routes, context)
+    this.changes = new ListChanges(this, router, context)
   }
 
   /** Sends the acknowledgement with what was granted; a request without anything to wait for ends here. */

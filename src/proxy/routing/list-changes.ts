@@ -7,7 +7,7 @@ import type { Target } from './catalog.js'
 import { isSameApart } from '../../mcp/apart-uris.js'
 import { isSameItem, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
-import type { RoutingContext } from './router.js'
+import type { Router, RoutingContext } from './router.js'
 
 export interface ListsReader {
   readonly isReady: boolean
@@ -15,14 +15,9 @@ export interface ListsReader {
   tellChanges(methods: ReadonlySet<string>): void
 }
 
-interface Lists {
-  /** The current list, in an array that does not change. */
-  shown(kind: ListKind): readonly Target[]
-}
-
 export class ListChanges {
   readonly #client: ListsReader
-  readonly #lists: Lists
+  readonly #lists: Pick<Router, 'shown'>
   readonly #context: RoutingContext
   /** Each list at the time when the client got it, or got the last notification of a change of it. */
   readonly #seen = new Map<ListKind, readonly Target[]>()
@@ -30,7 +25,7 @@ export class ListChanges {
   #isScheduled = false
   #pauses = 0
 
-  constructor(client: ListsReader, lists: Lists, context: RoutingContext) {
+  constructor(client: ListsReader, lists: Pick<Router, 'shown'>, context: RoutingContext) {
     this.#client = client
     this.#lists = lists
     this.#context = context

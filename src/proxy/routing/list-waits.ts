@@ -15,7 +15,7 @@ import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
-import type { RoutedServers, RoutingContext } from './router.js'
+import type { Router, RoutingContext } from './router.js'
 
 /** A list waits this long when something is kept, for servers of which nothing is kept, from their start on. */
 const KEPT_WAIT_MS = 1500
@@ -103,7 +103,7 @@ interface Wait {
 }
 
 export class ListWaits {
-  readonly #servers: Pick<RoutedServers, 'lanes'>
+  readonly #servers: Pick<Router, 'lanes'>
   readonly #client: Pick<ClientPort, 'profile'>
   readonly #context: RoutingContext
   readonly #waiting: CallQueue<Wait>
@@ -113,11 +113,7 @@ export class ListWaits {
   /** The client has cancelled a list that waited: its next lists do not wait. */
   #isGivenUp = false
 
-  constructor(
-    servers: Pick<RoutedServers, 'lanes'>,
-    client: Pick<ClientPort, 'profile'>,
-    context: RoutingContext,
-  ) {
+  constructor(servers: Pick<Router, 'lanes'>, client: Pick<ClientPort, 'profile'>, context: RoutingContext) {
     this.#servers = servers
     this.#client = client
     this.#context = context

@@ -1,18 +1,19 @@
-// From a call to the lane that answers it.
+// The servers of one client, and from a call to the lane that answers it.
 
 import type { ArgumentChecks } from './argument-checks.js'
-import { type Catalog, nameEdits, type Target } from './catalog.js'
-import type { ClientRoutes } from './client-routes.js'
+import { type Catalog, type Catalogs, nameEdits, type Target } from './catalog.js'
 import { TaskTable } from './client-tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
-import type { ListsReader } from './list-changes.js'
+import { ListChanges, type ListsReader } from './list-changes.js'
 import { ListWaits, type Wanted } from './list-waits.js'
 import { type CatalogView, soleServer } from './views.js'
-import { problemOf } from './description.js'
+import { describeServers, problemOf } from './description.js'
+import type { SessionProcess } from './session-status.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import { nearest } from '../../text/nearest.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Call, CallGate, Outcome, ReturnedInput, ClientPort } from '../../calls/call.js'
 import {
   inputRefused,
@@ -28,11 +29,13 @@ import {
   toolNotFound,
   upstreamFailed,
 } from '../../mcp/error-codes.js'
-import { mayHaveMethods } from '../../mcp/capabilities.js'
+import { mayHaveMethods, presumedCapabilities } from '../../mcp/capabilities.js'
+import type { ServerDescription } from '../../mcp/eras/client-leg.js'
+import { listKinds } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Limits } from '../../limits.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { CallTarget } from '../../upstream/contracts/upstream.js'
+import type { CallTarget, Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { membersAt } from '../../jsonrpc/members.js'
 
 /** Decides whether a call of a tool may go to its server, by limits and confirmations; every route to a tool passes it. */
@@ -61,9 +64,6 @@ export interface RoutingContext {
   readonly limits: Pick<Limits, 'session'>
 }
 
-/** The servers that the calls of a client go to; a reload exchanges them. */
-export type RoutedServers = Pick<ClientRoutes, 'catalog' | 'lanes' | 'listed'>
-
 /** A client whose calls are routed. */
 export interface RoutedClient extends ClientPort, ListsReader {
   /** The tasks of its principal, where it has no session. */
@@ -71,35 +71,150 @@ export interface RoutedClient extends ClientPort, ListsReader {
   readonly view: CatalogView
 }
 
+/** One client's lanes, one for each server in configuration order, and the way of its calls to them. */
 export class Router {
-  readonly waits: ListWaits
+  /** Resolves when `initialize` can be answered; undefined when no server has to be waited for. */
+  readonly settled: Promise<unknown> | undefined
+  /** The client wants log messages from this level on. */
+  logLevel: string | undefined
+  lanes: readonly Lane[]
   readonly #client: RoutedClient
   readonly #context: RoutingContext
-  readonly #servers: RoutedServers
+  readonly #catalogs: Catalogs
+  readonly #onLeave: () => void
   readonly #tasks: TaskTable
+  readonly #changes: ListChanges
+  readonly #waits: ListWaits
+  #catalog: Catalog
+  /** All lanes of the client: also those opened for the next exchange, and those on which only earlier calls still run. */
+  readonly #entered = new Map<Upstream, Lane>()
   /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
   #hasLostSome = false
 
-  constructor(client: RoutedClient, context: RoutingContext, servers: RoutedServers) {
+  constructor(
+    client: RoutedClient,
+    context: RoutingContext,
+    upstreams: readonly Upstream[],
+    catalogs: Catalogs,
+    onLeave: () => void,
+  ) {
     this.#client = client
     this.#context = context
-    this.#servers = servers
-    const owner = client.profile.hasTasks === true ? 'session' : 'nobody'
-    this.#tasks = client.tasks ?? new TaskTable(context.limits.session, owner)
-    this.waits = new ListWaits(servers, client, context)
+    this.#catalogs = catalogs
+    this.#onLeave = onLeave
+    this.lanes = this.#enter(upstreams)
+    // A client that calls before it opens a session stays what it was then.
+    const hasTasks = client.profile.hasTasks === true
+    this.#tasks = client.tasks ?? new TaskTable(context.limits.session, hasTasks ? 'session' : 'nobody')
+    this.#catalog = catalogs.of(this.lanes, client.view, hasTasks)
+    this.#changes = new ListChanges(client, this, context)
+    this.#waits = new ListWaits(this, client, context)
+    const isRemembered = this.lanes.some(({ view }) => view.before.kind !== 'nothing')
+    this.settled = isRemembered ? undefined : this.#waits.opened(context.initializeGraceMs)
+    const coming = this.#waits.quiet()
+    if (coming === undefined) return
+    // The client gets one notification for all servers that are starting now.
+    this.#changes.pause()
+    void coming.then(() => this.tellChanges())
   }
 
+  /** The names of its servers. */
   get services(): readonly string[] {
-    return this.#lanes.map(({ config }) => config.name)
+    return this.lanes.map(({ config }) => config.name)
   }
 
-  get #lanes(): readonly CallTarget[] {
-    return this.#servers.lanes
+  get processes(): SessionProcess[] {
+    // In configuration order; behind them those that come or go with a reload.
+    const own = [...new Set([...this.lanes, ...this.#entered.values()])].filter(({ shared }) => !shared)
+    return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 
-  get #catalog(): Catalog {
-    return this.#servers.catalog
+  describe(): ServerDescription {
+    const { instructionsLengthMax } = this.#context.limits.session
+    const options = { instructionsLengthMax, hasTasks: this.#catalog.hasTasks }
+    return describeServers(this.lanes, this.#client.view, this.#client.profile.capabilities, options)
   }
+
+  shown(kind: ListKind): readonly Target[] {
+    return this.#catalog.shown(kind)
+  }
+
+  offers(kind: ListKind): boolean {
+    const feature = kind === 'templates' ? 'resources' : kind
+    return this.lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
+  }
+
+  /** The lists of some server have changed; without kinds, a server has other news that calls may wait for. */
+  changed(kinds: readonly ListKind[]): void {
+    this.#changes.changed(kinds)
+    this.#waits.look()
+  }
+
+  clientIsReady(): void {
+    this.#changes.notifySoon()
+  }
+
+  level(level: string): void {
+    this.logLevel = level
+    for (const lane of this.#entered.values()) lane.level(this.#client, level)
+  }
+
+  rootsChanged(frame: NotificationFrame): void {
+    for (const lane of this.#entered.values()) lane.rootsChanged(this.#client, frame)
+  }
+
+  read(on: boolean): void {
+    for (const lane of this.#entered.values()) lane.read(this.#client, on)
+  }
+
+  /** Resolves when what only this client used has ended; undefined when there was nothing. */
+  leave(): Promise<unknown> | undefined {
+    this.#onLeave()
+    const leaving = [...this.#entered.values()].flatMap((lane) => lane.leave(this.#client) ?? [])
+    this.#waits.close()
+    return leaving.length === 0 ? undefined : Promise.all(leaving)
+  }
+
+  /** Opens what the client will reach, and resolves when it is listed; until `exchange` nothing else changes. */
+  async prepare(upstreams: readonly Upstream[]): Promise<void> {
+    this.#changes.pause()
+    const entered = this.#enter(upstreams)
+    const coming = entered.filter((lane) => !this.lanes.includes(lane))
+    // The client has asked for these lists, so a lazy server starts for them.
+    for (const { view } of coming) view.want(this.#changes.shownKinds, 'list')
+    await this.#waits.allListed(coming)
+  }
+
+  /** From now on the client reaches these, with the log level and the subscriptions that it has. */
+  exchange(upstreams: readonly Upstream[]): void {
+    const before = this.lanes
+    this.lanes = this.#enter(upstreams)
+    this.#catalog = this.#catalogs.of(this.lanes, this.#client.view, this.#catalog.hasTasks)
+    const left = before.filter((lane) => !this.lanes.includes(lane))
+    // A view may hide resources from now on of servers that stay.
+    for (const lane of this.#client.view.name === '' ? left : before)
+      for (const uri of lane.takeSubscriptions(this.#client)) this.#follow(uri, lane.config.name)
+    this.#hasLostSome ||= left.some(({ config: { name } }) => !this.services.includes(name))
+    // Calls that have not begun on a server that is gone go to its successor, or fail.
+    for (const call of left.flatMap((lane) => lane.release(this.#client))) this.#reroute(call)
+    this.#waits.look()
+    for (const upstream of upstreams) if (!this.#client.view.hasServer(upstream.config)) this.forget(upstream)
+  }
+
+  /** Ends one `prepare`: the client gets a notification for each list that differs from the one it has. */
+  tellChanges(): void {
+    this.#changes.resume()
+    this.#client.listsChanged(listKinds)
+  }
+
+  /** The server is gone, and no call runs there any more. */
+  forget(upstream: Upstream): void {
+    const lane = this.#entered.get(upstream)
+    this.#entered.delete(upstream)
+    void lane?.leave(this.#client)
+  }
+
+  // Calls:
 
   /** Takes a call over; it is settled by the lane that gets it, or here. */
   route(call: Call): void {
@@ -114,9 +229,9 @@ export class Router {
       case 'reference':
         return this.#byReference(call)
       case 'merge':
-        return this.waits.whenListable(call, route.list, () => this.#list(call, route.list))
+        return this.#waits.whenListable(call, route.list, () => this.#list(call, route.list))
       case 'task':
-        return this.#tasks.about(call, this.#lanes, this.#whole)
+        return this.#tasks.about(call, this.lanes, this.#whole)
       case 'tasks':
         return this.#tasks.list(call, this.#whole)
       case 'extension':
@@ -128,21 +243,14 @@ export class Router {
 
   /** The server that announces extensions says itself whether it has the method. */
   #ofExtension(call: Call): void {
-    const lane = soleServer(this.#lanes, this.#client.view)
+    const lane = soleServer(this.lanes, this.#client.view)
     const refused = methodNotFound(call.frame.method)
     if (lane === undefined) return call.fail(refused)
     const announces = (): boolean =>
       [...(lane.view.facts?.capabilities.extensions.keys() ?? [])].some(mayHaveMethods)
     const pass = (): void => (announces() ? this.#toLane(call, lane, NO_EDITS) : call.fail(refused))
-    if (lane.view.facts === undefined) this.waits.whenListed(call, ['tools'], pass)
+    if (lane.view.facts === undefined) this.#waits.whenListed(call, ['tools'], pass)
     else pass()
-  }
-
-  /** Other servers have taken the place of these; `released` are calls that have not begun there. */
-  exchanged(left: readonly CallTarget[], released: readonly Call[]): void {
-    this.#hasLostSome ||= left.some(({ config: { name } }) => !this.services.includes(name))
-    for (const call of released) this.#reroute(call)
-    this.waits.look()
   }
 
   /** Another server has taken the place of the one that a call was for; answers for that one reach no other. */
@@ -154,7 +262,7 @@ export class Router {
 
   /** The one server, where its client has opened it by itself and sees all of it. */
   get #whole(): CallTarget | undefined {
-    return this.#client.opening === undefined ? undefined : this.#lanes[0]
+    return this.#client.opening === undefined ? undefined : this.lanes[0]
   }
 
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
@@ -166,7 +274,7 @@ export class Router {
   /** Calls `use` with the item of this name, now or when the servers that may have it have listed. */
   #named(call: Call, kind: 'tools' | 'prompts', name: string, use: (target: Target) => void): void {
     // A call that came before goes on before this one.
-    this.waits.look()
+    this.#waits.look()
     const target = this.#there(kind, name)
     if (target !== undefined) return use(target)
     const awaited = this.#candidates(kind, name).lanes
@@ -176,14 +284,14 @@ export class Router {
       isThere: () => this.#there(kind, name) !== undefined,
       candidates: () => this.#candidates(kind, name),
     }
-    this.waits.whenNamed(call, wanted, () => {
+    this.#waits.whenNamed(call, wanted, () => {
       const late = this.#catalog.named(kind, name)
       const lanes = late === undefined ? this.#candidates(kind, name).lanes : [late.lane]
       // A reload may have brought a lane that has listed nothing yet.
       const isNew = lanes.some((lane) => !lane.known.has(kind) && !awaited.includes(lane))
       if (isNew) this.#named(call, kind, name, use)
       else if (late !== undefined) use(late)
-      else failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
+      else failUnknownName(call, { kind, name }, this.lanes, this.#catalog)
     })
   }
 
@@ -199,8 +307,8 @@ export class Router {
     if (kept?.known.has(kind) === false) return { lanes: [kept], isClaimed: true }
     const claims = ({ config }: CallTarget): boolean | undefined => this.#client.view.claims(config, name)
     return {
-      lanes: this.#lanes.filter((lane) => claims(lane) !== false),
-      isClaimed: this.#lanes.some((lane) => claims(lane) === true),
+      lanes: this.lanes.filter((lane) => claims(lane) !== false),
+      isClaimed: this.lanes.some((lane) => claims(lane) === true),
     }
   }
 
@@ -251,7 +359,7 @@ export class Router {
     const { returned } = call
     const known = returned === undefined ? this.#catalog.resource(uri) : undefined
     if (known !== undefined) return this.#read(call, uri, known)
-    this.waits.whenListed(call, ['resources', 'templates'], () => {
+    this.#waits.whenListed(call, ['resources', 'templates'], () => {
       const listed = this.#catalog.resource(uri)
       if (returned !== undefined) this.#retryRead(call, uri, returned, listed)
       else if (listed !== undefined) this.#read(call, uri, listed)
@@ -314,21 +422,53 @@ export class Router {
       if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
       else complete(call, lane, NO_EDITS)
     }
-    this.waits.whenListed(call, ['resources', 'templates'], then, known && (() => [known]))
+    this.#waits.whenListed(call, ['resources', 'templates'], then, known && (() => [known]))
   }
 
   #list(call: Call, kind: ListKind): void {
     const span = call.frame.params.members.span('cursor')
     const cursor = stringAt(call.frame.line, span)
     const isBad = span !== undefined && cursor === undefined
-    const refusal = refusalOfAll(this.#lanes, kind)
+    const refusal = refusalOfAll(this.lanes, kind)
     const page =
       refusal !== undefined || isBad
         ? undefined
         : this.#catalog.page(kind, cursor, this.#context.limits.session.listPageBytesMax, call)
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
-    this.#servers.listed(kind)
+    this.#listed(kind)
+  }
+
+  /** The client has been given this list. */
+  #listed(kind: ListKind): void {
+    this.#changes.markShown(kind)
+    // Most clients call a tool soon after they have got the list.
+    const isChecked = this.lanes.some(({ config }) => config.argumentChecks === 'on')
+    const { checks, runtime } = this.#context
+    if (kind === 'tools' && isChecked && this.shown(kind).length > 0) checks.prepare(runtime)
+  }
+
+  // Its lanes:
+
+  #enter(upstreams: readonly Upstream[]): Lane[] {
+    const seen = upstreams.filter(({ config }) => this.#client.view.hasServer(config))
+    return seen.map((upstream) => this.#laneOf(upstream))
+  }
+
+  #laneOf(upstream: Upstream): Lane {
+    const there = this.#entered.get(upstream)
+    if (there !== undefined) return there
+    const lane = upstream.attach(this.#client)
+    this.#entered.set(upstream, lane)
+    if (this.logLevel !== undefined) lane.level(this.#client, this.logLevel)
+    return lane
+  }
+
+  /** A server that replaces another is presumed to have the same resources until it has listed its own. */
+  #follow(uri: string, service: string): void {
+    const heir = this.lanes.find(({ config }) => config.name === service)
+    const lane = heir?.known.has('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
+    if (lane !== undefined && this.#client.view.hasUri(uri)) lane.follow(this.#client, uri)
   }
 }
 

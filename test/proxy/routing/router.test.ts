@@ -13,7 +13,8 @@ import { Router } from '../../../src/proxy/routing/router.js'
 import { nobody } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
 import { FakeServer, type Lists } from '../support/fake-server.js'
-import { routingOf } from '../support/stage.js'
+import type { Lane, Upstream } from '../../../src/upstream/contracts/upstream.js'
+import { routingOf, upstreamOf } from '../support/stage.js'
 
 const ignore = (): void => {}
 
@@ -40,12 +41,19 @@ function stage(servers: (events: string[]) => readonly FakeServer[], view = new 
   const runtime = new FakeRuntime()
   const events: string[] = []
   const lanes = servers(events).map(({ lane }) => lane)
-  const catalogs = new Catalogs(ignore)
-  const reached = { lanes, catalog: catalogs.of(lanes, view, false), listed: ignore }
+  const upstreams = new Map<Lane, Upstream>()
+  const reached = (lanes: readonly Lane[]): Upstream[] =>
+    lanes.map((lane) => {
+      const upstream = upstreams.get(lane) ?? upstreamOf(lane)
+      upstreams.set(lane, upstream)
+      return upstream
+    })
   const router = new Router(
     { ...nobody, view, isReady: true, tellChanges: ignore },
     routingOf(runtime),
-    reached,
+    reached(lanes),
+    new Catalogs(ignore),
+    ignore,
   )
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
@@ -62,14 +70,9 @@ function stage(servers: (events: string[]) => readonly FakeServer[], view = new 
     router.route(made)
     return made
   }
-  const exchange = (...next: readonly FakeServer[]): void => {
-    const before = reached.lanes
-    reached.lanes = next.map(({ lane }) => lane)
-    reached.catalog = catalogs.of(reached.lanes, view, false)
-    const left = before.filter((lane) => !reached.lanes.includes(lane))
-    router.exchanged(left, [])
-  }
-  return { runtime, events, call, exchange, look: () => router.waits.look() }
+  const exchange = (...next: readonly FakeServer[]): void =>
+    router.exchange(reached(next.map(({ lane }) => lane)))
+  return { runtime, events, call, exchange, look: () => router.changed([]) }
 }
 
 function server(

@@ -13,8 +13,7 @@ import { Unread } from '../../../src/proxy/clients/unread.js'
 import { PendingInput } from '../../../src/proxy/input/pending-input.js'
 import { ArgumentChecks } from '../../../src/proxy/routing/argument-checks.js'
 import { Catalogs } from '../../../src/proxy/routing/catalog.js'
-import { ClientRoutes } from '../../../src/proxy/routing/client-routes.js'
-import type { RoutedClient, RoutingContext } from '../../../src/proxy/routing/router.js'
+import { type RoutedClient, Router, type RoutingContext } from '../../../src/proxy/routing/router.js'
 import type { Lane, Upstream } from '../../../src/upstream/contracts/upstream.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
 
@@ -66,7 +65,7 @@ export interface Stage {
   readonly latest: () => RoutedClient
 }
 
-/** What routes of clients need, with the limits that are the default. */
+/** What routers need, with the limits that are the default. */
 export function routingOf(runtime: FakeRuntime): RoutingContext {
   return {
     policy: () => undefined,
@@ -108,9 +107,9 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
     isTransparent: false,
     newLeg: (origin, principal) => new ClientLeg(identity, { origin, principal, isSeveral: false }, false),
     watch: () => ({}),
-    openRoutes: (client) => {
+    openRouter: (client) => {
       latest = client
-      return new ClientRoutes(client, parts, lanes.map(upstreamOf), catalogs, ignore)
+      return new Router(client, parts, lanes.map(upstreamOf), catalogs, ignore)
     },
     describe: () => ({ capabilities: '{}', instructions: undefined, isKnown: true }),
   })
@@ -126,7 +125,8 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
 
 const never = (): never => assert.fail('the test has no server')
 
-function upstreamOf(lane: Lane): Upstream {
+/** A server with one lane. */
+export function upstreamOf(lane: Lane): Upstream {
   return {
     config: lane.config,
     isolated: false,
