@@ -107,7 +107,7 @@ const linesMax = table(`
   text                   | 590
   runtime                | 871
   mcp                    | 3369
-  calls                  | 642
+  calls                  | 722
   mcp/eras               | 1110
   transports             | 909
   transports/http1       | 1509
@@ -117,7 +117,7 @@ const linesMax = table(`
   upstream/process       | 1199
   upstream/auth          | 341
   login                  | 2476
-  upstream/server        | 4755
+  upstream/server        | 4657
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 606
@@ -129,7 +129,7 @@ const linesMax = table(`
   record                 | 254
   events                 | 247
   audit                  | 180
-  proxy/routing          | 1863
+  proxy/routing          | 1858
   proxy/input            | 812
   proxy/clients          | 1712
   secrets                | 350

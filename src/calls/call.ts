@@ -16,9 +16,9 @@ import type { CallContext } from '../mcp/client-context.js'
 import { inputRefused } from '../mcp/error-codes.js'
 import type { ListKind, RequestRow } from '../mcp/methods.js'
 import type { Revision } from '../mcp/revisions.js'
-import type { TaskItem } from '../mcp/tasks.js'
 import type { CallTrace } from '../mcp/meta-edits.js'
 import type { CallDeadline } from './call-deadline.js'
+import type { TaskKeeper } from './task.js'
 
 /** How a call ends. `result` is raw JSON that the proxy made. */
 export type Outcome =
@@ -124,33 +124,6 @@ export interface CallHolder {
   cancel(frame: NotificationFrame | undefined, call: Call): void
   /** The call ends now: notes on it what only its holder knows. */
   settling?(call: Call): void
-}
-
-/** The connection to a server that has tasks. */
-export interface TaskSource {
-  readonly service: string
-  /** The tasks of all clients that the server lists; empty if it has no list. Resolves with the error if it has failed. */
-  list(): Promise<TaskItem[] | ErrorBody>
-}
-
-/** A task that a call has begun, for its client. */
-export interface HeldTask {
-  readonly id: string
-  readonly source: TaskSource
-  /** The server has forgotten it: a request about it fails with the reason. */
-  readonly isGone: boolean
-  /** It can be removed: it has ended and its result was fetched, it was cancelled, or its time is over. */
-  readonly isOver: boolean
-  /** Takes over a request about it. */
-  request(call: Call): void
-  /** Its client does not have it any more. */
-  drop(why: ErrorBody): void
-}
-
-/** The tasks of one client. */
-export interface TaskKeeper {
-  /** Takes a task; gives the error for the call that has begun it where that is not possible. */
-  keep(task: HeldTask): ErrorBody | undefined
 }
 
 /** May refuse a call before anything is done for it. */

@@ -6,7 +6,8 @@
 // tasks apart, so of two equal ids the later one is refused. An id that is not known here does not exist.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call, HeldTask, TaskKeeper, TaskSource } from '../../calls/call.js'
+import type { Call } from '../../calls/call.js'
+import type { Task, TaskKeeper } from '../../calls/task.js'
 import { declaresTasks, TASKS, tasksRequired } from '../../mcp/capabilities.js'
 import {
   invalidParams,
@@ -26,7 +27,6 @@ import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { sessionRevisions } from '../../mcp/revisions.js'
 import { itemList } from '../../mcp/list-items.js'
-import type { TaskItem } from '../../mcp/tasks.js'
 
 /** The tasks of one client, or of one principal, and the requests about them. */
 export class TaskTable implements TaskKeeper {
@@ -34,7 +34,7 @@ export class TaskTable implements TaskKeeper {
   /** A session with tasks, a principal whose clients have no session, or a client that can have none. */
   readonly #owner: 'session' | 'principal' | 'nobody'
   /** By id; those that were asked about longest ago come first. */
-  readonly #tasks = new Map<string, HeldTask>()
+  readonly #tasks = new Map<string, Task>()
 
   constructor(limits: Limits['session'], owner: 'session' | 'principal' | 'nobody') {
     this.#limits = limits
@@ -45,15 +45,17 @@ export class TaskTable implements TaskKeeper {
     return [...this.#tasks.values()].every(({ isOver }) => isOver)
   }
 
-  keep(task: HeldTask): ErrorBody | undefined {
+  keep(task: Task): ErrorBody | undefined {
     const { id, source } = task
     const { taskIdLengthMax } = this.#limits
-    const twin = this.#tasks.get(id)
+    const own = this.#tasks.get(id)
     // A server may answer calls of one principal with the same task.
-    const isAgain = this.#owner === 'principal' && twin?.source.service === source.service
-    if (twin?.isOver === false && !isAgain) return taskIdTaken(source.service, id, twin.source.service)
+    const again = this.#owner === 'principal' && own?.source.service === source.service ? own : undefined
+    const known = [own, source.find(id)]
+    const taken = known.find((each) => each?.isOver === false && each !== again)
+    if (taken !== undefined) return taskIdTaken(source.service, id, taken.source.service)
     if (id.length > taskIdLengthMax) return taskIdTooLong(source.service, id.length, taskIdLengthMax)
-    twin?.drop(taskNotFound(id))
+    for (const each of known) each?.drop(taskNotFound(id))
     this.#tasks.delete(id)
     const full = this.#fullError()
     if (full === undefined) this.#tasks.set(id, task)
@@ -75,7 +77,7 @@ export class TaskTable implements TaskKeeper {
     return undefined
   }
 
-  #find(id: string): HeldTask | undefined {
+  #find(id: string): Task | undefined {
     const task = this.#tasks.get(id)
     if (task !== undefined && this.#tasks.delete(id)) this.#tasks.set(id, task)
     return task
@@ -138,21 +140,14 @@ export class TaskTable implements TaskKeeper {
 
   async #listed(call: Call): Promise<void> {
     const sources = new Set([...this.#tasks.values()].flatMap(({ isGone, source }) => (isGone ? [] : source)))
-    const listed = await Promise.all([...sources].map((source) => this.#listedBy(source)))
+    const isOwn = (task: Task): boolean => this.#tasks.get(task.id) === task
+    const listed = await Promise.all([...sources].map((source) => source.list(isOwn)))
+    // Without the list of one server its tasks would look lost.
     const failed = listed.find((each) => 'code' in each)
     if (failed !== undefined) return call.fail(failed)
-    const items = listed.flatMap((each) => ('code' in each ? [] : each))
-    const result = itemList(
-      'tasks',
-      items.map(({ line }) => call.splice(line, [])),
-    )
-    call.settle({ kind: 'result', result })
-  }
-
-  /** The tasks of this client that a server lists, or its error: without them the tasks would look lost. */
-  async #listedBy(source: TaskSource): Promise<TaskItem[] | ErrorBody> {
-    const listed = await source.list()
-    return 'code' in listed ? listed : listed.filter(({ id }) => this.#find(id)?.source === source)
+    const lines = listed.flatMap((each) => ('code' in each ? [] : each))
+    const items = lines.map((line) => call.splice(line, []))
+    call.settle({ kind: 'result', result: itemList('tasks', items) })
   }
 
   #whyNot({ config: { name }, keepsTasks }: CallTarget): string {

@@ -7,26 +7,19 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { writing } from '../../jsonrpc/splice.js'
-import { quote, rawAt } from '../../jsonrpc/text.js'
-import type { Call, HeldTask, Outcome, TaskSource, ClientPort } from '../../calls/call.js'
+import { quote } from '../../jsonrpc/text.js'
+import type { Call, Outcome, ClientPort } from '../../calls/call.js'
+import { Task, type TaskSource } from '../../calls/task.js'
 import type { TaskCapabilities } from '../../mcp/capabilities.js'
-import { taskIdTaken, taskLost, taskNotFound } from '../../mcp/error-codes.js'
+import { taskLost, taskNotFound } from '../../mcp/error-codes.js'
 import type { Revision } from '../../mcp/revisions.js'
-import {
-  answeredTask,
-  createdTask,
-  isTerminal,
-  readTaskPage,
-  relatedTask,
-  type TaskItem,
-  type TaskState,
-} from '../../mcp/tasks.js'
+import { answeredTask, createdTask, readTaskPage, relatedTask, type TaskState } from '../../mcp/tasks.js'
 import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/upstream-error.js'
 import type { SentCall, ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
-import type { Runtime } from '../../runtime/runtime.js'
 
 export class Tasks implements TaskSource {
   readonly service: string
@@ -35,7 +28,7 @@ export class Tasks implements TaskSource {
   readonly #context: ServerContext
   readonly #connection: ServerConnection
   /** Made for the first one: most servers have none. */
-  #tasks: Map<string, ServerTask> | undefined
+  #tasks: Map<string, Task> | undefined
 
   constructor(context: ServerContext, connection: ServerConnection) {
     this.service = context.service
@@ -59,7 +52,7 @@ export class Tasks implements TaskSource {
   }
 
   #onAnswer({ method, params }: RequestFrame, answer: ResultFrame, era: Revision['era']): void {
-    const task = this.#find(params.members.string('taskId'))
+    const task = this.find(params.members.string('taskId'))
     if (task === undefined) return
     const isLast = era === 'session' ? method === 'tasks/result' : method === 'tasks/cancel'
     const state = answeredTask(answer, era)
@@ -67,25 +60,14 @@ export class Tasks implements TaskSource {
     else if (state !== undefined) task.reported(state.status, state.ttlMs)
   }
 
-  /** Keeps the task for the client of the call, unless its id is in use; gives the error then. */
-  #begin(sent: SentCall, state: TaskState): ErrorBody | undefined {
-    const { call } = sent
-    const { id } = state
-    const twin = this.#find(id)
-    // A cancel could reach either of the two.
-    if (twin?.isOver === false && !isAgain(twin, state, call))
-      return taskIdTaken(this.service, id, this.service)
-    twin?.drop(taskNotFound(id))
-    const task = new ServerTask(state, call.client, this, this.#context.runtime, tokenOf(sent, state))
+  /** Keeps the task for the client of the call; gives the error where that is not possible. */
+  #begin({ call, id }: SentCall, state: TaskState): ErrorBody | undefined {
+    const task = new Task(call, state, id, this, this.#context.runtime)
     const error = call.keeper?.keep(task)
-    if (error !== undefined) {
-      this.#cancel(task)
-      task.drop(error)
-      return error
-    }
-    this.#tasks ??= new Map()
-    this.#tasks.set(id, task)
-    return undefined
+    if (error === undefined) (this.#tasks ??= new Map()).set(task.id, task)
+    // A cancel could reach either of two tasks with one id.
+    else if (this.find(task.id)?.isOver !== false) this.#cancel(task)
+    return error
   }
 
   send(call: Call): void {
@@ -103,7 +85,7 @@ export class Tasks implements TaskSource {
   /** A server reports the status of a task; false when no client has that task. */
   onStatus(frame: NotificationFrame): boolean {
     const { members } = frame.params
-    const task = this.#find(members.string('taskId'))
+    const task = this.find(members.string('taskId'))
     if (task === undefined) return false
     if (!task.isDurable) task.client.tell(frame, [], this.#atWork(task))
     task.reported(members.string('status'))
@@ -120,7 +102,7 @@ export class Tasks implements TaskSource {
   }
 
   /** Extends the time of the calls that wait for the result; returns the first of them. */
-  #atWork({ id }: ServerTask): Call | undefined {
+  #atWork({ id }: Task): Call | undefined {
     const waiting = this.#waiting(id)
     for (const call of waiting) call.deadline.extend(this.#context.runtime.now())
     return waiting[0]
@@ -132,27 +114,32 @@ export class Tasks implements TaskSource {
     )
   }
 
-  async list(): Promise<TaskItem[] | ErrorBody> {
+  async list(isOfClient: (task: Task) => boolean): Promise<Line[] | ErrorBody> {
     try {
-      return this.capabilities?.list === true ? await this.#readList() : []
+      return this.capabilities?.list === true ? await this.#readList(isOfClient) : []
     } catch (error) {
       return asUpstreamError(this.service, error).body
     }
   }
 
   /** @throws UpstreamError */
-  async #readList(): Promise<TaskItem[]> {
+  async #readList(isOfClient: (task: Task) => boolean): Promise<Line[]> {
     const { pagesMax, itemsMax } = this.#context.limits.lists
     const broken = (what: string): UpstreamError => thatServer(this.service, 'invalid-answer', what)
-    const items: TaskItem[] = []
+    const lines: Line[] = []
+    let count = 0
     let params = '{}'
     for (let pages = 0; pages < pagesMax; pages++) {
       const frame = await this.#connection.ask('tasks/list', params)
       const page = frame.kind === 'error' ? undefined : readTaskPage(frame)
       if (page === undefined) throw broken('answered tasks/list with no list')
-      items.push(...page.items)
-      if (items.length > itemsMax) throw broken(`has more than ${itemsMax} tasks`)
-      if (page.cursor === undefined) return items
+      count += page.items.length
+      if (count > itemsMax) throw broken(`has more than ${itemsMax} tasks`)
+      for (const { id, line } of page.items) {
+        const task = this.find(id)
+        if (task !== undefined && isOfClient(task)) lines.push(line)
+      }
+      if (page.cursor === undefined) return lines
       params = `{"cursor":${page.cursor}}`
     }
     throw broken(`has more than ${pagesMax} pages of tasks`)
@@ -174,102 +161,17 @@ export class Tasks implements TaskSource {
     }
   }
 
-  forget(task: ServerTask): void {
+  forget(task: Task): void {
     task.token = undefined
-    if (this.#find(task.id) === task) this.#tasks?.delete(task.id)
+    if (this.find(task.id) === task) this.#tasks?.delete(task.id)
   }
 
-  #find(id: string | undefined): ServerTask | undefined {
+  find(id: string | undefined): Task | undefined {
     return id === undefined ? undefined : this.#tasks?.get(id)
   }
 
-  #cancel({ id }: ServerTask): void {
+  #cancel({ id }: Task): void {
     if (this.capabilities?.cancel !== true) return
     this.#connection.ask('tasks/cancel', `{"taskId":${quote(id)}}`).catch(() => {})
-  }
-}
-
-function tokenOf({ call, id }: SentCall, { status, isDurable }: TaskState): TaskToken | undefined {
-  const own = call.frame.params.meta.span('progressToken')
-  if (own === undefined || isDurable || isTerminal(status)) return undefined
-  return { own: rawAt(call.frame.line, own), sent: id }
-}
-
-/** A server may answer calls of one principal with the same durable task. */
-function isAgain({ client, isDurable }: ServerTask, state: TaskState, { context }: Call): boolean {
-  return isDurable && state.isDurable && client.profile.principal === context.principal
-}
-
-/** The progress token of a task: the client's own as raw JSON, and the id of the request that has begun it. */
-interface TaskToken {
-  readonly own: string
-  readonly sent: RequestId
-}
-
-/** A task, until its server is gone or it may not be asked about any more. */
-export class ServerTask implements HeldTask {
-  readonly id: string
-  readonly client: ClientPort
-  readonly isDurable: boolean
-  readonly source: Tasks
-  readonly #runtime: Pick<Runtime, 'now'>
-  #endsAt: number
-  token: TaskToken | undefined
-  /** `done` has a result that was not given; of one that is `over`, nothing more will come. */
-  #state: 'running' | 'done' | 'over' = 'running'
-  #gone: ErrorBody | undefined
-
-  constructor(
-    { id, isDurable, status, ttlMs }: TaskState,
-    client: ClientPort,
-    source: Tasks,
-    runtime: Pick<Runtime, 'now'>,
-    token: TaskToken | undefined,
-  ) {
-    this.id = id
-    this.isDurable = isDurable
-    this.client = client
-    this.source = source
-    this.#runtime = runtime
-    this.#endsAt = runtime.now() + ttlMs
-    this.token = token
-    this.reported(status)
-  }
-
-  get isGone(): boolean {
-    return this.#gone !== undefined
-  }
-
-  get isOver(): boolean {
-    return this.isGone || this.#state === 'over' || this.#runtime.now() >= this.#endsAt
-  }
-
-  get isRunning(): boolean {
-    return !this.isOver && this.#state === 'running'
-  }
-
-  request(call: Call): void {
-    if (this.#gone === undefined) this.source.send(call)
-    else call.fail(this.#gone)
-  }
-
-  /** Its server says how it is; a durable one has its result with it, and another time to live perhaps. */
-  reported(status: string | undefined, ttlMs?: number): void {
-    const isAnswer = this.isDurable && ttlMs !== undefined
-    if (isAnswer) this.#endsAt = this.#runtime.now() + ttlMs
-    if (!isTerminal(status)) return
-    if (status === 'cancelled' || isAnswer) this.#state = 'over'
-    else if (this.#state === 'running') this.#state = 'done'
-    this.token = undefined
-  }
-
-  resultDelivered(): void {
-    this.#state = 'over'
-    this.token = undefined
-  }
-
-  drop(why: ErrorBody): void {
-    this.#gone ??= why
-    this.source.forget(this)
   }
 }

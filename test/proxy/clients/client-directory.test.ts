@@ -3,16 +3,19 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits as defaults } from '../../../src/limits.js'
-import type { HeldTask } from '../../../src/calls/call.js'
+import { Task, type TaskSource } from '../../../src/calls/task.js'
+import { numericId } from '../../../src/jsonrpc/request-id.js'
 import type { StatelessContext } from '../../../src/mcp/client-context.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { latestStateless } from '../../../src/mcp/revisions.js'
 import type { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
 import type { StatelessClient } from '../../../src/proxy/clients/stateless-client.js'
 import { CatalogView } from '../../../src/proxy/routing/views.js'
+import { callOf } from '../../upstream/support/calls.js'
+import { FakeClock } from '../../upstream/support/fake-clock.js'
 import { type Stage, stageOf } from '../support/stage.js'
 
-const log = (): void => {}
+const ignore = (): void => {}
 const everything = new CatalogView('')
 
 const directory = (statelessMax: number): Stage => stageOf([], statelessMax)
@@ -32,9 +35,15 @@ const from = (principal: string, capabilities = noCapabilities): StatelessContex
 
 /** A task that runs, or is over. */
 function begin({ tasks }: StatelessClient, id: string, dropped: string[], isOver = false): void {
-  const source = { service: 's', list: () => Promise.resolve([]) }
-  const drop = (): void => void dropped.push(id)
-  const task: HeldTask = { id, source, isGone: false, isOver, request: log, drop }
+  const source: TaskSource = {
+    service: 's',
+    find: () => undefined,
+    send: ignore,
+    list: () => Promise.resolve([]),
+    forget: (task) => void dropped.push(task.id),
+  }
+  const state = { id, isDurable: true, status: isOver ? 'cancelled' : undefined, ttlMs: Infinity }
+  const task = new Task(callOf('1', 0), state, numericId(1), source, new FakeClock())
   assert.equal(tasks.keep(task), undefined)
 }
 
