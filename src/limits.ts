@@ -1,8 +1,6 @@
 // Every limit of the proxy, with its reason. Nothing that holds data is without one. The HTTP front has a separate table,
 // `transports/http-server/front-limits.ts`.
 
-import { defaultFrameLimits } from './jsonrpc/frame.js'
-
 const MiB = 1024 * 1024
 
 const table = {
@@ -15,8 +13,6 @@ const table = {
   initializeGraceMs: 1000,
   /** The limits of one client. */
   session: {
-    /** No real message nests deeper, and a parser that recurses overflows soon after. */
-    frame: defaultFrameLimits,
     /** Clients send arguments; servers send files. */
     ndjson: { lineBytesMax: 16 * MiB, backlogBytesHigh: MiB, closeWaitMs: 5000 },
     /** Requests of servers that wait for this client. */
@@ -92,7 +88,6 @@ const table = {
     lifeMs: 300_000,
   },
   upstream: {
-    frame: defaultFrameLimits,
     ndjson: { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 500 },
     /**
      * How long each rung of the stop ladder waits (MCP, Lifecycle: shutdown over stdio): after closing stdin, after SIGKILL to

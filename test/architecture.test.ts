@@ -101,37 +101,37 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2634
+  jsonrpc                | 2610
   folder                 | 5
   version                | 2
   text                   | 590
   runtime                | 871
-  mcp                    | 3369
+  mcp                    | 3337
   calls                  | 722
-  mcp/eras               | 1110
+  mcp/eras               | 1108
   transports             | 909
   transports/http1       | 1509
-  transports/http-client | 1784
-  transports/http-server | 2632
+  transports/http-client | 1776
+  transports/http-server | 2630
   upstream/contracts     | 768
   upstream/process       | 1199
   upstream/auth          | 341
   login                  | 2476
-  upstream/server        | 4657
+  upstream/server        | 4654
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 606
-  limits                 | 176
+  limits                 | 171
   real-runtime           | 63
   config                 | 4301
-  lock                   | 667
+  lock                   | 665
   log                    | 486
   record                 | 254
   events                 | 247
   audit                  | 180
   proxy/routing          | 1858
-  proxy/input            | 812
-  proxy/clients          | 1712
+  proxy/input            | 814
+  proxy/clients          | 1710
   secrets                | 350
   policy                 | 349
   proxy                  | 908
@@ -139,8 +139,8 @@ const linesMax = table(`
   gateway                | 1175
   metrics                | 916
   index                  | 49
-  replay                 | 1879
-  inspector              | 1967
+  replay                 | 1876
+  inspector              | 1961
   ui                     | 1850
   ask                    | 356
   cli                    | 5430

@@ -291,7 +291,7 @@ function listen(
     allowUnauthenticated: options.allowUnauthenticated ?? false,
     limits: {
       ...defaultHttpServerLimits,
-      ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
+      ...(session && { bodyBytesMax: session.ndjson.lineBytesMax }),
     },
     log,
     runtime,

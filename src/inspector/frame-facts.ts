@@ -2,12 +2,12 @@
 
 import { Buffer } from 'node:buffer'
 import { CR, LF, OPEN_ARRAY } from '../jsonrpc/ascii.js'
-import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
-import { type Frame, type ResultFrame, frameOrError } from '../jsonrpc/frame.js'
+import { type Frame, readMessage } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
-import { rawAt, stringAt } from '../jsonrpc/text.js'
+import { stringAt } from '../jsonrpc/text.js'
+import { saysError } from '../mcp/result-type.js'
 import type { FrameRow } from './protocol.js'
 import type { CapturedFrame } from './ring.js'
 
@@ -46,8 +46,8 @@ export function summaryOf(frame: CapturedFrame): FrameSummary {
   const message = messageOf(frame)
   if (isCut(frame)) return summaryOfHead(message.toString('latin1', 0, HEAD_LENGTH), message.length)
   if (message[0] === OPEN_ARRAY) return { facts: { kind: 'batch' } }
-  const read = frameOrError(toLine(message))
-  if (read instanceof FrameError) return { facts: { kind: 'other' } }
+  const read = readMessage(toLine(message))
+  if (read.kind === 'unreadable') return { facts: { kind: 'other' } }
   return { facts: factsOfMessage(read), content: contentOf(read) }
 }
 
@@ -74,16 +74,10 @@ function factsOfMessage(frame: Frame): FrameFacts {
       return { kind, ...id, method, ...(name !== undefined && { name }) }
     }
     case 'result':
-      return { kind: 'result', id: frame.id, ...(isToolError(frame) && { failed: true }) }
+      return { kind: 'result', id: frame.id, ...(saysError(frame) && { failed: true }) }
     case 'error':
       return { kind: 'error', ...(frame.id !== undefined && { id: frame.id }), failed: true }
   }
-}
-
-/** Whether a tool says of its result that it failed (MCP, Tools: error handling). */
-function isToolError({ line, result }: ResultFrame): boolean {
-  const span = membersAt(line, result)?.span('isError')
-  return span !== undefined && rawAt(line, span) === 'true'
 }
 
 /** Of an `initialize` request. */

@@ -1,30 +1,10 @@
 // A connection: whole messages in, whole messages out, over any transport.
 
-import { FrameError, type TransportError } from './jsonrpc-errors.js'
-import { type Frame, type FrameLimits, frameOrError } from './frame.js'
+import type { TransportError } from './jsonrpc-errors.js'
+import type { Frame, ReceivedMessage } from './frame.js'
 import type { Line } from './line.js'
 import type { RequestId } from './request-id.js'
 import type { Message } from './splice.js'
-
-/** A message that a transport has read. */
-export type ReceivedMessage = Frame | UnreadableMessage
-
-/** Bytes that are not one acceptable message. */
-export interface UnreadableMessage {
-  readonly kind: 'unreadable'
-  readonly error: FrameError
-  readonly line: Line
-}
-
-/** Reads one message. */
-export function receivedMessage(
-  line: Line,
-  limits?: FrameLimits,
-  strings?: readonly number[],
-): ReceivedMessage {
-  const read = frameOrError(line, limits, strings)
-  return read instanceof FrameError ? { kind: 'unreadable', error: read, line } : read
-}
 
 /** Reads a header field of the request that brought a message, by its name in lower case. */
 export type FieldReader = (name: string) => string | undefined
@@ -54,8 +34,6 @@ export interface Sink {
   message(line: Line, during?: RequestId, reply?: Reply): void
   /** One message that the transport had to read itself. A sink without this method is given its line. */
   readonly received?: ((message: ReceivedMessage, during?: RequestId, reply?: Reply) => void) | undefined
-  /** The limits with which a transport reads messages. */
-  readonly frameLimits?: FrameLimits | undefined
   /** The peer cancelled a request by closing its response. */
   readonly gaveUp?: ((reply: Reply) => void) | undefined
   /**

@@ -11,19 +11,15 @@ import type { LongLine } from './long-line.js'
 import { LONG_BYTES_MIN, longStrings } from './long-strings.js'
 import { Members, itemsAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
-import { type RoutedNames, ambiguity, forwardedNames, metaNames, paramsNames } from './routed-names.js'
+import { ambiguity, messageNames, metaNames, paramsNames } from './routed-names.js'
 import { Scanner, type Span, scanText } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
-/** The limits of a frame; `src/limits.ts` has the values. */
-export interface FrameLimits {
-  readonly depthMax: number
-  readonly methodBytesMax: number
-  /** The members of a message by which it is routed; `messageNamesWith` adds those of results. */
-  readonly names?: RoutedNames | undefined
-}
+/** Containers within each other: no real message nests deeper, and a parser that recurses overflows soon after. */
+export const DEPTH_MAX = 128
 
-export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
+/** The length of a method, in bytes. */
+const METHOD_BYTES_MAX = 256
 
 export interface RequestFrame {
   readonly kind: 'request'
@@ -52,8 +48,8 @@ export interface ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
-  /** Its members, where its frame limits name some of them, and it is an object. */
-  readonly named?: Members | undefined
+  /** Its members, where it is an object. */
+  readonly members: Members | undefined
 }
 
 /** An error response; `id` is undefined when the peer could not read the request's. */
@@ -69,6 +65,16 @@ export interface ErrorFrame {
 export type ResponseFrame = ResultFrame | ErrorFrame
 export type Frame = RequestFrame | NotificationFrame | ResponseFrame
 
+/** Bytes that are not one acceptable message. */
+export interface UnreadableMessage {
+  readonly kind: 'unreadable'
+  readonly error: FrameError
+  readonly line: Line
+}
+
+/** A message as it was read. */
+export type ReceivedMessage = Frame | UnreadableMessage
+
 /** `params` and `params._meta`, whose members the proxy routes by and edits. */
 export interface Params {
   readonly span: Span | undefined
@@ -83,30 +89,33 @@ const NULL = 0x6e
 const noMembers = new Members(Buffer.alloc(0))
 
 /** Reads one message. @throws FrameError when the bytes are not one acceptable JSON-RPC 2.0 message */
-export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits): Frame {
-  const frame = frameOrError(line, limits)
-  if (frame instanceof FrameError) throw frame
-  return frame
+export function readFrame(line: Line): Frame {
+  const message = readMessage(line)
+  if (message.kind === 'unreadable') throw message.error
+  return message
 }
 
-/** Reads one message, or says why it cannot be read: where invalid input is common; `strings` are its long ones. */
-export function frameOrError(
+/** Reads one message, or says why it cannot be read; `strings` are its long ones. */
+export function readMessage(
   line: Line,
-  limits: FrameLimits = defaultFrameLimits,
   strings: readonly number[] | undefined = line.length < LONG_BYTES_MIN ? undefined : longStrings([line]),
-): Frame | FrameError {
+): ReceivedMessage {
   try {
-    const members = new Members(line, limits.names ?? forwardedNames)
-    const scanner = new Scanner(line, limits.depthMax, strings)
+    const members = new Members(line, messageNames)
+    const scanner = new Scanner(line, DEPTH_MAX, strings)
     const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
     const isObject = line[start] === OPEN_OBJECT
     scanner.finish(isObject ? scanner.object(start, 1, members) : scanner.value(start, 0))
-    if (!isObject) return new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
-    return classify(line, members, limits, scanner.hasBreaks)
+    if (!isObject) return unreadable(line, new FrameError('FRAME_ENVELOPE', 'a message is one object', start))
+    return classify(line, members, scanner.hasBreaks)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
-    return error.unreadable ? error : addressed(error, line)
+    return unreadable(line, error.unreadable ? error : addressed(error, line))
   }
+}
+
+function unreadable(line: Line, error: FrameError): UnreadableMessage {
+  return { kind: 'unreadable', error, line }
 }
 
 /** The error with the id of the request that the message is; an answer has the id of another one's request. */
@@ -116,7 +125,7 @@ function addressed({ code, message, offset }: FrameError, line: Line): FrameErro
   return new FrameError(code, message, offset, id)
 }
 
-function classify(line: Line, members: Members, { methodBytesMax }: FrameLimits, multiline: boolean): Frame {
+function classify(line: Line, members: Members, multiline: boolean): Frame {
   const idSpan = members.span('id')
   const method = members.span('method')
   const result = members.span('result')
@@ -128,7 +137,7 @@ function classify(line: Line, members: Members, { methodBytesMax }: FrameLimits,
   if (method !== undefined) {
     if (result !== undefined || error !== undefined)
       return invalid("a message with 'method' has no 'result' or 'error'")
-    const name = methodAt(line, method, methodBytesMax)
+    const name = methodAt(line, method)
     const params = readParams(line, members)
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method: name, params }
     if (id === undefined)
@@ -140,14 +149,14 @@ function classify(line: Line, members: Members, { methodBytesMax }: FrameLimits,
   if (error !== undefined) return { kind: 'error', line, multiline, id, idSpan, error }
   if (result === undefined) return invalid("a message has a 'method', a 'result' or an 'error'")
   if (id === undefined || idSpan === undefined) return invalid("a result names the 'id' of its request")
-  return { kind: 'result', line, multiline, id, idSpan, result, named: members.inner('result') }
+  return { kind: 'result', line, multiline, id, idSpan, result, members: members.inner('result') }
 }
 
-function methodAt(line: Line, span: Span, bytesMax: number): string {
+function methodAt(line: Line, span: Span): string {
   const method = stringAt(line, span)
   if (method === undefined) return invalid("'method' must be a string", span)
-  if (span.end - span.start - 2 <= bytesMax) return method
-  return invalid(`'method' is longer than ${bytesMax} bytes`, span)
+  if (span.end - span.start - 2 <= METHOD_BYTES_MAX) return method
+  return invalid(`'method' is longer than ${METHOD_BYTES_MAX} bytes`, span)
 }
 
 function readParams(line: Line, message: Members): Params {
@@ -164,7 +173,7 @@ function refuseAmbiguity(message: Members): void {
   const meta = params?.inner('_meta')
   if (!message.isOdd && params?.isOdd !== true && meta?.isOdd !== true) return
   const found =
-    ambiguity(message, forwardedNames) ?? ambiguity(params, paramsNames) ?? ambiguity(meta, metaNames)
+    ambiguity(message, messageNames) ?? ambiguity(params, paramsNames) ?? ambiguity(meta, metaNames)
   if (found !== undefined) throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset)
 }
 
@@ -199,8 +208,8 @@ export function isBlank(line: Uint8Array): boolean {
  *
  * @throws FrameError when the line is not JSON, is empty, or holds more messages than allowed
  */
-export function splitBatch(line: Line, limits: FrameLimits = defaultFrameLimits): Line[] {
-  const span = scanText(line, limits.depthMax)
+export function splitBatch(line: Line): Line[] {
+  const span = scanText(line, DEPTH_MAX)
   const items = itemsAt(line, span, BATCH_MAX)
   if (items.length === 0) throw new FrameError('FRAME_ENVELOPE', 'a batch is not empty', span.start)
   if (items.length > BATCH_MAX) {

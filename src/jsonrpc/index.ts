@@ -10,7 +10,6 @@ export { FrameError, type FrameErrorCode, TransportError, type TransportErrorCod
 export {
   type ErrorFrame,
   type Frame,
-  type FrameLimits,
   type NotificationFrame,
   type Params,
   type RequestFrame,

@@ -4,9 +4,7 @@
 // one line only for a caller that looks into them. A message of any other kind, or with any fault, is joined when it is read.
 
 import { Buffer } from 'node:buffer'
-import { type ReceivedMessage, receivedMessage } from './connection.js'
-import { type FrameLimits, type ResultFrame, frameOrError } from './frame.js'
-import { FrameError } from './jsonrpc-errors.js'
+import { type ReceivedMessage, type ResultFrame, readMessage } from './frame.js'
 import { type Line, PartReader, joinLine, lengthOf } from './line.js'
 import { longStrings } from './long-strings.js'
 import type { Members } from './members.js'
@@ -45,20 +43,15 @@ export class LongLine {
 }
 
 /** Reads the message. */
-export function readLong(long: LongLine, limits?: FrameLimits): ReceivedMessage {
+export function readLong(long: LongLine): ReceivedMessage {
   const strings = longStrings(long.parts)
-  return (strings && resultInParts(long, strings, limits)) ?? receivedMessage(long.line, limits, strings)
+  return (strings && resultInParts(long, strings)) ?? readMessage(long.line, strings)
 }
 
-function resultInParts(
-  long: LongLine,
-  strings: readonly number[],
-  limits: FrameLimits | undefined,
-): ResultFrame | undefined {
+function resultInParts(long: LongLine, strings: readonly number[]): ResultFrame | undefined {
   const { line, origin } = skeletonOf(long, strings)
-  const frame = frameOrError(line, limits, [])
-  if (frame instanceof FrameError || frame.kind !== 'result') return undefined
-  return new LongResult(frame, long, origin)
+  const frame = readMessage(line, [])
+  return frame.kind === 'result' ? new LongResult(frame, long, origin) : undefined
 }
 
 /**
@@ -74,7 +67,7 @@ class LongResult implements ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
-  readonly named: Members | undefined
+  readonly members: Members | undefined
 
   constructor(skeleton: ResultFrame, long: LongLine, origin: Origin) {
     const placed = ({ start, end }: Span): Span => ({ start: origin(start), end: origin(end) })
@@ -83,7 +76,7 @@ class LongResult implements ResultFrame {
     this.id = skeleton.id
     this.idSpan = placed(skeleton.idSpan)
     this.result = placed(skeleton.result)
-    this.named = skeleton.named?.movedTo(skeleton.line, long, origin)
+    this.members = skeleton.members?.movedTo(skeleton.line, long, origin)
   }
 
   get line(): Line {

@@ -154,11 +154,11 @@ function same(offset: number): number {
 
 /**
  * The members of the object at `span` of one JSON text; undefined when there is no object, or one with more members than
- * are kept: 10,000, or 1,024 where `names` are routed by.
+ * are kept.
  */
-export function membersAt(bytes: Buffer, span: Span | undefined, names?: RoutedNames): Members | undefined {
+export function membersAt(bytes: Buffer, span: Span | undefined): Members | undefined {
   if (span === undefined || bytes[span.start] !== OPEN_OBJECT) return undefined
-  const members = new Members(bytes, names)
+  const members = new Members(bytes)
   try {
     scannerOf(bytes, span).object(span.start, 1, members)
   } catch (error) {

@@ -8,21 +8,20 @@ import {
   isBatch,
   isBlank,
   type Frame,
-  type FrameLimits,
   type NotificationFrame,
+  type ReceivedMessage,
   type RequestFrame,
   type ResponseFrame,
+  type UnreadableMessage,
+  readMessage,
 } from './frame.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
 import {
   type Connection,
   type MessageHead,
-  type ReceivedMessage,
+  type Relation,
   type Reply,
   type Sink,
-  type Relation,
-  type UnreadableMessage,
-  receivedMessage,
   unrelated,
 } from './connection.js'
 import { type FrameError, TransportError } from './jsonrpc-errors.js'
@@ -74,7 +73,6 @@ export interface PeerOwner<E> {
 
 export interface PeerOptions {
   readonly inflightMax: number
-  readonly frame?: FrameLimits
   readonly watch?: PeerWatch
 }
 
@@ -115,7 +113,6 @@ const NUL = 0
 export class Peer<E> {
   readonly #connection: Connection
   readonly #owner: PeerOwner<E>
-  readonly #frameLimits: FrameLimits | undefined
   readonly #watch: PeerWatch
   readonly #inflight: Inflight<E | OwnRequest>
   readonly ownReply: Reply = {
@@ -128,10 +125,9 @@ export class Peer<E> {
   #hasNotified = false
   #closed = false
 
-  constructor(connection: Connection, owner: PeerOwner<E>, { inflightMax, frame, watch = {} }: PeerOptions) {
+  constructor(connection: Connection, owner: PeerOwner<E>, { inflightMax, watch = {} }: PeerOptions) {
     this.#connection = connection
     this.#owner = owner
-    this.#frameLimits = frame
     this.#watch = watch
     this.#inflight = new Inflight(inflightMax)
   }
@@ -146,7 +142,6 @@ export class Peer<E> {
     this.#connection.start({
       message: this.#message,
       received: (message, during, reply) => this.#guard(() => this.receive(message, during, reply)),
-      frameLimits: this.#frameLimits,
       gaveUp: (reply) => this.#guard(() => this.#owner.gaveUp?.(reply)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
@@ -301,7 +296,7 @@ export class Peer<E> {
         if (isBatch(line)) return this.#owner.batch(line, reply ?? this.ownReply)
         if (isBlank(line)) return
       }
-      this.receive(receivedMessage(line, this.#frameLimits), during, reply)
+      this.receive(readMessage(line), during, reply)
     } catch (error) {
       this.#faulty(error)
     }
@@ -309,7 +304,7 @@ export class Peer<E> {
 
   /** Takes the messages of a batch one by one (MCP 2025-03-26, Base protocol: batching). */
   receiveBatch(line: Line): void {
-    for (const member of batchMembers(line)) this.receive(receivedMessage(member, this.#frameLimits))
+    for (const member of batchMembers(line)) this.receive(readMessage(member))
   }
 
   /** Ends the requests that the message claims to answer, since no other answer will come. */

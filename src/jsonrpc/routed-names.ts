@@ -13,7 +13,7 @@ export interface RoutedNames {
   readonly inners: readonly InnerNames[] | undefined
 }
 
-export interface InnerNames {
+interface InnerNames {
   readonly key: string
   readonly names: RoutedNames
 }
@@ -79,16 +79,18 @@ export const paramsNames: RoutedNames = routedNames(
   { key: '_meta', names: metaNames },
 )
 
-const params: InnerNames = { key: 'params', names: paramsNames }
-const envelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
+/** The members of results that differ between the eras, and those that report the outcome of a call. */
+const resultNames: RoutedNames = routedNames(
+  ['resultType', 'ttlMs', 'cacheScope', '_meta', 'structuredContent', 'isError', 'task'],
+  { key: '_meta', names: routedNames(['io.modelcontextprotocol/serverInfo']) },
+)
 
-/** The members of a message whose result is only forwarded. */
-export const forwardedNames: RoutedNames = routedNames(envelope, params)
-
-/** The members of a message; `names` are those of results that the proxy acts on. */
-export function messageNamesWith(names: RoutedNames): RoutedNames {
-  return routedNames(envelope, params, { key: 'result', names })
-}
+/** The members of a message. */
+export const messageNames: RoutedNames = routedNames(
+  ['jsonrpc', 'id', 'method', 'params', 'result', 'error'],
+  { key: 'params', names: paramsNames },
+  { key: 'result', names: resultNames },
+)
 
 // Members that two parsers can read differently.
 //

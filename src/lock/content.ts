@@ -2,7 +2,7 @@
 // numbers keep their spelling, and members that stand twice stay both. Invisible characters are escapes in it.
 
 import { createHash } from 'node:crypto'
-import { defaultFrameLimits } from '../jsonrpc/frame.js'
+import { DEPTH_MAX } from '../jsonrpc/frame.js'
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { type Span, scanText } from '../jsonrpc/scan.js'
@@ -16,9 +16,6 @@ export interface Content {
 }
 
 export type Member = readonly [name: string, json: string]
-
-/** No item of a list is deeper. */
-export const DEPTH_MAX: number = defaultFrameLimits.depthMax
 
 /** Deeper lines are not indented any further, so that the text of a deep value stays a few times as long as the value. */
 const INDENT_MAX = 12

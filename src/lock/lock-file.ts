@@ -8,7 +8,8 @@ import { type Span, scanText } from '../jsonrpc/scan.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { errorText } from '../text/error-text.js'
 import type { LockedKind } from '../upstream/contracts/list-guard.js'
-import { type Content, contentOf, DEPTH_MAX, indented, type Member, objectText } from './content.js'
+import { DEPTH_MAX } from '../jsonrpc/frame.js'
+import { type Content, contentOf, indented, type Member, objectText } from './content.js'
 
 export const lockedKinds = ['instructions', 'tools', 'prompts'] as const
 

@@ -4,12 +4,11 @@
 // parameters; the extension Tasks: routing headers. The schema of a tool marks arguments with `x-mcp-header`; a mark may
 // stand only where `properties` alone lead. Text that a header field cannot carry is written in Base64.
 
-import { frameOrError, type RequestFrame } from '../jsonrpc/frame.js'
+import { readMessage, type RequestFrame } from '../jsonrpc/frame.js'
 import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, stringAt } from '../jsonrpc/text.js'
-import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../jsonrpc/line.js'
 import { requestMeta } from './meta-keys.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
@@ -205,8 +204,8 @@ export type MarkedParams = (tool: string) => readonly ParamHeader[]
  * They are made of the bytes that are sent, since a name that clients know is another than the server's own.
  */
 export function requestFields(message: Line, marked: MarkedParams): readonly string[] | undefined {
-  const frame = frameOrError(message)
-  if (frame instanceof FrameError || frame.kind !== 'request') return undefined
+  const frame = readMessage(message)
+  if (frame.kind !== 'request') return undefined
   const version = frame.params.meta.string(requestMeta.version)
   if (version === undefined) return undefined
   const fields = ['MCP-Protocol-Version', version, 'Mcp-Method', fieldOfText(frame.method)]

@@ -29,8 +29,7 @@ export interface InputRequests {
 }
 
 /** Reads an `InputRequiredResult`; gives what is wrong with it, in words. */
-export function inputRequests({ line, result }: ResultFrame): InputRequests | string {
-  const members = membersAt(line, result)
+export function inputRequests({ line, members }: ResultFrame): InputRequests | string {
   const why = stateFault(line, members)
   if (why !== undefined) return why
   const stateSpan = members?.span('requestState')

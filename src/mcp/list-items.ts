@@ -79,7 +79,7 @@ export function readPage(
   outputs: Revision['outputs'],
 ): Page | 'too-long' | undefined {
   const shape = listShapes[kind]
-  const members = membersAt(frame.line, frame.result)
+  const members = frame.members
   const span = members?.span(shape.items)
   if (members === undefined || span === undefined || frame.line[span.start] !== OPEN_ARRAY) return undefined
   const spans = itemsAt(frame.line, span, itemsMax)

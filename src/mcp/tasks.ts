@@ -9,7 +9,7 @@ import type { Span } from '../jsonrpc/scan.js'
 import { parse, rawAt } from '../jsonrpc/text.js'
 import { cursorAt } from './list-items.js'
 import { RELATED_TASK } from './meta-keys.js'
-import { resultMembers, typeNamed } from './result-type.js'
+import { typeNamed } from './result-type.js'
 import type { Revision } from './revisions.js'
 
 /** The state of a task, as its server writes it. */
@@ -39,18 +39,16 @@ const TASK_TYPE = 'task'
 /** The task by which a call was answered; undefined where it was answered by its result. */
 export function createdTask(frame: ResultFrame, era: Revision['era']): TaskState | undefined {
   if (era === 'stateless')
-    return typeNamed(frame) === TASK_TYPE
-      ? taskIn(frame.line, membersAt(frame.line, frame.result), 'ttlMs')
-      : undefined
-  const task = resultMembers(frame).span('task')
+    return typeNamed(frame) === TASK_TYPE ? taskIn(frame.line, frame.members, 'ttlMs') : undefined
+  const task = frame.members?.span('task')
   return task && taskIn(frame.line, membersAt(frame.line, task), 'ttl')
 }
 
 export function answeredTask(
-  { line, result }: ResultFrame,
+  { line, members }: ResultFrame,
   era: Revision['era'],
 ): Pick<TaskState, 'status' | 'ttlMs'> | undefined {
-  return taskIn(line, membersAt(line, result), era === 'session' ? 'ttl' : 'ttlMs')
+  return taskIn(line, members, era === 'session' ? 'ttl' : 'ttlMs')
 }
 
 function taskIn(line: Line, members: Members | undefined, ttl: 'ttl' | 'ttlMs'): TaskState | undefined {
@@ -70,8 +68,7 @@ export function relatedTask({ meta }: Params): string | undefined {
 }
 
 /** The tasks of one page of a list; undefined when the result is no such list. */
-export function readTaskPage({ line, result }: ResultFrame): TaskPage | undefined {
-  const members = membersAt(line, result)
+export function readTaskPage({ line, members }: ResultFrame): TaskPage | undefined {
   const span = members?.span('tasks')
   if (members === undefined || span === undefined || line[span.start] !== OPEN_ARRAY) return undefined
   const items = itemsAt(line, span).flatMap((item) => readTask(line, item) ?? [])

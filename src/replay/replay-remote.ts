@@ -4,7 +4,7 @@
 // HTTP transports the server speaks. They send single messages only, so a transcript with a batch or with junk is skipped.
 
 import type { MessageHead } from '../jsonrpc/connection.js'
-import { type Frame, type FrameLimits, readFrame } from '../jsonrpc/frame.js'
+import { type Frame, readFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { requestFields } from '../mcp/http-headers.js'
@@ -19,9 +19,6 @@ import { Mailbox, type ReplayedServer, type ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
-
-/** The limits of our own messages. */
-const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 1024 * 1024 }
 
 interface RemoteOptions {
   readonly url: URL
@@ -52,7 +49,7 @@ export function openRemote(options: RemoteOptions, dial: Dial): ReplayedServer {
     output,
     send: ({ bytes }) => {
       const line = toLine(bytes)
-      connection.send(splice(line, []), headOf(readFrame(line, sentFrameLimits)))
+      connection.send(splice(line, []), headOf(readFrame(line)))
     },
     closeInput: () => void connection.close(),
     exit: async () => undefined,

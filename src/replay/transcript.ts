@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import { LF } from '../jsonrpc/ascii.js'
 import { FrameError } from '../jsonrpc/jsonrpc-errors.js'
-import { frameOrError } from '../jsonrpc/frame.js'
+import { readMessage } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { errorText } from '../text/error-text.js'
 import { type JsonValue, jsonTreeOf, readTree } from '../ask/json-value.js'
@@ -164,7 +164,7 @@ function needOf({ transport }: Header, steps: readonly Step[]): Need | undefined
   const exit = steps.find(({ kind }) => kind === 'exit')
   if (exit !== undefined) return { carrier: 'stdio', why: `line ${exit.line} expects the process to end` }
   const odd = steps.find(
-    (step) => step.kind === 'send' && frameOrError(toLine(step.bytes)) instanceof FrameError,
+    (step) => step.kind === 'send' && readMessage(toLine(step.bytes)).kind === 'unreadable',
   )
   return odd && { carrier: 'stdio', why: `line ${odd.line} sends what is not one message` }
 }

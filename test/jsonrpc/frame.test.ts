@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isBatch, type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { isBatch, type Frame, readFrame } from '../../src/jsonrpc/frame.js'
 import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/jsonrpc-errors.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { messageNamesWith, routedNames } from '../../src/jsonrpc/routed-names.js'
 import type { Span } from '../../src/jsonrpc/scan.js'
 import { rawAt } from '../../src/jsonrpc/text.js'
 
@@ -253,71 +252,65 @@ test('an object that is routed by has a limit of members, and one past it', () =
   frameOf(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{${many(5000)}}}}`)
 })
 
-const names = ['type', '_meta', 'hint']
-
 const results: [title: string, result: string, found: [string, string][]][] = [
   ['nothing', '{}', []],
-  ['other names, and these further inside', '{"types":{"type":1},"a":[{"hint":1}],"typ":2}', []],
+  ['other names, and these further inside', '{"tasks":{"task":1},"a":[{"ttlMs":1}],"tas":2}', []],
   [
     'some of them',
-    '{ "type" : "x" , "a":1, "_meta":{"b":{}}}',
+    '{ "task" : "x" , "a":1, "_meta":{"b":{}}}',
     [
-      ['type', '"x"'],
+      ['task', '"x"'],
       ['_meta', '{"b":{}}'],
     ],
   ],
   [
     'one twice',
-    '{"hint":1,"type":2,"hint":3}',
+    '{"ttlMs":1,"task":2,"ttlMs":3}',
     [
-      ['hint', '1'],
-      ['type', '2'],
-      ['hint', '3'],
+      ['ttlMs', '1'],
+      ['task', '2'],
+      ['ttlMs', '3'],
     ],
   ],
   [
     'one with an escape in its key',
-    '{"\\u0074ype":1,"hint":2}',
+    '{"\\u0074ask":1,"ttlMs":2}',
     [
-      ['type', '1'],
-      ['hint', '2'],
+      ['task', '1'],
+      ['ttlMs', '2'],
     ],
   ],
-  ['an escape in another key or in a value', '{"a\\n":"\\u0074ype"}', []],
+  ['an escape in another key or in a value', '{"a\\n":"\\u0074ask"}', []],
 ]
 
 test('a result is read with its members of the names that the proxy acts on', () => {
   for (const [title, result, found] of results) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
-    const frame = readFrame(line, { ...defaultFrameLimits, names: messageNamesWith(routedNames(names)) })
-    assert(frame.kind === 'result' && frame.named !== undefined)
-    const { named } = frame
-    const all = [...named].map(({ value }, index) => [named.name(index), rawAt(line, value)])
+    const frame = readFrame(line)
+    assert(frame.kind === 'result' && frame.members !== undefined)
+    const { members } = frame
+    const all = [...members].map(({ value }, index) => [members.name(index), rawAt(line, value)])
     const shown = all.filter(([name]) => name !== undefined)
     assert.deepEqual(shown, found, title)
     for (const [name] of found) {
       const last = found.findLast((each) => each[0] === name)
-      assert.equal(rawAt(line, named.span(name) ?? { start: 0, end: 0 }), last?.[1], title)
+      assert.equal(rawAt(line, members.span(name) ?? { start: 0, end: 0 }), last?.[1], title)
     }
   }
 })
 
 const repeated = (count: number): string =>
-  `{"jsonrpc":"2.0","id":7,"result":{${'"type":1,'.repeat(count - 1)}"a":1}}`
+  `{"jsonrpc":"2.0","id":7,"result":{${'"task":1,'.repeat(count - 1)}"a":1}}`
 
 test('a result whose members are looked at has a limit of members, and one past it', () => {
-  const limits = { ...defaultFrameLimits, names: messageNamesWith(routedNames(names)) }
-  readFrame(toLine(repeated(1024)), limits)
-  assert.throws(() => readFrame(toLine(repeated(1025)), limits), { code: 'FRAME_TOO_LARGE' })
+  readFrame(toLine(repeated(1024)))
+  assert.throws(() => readFrame(toLine(repeated(1025))), { code: 'FRAME_TOO_LARGE' })
 })
 
-test('no names are looked for where nobody wants them, or a result has no members', () => {
-  const plain = frameOf('{"jsonrpc":"2.0","id":7,"result":{"type":1}}')
-  assert(plain.kind === 'result' && plain.named === undefined)
-  for (const result of ['[{"type":1}]', 'null']) {
-    const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
-    const frame = readFrame(line, { ...defaultFrameLimits, names: messageNamesWith(routedNames(names)) })
-    assert(frame.kind === 'result' && frame.named === undefined, result)
+test('a result that is no object has no members', () => {
+  for (const result of ['[{"task":1}]', 'null']) {
+    const frame = frameOf(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
+    assert(frame.kind === 'result' && frame.members === undefined, result)
   }
 })
 

@@ -367,7 +367,7 @@ function inTwoParts(text: string): LongLine {
 /** As a transport does. */
 function deliver({ sink }: Script, long: LongLine): void {
   assert.ok(sink !== undefined)
-  sink.received?.(readLong(long, sink.frameLimits))
+  sink.received?.(readLong(long))
 }
 
 /** Sends the next answer on, as a proxy does. */

@@ -2,14 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { Call } from '../../src/calls/call.js'
 import { CallDeadline } from '../../src/calls/call-deadline.js'
 import { sessionAnswer } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
-import { messageNames } from '../../src/mcp/result-type.js'
 import { nobody } from '../upstream/support/calls.js'
 
 const type = '"resultType":"complete"'
@@ -71,18 +70,15 @@ const cases: readonly (readonly [title: string, told: Told])[] = [
 
 for (const [title, { method = 'tools/call', isWrapped = false, given, want }] of cases)
   test(title, () => {
-    // Read with a note of these names, as a link reads, and without one, as it reads what is long.
-    for (const limits of [defaultFrameLimits, { ...defaultFrameLimits, names: messageNames }]) {
-      const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`), limits)
-      const asked = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))
-      const row = requests.get(method)
-      assert(frame.kind === 'result' && asked.kind === 'request' && row !== undefined)
-      const call = new Call(asked, row, nobody, new CallDeadline(0), { settled: () => {} })
-      call.isWrapped = isWrapped
-      const answer = sessionAnswer(call, frame)
-      if (answer.kind === 'edited') {
-        const said = splice(frame.line, inOrder(answer.edits)).toString()
-        assert.equal(said, `{"jsonrpc":"2.0","id":1,"result":${want}}`)
-      } else assert(answer.kind === 'error' && answer.error.message.includes(want))
-    }
+    const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
+    const asked = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))
+    const row = requests.get(method)
+    assert(frame.kind === 'result' && asked.kind === 'request' && row !== undefined)
+    const call = new Call(asked, row, nobody, new CallDeadline(0), { settled: () => {} })
+    call.isWrapped = isWrapped
+    const answer = sessionAnswer(call, frame)
+    if (answer.kind === 'edited') {
+      const said = splice(frame.line, inOrder(answer.edits)).toString()
+      assert.equal(said, `{"jsonrpc":"2.0","id":1,"result":${want}}`)
+    } else assert(answer.kind === 'error' && answer.error.message.includes(want))
   })

@@ -3,10 +3,9 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { ClientReports } from '../../src/proxy/clients/client-reports.js'
-import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { type Frame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { LongLine, readLong } from '../../src/jsonrpc/long-line.js'
-import { messageNames } from '../../src/mcp/result-type.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { Outcome } from '../../src/calls/call.js'
 import { tooManyCalls, toolNotFound, upstreamFailed } from '../../src/mcp/error-codes.js'
@@ -65,8 +64,7 @@ test('nothing is made of a call that nobody listens for', () => {
   assert.equal(readings(), 5, 'nobody is left')
 })
 
-const frameOf = (text: string): Frame =>
-  readFrame(toLine(text), { ...defaultFrameLimits, names: messageNames })
+const frameOf = (text: string): Frame => readFrame(toLine(text))
 
 test('the bytes of arguments and result are there while the event is emitted, and not after it', () => {
   const line = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"a":"é"},"name":"t"}}'
@@ -105,7 +103,7 @@ test('a long result is counted and read in its parts', () => {
   const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`)
   const long = new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)))
   Object.defineProperty(long, 'line', { get: () => assert.fail('it was joined') })
-  const frame = readLong(long, { ...defaultFrameLimits, names: messageNames })
+  const frame = readLong(long)
   assert(frame.kind === 'result')
   const { events, reports } = reporting()
   const told: unknown[] = []

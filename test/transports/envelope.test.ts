@@ -30,7 +30,7 @@ const cases: readonly (readonly [text: string, answered: string | undefined, isT
 ]
 
 function seen(message: Line | LongLine): readonly [answered: string | undefined, isToOne: boolean] {
-  const received = readMessages(message, undefined)
+  const received = readMessages(message)
   const id = received.map(answeredId).find((each) => each !== undefined)
   return [id, received.some((each) => answers(each, one))]
 }
@@ -52,7 +52,7 @@ test('a long answer is read where it lies, with its result before its id', () =>
   const body = new UnfinishedLine()
   body.add(bytes.subarray(0, 50_000))
   body.add(bytes.subarray(50_000))
-  const [received] = readMessages(body.end(), undefined)
+  const [received] = readMessages(body.end())
   assert.ok(received?.kind === 'result')
   assert.equal(received.long?.parts.length, 2)
   assert.equal(answers(received, one), true)

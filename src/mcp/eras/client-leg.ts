@@ -7,7 +7,6 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { type ErrorBody, buildError } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
-import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Outcome } from '../../calls/call.js'
@@ -139,8 +138,7 @@ export class ClientLeg {
     // A stateless server chooses nothing.
     if (outcome.kind === 'result') return
     const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
-    const chosen = frame && membersAt(frame.line, frame.result)?.string('protocolVersion')
-    const revision = sessionRevision(chosen)
+    const revision = sessionRevision(frame?.members?.string('protocolVersion'))
     if (revision === undefined) this.#initialized = false
     else this.profile = { ...this.profile, revision }
   }

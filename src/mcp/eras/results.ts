@@ -22,7 +22,7 @@ import {
 } from '../error-codes.js'
 import { cutMembers, insertion } from '../member-edits.js'
 import type { RequestRow } from '../methods.js'
-import { COMPLETE, isObjectResult, resultMembers, saysError, typeNamed } from '../result-type.js'
+import { COMPLETE, saysError, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
 import { wrapping } from '../structured-wrap.js'
 
@@ -154,10 +154,10 @@ export function resultEdits(
   { route }: RequestRow,
   isTask = false,
 ): readonly Edit[] | undefined {
-  if (!isObjectResult(frame)) return undefined
+  const { members } = frame
+  if (members === undefined) return undefined
   if (era === 'stateless') return isTask ? NO_EDITS : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
-  const members = resultMembers(frame)
   // A word of the same name means something else in a result that knows no types; of two, a client may read either.
   const written: Edit[] = []
   for (let index = 0; index < members.size; index++) {
@@ -178,7 +178,7 @@ function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
 
 function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[] {
   const at = frame.result.start + 1
-  const isEmpty = resultMembers(frame).size === 0
+  const isEmpty = frame.members?.size === 0
   return members.map(({ name, value, why }, index) => {
     const member = `"${name}":${value}`
     return insertion(at, isEmpty ? `${index > 0 ? ',' : ''}${member}` : `${member},`, why)
@@ -208,10 +208,10 @@ function sessionResult({ row, service, isWrapped }: Call, frame: ResultFrame): P
     const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
     return { kind: 'error', error: internalError(what) }
   }
-  const members = resultMembers(frame)
-  const structured = isWrapped ? members.span('structuredContent') : undefined
+  const { members } = frame
+  const structured = isWrapped ? members?.span('structuredContent') : undefined
   const edits = [
-    ...untyped(members, row.route.to === 'uri'),
+    ...(members === undefined ? NO_EDITS : untyped(members, row.route.to === 'uri')),
     ...(structured === undefined ? NO_EDITS : wrapping(structured)),
   ]
   return { kind: 'edited', edits }

@@ -319,7 +319,7 @@ function olderVersion(refusal: string, refused: string, client: string | undefin
 
 /** The answer as the client gets it: what its revision does not have is not offered. */
 function passedOn(frame: ResponseFrame): Outcome {
-  const members = frame.kind === 'error' ? undefined : membersAt(frame.line, frame.result)
+  const members = frame.kind === 'error' ? undefined : frame.members
   const hasTasks = sessionRevision(members?.string('protocolVersion'))?.tasks === true
   const edits = capabilityEdits(frame.line, members?.span('capabilities'), hasTasks)
   return { kind: 'answered', frame, edits, era: 'session' }
@@ -408,7 +408,7 @@ type Spoken =
 
 function spokenIn(answer: ResponseFrame): Spoken {
   if (answer.kind === 'error') return spokenInError(answer)
-  const members = membersAt(answer.line, answer.result)
+  const members = answer.members
   const versions = textsAt(answer.line, members?.span('supportedVersions'))
   return versions.some(isOurs) ? { kind: 'ours', isAnswered: true } : { kind: 'handshake' }
 }

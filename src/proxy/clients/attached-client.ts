@@ -208,15 +208,14 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   }
 
   batch(line: Line, reply: Reply): void {
-    const { frame: limits } = this.#context.limits.session
     if (this.session.isOpening) {
       const kept = toLine(line)
       if (!this.session.holds(() => this.batch(kept, reply), line.length, reply))
         this.refuse(reply, undefined, tooManyCalls())
       return
     }
-    receiveBatch(line, this.#leg, limits, reply, this.#send, (frame, own) =>
-      this.#peer.receive(frame, undefined, own),
+    receiveBatch(line, this.#leg, reply, this.#send, (message, own) =>
+      this.#peer.receive(message, undefined, own),
     )
   }
 

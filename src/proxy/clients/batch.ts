@@ -2,7 +2,7 @@
 
 import { buildBatch, type ErrorBody } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
-import { splitBatch, type Frame, type FrameLimits, frameOrError } from '../../jsonrpc/frame.js'
+import { type ReceivedMessage, readMessage, splitBatch } from '../../jsonrpc/frame.js'
 import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -58,10 +58,9 @@ const OPENING = 'initialize must not be part of a batch'
 export function receiveBatch(
   line: Line,
   leg: ClientLeg,
-  limits: FrameLimits,
   to: Reply,
   send: Send,
-  receive: (frame: Frame, reply: Reply) => void,
+  receive: (message: ReceivedMessage, reply: Reply) => void,
 ): void {
   const { version, batching } = leg.profile.revision
   const refuse = (id: RequestId | undefined, error: ErrorBody): void =>
@@ -69,24 +68,24 @@ export function receiveBatch(
   if (!batching) return refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
   let members: Line[]
   try {
-    members = splitBatch(line, limits)
+    members = splitBatch(line)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return refuse(error.id, malformed(error))
   }
   const batch = new BatchReply(to, send)
   for (const member of members) {
-    const frame = frameOrError(member, limits)
-    const refusal = refusalOf(frame)
+    const message = readMessage(member)
+    const refusal = refusalOf(message)
     if (refusal !== undefined) batch.expect().answer(leg.refusal(refusal.id, refusal.error))
-    else if (!(frame instanceof FrameError)) receive(frame, frame.kind === 'request' ? batch.expect() : batch)
+    else receive(message, message.kind === 'request' ? batch.expect() : batch)
   }
   batch.drop()
 }
 
 /** Why a member of a batch is answered with an error. */
-function refusalOf(frame: Frame | FrameError): { id: RequestId | undefined; error: ErrorBody } | undefined {
-  if (frame instanceof FrameError) return { id: frame.id, error: malformed(frame) }
+function refusalOf(frame: ReceivedMessage): { id: RequestId | undefined; error: ErrorBody } | undefined {
+  if (frame.kind === 'unreadable') return { id: frame.error.id, error: malformed(frame.error) }
   if (frame.kind !== 'request') return undefined
   if (namesRevision(frame)) return { id: frame.id, error: invalidRequest(ALONE) }
   return frame.method === 'initialize' ? { id: frame.id, error: invalidRequest(OPENING) } : undefined

@@ -185,7 +185,10 @@ export class PendingCall implements CallOwner, CallHolder {
     if (!this.#pending.reserve(this, long?.length ?? frame.line.length))
       return { kind: 'failed', error: tooManyCalls() }
     // A short answer does not keep the chunk that it came in.
-    return long === undefined ? { ...outcome, frame: { ...frame, line: toLine(frame.line) } } : outcome
+    if (long !== undefined) return outcome
+    const line = toLine(frame.line)
+    const members = frame.kind === 'result' ? { members: frame.members?.movedTo(line) } : {}
+    return { ...outcome, frame: { ...frame, ...members, line } }
   }
 
   #over(outcome?: Outcome): void {

@@ -8,7 +8,6 @@
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Limits } from '../../limits.js'
 import { NO_EDITS } from '../../jsonrpc/splice.js'
-import { membersAt } from '../../jsonrpc/members.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import type {
@@ -77,7 +76,7 @@ export class PendingInput implements Questions {
 
   /** A server of 2026-07-28 asks: its client gets the question unchanged. */
   relay(call: Call, { frame, service }: InputNeeded): void {
-    const members = membersAt(frame.line, frame.result)
+    const members = frame.members
     const why = stateFault(frame.line, members)
     if (why !== undefined) return call.fail(inputRefused(service, why))
     const span = members?.span('requestState')

@@ -10,7 +10,8 @@
 // server that accepts no POST (405) may refuse it in JSON-RPC.
 
 import type { Message } from '../../jsonrpc/splice.js'
-import type { Connection, MessageHead, ReceivedMessage, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
+import type { ReceivedMessage } from '../../jsonrpc/frame.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import { type LongLine, joinedLine } from '../../jsonrpc/long-line.js'
@@ -144,11 +145,6 @@ export class HttpLink implements Connection {
 
   // Messages of the server.
 
-  /** Reads a body or an event, for callers that look into it before it is delivered. */
-  readMessages(message: Line | LongLine): readonly ReceivedMessage[] {
-    return readMessages(message, this.#sink?.frameLimits)
-  }
-
   /** Hands on what was read in `message`; `during` is the request of ours on whose stream it came. */
   deliver(
     message: Line | LongLine,
@@ -168,7 +164,7 @@ export class HttpLink implements Connection {
   /** A message on the stream of the server. One that answers there may keep the stream of the request open for ever. */
   unasked(message: Line | LongLine): void {
     if (this.#isClosed) return
-    const received = this.readMessages(message)
+    const received = readMessages(message)
     // Before it is delivered: afterwards the request may be gone.
     const posts = this.answersElsewhere ? [] : received.map((each) => this.#request(answeredId(each)))
     this.deliver(message, received, undefined)

@@ -1,12 +1,11 @@
 // One message of ours on its way: the POST that carries it, and the response, as JSON or as an event stream.
 
-import { batchMembers, type FrameLimits, isBatch } from '../../jsonrpc/frame.js'
+import { batchMembers, isBatch, type ReceivedMessage, readMessage } from '../../jsonrpc/frame.js'
 import { claimedIds } from '../../jsonrpc/id-finder.js'
-import { type MessageHead, type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
+import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { LongLine, joinedLine, readLong } from '../../jsonrpc/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { retryAfterIn } from '../../mcp/error-codes.js'
 import { requests, statelessRequests } from '../../mcp/methods.js'
@@ -177,7 +176,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     const isOverruled = head.method === DISCOVER && (status >= 500 || status === 408 || status === TOO_MANY)
     if (error === undefined || status === 401 || status === 403 || isOverruled)
       return this.#fail(noAnswer(target, answer, body))
-    this.#link.deliver(error.line, this.#link.readMessages(error.line), head.id)
+    this.#link.deliver(error.line, readMessages(error.line), head.id)
     this.cancel()
   }
 
@@ -185,7 +184,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
 
   onMessage(message: Line | LongLine): void {
     if (this.#state === 'ended') return
-    const received = this.#link.readMessages(message)
+    const received = readMessages(message)
     if (received.some((each) => this.#forgets(each))) {
       this.#stream?.drop()
       return this.#forgotten(200)
@@ -229,7 +228,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
         this.#link.oversize(this.head.id, Math.max(bytes, answerBytesMax), false)
         return this.cancel()
       }
-      const received = this.#link.readMessages(body)
+      const received = readMessages(body)
       if (received.some((each) => this.#forgets(each))) return this.#forgotten(200)
       // A batch holds the answer among others; anything else would leave the request waiting.
       if (received.some((each) => answers(each, this.head.id))) {
@@ -274,13 +273,10 @@ export class PostedMessage implements RequestHandler, StreamOwner {
 const headerText = /^[\x21-\x7e]{1,64}$/
 
 /** The messages of a body or of an event: several where it is a batch. */
-export function readMessages(
-  message: Line | LongLine,
-  limits: FrameLimits | undefined,
-): readonly ReceivedMessage[] {
-  if (message instanceof LongLine) return [readLong(message, limits)]
+export function readMessages(message: Line | LongLine): readonly ReceivedMessage[] {
+  if (message instanceof LongLine) return [readLong(message)]
   const lines = isBatch(message) ? batchMembers(message) : [message]
-  return lines.map((line) => receivedMessage(line, limits))
+  return lines.map((line) => readMessage(line))
 }
 
 /** Whether a message is the answer to that request, or was meant to be. */
@@ -296,6 +292,6 @@ export function answeredId(received: ReceivedMessage): RequestId | undefined {
 
 function versionIn(received: ReceivedMessage): string | undefined {
   if (received.kind !== 'result') return undefined
-  const version = membersAt(received.line, received.result)?.string('protocolVersion')
+  const version = received.members?.string('protocolVersion')
   return version !== undefined && headerText.test(version) ? version : undefined
 }

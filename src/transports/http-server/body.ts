@@ -135,8 +135,8 @@ export class Bodies {
     const { line, hold } = came
     try {
       const isOfBatch = isBatch(line)
-      const lines = isOfBatch ? splitBatch(line, this.#limits.frame) : [line]
-      const frames = lines.map((member) => readFrame(member, this.#limits.frame))
+      const lines = isOfBatch ? splitBatch(line) : [line]
+      const frames = lines.map((member) => readFrame(member))
       return { head, line, frames, isBatch: isOfBatch, hold }
     } catch (error) {
       if (error instanceof FrameError) return unreadable(error)

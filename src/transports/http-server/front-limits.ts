@@ -1,7 +1,5 @@
 // The limits of the HTTP front, each with its reason. Everything that a client can make grow has a limit.
 
-import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
-
 const limits = {
   /** Bytes of one request's header fields, and how many of them. */
   headersBytesMax: 16_384, // 16 KiB
@@ -80,5 +78,5 @@ const limits = {
   closeWaitMs: 5000,
 }
 
-export type HttpServerLimits = Readonly<typeof limits> & { readonly frame: FrameLimits }
-export const defaultHttpServerLimits: HttpServerLimits = { ...limits, frame: defaultFrameLimits }
+export type HttpServerLimits = Readonly<typeof limits>
+export const defaultHttpServerLimits: HttpServerLimits = limits

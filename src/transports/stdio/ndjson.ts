@@ -124,7 +124,7 @@ export class NdjsonConnection implements Connection {
         if (this.#closed) return
         if (!(line instanceof LongLine)) sink.message(line)
         else if (sink.received === undefined) sink.message(line.line)
-        else sink.received(readLong(line, sink.frameLimits))
+        else sink.received(readLong(line))
       },
       oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
     }

@@ -19,7 +19,6 @@ import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/
 import { methodNotFound, notFollowed, upstreamFailed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import { Deadlines } from '../../calls/deadlines.js'
-import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
@@ -114,9 +113,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.#lane = lane
     this.#worker = worker
     this.#context = context
-    const frame = { ...limits.frame, names: messageNames }
-    const options = { ...limits, frame, watch: context.watch(service) }
-    this.#peer = new Peer<SentCall>(dialed.connection, this, options)
+    this.#peer = new Peer<SentCall>(dialed.connection, this, { ...limits, watch: context.watch(service) })
     this.about = new Attribution(() => this.calls, lane.clients, runtime)
     const expired = (call: Call): void => this.#expired(call)
     this.#deadlines = new Deadlines(runtime, () => this.calls, expired)

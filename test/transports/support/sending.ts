@@ -1,16 +1,15 @@
 // Sending texts of a test, with what a peer says of a message.
 
 import type { Connection, MessageHead } from '../../../src/jsonrpc/connection.js'
-import { FrameError } from '../../../src/jsonrpc/jsonrpc-errors.js'
-import { frameOrError } from '../../../src/jsonrpc/frame.js'
+import { readMessage } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import type { Message } from '../../../src/jsonrpc/splice.js'
 import { headOf } from '../../../src/replay/replay-remote.js'
 
 /** What a peer says of these bytes; what is no message is a batch to it. */
 export function headIn(bytes: Uint8Array | string): MessageHead {
-  const frame = frameOrError(toLine(bytes))
-  return frame instanceof FrameError ? { kind: 'batch' as const } : headOf(frame)
+  const message = readMessage(toLine(bytes))
+  return message.kind === 'unreadable' ? { kind: 'batch' as const } : headOf(message)
 }
 
 export function send(connection: Connection, bytes: Message): void {
