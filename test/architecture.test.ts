@@ -109,7 +109,7 @@ const linesMax = table(`
   mcp                    | 3337
   calls                  | 722
   mcp/eras               | 1108
-  transports             | 909
+  transports             | 879
   transports/http1       | 1509
   transports/http-client | 1776
   transports/http-server | 2630

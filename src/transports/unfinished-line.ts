@@ -1,16 +1,12 @@
 // A line, or the body of a message of HTTP, whose end has not come yet.
-//
-// The first part and large ones are kept as they are. Small ones behind them are copied together, so that a
-// line in tiny chunks costs little more memory than its bytes.
 
 import { Buffer } from 'node:buffer'
 import { CR, OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { type Line, joinLine, lineAt, toLine } from '../jsonrpc/line.js'
 import { LongLine } from '../jsonrpc/long-line.js'
 import { LONG_BYTES_MIN } from '../jsonrpc/long-strings.js'
+import { Pieces } from './pieces.js'
 
-/** A longer part is kept as a separate object. */
-const SMALL_BYTES_MAX = 4 * 1024
 const BLOCK_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
@@ -22,12 +18,7 @@ export const wholeObject: Beginning = (first) => (first[0] === OPEN_OBJECT ? 0 :
 /** The parts of one line after the other. */
 export class UnfinishedLine {
   readonly #beginning: Beginning
-  #parts: Buffer[] = []
-  #bytes = 0
-  /** The memory for small parts; the bytes between `#from` and `#to` are not among the parts yet. */
-  #block: Buffer = NOTHING
-  #from = 0
-  #to = 0
+  readonly #parts = new Pieces(BLOCK_BYTES)
 
   /** A long object stays in parts. */
   constructor(beginning: Beginning = wholeObject) {
@@ -35,59 +26,30 @@ export class UnfinishedLine {
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#parts.bytes
   }
 
+  /** Most lines have two parts, and the first of them need not be copied twice. */
   add(part: Buffer): void {
-    if (part.length > SMALL_BYTES_MAX || this.#bytes === 0) {
-      this.#cut()
-      this.#parts.push(part)
-    } else this.#copy(part)
-    this.#bytes += part.length
+    if (this.#parts.bytes === 0) this.#parts.keep(part)
+    else this.#parts.add(part)
   }
 
   /** The line without a CR at its end: a long object in its parts, any other as a copy. Empty afterwards. */
   end(): Line | LongLine {
-    const isLong = this.#bytes >= LONG_BYTES_MIN
-    const block = this.#block
-    const parts = this.give()
+    const isLong = this.bytes >= LONG_BYTES_MIN
+    const parts = this.take()
     const last = parts.pop() ?? NOTHING
     const line = last.at(-1) === CR ? last.subarray(0, -1) : last
     const [first] = parts
     const start = isLong && first !== undefined ? this.#beginning(first) : undefined
-    if (start !== undefined && first !== undefined)
-      return new LongLine([first.subarray(start), ...parts.slice(1)], toLine(line))
-    // What was copied out of it may be overwritten.
-    this.#block = block
-    return joinLine([...parts, line])
+    if (start === undefined || first === undefined) return joinLine([...parts, line])
+    return new LongLine([first.subarray(start), ...parts.slice(1)], toLine(line))
   }
 
   /** All its parts, which are the receiver's to keep; empty afterwards. */
-  give(): Buffer[] {
-    this.#cut()
-    const parts = this.#parts
-    this.#parts = []
-    this.#bytes = 0
-    this.#block = NOTHING
-    this.#from = 0
-    this.#to = 0
-    return parts
-  }
-
-  #copy(part: Buffer): void {
-    if (part.length > this.#block.length - this.#to) {
-      this.#cut()
-      this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
-      this.#from = 0
-      this.#to = 0
-    }
-    this.#block.set(part, this.#to)
-    this.#to += part.length
-  }
-
-  #cut(): void {
-    if (this.#to > this.#from) this.#parts.push(this.#block.subarray(this.#from, this.#to))
-    this.#from = this.#to
+  take(): Buffer[] {
+    return this.#parts.take()
   }
 }
 

@@ -6,7 +6,7 @@ import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { type Edit, type Message, splice } from '../../src/jsonrpc/splice.js'
 import { joinedLine } from '../../src/jsonrpc/long-line.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
-import { Outbox } from '../../src/transports/stdio/outbox.js'
+import { Pieces } from '../../src/transports/pieces.js'
 import { numRuns } from './runs.js'
 
 const LIMIT = 64
@@ -112,14 +112,14 @@ function lying(kind: string, text: string, view: ReturnType<typeof lineAt>): Mes
 test('what leaves is the messages, each with its line feed, wherever they lie', () => {
   fc.assert(
     fc.property(messages, fc.nat(30), (all, pause) => {
-      const outbox = new Outbox()
+      const pieces = new Pieces(32 * 1024)
       const written: Uint8Array[] = []
       all.forEach(([, message], i) => {
-        if (i === pause) written.push(...outbox.take())
-        outbox.add(message)
+        if (i === pause) written.push(...pieces.take())
+        pieces.addMessage(message)
       })
-      const waiting = outbox.bytes
-      const rest = outbox.take()
+      const waiting = pieces.bytes
+      const rest = pieces.take()
       assert.equal(Buffer.concat(rest).length, waiting)
       const want = all.map(([text]) => `${text}\n`).join('')
       assert.equal(Buffer.concat([...written, ...rest]).toString(), want)

@@ -10,7 +10,7 @@ import { LongLine, joinedLine, readLong } from '../../src/jsonrpc/long-line.js'
 import type { Members } from '../../src/jsonrpc/members.js'
 import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
-import { Outbox } from '../../src/transports/stdio/outbox.js'
+import { Pieces } from '../../src/transports/pieces.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
@@ -132,10 +132,10 @@ test('splicing parts gives what splicing the whole gives', () => {
       const wire = splice([...parts.slice(0, -1), toLine(parts.at(-1) ?? '')], edits)
       assert.ok(wire.joined.equals(want))
       assert.equal(wire.length, want.length)
-      const outbox = new Outbox()
-      outbox.add(wire)
-      outbox.add(splice(toLine('next'), []))
-      assert.equal(Buffer.concat(outbox.take()).toString(), `${want.toString()}\nnext\n`)
+      const pieces = new Pieces(32 * 1024)
+      pieces.addMessage(wire)
+      pieces.addMessage(splice(toLine('next'), []))
+      assert.equal(Buffer.concat(pieces.take()).toString(), `${want.toString()}\nnext\n`)
     }),
     { numRuns: numRuns(500) },
   )

@@ -74,7 +74,7 @@ export class LineSplitter {
 
   #drop(): IdFinder {
     const dropped = new IdFinder()
-    const parts = this.#unfinished.give()
+    const parts = this.#unfinished.take()
     // The first part may be a few bytes.
     const start = Buffer.concat(parts.splice(0, 2))
     for (const part of [start.subarray(this.#beginning(start)), ...parts]) dropped.push(part)

@@ -8,9 +8,9 @@ import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
-import { Outbox } from './outbox.js'
 import { type Clock, realTimers } from '../../runtime/deadline.js'
 import { LongLine, readLong } from '../../jsonrpc/long-line.js'
+import { Pieces } from '../pieces.js'
 import { passesTap } from '../tap.js'
 import { errorText } from '../../text/error-text.js'
 
@@ -25,6 +25,7 @@ export interface NdjsonOptions {
 }
 
 const MiB = 1024 * 1024
+const BLOCK_BYTES = 32 * 1024
 const defaultNdjsonOptions: NdjsonOptions = {
   lineBytesMax: 64 * MiB,
   backlogBytesHigh: MiB,
@@ -38,7 +39,8 @@ export class NdjsonConnection implements Connection {
   readonly #output: Writable
   readonly #options: NdjsonOptions
   readonly #timers: Pick<Clock, 'setTimer'>
-  readonly #outbox = new Outbox()
+  /** The messages of this turn of the event loop, which are one write. */
+  readonly #outbox = new Pieces(BLOCK_BYTES)
   readonly #throttle: ReadThrottle
   congested = false
   #sink: Sink | undefined
@@ -134,7 +136,7 @@ export class NdjsonConnection implements Connection {
     if (this.#closed || this.#closing !== undefined) return
     this.given++
     if (this.#outputGone) return
-    this.#outbox.add(message)
+    this.#outbox.addMessage(message)
     if (this.#isWriting) {
       if (this.backlogBytes > this.#options.backlogBytesHigh) this.congested = true
     } else if (!this.#flushScheduled) {
