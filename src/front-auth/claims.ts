@@ -42,14 +42,6 @@ export function principalOf(issuer: string, subject: string): string {
   return `${issuer}#${escaped.slice(0, CUT_LENGTH)}%%${hash}`
 }
 
-/** Whether this text can be what follows `ISSUER#`, and not a subject as a person writes it. */
-export function isSubjectWord(text: string): boolean {
-  return text.length <= SUBJECT_LENGTH_MAX && subjectWord.test(text)
-}
-
-/** Escaped, or cut anywhere. */
-const subjectWord = /^(?:(?:[\x21-\x24\x26-\x7e]|%[0-9A-F]{2}|%u[0-9A-F]{4})+|[\x21-\x7e]{80}%%[\w-]{43})$/
-
 /** Half of a surrogate pair, which JSON can spell, has no bytes in UTF-8. */
 const surrogate = /^[\ud800-\udfff]$/
 
