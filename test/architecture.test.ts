@@ -34,7 +34,7 @@ const rooms = table(`
   upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/ limits
   kept                   | jsonrpc mcp runtime limits text | upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras
-  real-runtime           | upstream/process | runtime
+  real-runtime           | runtime upstream/process
   config                 | folder mcp runtime text upstream/contracts | upstream/
   lock                   | jsonrpc mcp runtime text upstream/contracts | upstream/
   log                    | runtime text
@@ -105,7 +105,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 590
-  runtime                | 871
+  runtime                | 881
   mcp                    | 3337
   calls                  | 722
   mcp/eras               | 1108
@@ -122,10 +122,10 @@ const linesMax = table(`
   kept                   | 416
   upstream/kinds         | 606
   limits                 | 171
-  real-runtime           | 63
+  real-runtime           | 47
   config                 | 4301
   lock                   | 665
-  log                    | 486
+  log                    | 483
   record                 | 254
   events                 | 247
   audit                  | 180
@@ -135,7 +135,7 @@ const linesMax = table(`
   secrets                | 350
   policy                 | 349
   proxy                  | 908
-  front-auth             | 1080
+  front-auth             | 1072
   gateway                | 1175
   metrics                | 916
   index                  | 49

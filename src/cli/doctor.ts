@@ -7,7 +7,7 @@ import type { Configuration, Environment, SchemaConfig } from '../config/configu
 import { hasUsers } from '../config/front.js'
 import { lockProblem } from '../lock/store.js'
 import { apartUri } from '../mcp/apart-uris.js'
-import { eachAtOnce } from '../runtime/each-at-once.js'
+import { eachAtOnce } from '../runtime/deferred.js'
 import { counted } from '../text/counted.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'

@@ -33,7 +33,7 @@ import { loadWithSecrets } from './load.js'
 import { type Given, command, flag, list } from './command-line.js'
 import { config, schema } from './common-options.js'
 import { Failure, say } from './console.js'
-import { eachAtOnce } from '../runtime/each-at-once.js'
+import { eachAtOnce } from '../runtime/deferred.js'
 import {
   type Candidate,
   TRIALS_AT_ONCE_MAX,

@@ -5,8 +5,8 @@
 
 import { jsonLine, plainRecord, readableLine, noPaint, type Paint, type PlainRecord } from './lines.js'
 import { Redactor } from '../text/redactor.js'
-import { RotatingFile, type RotatingFileOptions, timers } from './rotating-file.js'
-import { within } from '../runtime/deadline.js'
+import { RotatingFile, type RotatingFileOptions } from './rotating-file.js'
+import { realClock, within } from '../runtime/deadline.js'
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 
 /** Bytes that wait for a slow reader; lines on top of it are lost and counted. */
@@ -165,6 +165,6 @@ export class LineStream {
   /** Resolves when the reader has taken everything, or after a second. */
   async close(): Promise<void> {
     if (this.#stream.writableLength === 0) return
-    await within(new Promise<void>((resolve) => this.#stream.write('', resolve)), FLUSH_MS_MAX, timers)
+    await within(new Promise<void>((resolve) => this.#stream.write('', resolve)), FLUSH_MS_MAX, realClock)
   }
 }

@@ -8,7 +8,7 @@
 import { type Stats, fstatSync } from 'node:fs'
 import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Clock, realTimers, within } from '../runtime/deadline.js'
+import { type Clock, realClock, within } from '../runtime/deadline.js'
 import { isStream, openToWrite } from '../runtime/write-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
@@ -38,9 +38,6 @@ export interface RotatingFileOptions {
 
 /** How long `close` waits for a disk. */
 const FLUSH_MS_MAX = 2000
-
-/** Of owners without a clock: the timers of Node. */
-export const timers: Clock = { ...realTimers, now: () => 0 }
 
 export class RotatingFile {
   readonly #options: RotatingFileOptions
@@ -78,7 +75,7 @@ export class RotatingFile {
 
   /** Resolves when everything taken so far is written or given up, or after two seconds. */
   async close(): Promise<void> {
-    await within(this.#finish(), FLUSH_MS_MAX, this.#options.clock ?? timers)
+    await within(this.#finish(), FLUSH_MS_MAX, this.#options.clock ?? realClock)
   }
 
   async #finish(): Promise<void> {

@@ -11,10 +11,18 @@ import type { Runtime, Timer } from './runtime.js'
 /** Monotonic time in milliseconds, and timers in it. */
 export type Clock = Pick<Runtime, 'now' | 'setTimer'>
 
-/** The timers of Node, for owners that have no clock. */
-export const realTimers: Pick<Clock, 'setTimer'> = {
+/** A longer delay would fire immediately. */
+const DELAY_MAX_MS = 2 ** 31 - 1
+
+/** The clock of Node: of the real runtime, and of owners that have no runtime. */
+export const realClock: Clock = {
+  /** As `performance.now()`, which would load all of `node:perf_hooks` at the start. */
+  now: () => {
+    const [seconds, nanoseconds] = process.hrtime()
+    return seconds * 1000 + nanoseconds / 1e6
+  },
   setTimer: (delayMs, fire) => {
-    const timer = setTimeout(fire, delayMs)
+    const timer = setTimeout(fire, Math.min(delayMs, DELAY_MAX_MS))
     return { cancel: () => clearTimeout(timer) }
   },
 }

@@ -1,4 +1,4 @@
-// Values that are made only when they are needed: a promise, and a value that takes a while to make.
+// Promises that several parts share, and work that takes a while: when it begins, and how much of it at the same time.
 
 /** A promise that another part resolves. The first call of `resolve` counts. */
 export class Deferred<T> {
@@ -30,4 +30,50 @@ export class LazyValue<T> {
     })
     return made
   }
+}
+
+/** Makes one change after the other; of those that are asked for meanwhile, only the last. */
+export class CoalescedChanges<T, R> {
+  readonly #make: (value: T) => Promise<R>
+  #next: T | undefined
+  #making: Promise<R> | undefined
+
+  constructor(make: (value: T) => Promise<R>) {
+    this.#make = make
+  }
+
+  /** Resolves or rejects as the newest change does, which replaces this one if it comes before the end of this one. */
+  take(value: T): Promise<R> {
+    this.#next = value
+    this.#making ??= this.#makeAll(value)
+    return this.#making
+  }
+
+  async #makeAll(first: T): Promise<R> {
+    // All that is asked for in this turn of the event loop is one change.
+    await Promise.resolve()
+    let made: Promise<R>
+    do {
+      const value = this.#next ?? first
+      this.#next = undefined
+      made = this.#make(value)
+      // A change that fails must not swallow a newer one.
+      await made.catch(() => undefined)
+    } while (this.#next !== undefined)
+    this.#making = undefined
+    return made
+  }
+}
+
+/** Begins the items in their order, so many at the same time. Rejects with the first failure. */
+export async function eachAtOnce<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values()
+  const workThrough = async (): Promise<void> => {
+    for (const item of waiting) await work(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, workThrough))
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Call } from '../../src/calls/call.js'
 import { CallQueue } from '../../src/calls/call-queue.js'
-import { realTimers } from '../../src/runtime/deadline.js'
+import { realClock } from '../../src/runtime/deadline.js'
 import { callOf, nobody } from '../upstream/support/calls.js'
 
 /** A call by its name; `serial` says which of its client's calls it is. */
@@ -15,7 +15,7 @@ function call(name: string, arrivedAt: number, serial: number, client = nobody):
 }
 
 function queueOf(calls: readonly Call[]): CallQueue<string> {
-  const queue = new CallQueue<string>({ now: () => 0, setTimer: realTimers.setTimer }, Infinity)
+  const queue = new CallQueue<string>({ now: () => 0, setTimer: realClock.setTimer }, Infinity)
   for (const each of calls) queue.add(each, each.frame.id)
   return queue
 }

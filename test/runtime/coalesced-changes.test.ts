@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CoalescedChanges } from '../../src/runtime/coalesced-changes.js'
+import { CoalescedChanges } from '../../src/runtime/deferred.js'
 
 /** Changes that end when the test says so. */
 function scene(): {

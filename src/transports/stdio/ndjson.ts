@@ -8,7 +8,7 @@ import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
-import { type Clock, realTimers } from '../../runtime/deadline.js'
+import { type Clock, realClock } from '../../runtime/deadline.js'
 import { LongLine, readLong } from '../../jsonrpc/long-line.js'
 import { Pieces } from '../pieces.js'
 import { passesTap } from '../tap.js'
@@ -80,7 +80,7 @@ export class NdjsonConnection implements Connection {
     input: Readable,
     output: Writable,
     options: NdjsonOptions = defaultNdjsonOptions,
-    timers: Pick<Clock, 'setTimer'> = realTimers,
+    timers: Pick<Clock, 'setTimer'> = realClock,
   ) {
     this.#input = input
     this.#output = output
