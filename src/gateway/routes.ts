@@ -60,6 +60,8 @@ export class Routes implements HttpRoutes {
   #served: ServedGateway
   /** By the beginnings of their paths, as in `/api/NAME` and `/p/NAME`. */
   #endpoints: ReadonlyMap<string, ServedEndpoint> = new Map()
+  /** Nearly all requests have the path of the one before. */
+  #last: McpPath | undefined
   readonly #more: MorePaths
   readonly #now: () => number
   readonly #startedMs: number
@@ -76,17 +78,15 @@ export class Routes implements HttpRoutes {
   serve(served: ServedGateway): void {
     this.#served = served
     const endpoints = [
-      ...[...served.schemas].map(([name, proxy]) => proxy && schemaEndpoint(name, proxy)),
+      ...[...served.schemas].flatMap(([name, proxy]) => (proxy ? schemaEndpoint(name, proxy) : [])),
       ...[...served.views].map(([path, { proxy, view }]) => viewEndpoint(path, proxy, view)),
     ]
     const before = this.#endpoints
     this.#endpoints = new Map(
-      endpoints
-        .filter((each) => each !== undefined)
-        .map((each) => {
-          const known = before.get(each.path)
-          return [each.path, known?.proxy === each.proxy ? known : each]
-        }),
+      endpoints.map((each) => {
+        const known = before.get(each.path)
+        return [each.path, known?.proxy === each.proxy ? known : each]
+      }),
     )
   }
 
@@ -100,14 +100,13 @@ export class Routes implements HttpRoutes {
 
   find(sent: string, sender?: Sender): HttpRoute {
     const path = withoutSlash(sent)
+    // For machines that have no token; it says nothing but that the process answers.
+    if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
     const profiles = sender?.profiles
     if (sender !== undefined && profiles !== undefined) return this.#within(path, sender, profiles)
     switch (path) {
       case '/':
         return { kind: 'page', open: false, body: () => this.#index() }
-      case '/health':
-        // For machines that have no token; it says nothing but that the process answers.
-        return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
       case '/api/status':
         return { kind: 'page', open: false, body: () => this.#status() }
       case '/metrics': {
@@ -122,7 +121,6 @@ export class Routes implements HttpRoutes {
 
   /** For a client of some profiles no other path exists. A single profile is at the short paths too. */
   #within(path: string, sender: Sender, profiles: readonly string[]): HttpRoute {
-    if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
     if (LOGIN.test(path)) return this.#login(path)
     const own = profiles.map((name) => frontPathOf('p', name))
     if (own.includes(readPath(path)?.prefix ?? '')) return this.#mcp(path)
@@ -134,8 +132,9 @@ export class Routes implements HttpRoutes {
   }
 
   #mcp(path: string): HttpRoute {
-    const found = readPath(path)
+    const found = this.#last?.path === path ? this.#last : readPath(path)
     if (found === undefined) return LOGIN.test(path) ? this.#login(path) : this.#nothing(path)
+    this.#last = found
     const { kind = 'api', name, written, prefix, last } = found
     const endpoint = this.#endpoints.get(prefix)
     if (endpoint === undefined) return kind === 'api' ? this.#noSchema(name ?? written) : this.#nothing(path)
@@ -234,6 +233,7 @@ function pathsAt(path: string): string[] {
 
 /** A path of a schema or a view, if one of that name exists. */
 interface McpPath extends FrontPath {
+  readonly path: string
   /** The beginning of the path, where short paths have that of the default schema. */
   readonly prefix: string
 }
@@ -242,7 +242,7 @@ function readPath(path: string): McpPath | undefined {
   const found = readFrontPath(path)
   if (found === undefined) return undefined
   const name = found.kind === undefined ? DEFAULT : found.name
-  return { ...found, name, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
+  return { ...found, path, name, prefix: frontPathOf(found.kind ?? 'api', name ?? '') }
 }
 
 /** The schema whose clients come to this path; undefined where none would. */
