@@ -20,10 +20,6 @@ export class ChurnMap<K, V> {
     return this.#cells?.size ?? 0
   }
 
-  has(key: K): boolean {
-    return this.#cells?.has(key) ?? false
-  }
-
   get(key: K): V | undefined {
     return this.#cells?.get(key)?.value
   }

@@ -38,15 +38,11 @@ export class IdFinder {
   /** Every id that some reader may find, however its key is spelled. */
   readonly #claims = new Set<RequestId>()
   #isHeadRead = false
-  #bytes = 0
-
   /** Of the message so far. */
-  get bytes(): number {
-    return this.#bytes
-  }
+  bytes = 0
 
   push(chunk: Uint8Array): void {
-    this.#bytes += chunk.length
+    this.bytes += chunk.length
     const room = HEAD_BYTES - this.#head.length
     if (room > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, room)])
     const before = chunk.length < TAIL_BYTES ? [this.#tail] : []

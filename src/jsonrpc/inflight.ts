@@ -21,14 +21,12 @@ export class Inflight<E> {
     return this.#entries.size
   }
 
-  /** Remembers the entry of a request; gives its id, or undefined once `inflightMax` requests are out. */
-  mint(entry: E): RequestId | undefined {
-    return this.#mint(entry, this.#inflightMax)
-  }
-
-  /** The same for a request of the proxy's own: there is room for these beside the others. */
-  mintOwn(entry: E): RequestId | undefined {
-    return this.#mint(entry, 2 * this.#inflightMax)
+  /** Remembers the entry of a request; gives its id, or undefined once `inflightMax` requests are out, or twice as many where it `isOwn`. */
+  mint(entry: E, isOwn = false): RequestId | undefined {
+    if (this.size >= this.#inflightMax * (isOwn ? 2 : 1)) return undefined
+    const id = numericId(++this.#last)
+    this.#entries.set(id, entry)
+    return id
   }
 
   /** The entry that an answer with this id settles; gone afterwards. */
@@ -47,13 +45,6 @@ export class Inflight<E> {
   get only(): RequestId | undefined {
     const [only] = this.size === 1 ? this.#entries.keys() : []
     return only
-  }
-
-  #mint(entry: E, max: number): RequestId | undefined {
-    if (this.size >= max) return undefined
-    const id = numericId(++this.#last)
-    this.#entries.set(id, entry)
-    return id
   }
 }
 

@@ -123,17 +123,13 @@ export class Peer<E> {
   }
   /** A notification has left since the last answer, so an error without an id may be about the notification. */
   #hasNotified = false
-  #closed = false
+  open = true
 
   constructor(connection: Connection, owner: PeerOwner<E>, { inflightMax, watch = {} }: PeerOptions) {
     this.#connection = connection
     this.#owner = owner
     this.#watch = watch
     this.#inflight = new Inflight(inflightMax)
-  }
-
-  get open(): boolean {
-    return !this.#closed
   }
 
   /** Begins to deliver; no handler of the owner is called before. */
@@ -165,13 +161,13 @@ export class Peer<E> {
     entry: E,
     reply: Reply = this.ownReply,
   ): RequestId | undefined {
-    if (this.#closed) return undefined
+    if (!this.open) return undefined
     const id = this.#inflight.mint(entry)
     if (id === undefined) return undefined
     const token = frame.params.meta.span('progressToken')
     const withToken =
       token === undefined ? edits : bothEdits(edits, writing(frame.line, token, id, 'progress-token'))
-    reply.tell(this.#withId(frame, withToken, id), { kind: 'request', id, method: frame.method })
+    reply.tell(this.answerBytes(frame, withToken, id), { kind: 'request', id, method: frame.method })
     return id
   }
 
@@ -181,8 +177,8 @@ export class Peer<E> {
   }
 
   /** The bytes that `answer` sends, for an answer that leaves later. */
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Message {
-    return this.#withId(frame, edits, id)
+  answerBytes(frame: RequestFrame | ResponseFrame, edits: readonly Edit[], id: RequestId): Message {
+    return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
   pass(frame: NotificationFrame, edits: readonly Edit[], relation: Relation = unrelated): void {
@@ -207,13 +203,10 @@ export class Peer<E> {
   }
 
   /** Fails the proxy's own requests that wait for an answer. */
-  failOwn(cause: TransportError = new TransportError('TRANSPORT_CLOSED', 'the connection is closed')): void {
-    for (const id of this.#inflight.ids) {
-      const entry = this.#inflight.get(id)
-      if (!(entry instanceof OwnRequest)) continue
-      this.#inflight.take(id)
-      entry.failed(cause)
-    }
+  failOwn(cause?: TransportError): void {
+    for (const id of this.#inflight.ids)
+      if (this.#inflight.get(id) instanceof OwnRequest)
+        this.#failed(id, cause ?? new TransportError('TRANSPORT_CLOSED', 'the connection is closed'))
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -237,8 +230,7 @@ export class Peer<E> {
 
   /** `result` is raw JSON, in one piece or in parts. */
   reply(id: RequestId, result: string | readonly Uint8Array[]): void {
-    const message = buildResult(id, result)
-    this.ownReply.answer(message, 'result')
+    this.ownReply.answer(buildResult(id, result), 'result')
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody, orphan?: 'null' | 'omit'): void {
@@ -246,7 +238,7 @@ export class Peer<E> {
   }
 
   send(message: Message, head: MessageHead): void {
-    if (!this.#closed) this.#connection.send(message, head)
+    if (this.open) this.#connection.send(message, head)
   }
 
   close(atOnce = false): Promise<void> {
@@ -254,22 +246,18 @@ export class Peer<E> {
   }
 
   #notify(message: Message, method: string, { reply = this.ownReply, cancels }: Relation): void {
-    if (this.#closed) return
+    if (!this.open) return
     this.#hasNotified = true
     reply.tell(message, { kind: 'notification', method, cancels })
   }
 
   #ask(method: string, message: (id: RequestId) => Message): PendingAnswer | undefined {
-    if (this.#closed) return undefined
+    if (!this.open) return undefined
     const asked = new OwnRequest()
-    const id = this.#inflight.mintOwn(asked)
+    const id = this.#inflight.mint(asked, true)
     if (id === undefined) return undefined
     this.send(message(id), { kind: 'request', id, method })
     return { id, answer: asked.answer }
-  }
-
-  #withId(frame: RequestFrame | ResponseFrame, edits: readonly Edit[], id: RequestId): Message {
-    return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
   /** Every forwarded message is made here: shown to the tap, spliced, and kept on one line. */
@@ -290,7 +278,7 @@ export class Peer<E> {
 
   /** The guard is inlined here, since a guard as a function would be a closure for every message. */
   readonly #message = (line: Line, during?: RequestId, reply?: Reply): void => {
-    if (this.#closed) return
+    if (!this.open) return
     try {
       if (line[0] !== 0x7b) {
         if (isBatch(line)) return this.#owner.batch(line, reply ?? this.ownReply)
@@ -318,7 +306,7 @@ export class Peer<E> {
 
   /** Takes a message that was read already: by the transport, or as a member of a batch. */
   receive(frame: ReceivedMessage, during?: RequestId, reply: Reply = this.ownReply): void {
-    if (this.#closed) return
+    if (!this.open) return
     const entry = during === undefined ? undefined : this.entry(during)
     switch (frame.kind) {
       case 'unreadable':
@@ -356,8 +344,8 @@ export class Peer<E> {
   }
 
   #close(cause: TransportError | undefined): void {
-    if (this.#closed) return
-    this.#closed = true
+    if (!this.open) return
+    this.open = false
     this.#watch.onClosed?.()
     this.failOwn(cause)
     try {

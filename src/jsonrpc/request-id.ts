@@ -4,6 +4,7 @@
 // is another. The sender of an id gets back the bytes that it wrote, so an id is
 // kept as its text, and compared by its canonical form.
 
+import { ZERO } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
 
 declare const idBrand: unique symbol
@@ -36,12 +37,23 @@ const plainString = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*"$/
  * @throws FrameError `FRAME_ID` unless it is a string or an integer (MCP: basic, Requests)
  */
 export function readId(bytes: Buffer, start: number, end: number): RequestId {
-  if (end - start > ID_BYTES_MAX) {
+  const count = countAt(bytes, start, end)
+  if (count >= 0) return numericId(count)
+  if (end - start > ID_BYTES_MAX)
     throw new FrameError('FRAME_ID', `'id' is longer than ${ID_BYTES_MAX} bytes`, start)
-  }
   const text = brand(bytes.toString('utf8', start, end))
-  if (isCanonical(text) || text.startsWith('"') || isInteger(text)) return text
+  if (text.startsWith('"') || isInteger(text)) return text
   throw new FrameError('FRAME_ID', "'id' must be a string or an integer", start)
+}
+
+/** One to nine digits without a leading zero, as nearly every id is written; -1 for anything else. */
+function countAt(bytes: Buffer, start: number, end: number): number {
+  let count = end - start > 9 || bytes[start] === ZERO ? -1 : 0
+  for (let at = start; at < end && count >= 0; at++) {
+    const digit = (bytes[at] ?? 0) - ZERO
+    count = digit < 0 || digit > 9 ? -1 : count * 10 + digit
+  }
+  return count
 }
 
 /**

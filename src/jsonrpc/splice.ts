@@ -9,7 +9,7 @@ import { fault } from './jsonrpc-errors.js'
 import { type Line, PartReader, breaksBetween, lengthOf, lineAt, toLine, toOneLine } from './line.js'
 import type { Span } from './scan.js'
 import type { RequestId } from './request-id.js'
-import { rawAt } from './text.js'
+import { bytesOf, rawAt } from './text.js'
 
 /** Why a forwarded message may differ from what came in; docs/wire.md prints this list. */
 export const editReasons = [
@@ -86,33 +86,38 @@ export class Message {
   get joined(): Line {
     if (this.#input instanceof Uint8Array && this.#edits.length === 0) return this.#input
     const memory = Buffer.allocUnsafe(this.length + 1)
-    return lineAt(memory, 0, this.writeTo(memory, 0))
+    this.writeTo(memory, 0)
+    return lineAt(memory, 0, this.length)
   }
 
   toString(): string {
     return this.joined.toString()
   }
 
-  /** Writes the message, and a line feed directly behind it; gives where that is. */
-  writeTo(memory: Buffer, start: number): number {
+  /** Writes the message, and a line feed directly behind it. */
+  writeTo(memory: Buffer, start: number): void {
     const input = this.#input
+    memory[start + this.length] = LF
     let to = start
-    if (input instanceof Uint8Array) {
-      let from = 0
-      for (const { bytes, start: edited, end } of this.#edits) {
-        to = copy(input, from, edited, memory, to)
-        to = copy(bytes, 0, bytes.length, memory, to)
-        from = end
-      }
-      to = copy(input, from, input.length, memory, to)
-    } else for (const part of between(input, this.#edits)) to = copy(part, 0, part.length, memory, to)
-    memory[to] = LF
-    return to
+    if (!(input instanceof Uint8Array)) {
+      for (const part of between(input, this.#edits)) to = copy(part, 0, part.length, memory, to)
+      return
+    }
+    // One copy of a message that gets longer puts all that is behind its edits in place.
+    const ahead = this.length - input.length
+    if (ahead >= 0) memory.set(input, start + ahead)
+    let from = 0
+    for (const { bytes, start: edited, end } of this.#edits) {
+      to = copy(input, from, edited, memory, to)
+      to = copy(bytes, 0, bytes.length, memory, to)
+      from = end
+    }
+    if (ahead < 0) copy(input, from, input.length, memory, to)
   }
 }
 
 /** A native call costs more than a loop over so few bytes. */
-const LOOP_BYTES_MAX = 128
+const LOOP_BYTES_MAX = 48
 
 /** Copies the bytes between two places; gives the place behind them in `memory`. */
 function copy(bytes: Uint8Array, start: number, end: number, memory: Uint8Array, at: number): number {
@@ -175,10 +180,9 @@ export function withId(
   const { idSpan } = frame
   const start = idSpan?.start ?? frame.line.indexOf(OPEN_OBJECT) + 1
   const text = idSpan === undefined ? `"id":${id},` : id
-  const edit: Edit = { start, end: idSpan?.end ?? start, bytes: Buffer.from(text), why: 'id' }
+  const own: readonly Edit[] = [{ start, end: idSpan?.end ?? start, bytes: bytesOf(text), why: 'id' }]
   const [first] = edits
-  if (first === undefined) return [edit]
-  return first.start > start ? [edit, ...edits] : [...edits, edit]
+  return first === undefined || first.start > start ? bothEdits(own, edits) : bothEdits(edits, own)
 }
 
 /** The edit that writes `text` at `span`; none where it stands there already. */

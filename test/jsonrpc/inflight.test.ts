@@ -43,7 +43,7 @@ test('the limit, and one past it; there is room for requests of the proxy beside
   inflight.mint('b')
   assert.equal(inflight.mint('c'), undefined)
   assert.deepEqual(
-    ['c', 'd', 'e'].map((entry) => inflight.mintOwn(entry)),
+    ['c', 'd', 'e'].map((entry) => inflight.mint(entry, true)),
     ['3', '4', undefined],
   )
   for (const answered of ['1', '2', '3']) inflight.take(id(answered))

@@ -154,7 +154,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       const run = (): void => this.request(kept, undefined, reply)
       if (this.session.holds(run, frame.line.length, reply, keyOf(frame.id, reply))) return
     }
-    if (this.#calls.has(keyOf(frame.id, reply))) return this.refuse(reply, frame.id, idInUse(frame.id))
+    if (this.#calls.get(keyOf(frame.id, reply))) return this.refuse(reply, frame.id, idInUse(frame.id))
     const received = this.#leg.received(frame)
     if ('code' in received) return this.#refuse(frame, received, reply)
     const { row, context } = received
