@@ -101,7 +101,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2610
+  jsonrpc                | 2608
   folder                 | 5
   version                | 2
   text                   | 590
@@ -112,7 +112,7 @@ const linesMax = table(`
   transports             | 879
   transports/http1       | 1509
   transports/http-client | 1776
-  transports/http-server | 2630
+  transports/http-server | 2628
   upstream/contracts     | 768
   upstream/process       | 1199
   upstream/auth          | 341

@@ -18,9 +18,8 @@ import { messagePassesTap } from '../tap.js'
 import type { Accepts } from './access.js'
 import type { BodyReservation, PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision, Owner } from './endpoint.js'
-import { type EventStore, EventStream, readEventId, type StreamWatch, textEvent } from './event-stream.js'
-import { type AnswerStatus, PostReply } from './post-reply.js'
-import { statusOf } from './protocol.js'
+import { type EventStore, EventStream, readEventId, textEvent } from './event-stream.js'
+import { PostReply } from './post-reply.js'
 
 /**
  * How long a connection lasts: as its session, whose events outlive its responses; as its one stream of events, of the older
@@ -40,6 +39,7 @@ export class ClientConnection implements Connection {
   readonly transport: TransportName
   /** Resolves when its client is attached; undefined from then on. */
   ready: Promise<void> | undefined
+  open = true
   /** It ends after the pending answers. */
   isLeaving = false
   /** Whether the client leaves too much unread. */
@@ -51,7 +51,6 @@ export class ClientConnection implements Connection {
   readonly #onClosed: () => void
   #attached: HttpAttached | undefined
   #sink: Sink | undefined
-  #isClosed = false
   #cause: TransportError | undefined
   /** Undefined for a client that can resume nothing. */
   readonly #store: EventStore | undefined
@@ -60,14 +59,8 @@ export class ClientConnection implements Connection {
   /** Of large requests of the older transport, until they are answered: as many as a session may have calls at most. */
   readonly #held = new Set<BodyReservation>()
   #posts = 0
+  #look: Timer | undefined
   #hasOpened = false
-  readonly #watch: StreamWatch = {
-    behind: (response) => this.#behind.add(response),
-    drained: () => this.measure(),
-    gone: () => {
-      if (this.kind === 'events') this.#end(undefined)
-    },
-  }
   readonly #standalone: EventStream
   /** The standalone stream and those of POSTs, by their numbers. */
   readonly #streams = new Map<number, EventStream>()
@@ -84,7 +77,7 @@ export class ClientConnection implements Connection {
     this.#store = life.kind === 'session' ? life.store : undefined
     this.fields = life.kind === 'session' ? ['mcp-session-id', life.id] : []
     this.#onClosed = onClosed
-    this.#standalone = new EventStream(STANDALONE, environment, this.#store, this.#watch)
+    this.#standalone = new EventStream(STANDALONE, environment, this.#store, this)
     this.#streams.set(STANDALONE, this.#standalone)
   }
 
@@ -95,10 +88,6 @@ export class ClientConnection implements Connection {
   get revision(): HttpRevision {
     if (this.#attached === undefined) throw fault('the client is attached')
     return this.#attached.revision
-  }
-
-  get open(): boolean {
-    return !this.#isClosed
   }
 
   get backlogBytes(): number {
@@ -147,7 +136,7 @@ export class ClientConnection implements Connection {
 
   start(sink: Sink): void {
     this.#sink = sink
-    if (this.#isClosed) setImmediate(() => sink.closed(this.#cause))
+    if (!this.open) setImmediate(() => sink.closed(this.#cause))
   }
 
   /** Sends what belongs to no request that is known. */
@@ -167,7 +156,7 @@ export class ClientConnection implements Connection {
   /** The connection accepts no further message, and ends after its last pending answer. */
   leave(): void {
     this.isLeaving = true
-    if (!this.#isClosed) this.#sink?.ended()
+    if (this.open) this.#sink?.ended()
   }
 
   /** Delivers the messages of a POST, whose response gets the answers; `isOpening` where it opens the session. */
@@ -182,8 +171,10 @@ export class ClientConnection implements Connection {
       response.send(202, [])
       return
     }
-    const reply = new PostReply(this, ++this.#posts, posted, response, accepts, isOpening)
+    const askedMs = this.#environment.now()
+    const reply = new PostReply(this, ++this.#posts, posted, response, accepts, isOpening, askedMs)
     this.#replies.set(reply.number, reply)
+    if (this.#look === undefined) this.#lookIn(this.#environment.limits.answerWaitMs)
     for (const frame of posted.frames) this.#deliver(frame, reply)
   }
 
@@ -219,14 +210,9 @@ export class ClientConnection implements Connection {
 
   // For its replies to call.
 
-  /** Calls back when the response must begin although no answer has come. */
-  afterSilence(open: () => void): Timer {
-    return setDeadline(this.#environment, this.#environment.limits.answerWaitMs, open)
-  }
-
   /** Only a tap needs the parts of a message joined. */
   passes(message: Message): boolean {
-    return this.#sink?.wire === undefined ? !this.#isClosed : this.#passes('out', message.joined)
+    return this.#sink?.wire === undefined ? this.open : this.#passes('out', message.joined)
   }
 
   /** Sends a message before the answer of `reply`, or on the standalone stream. */
@@ -239,16 +225,21 @@ export class ClientConnection implements Connection {
     this.measure()
   }
 
+  /** The response has unsent bytes. */
+  fellBehind(response: HttpResponse): void {
+    this.#behind.add(response)
+  }
+
+  /** The client has left, or its response was cut. */
+  lostStream(): void {
+    if (this.kind === 'events') this.#end(undefined)
+  }
+
   /** Updates `congested`. */
   measure(): void {
     const was = this.congested
     this.congested = this.backlogBytes > this.#environment.limits.backlogBytesHigh
-    if (was && !this.congested && !this.#isClosed) this.#sink?.drained()
-  }
-
-  /** The status of an error that is the whole response; undefined in a session. */
-  statusOf(error: Message): AnswerStatus | undefined {
-    return this.kind === 'shared' ? statusOf(error) : undefined
+    if (was && !this.congested && this.open) this.#sink?.drained()
   }
 
   /** `initialize` is answered. An error leaves without the id of a session, and ends it; a second `initialize` ends nothing. */
@@ -261,7 +252,7 @@ export class ClientConnection implements Connection {
   }
 
   stream(response: HttpResponse): EventStream {
-    const stream = new EventStream(++this.#lastStream, this.#environment, this.#store, this.#watch)
+    const stream = new EventStream(++this.#lastStream, this.#environment, this.#store, this)
     this.#streams.set(stream.number, stream)
     this.#dropEnded()
     this.#write(response, stream)
@@ -280,13 +271,26 @@ export class ClientConnection implements Connection {
   }
 
   gaveUp(reply: Reply): void {
-    if (!this.#isClosed) this.#sink?.gaveUp?.(reply)
+    if (this.open) this.#sink?.gaveUp?.(reply)
   }
 
   answered({ number }: PostReply): void {
     this.#replies.take(number)
     // On the next turn: the caller is still inside its answer.
     if (this.#replies.size === 0 && this.kind === 'single') setImmediate(() => this.#end(undefined))
+  }
+
+  /** Looks for responses that must begin although no answer has come: one timer for all. */
+  #lookIn(delayMs: number): void {
+    const environment = this.#environment
+    this.#look = setDeadline(environment, delayMs, () => {
+      this.#look = undefined
+      const dueMs = environment.now() - environment.limits.answerWaitMs
+      for (const reply of this.#replies.values()) {
+        if (reply.askedMs > dueMs) return this.#lookIn(reply.askedMs - dueMs)
+        reply.waited()
+      }
+    })
   }
 
   #deliver(frame: Frame, reply: Reply | undefined): void {
@@ -296,14 +300,14 @@ export class ClientConnection implements Connection {
   }
 
   #passes(direction: 'in' | 'out', line: Line): boolean {
-    return !this.#isClosed && messagePassesTap(this.#sink, direction, line, (cause) => this.#end(cause))
+    return this.open && messagePassesTap(this.#sink, direction, line, (cause) => this.#end(cause))
   }
 
   /** Reports in a later turn, after the sender has returned. */
   #failed(id: RequestId | undefined): void {
     const error = new TransportError('TRANSPORT_IO', 'the client has left')
     setImmediate(() => {
-      if (!this.#isClosed) this.#sink?.failed?.(id, error)
+      if (this.open) this.#sink?.failed?.(id, error)
     })
   }
 
@@ -351,9 +355,10 @@ export class ClientConnection implements Connection {
   }
 
   #end(cause: TransportError | undefined): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (!this.open) return
+    this.open = false
     this.#cause = cause
+    this.#look?.cancel()
     for (const reply of this.#replies.drain()) reply.end()
     for (const stream of this.#streams.values()) stream.end()
     for (const reservation of this.#held) reservation.release()

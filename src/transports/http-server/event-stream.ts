@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer'
 import type { Message } from '../../jsonrpc/splice.js'
 import { lengthOf } from '../../jsonrpc/line.js'
+import type { ClientConnection } from './client-connection.js'
 import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { repeat } from '../../runtime/deadline.js'
@@ -25,47 +26,35 @@ export function readEventId(id: string): EventPlace | undefined {
   return { stream: Number.parseInt(stream, 36), number: Number.parseInt(number, 36) }
 }
 
-/** Callbacks of a stream to its connection. */
-export interface StreamWatch {
-  behind(response: HttpResponse): void
-  drained(): void
-  /** The client has left, or the response was cut. */
-  gone(): void
-}
-
 /** Numbers its events, stores them, and writes them to its present response. */
 export class EventStream {
   readonly number: number
   readonly #environment: HttpEnvironment
   /** Undefined for a client without a session, which cannot resume. */
   readonly #store: EventStore | undefined
-  readonly #watch: StreamWatch
+  readonly #connection: ClientConnection
   #response: HttpResponse | undefined
   /** Sends comments during a silence. */
   #beat: { cancel(): void } | undefined
   /** The numbers of the last event, and of the last one that a response got. */
   #last = 0
   #written = 0
-  #ended = false
+  ended = false
 
   constructor(
     number: number,
     environment: HttpEnvironment,
     store: EventStore | undefined,
-    watch: StreamWatch,
+    connection: ClientConnection,
   ) {
     this.number = number
     this.#environment = environment
     this.#store = store
-    this.#watch = watch
+    this.#connection = connection
   }
 
   get attached(): boolean {
     return this.#response !== undefined
-  }
-
-  get ended(): boolean {
-    return this.#ended
   }
 
   /** Whether the client reads the event, or can request it later. */
@@ -85,11 +74,11 @@ export class EventStream {
     if (response === undefined || response.hasEnded) return
     if (response.unsentBytes > this.#environment.limits.backlogBytesMax) response.cut()
     else response.write(event)
-    if (response.unsentBytes > 0) this.#watch.behind(response)
+    if (response.unsentBytes > 0) this.#connection.fellBehind(response)
   }
 
   isOverAfter(number: number): boolean {
-    return this.#ended && number === this.#last
+    return this.ended && number === this.#last
   }
 
   /** Whether all events after `number` are stored. */
@@ -113,15 +102,15 @@ export class EventStream {
       // A comment behind a backlog would not show whether the client reads.
       if (response.unsentBytes === 0) response.write([KEEP_ALIVE])
     })
-    response.onDrain = () => this.#watch.drained()
+    response.onDrain = () => this.#connection.measure()
     response.whenClosed(() => {
       const isLost = !response.hasEnded
       if (this.#response === response) this.#leaveResponse()
-      if (isLost) this.#watch.gone()
+      if (isLost) this.#connection.lostStream()
     })
     for (const bytes of this.#kept(after)) this.write([bytes])
     this.#written = this.#last
-    if (this.#ended) this.end()
+    if (this.ended) this.end()
   }
 
   prime(retryMs: number): void {
@@ -129,7 +118,7 @@ export class EventStream {
   }
 
   end(): void {
-    this.#ended = true
+    this.ended = true
     this.#leaveResponse()
   }
 

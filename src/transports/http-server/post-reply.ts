@@ -8,10 +8,10 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
-import type { Timer } from '../../runtime/runtime.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
+import { statusOf } from './protocol.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
 import type { ClientConnection } from './client-connection.js'
 
@@ -33,6 +33,7 @@ export class PostReply implements Reply {
   readonly number: number
   /** Whether it answers the `initialize` that opens the session. */
   readonly isOpening: boolean
+  readonly askedMs: number
   readonly #connection: ClientConnection
   readonly #isBatch: boolean
   readonly #hold: PostedMessage['hold']
@@ -41,7 +42,6 @@ export class PostReply implements Reply {
   /** The number of requests without an answer. */
   #pending: number
   readonly #answers: Message[] = []
-  readonly #wait: Timer | undefined
   #stream: EventStream | undefined
   #status = okStatus
   /** The status where no request has an answer: they were cancelled, unless the session ended. */
@@ -55,11 +55,13 @@ export class PostReply implements Reply {
     response: HttpResponse,
     accepts: Accepts,
     isOpening: boolean,
+    askedMs: number,
   ) {
     this.isCancelledByClosing = connection.kind === 'shared'
     this.field = fieldReader(head)
     this.number = number
     this.isOpening = isOpening
+    this.askedMs = askedMs
     this.#connection = connection
     this.#isBatch = isBatch
     this.#hold = hold
@@ -67,7 +69,6 @@ export class PostReply implements Reply {
     this.#accepts = accepts
     this.#pending = frames.filter(({ kind }) => kind === 'request').length
     hold?.hold()
-    if (accepts.stream) this.#wait = connection.afterSilence(() => this.#open())
     if (this.isCancelledByClosing) response.whenClosed(() => this.#left())
   }
 
@@ -79,7 +80,7 @@ export class PostReply implements Reply {
   answer(message: Message, kind: AnswerKind): void {
     if (this.#pending === 0 || !this.#connection.passes(message)) return
     if (this.isOpening) this.#connection.opens(kind === 'error')
-    if (kind === 'error') this.#status = this.#connection.statusOf(message) ?? okStatus
+    if (kind === 'error' && this.isCancelledByClosing) this.#status = statusOf(message)
     if (this.#stream === undefined) this.#answers.push(message)
     else this.#stream.send(message)
     this.drop()
@@ -105,6 +106,11 @@ export class PostReply implements Reply {
     return true
   }
 
+  /** No answer has come for a while. */
+  waited(): void {
+    if (this.#accepts.stream) this.#open()
+  }
+
   end(): void {
     this.#pending = 0
     this.#statusOfNothing = 503
@@ -119,7 +125,6 @@ export class PostReply implements Reply {
   }
 
   #open(): EventStream {
-    this.#wait?.cancel()
     if (this.#stream !== undefined) return this.#stream
     this.#stream = this.#connection.stream(this.#response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
@@ -127,7 +132,6 @@ export class PostReply implements Reply {
   }
 
   #finish(): void {
-    this.#wait?.cancel()
     if (this.#stream === undefined) this.#sendBody()
     else this.#stream.end()
     this.#hold?.release()
