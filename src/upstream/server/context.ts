@@ -13,11 +13,11 @@ import type { OpenLoginPages } from '../contracts/login-pages.js'
 import type { ListGuard } from '../contracts/list-guard.js'
 import type { ServerMemory } from './server-memory.js'
 import type { MarkedTools } from './read-list.js'
-import type { Stop, UpstreamNews } from './reports.js'
+import type { UpstreamNews } from './reports.js'
 import type { StartGate } from './start-gate.js'
 import type { Restarts } from './restarts.js'
 import type { RunningProcess, ServerAbout } from '../contracts/upstream.js'
-import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
+import type { ServerConfig, ServerTimes, StdioServerConfig } from '../contracts/server-config.js'
 
 /** The services of the proxy that servers work with. */
 export interface ProxyContext {
@@ -51,8 +51,11 @@ export interface ProxyContext {
   readonly gate: StartGate
 }
 
-/** How the servers of one kind behave. */
-export interface ServerKind {
+/** How the servers of one kind behave; some of it is configured for programs only. */
+export interface ServerKind extends Pick<
+  StdioServerConfig,
+  'isolation' | 'concurrency' | 'processes' | 'idleTimeoutMs' | 'restart' | 'restartDelayMs' | 'onTimeout'
+> {
   /** Removes secrets from texts of the server that people read. */
   readonly redactor: Redactor
   readonly dial: Dial
@@ -60,18 +63,10 @@ export interface ServerKind {
   readonly installs?: boolean
   /** Takes over a process that runs already; absent where servers of this kind are no processes. */
   readonly adopt?: (running: RunningProcess) => Dialed
-  readonly isolation: 'auto' | 'shared' | 'session'
-  readonly concurrency: number
   /** Whether a server says which call it asks about. */
   readonly questionsNameTheirCall: boolean
-  readonly processes: number
-  readonly idleTimeoutMs: number | undefined
-  readonly restart: boolean
   /** Whether a server that ends on the question which revisions it speaks is started anew. */
   readonly startsAfterProbe: boolean
-  readonly restartDelayMs: number
-  /** Whether a process whose call has taken too long is restarted. */
-  readonly onTimeout: 'cancel' | 'restart'
   /** Whether a connection stays open while clients are attached, also when they have no calls. */
   readonly staysForClients: boolean
   /** How long a server has to answer the question which revisions it speaks; a server that is silent for longer ignores the question. */
@@ -95,9 +90,14 @@ export interface ServerLogins {
   close(): void
 }
 
-/** The context that the classes of one server share. */
-export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
+/** The context that the classes of one server share. `Server` alone changes what is not `readonly`. */
+export interface ServerContext extends Omit<ProxyContext, 'open'>, Omit<ServerKind, 'dial'> {
   readonly service: string
+  /** Names and filters may change while the server runs. */
+  config: ServerConfig
+  /** Why the server has left the configuration, for people; undefined while it is in it. */
+  retiredBecause: string | undefined
+  isClosed: boolean
   /** Logs something about this server. */
   readonly tell: (level: LogLevel, message: string, details?: LogRecord['details']) => void
   /** Makes the server ready for calls on a new connection. */
@@ -106,13 +106,10 @@ export interface ServerContext extends Omit<ProxyContext, 'open'>, ServerKind {
   readonly marked: MarkedTools
   readonly restarts: Restarts
   readonly memory: ServerMemory
-  /** Why the proxy ends its processes; undefined while the server is used. */
-  readonly stopping: () => Stop | undefined
   /** Connects to the server, or takes the one that was started elsewhere. */
   readonly connect: () => Dialed | Promise<Dialed>
   /** Whether a server that was started elsewhere waits for its first worker. */
   readonly hasAdopted: () => boolean
-  readonly kind: ServerConfig['kind']
   /** Whether it is reached over the network. */
   readonly isRemote: boolean
   readonly times: ServerTimes

@@ -45,9 +45,6 @@ const SUCCESSORS_MAX = 3
 const LIVED_MS = 30_000
 
 export class ServerLane implements Lane, ServerView {
-  /** Names and filters may change while the server runs. */
-  config: ServerConfig
-  retired = false
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #left: () => void
@@ -75,18 +72,25 @@ export class ServerLane implements Lane, ServerView {
   #isUnreachable = false
 
   /** `left` is called when the one client of the lane, or the last one of its principal, has left. */
-  constructor(context: ServerContext, scope: LaneScope, config: ServerConfig, left: () => void) {
+  constructor(context: ServerContext, scope: LaneScope, left: () => void) {
     this.#context = context
     this.#scope = scope
-    this.config = config
     this.#left = left
-    this.lists = new ServerLists(context, scope, this, (kinds) => this.#report(kinds))
+    this.lists = new ServerLists(context, scope, (kinds) => this.#report(kinds))
     this.known = this.lists.known
     this.clients = new LaneClients(context)
     this.#workersMax = workersMax(context, scope)
     // Requests that kept lists can answer are answered before a process is started.
     const isLater = !context.hasAdopted() && this.lists.isShowingKept
-    if (!scope.startsOnCall && !config.lazy) this.#begin(isLater)
+    if (!scope.startsOnCall && !context.config.lazy) this.#begin(isLater)
+  }
+
+  get config(): ServerConfig {
+    return this.#context.config
+  }
+
+  get retired(): boolean {
+    return this.#context.retiredBecause !== undefined
   }
 
   get view(): ServerView {

@@ -13,12 +13,6 @@ import type { ServerConfig } from '../contracts/server-config.js'
 /** A start that takes longer is reported as late: nearly every package is installed within this time. */
 const LATE_MS = 10_000
 
-export interface Stop {
-  readonly cause: StopCause
-  /** For people, where the cause does not say enough. */
-  readonly why?: string
-}
-
 type News = ServerNews extends infer One
   ? One extends ServerNews
     ? Omit<One, 'server' | 'kind' | 'pid' | 'client' | 'ms'>
@@ -86,19 +80,21 @@ export class ProcessReport {
 
   #ended(): void {
     const { reason, message } = this.#connection.failure
-    const stop = this.#stop
-    if (stop === undefined) this.#over({ state: 'failed', reason, message })
-    else this.#over({ state: 'stopped', cause: stop.cause, message: stop.why ?? message })
+    const cause = this.#stopCause
+    const why = cause === 'retired' ? (this.#context.retiredBecause ?? message) : message
+    if (cause === undefined) this.#over({ state: 'failed', reason, message })
+    else this.#over({ state: 'stopped', cause, message: why })
   }
 
   /** Undefined when the process has ended by itself. */
-  get #stop(): Stop | undefined {
+  get #stopCause(): StopCause | undefined {
     const { endedOnProbe, failure, isStopped } = this.#connection
-    if (endedOnProbe) return { cause: 'restart' }
+    const { isClosed, retiredBecause } = this.#context
+    if (endedOnProbe) return 'restart'
     if (!isStopped) return undefined
-    const single =
-      failure.reason === 'closed' ? 'restart' : this.#about.hasClientLeft() ? 'client-gone' : 'idle'
-    return this.#context.stopping() ?? { cause: single }
+    if (isClosed) return retiredBecause === undefined ? 'closing' : 'retired'
+    if (failure.reason === 'closed') return 'restart'
+    return this.#about.hasClientLeft() ? 'client-gone' : 'idle'
   }
 
   #over(news: News): void {
@@ -109,10 +105,10 @@ export class ProcessReport {
 
   #tell(news: News): void {
     if (this.#isOver) return
-    const { kind, news: listener, runtime, service: server } = this.#context
+    const { config, news: listener, runtime, service: server } = this.#context
     const ms = runtime.now() - this.#startedAt
     const { pid } = this.#connection.dialed
-    listener.server({ server, kind, pid, client: this.#about.client, ms, ...news })
+    listener.server({ server, kind: config.kind, pid, client: this.#about.client, ms, ...news })
   }
 }
 

@@ -57,15 +57,9 @@ class ListState {
   timer: Timer | undefined
 }
 
-interface ListOwner {
-  readonly config: ServerConfig
-  readonly retired: boolean
-}
-
 export class ServerLists {
   readonly #context: ServerContext
   readonly #scope: LaneScope
-  readonly #lane: ListOwner
   readonly #onChange: (kinds: readonly ListKind[]) => void
   /** The latest description that a process gave, and how its revision was found out; undefined before the first handshake. */
   server: OpenedServer | undefined
@@ -98,15 +92,9 @@ export class ServerLists {
   #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
 
   /** `onChange` names the lists that have changed; none where one was read, or could not be. */
-  constructor(
-    context: ServerContext,
-    scope: LaneScope,
-    lane: ListOwner,
-    onChange: (kinds: readonly ListKind[]) => void,
-  ) {
+  constructor(context: ServerContext, scope: LaneScope, onChange: (kinds: readonly ListKind[]) => void) {
     this.#context = context
     this.#scope = scope
-    this.#lane = lane
     this.#onChange = onChange
     this.#states = new Map(listKinds.map((kind) => [kind, new ListState()]))
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
@@ -198,7 +186,7 @@ export class ServerLists {
   get #verdict(): Verdict | undefined {
     const guard = this.#context.guard()
     if (guard === undefined) return undefined
-    const { config } = this.#lane
+    const { config } = this.#context
     const facts = this.#said
     const listed = this.#listed(facts, (kind) => this.#isKnown(kind))
     const inputs = [guard, config, facts, listed.lists.get('tools'), listed.lists.get('prompts')]
@@ -231,14 +219,13 @@ export class ServerLists {
     if (kinds.length === 0) return this.#onChange(kinds)
     reportLists(this.#context, this, this.#scope.client, kinds)
     // A list may block the server, and then the others are not shown either.
-    if (!this.#lane.retired) this.#onChange(this.#hasTurned() ? listKinds : kinds)
+    if (this.#context.retiredBecause === undefined) this.#onChange(this.#hasTurned() ? listKinds : kinds)
   }
 
   /** Keeps the server's description and lists for the next start, and for lanes that show them. */
   #keep(): void {
-    const { guard, memory } = this.#context
-    const { config, retired } = this.#lane
-    if (this.server === undefined || retired) return
+    const { config, guard, memory, retiredBecause } = this.#context
+    if (this.server === undefined || retiredBecause !== undefined) return
     const { facts } = this.server
     const kinds = listKinds.filter((kind) => this.#isKnown(kind))
     const lists = new Map(kinds.map((kind) => [kind, this.items(kind)]))

@@ -13,7 +13,6 @@ import { guardedFacts } from './server-lists.js'
 import { ServerLane } from './lane.js'
 import { MarkedTools } from './read-list.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
-import type { Stop } from './reports.js'
 import { beforeOf, ServerMemory } from './server-memory.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
@@ -32,19 +31,14 @@ import { type LaneScope, sharingFor } from './sharing.js'
 const IDLE_CHECK_MS = 20
 
 export class Server implements Upstream {
-  config: ServerConfig
   readonly #context: ServerContext
   readonly #lanes = new Set<ServerLane>()
   /** Those that several clients use, by their sharing, and by their principals where these share no process. */
   readonly #shared = new Map<string, ServerLane>()
   /** A server that was started elsewhere, until the first worker takes it. */
   #adopted: Dialed | undefined
-  #closed = false
-  /** Why the server has left, for people; undefined while it is in the configuration. */
-  #retiredBecause: string | undefined
 
   constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
-    this.config = config
     const isRemote = isOverNetwork(config)
     // A program is what it is until it is started by another proxy.
     const eraMs = isRemote ? around.limits.remoteEraMs : Infinity
@@ -60,14 +54,16 @@ export class Server implements Upstream {
         return isAsked ? memory.era : undefined
       },
     }
-    const { name: service, kind } = config
+    const { name: service } = config
     const { limits, runtime, log } = around
     const isListed = memory.kept?.description !== undefined
     this.#context = {
       ...around,
       ...behaviour,
       service,
-      kind,
+      config,
+      retiredBecause: undefined,
+      isClosed: false,
       isRemote,
       times: config,
       memory,
@@ -81,8 +77,11 @@ export class Server implements Upstream {
         return adopted ?? behaviour.dial(known)
       },
       hasAdopted: () => this.#adopted !== undefined,
-      stopping: () => this.#stopping,
     }
+  }
+
+  get config(): ServerConfig {
+    return this.#context.config
   }
 
   readonly renew = (why: string): void => {
@@ -107,12 +106,11 @@ export class Server implements Upstream {
   }
 
   adjust(config: ServerConfig): void {
-    this.config = config
-    for (const lane of this.#lanes) lane.config = config
+    this.#context.config = config
   }
 
   adopt(server: Connection | RunningProcess): boolean {
-    if (this.#lanes.size > 0 || this.#closed) return false
+    if (this.#lanes.size > 0 || this.#context.isClosed) return false
     const isProcess = 'stdin' in server
     const adopted = isProcess ? this.#context.adopt?.(server) : { connection: server }
     if (adopted === undefined) return false
@@ -162,7 +160,7 @@ export class Server implements Upstream {
     const scope = { sharing, declared, opening: undefined, client: undefined, principal, startsOnCall }
     const lane = this.#newLane(scope, () => this.#shared.delete(key))
     if (startsOnCall) lane.defer(this.#sharedLane('plain'))
-    if (!this.#closed) this.#shared.set(key, lane)
+    if (!this.#context.isClosed) this.#shared.set(key, lane)
     return lane
   }
 
@@ -196,8 +194,7 @@ export class Server implements Upstream {
   async retire(graceMs: number, why: string): Promise<void> {
     const { runtime } = this.#context
     const endsAt = runtime.now() + graceMs
-    this.#retiredBecause = why
-    for (const lane of this.#lanes) lane.retired = true
+    this.#context.retiredBecause = why
     while (!this.#idle && runtime.now() < endsAt) {
       await new Promise<void>((resolve) => runtime.setTimer(IDLE_CHECK_MS, resolve))
     }
@@ -205,7 +202,7 @@ export class Server implements Upstream {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    this.#context.isClosed = true
     this.#context.logins?.()?.close()
     const lanes = [...this.#lanes]
     this.#lanes.clear()
@@ -236,15 +233,9 @@ export class Server implements Upstream {
       this.#lanes.delete(lane)
       onLeft?.()
     }
-    const lane: ServerLane = new ServerLane(this.#context, scope, this.config, left)
-    if (this.#closed) void lane.close()
+    const lane: ServerLane = new ServerLane(this.#context, scope, left)
+    if (this.#context.isClosed) void lane.close()
     else this.#lanes.add(lane)
     return lane
-  }
-
-  get #stopping(): Stop | undefined {
-    if (!this.#closed) return undefined
-    const why = this.#retiredBecause
-    return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
   }
 }
