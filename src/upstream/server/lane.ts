@@ -11,7 +11,6 @@ import { parse } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../calls/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, listKinds } from '../../mcp/list-items.js'
-import type { ListChange } from '../contracts/list-guard.js'
 import type { ListKind, ServerNotificationRow, ServerRequestRow } from '../../mcp/methods.js'
 import {
   type ClientCapabilities,
@@ -112,7 +111,7 @@ export class ServerLane implements Lane, ServerView {
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
     const isAtRest = states.includes('stopped')
-    if (isAtRest && this.server !== undefined) return 'connected'
+    if (isAtRest && this.lists.server !== undefined) return 'connected'
     return isAtRest || states.includes('closed') ? 'disconnected' : 'error'
   }
 
@@ -209,18 +208,6 @@ export class ServerLane implements Lane, ServerView {
 
   get load(): ServerGauges {
     return sumOf(this.#workers.map(({ load }) => load))
-  }
-
-  get server(): OpenedServer | undefined {
-    return this.lists.server
-  }
-
-  get leftOut(): number {
-    return this.lists.leftOut
-  }
-
-  get changes(): readonly ListChange[] {
-    return this.lists.changes
   }
 
   get pids(): number[] {
@@ -594,7 +581,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** Whether a call waits for the lists of a process that ended before it had listed, and another one may list. */
   get #needsSuccessor(): boolean {
-    const wasUp = this.server !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
+    const wasUp = this.lists.server !== undefined && !isAboutCredentials(this.#workersFailure?.reason)
     return wasUp && this.isCalled && !this.lists.hasNames && this.#firstConnection === undefined
   }
 
@@ -622,7 +609,7 @@ export class ServerLane implements Lane, ServerView {
     // A start that was refused for want of room says nothing about the server.
     const failure = this.#workersFailure
     const isUnknown = this.isClosed || failure?.reason === 'overloaded'
-    if (this.server !== undefined || isUnknown) return
+    if (this.lists.server !== undefined || isUnknown) return
     const livedMs = this.#context.runtime.now() - (this.startedAt ?? 0)
     // A process that was stopped before this says nothing about the next start, which may find what this one has installed.
     if (failure?.reason === 'timeout' && livedMs < LIVED_MS) return
@@ -630,7 +617,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   #sendLevel(): void {
-    if (this.server?.facts.capabilities.logging !== true) return
+    if (this.lists.server?.facts.capabilities.logging !== true) return
     for (const connection of this.#connections) this.clients.sendLevel(connection)
   }
 

@@ -168,7 +168,7 @@ export class Server implements Upstream {
     const lanes = [...this.#lanes]
     const best = this.#best
     const about = this.#context.about?.()
-    const server = best?.server
+    const { changes = [], leftOut = 0, server } = best?.lists ?? {}
     const state = this.#stateOf(best)
     return {
       name: this.config.name,
@@ -181,8 +181,8 @@ export class Server implements Upstream {
       evidence: server?.evidence,
       tools: best?.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
       gauges: this.#gauges,
-      ...(best !== undefined && best.changes.length > 0 && { changes: best.changes }),
-      ...(best !== undefined && best.leftOut > 0 && { leftOut: best.leftOut }),
+      ...(changes.length > 0 && { changes }),
+      ...(leftOut > 0 && { leftOut }),
       ...(about !== undefined && { about }),
     }
   }
