@@ -113,11 +113,11 @@ const linesMax = table(`
   transports/http1       | 1509
   transports/http-client | 1776
   transports/http-server | 2628
-  upstream/contracts     | 768
+  upstream/contracts     | 765
   upstream/process       | 1199
   upstream/auth          | 341
   login                  | 2476
-  upstream/server        | 4654
+  upstream/server        | 4617
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 606

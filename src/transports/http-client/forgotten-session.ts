@@ -10,7 +10,7 @@ import { membersAt } from '../../jsonrpc/members.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
-import type { HttpSession } from './session.js'
+import type { HttpSession } from './http-session.js'
 
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 

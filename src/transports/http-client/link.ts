@@ -24,7 +24,7 @@ import { answeredId, readMessages, PostedMessage } from './posted-message.js'
 import type { HttpTarget } from './options.js'
 import { OutgoingRequest } from './outgoing-request.js'
 import { ServerStream } from './server-stream.js'
-import { HttpSession } from './session.js'
+import { HttpSession } from './http-session.js'
 
 export interface LinkOptions {
   /** Whether the server speaks HTTP+SSE: `maybe` where it may refuse Streamable HTTP. */

@@ -9,7 +9,7 @@ import { type HttpAnswer, type ClientSocket, type ClientSocketUser, socketTroubl
 import { mediaType, readExcerpt, retryAfterMs } from './answer.js'
 import { failure, unreachable } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
-import type { HttpAsk, HttpSession } from './session.js'
+import type { HttpAsk, HttpSession } from './http-session.js'
 
 /** Exactly one of `responded`, `refused` and `troubled` is called for each time that it is sent, unless it is cancelled. */
 export interface RequestHandler {

@@ -18,7 +18,7 @@ import { forgetsSession } from './forgotten-session.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
 import { ResponseStream, type StreamCut, type StreamOwner } from './response-stream.js'
-import type { HttpSession } from './session.js'
+import type { HttpSession } from './http-session.js'
 
 const DISCOVER = 'server/discover'
 

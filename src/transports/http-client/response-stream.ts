@@ -10,7 +10,7 @@ import { SseParser } from '../sse/parser.js'
 import { compression, mediaType, readExcerpt, retryAfterMs } from './answer.js'
 import type { HttpLink } from './link.js'
 import { OutgoingRequest } from './outgoing-request.js'
-import type { HttpAsk, HttpSession } from './session.js'
+import type { HttpAsk, HttpSession } from './http-session.js'
 
 /** The owner of a stream. It is not called any more once the stream is stopped. */
 export interface StreamOwner {

@@ -13,7 +13,7 @@ import { resolvedAddress } from '../address.js'
 import { failure, noAnswer } from './failure.js'
 import type { HttpLink } from './link.js'
 import { ResponseStream, type StreamCut, type StreamOwner } from './response-stream.js'
-import type { HttpSession } from './session.js'
+import type { HttpSession } from './http-session.js'
 
 /** The standalone stream of a server, or the one of an older server. */
 export class ServerStream implements StreamOwner {

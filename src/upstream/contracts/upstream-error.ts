@@ -3,7 +3,7 @@ import { TransportError, type TransportErrorCode } from '../../jsonrpc/jsonrpc-e
 import type { Redactor } from '../../text/redactor.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { errorText } from '../../text/error-text.js'
-import type { DialEnd } from './dial.js'
+import type { DialEnd } from './dialed.js'
 
 /** An upstream cannot serve. Its `code` is `UPSTREAM_` and the reason in capitals. */
 export class UpstreamError extends Error {

@@ -28,7 +28,7 @@ import type { FetchIdToken } from '../auth/google-id-token.js'
 import { runDetached } from '../process/detached.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { credentialsRefusal, googleAuthOf, IdTokenCredentials } from '../auth/id-token-credentials.js'
-import type { KnownServer } from '../contracts/dial.js'
+import type { KnownServer } from '../contracts/dialed.js'
 import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
 
 const DISCOVER = 'server/discover'

@@ -6,9 +6,9 @@
 
 import { LazyValue } from '../../runtime/deferred.js'
 import { Redactor } from '../../text/redactor.js'
-import type { Dialed, KnownServer } from '../contracts/dial.js'
+import type { Dialed, KnownServer } from '../contracts/dialed.js'
 import type { HttpDialer } from '../http/http-dialer.js'
-import { Server } from '../server/server.js'
+import { Server } from '../server/configured-server.js'
 import type { ProxyContext } from '../server/context.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 

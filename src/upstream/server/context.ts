@@ -4,7 +4,7 @@
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Opened, Opening, OpenServer } from '../../mcp/eras/server-opener.js'
 import type { Redactor } from '../../text/redactor.js'
-import type { Dial, Dialed } from '../contracts/dial.js'
+import type { Dialed, KnownServer } from '../contracts/dialed.js'
 import type { LogLevel, LogRecord, LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import type { Limits } from '../../limits.js'
 import type { LoginTool } from '../../login/login-tool.js'
@@ -58,7 +58,8 @@ export interface ServerKind extends Pick<
 > {
   /** Removes secrets from texts of the server that people read. */
   readonly redactor: Redactor
-  readonly dial: Dial
+  /** Rejects with TransportError. */
+  readonly dial: (known: KnownServer) => Dialed | Promise<Dialed>
   /** Whether its start may install a package first. */
   readonly installs?: boolean
   /** Takes over a process that runs already; absent where servers of this kind are no processes. */

@@ -19,7 +19,7 @@ import { type Outdated, type ServerWriter, sessionWriter } from '../../mcp/eras/
 import { methodNotFound, notFollowed, upstreamFailed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import { Deadlines } from '../../calls/deadlines.js'
-import type { Dialed, DialEnd } from '../contracts/dial.js'
+import type { Dialed, DialEnd } from '../contracts/dialed.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/upstream-error.js'
 import type { Revision } from '../../mcp/revisions.js'

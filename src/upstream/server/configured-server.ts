@@ -7,7 +7,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../calls/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
-import type { Dialed, KnownServer } from '../contracts/dial.js'
+import type { Dialed, KnownServer } from '../contracts/dialed.js'
 import { endOf } from './server-connection.js'
 import { guardedFacts } from './server-lists.js'
 import { ServerLane } from './lane.js'

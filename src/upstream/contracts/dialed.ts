@@ -33,6 +33,3 @@ export interface KnownServer {
   /** No connection can be made at the moment; the dialer tries again by itself. */
   readonly onUnreachable: () => void
 }
-
-/** Rejects with TransportError. */
-export type Dial = (known: KnownServer) => Dialed | Promise<Dialed>
