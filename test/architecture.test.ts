@@ -117,7 +117,7 @@ const linesMax = table(`
   upstream/process       | 1199
   upstream/auth          | 341
   login                  | 2476
-  upstream/server        | 4617
+  upstream/server        | 4606
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 606

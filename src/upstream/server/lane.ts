@@ -7,7 +7,6 @@
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import { parse } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../calls/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
 import { type ListItem, listKinds } from '../../mcp/list-items.js'
@@ -226,11 +225,9 @@ export class ServerLane implements Lane, ServerView {
 
   call(call: Call, edits: readonly Edit[]): void {
     const own = this.#context.logins?.()?.tool
-    if (
-      own !== undefined &&
-      this.view.items('tools').at(-1) === own.item &&
-      isCallOf(call, edits, own.item.key)
-    ) {
+    const isOwn = own !== undefined && call.item === own.item.key && call.frame.method === 'tools/call'
+    // A server may have a tool of that name.
+    if (isOwn && this.view.items('tools').at(-1) === own.item) {
       call.deadline.times = this.#context.times
       return own.call(call, edits)
     }
@@ -626,14 +623,6 @@ export class ServerLane implements Lane, ServerView {
     for (const lane of [...this.#deferred, this])
       for (const client of lane.clients) client.listsChanged(kinds)
   }
-}
-
-/** Whether a call with these edits is of the tool that the server knows by this name. */
-function isCallOf(call: Call, edits: readonly Edit[], name: string): boolean {
-  if (call.row.route.to !== 'name' || call.row.route.list !== 'tools') return false
-  const edit = edits.find(({ why }) => why === 'name')
-  const own: unknown = edit === undefined ? undefined : parse(Buffer.from(edit.bytes).toString())
-  return (own ?? call.frame.params.members.string('name')) === name
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */
