@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
-  config                 | 4301
+  config                 | 4297
   lock                   | 665
   log                    | 483
   record                 | 254
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1961
   ui                     | 1850
   ask                    | 356
-  cli                    | 5430
+  cli                    | 5420
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

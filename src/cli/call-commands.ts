@@ -18,7 +18,7 @@ import { type Given, UsageError, command } from './command-line.js'
 import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
-import { Failure, note, pass, say, tableStyle } from './console.js'
+import { Failure, aligned, note, pass, say, tableStyle } from './console.js'
 import { lateWords, withChildren } from './server-trials.js'
 import { quote } from '../jsonrpc/text.js'
 import { type Keep, toolResult } from '../ask/content.js'
@@ -124,9 +124,9 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
 
 async function refused(error: unknown, clean: (text: string) => string): Promise<number> {
   if (error instanceof AnswerError) await note(withCode(clean(error.message), error.code))
-  else if (error instanceof Failure || error instanceof ArgumentMistake) await note(error.message)
+  else if (error instanceof Failure) await note(error.message)
   else throw error
-  return error instanceof ArgumentMistake ? 2 : 1
+  return error instanceof Failure ? error.exitCode : 1
 }
 
 /** A person who waits for a list or a call learns which server it waits for. */
@@ -183,15 +183,10 @@ function aboutOf(tool: JsonValue): string {
 
 async function linesOf(tools: readonly JsonValue[]): Promise<string> {
   const { paint, columns } = await tableStyle()
-  const width = Math.max(0, ...tools.map((tool) => nameOf(tool).length))
-  const room = Math.max(20, columns - width - 2)
-  const lines = tools.map((tool) => {
-    const about = aboutOf(tool)
-    const shown = about.length > room ? `${about.slice(0, room - 1)}…` : about
-    const name = escapeText(nameOf(tool))
-    return `${paint('service', name)}${' '.repeat(Math.max(0, width - name.length))}  ${escapeText(shown)}`.trimEnd()
-  })
-  return lines.map((line) => `${line}\n`).join('')
+  const rows = tools.map((tool) => [nameOf(tool), aboutOf(tool)] as const)
+  return aligned(rows, paint, columns)
+    .map((line) => `${line}\n`)
+    .join('')
 }
 
 async function callTool(client: LocalClient, question: AskTask): Promise<number> {
@@ -247,8 +242,9 @@ function newKeep(): Keep {
   }
 }
 
-/** Of a person who types the arguments of `call`. */
-export class ArgumentMistake extends Error {}
+function mistake(message: string): Failure {
+  return new Failure(message, 2)
+}
 
 /**
  * Gives the arguments as raw JSON, so that numbers stay as they were typed.
@@ -256,14 +252,14 @@ export class ArgumentMistake extends Error {}
  * `typeOf` gives the JSON type that the tool wants of a key, where it says one. A value for a string is text; every
  * other one is JSON. Without a type, what reads as a number, `true`, `false`, `null`, an array or an object is JSON.
  *
- * @throws ArgumentMistake
+ * @throws Failure
  */
 export function argumentsOf(words: readonly string[], typeOf: (key: string) => string | undefined): string {
   const [first = '', ...others] = words
   if (first.trimStart().startsWith('{')) {
-    if (others.length > 0) throw new ArgumentMistake('nothing may stand behind the JSON object')
+    if (others.length > 0) throw mistake('nothing may stand behind the JSON object')
     if (!isJson(first))
-      throw new ArgumentMistake(
+      throw mistake(
         `the arguments are no JSON: ${first}; write {"key":"value"} in single quotes, or key=value`,
       )
     return first
@@ -274,7 +270,7 @@ export function argumentsOf(words: readonly string[], typeOf: (key: string) => s
 
 function memberOf(word: string, typeOf: (key: string) => string | undefined): string {
   const at = word.indexOf('=')
-  if (at < 1) throw new ArgumentMistake(`"${word}" is no argument; write key=value, or one JSON object`)
+  if (at < 1) throw mistake(`"${word}" is no argument; write key=value, or one JSON object`)
   const [key, value] = [word.slice(0, at), word.slice(at + 1)]
   return `${quote(key)}:${valueOf(key, value, typeOf(key))}`
 }
@@ -283,7 +279,7 @@ function valueOf(key: string, value: string, type: string | undefined): string {
   if (type === 'string') return quote(value)
   if (isJson(value) && (type !== undefined || !value.startsWith('"'))) return value
   if (type === undefined) return quote(value)
-  throw new ArgumentMistake(`"${key}" takes ${typeWords[type] ?? 'JSON'}, not "${value}"`)
+  throw mistake(`"${key}" takes ${typeWords[type] ?? 'JSON'}, not "${value}"`)
 }
 
 const typeWords: Readonly<Record<string, string>> = {

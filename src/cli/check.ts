@@ -20,7 +20,7 @@ import { counted } from '../text/counted.js'
 import { type CheckedConfig, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
 import { startTrouble } from './start-troubles.js'
-import { say } from './console.js'
+import { print, say } from './console.js'
 
 const options = {
   stdio: flag('Check what stdio serves, which is one group'),
@@ -71,8 +71,7 @@ async function tryIssuers({ server: { auth } }: Configuration): Promise<number> 
       : [[login.issuer, 'users can log in there', loginTrouble(login, realRuntime())] as const]),
   ]
   const troubles = await Promise.all(tries.map(([, , trouble]) => trouble))
-  for (const [at, [issuer, good]] of tries.entries())
-    await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? good}`)}\n`)
+  await print(...tries.map(([issuer, good], at) => `  ${issuer}  ${troubles[at] ?? good}`))
   return troubles.some((trouble) => trouble !== undefined) ? 1 : 0
 }
 

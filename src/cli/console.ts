@@ -13,6 +13,26 @@ import { version } from '../version.js'
 
 const ignore = (): void => {}
 
+/** Writes lines to stdout, whose texts may be those of a server or of a file. */
+export function print(...lines: readonly string[]): Promise<void> {
+  return say('stdout', lines.map((line) => `${escapeText(line)}\n`).join(''))
+}
+
+/** The lines of a table of two columns, the second of which ends at a width. */
+export function aligned(
+  rows: readonly (readonly [name: string, text: string])[],
+  paint: Paint = noPaint,
+  columns: number = Number.POSITIVE_INFINITY,
+): string[] {
+  const width = Math.max(0, ...rows.map(([name]) => escapeText(name).length))
+  const room = Math.max(20, columns - width - 2)
+  return rows.map(([name, text]) => {
+    const gap = ' '.repeat(width - escapeText(name).length)
+    const shown = text.length > room ? `${text.slice(0, room - 1)}…` : text
+    return `${paint('service', escapeText(name))}${gap}  ${escapeText(shown)}`.trimEnd()
+  })
+}
+
 /** How a table on stdout may look: in colours, and no wider than the terminal of the person who reads it. */
 export async function tableStyle(): Promise<{ readonly paint: Paint; readonly columns: number }> {
   const { isTTY, columns } = process.stdout

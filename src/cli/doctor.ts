@@ -16,7 +16,7 @@ import { type ServerConfig, isRemote } from '../upstream/contracts/server-config
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { type Command, type Given, command } from './command-line.js'
 import { type View, viewConflict, viewOptions } from './common-options.js'
-import { Failure, say } from './console.js'
+import { Failure, print, say } from './console.js'
 import { loadView } from './load.js'
 import {
   TRIALS_AT_ONCE_MAX,
@@ -75,14 +75,11 @@ export async function runDoctor(view: View, name: string | undefined, isBrief: b
   const checked = { config, schemas: [{ ...schema, servers }], profile: view.profile }
   const exitCode = await tryAll(checked, isBrief ? inOneLine : inDetail, Math.max(1, servers.length))
   const off = servers.filter(({ disabled }) => disabled).map((server) => server.name)
-  if (off.length > 0) await print(`disabled: ${off.join(', ')}; mcps-proxy enable NAME lets one start again`)
+  if (off.length > 0)
+    await print(`  disabled: ${off.join(', ')}; mcps-proxy enable NAME lets one start again`)
   const problem = isBrief || !config.lock.isOn ? undefined : lockProblem(config.lock.path)
-  if (problem !== undefined) await print(problem)
+  if (problem !== undefined) await print(`  ${problem}`)
   return problem === undefined ? exitCode : 1
-}
-
-function print(line: string): Promise<void> {
-  return say('stdout', `  ${escapeText(line)}\n`)
 }
 
 /** The lines that report a server that was tried. */
@@ -157,9 +154,9 @@ export async function tryAll(
     if (isCut) return 1
     const failures = [...trials].filter(([, { failure }]) => failure !== undefined)
     const { length: failed } = failures.filter(([{ server }, trial]) => !isOfUsers(config, server, trial))
-    await print(`started: ${trials.size - failures.length} ready, ${failed} failed`)
+    await print(`  started: ${trials.size - failures.length} ready, ${failed} failed`)
     if (inLines === inDetail)
-      for (const problem of [...problems, ...sharedAddresses(candidates, trials)]) await print(problem)
+      await print(...[...problems, ...sharedAddresses(candidates, trials)].map((line) => `  ${line}`))
     return failed > 0 ? 1 : 0
   })
 }

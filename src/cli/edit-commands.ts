@@ -5,11 +5,10 @@ import { type ServerEdit, editServer } from '../config/edit.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
-import { escapeText } from '../text/escape.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
 import { type Command, type Given, UsageError, command, flag, list } from './command-line.js'
 import { config, header, schema } from './common-options.js'
-import { say } from './console.js'
+import { print } from './console.js'
 import { changeFile, editing, offerStart, storedSecrets, withSecretsStored } from './edit-file.js'
 
 const editOptions = { schema, config }
@@ -128,8 +127,4 @@ async function addWithSecrets(
   const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
   const { entry, secrets } = withReferences(edit.name, edit.entry, await storedSecrets(store))
   await withSecretsStored(store, secrets, () => change(path, group, { ...edit, entry }))
-}
-
-function print(line: string): Promise<void> {
-  return say('stdout', `${escapeText(line)}\n`)
 }

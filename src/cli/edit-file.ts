@@ -33,18 +33,11 @@ export async function editing(
   }
 }
 
-/** The system does not let the file be written; the code is that of the system. */
-class WriteFailure extends Error {
-  readonly code: string | undefined
-
-  constructor(path: string, cause: unknown) {
-    const code = errorCode(cause)
-    super(
-      `${path} cannot be written: ${code ?? errorText(cause)}; check the permissions of the file and of its folder; nothing was changed`,
-      { cause },
-    )
-    this.code = code
-  }
+/** The system does not let the file be written. */
+function writeFailure(path: string, cause: unknown): Failure {
+  return new Failure(
+    `${path} cannot be written: ${errorCode(cause) ?? errorText(cause)}; check the permissions of the file and of its folder; nothing was changed`,
+  )
 }
 
 const LOCK_WAIT_MS_MAX = 30_000
@@ -52,7 +45,7 @@ const LOCK_WAIT_MS_MAX = 30_000
 /**
  * Writes the changed text, unless a start would refuse it. Two commands that change the file at the same time keep both changes.
  *
- * @throws ConfigError with every problem that a start would have, WriteFailure, and what `change` throws
+ * @throws ConfigError with every problem that a start would have, Failure, and what `change` throws
  */
 export function changeFile(path: string, change: (text: string) => string): Promise<void> {
   return alone(path, async () => {
@@ -63,12 +56,12 @@ export function changeFile(path: string, change: (text: string) => string): Prom
     try {
       rewriteFile(path, after)
     } catch (error) {
-      throw new WriteFailure(path, error)
+      throw writeFailure(path, error)
     }
   })
 }
 
-/** Runs while no other command changes the file. @throws EditMistake, WriteFailure, and what `run` throws */
+/** Runs while no other command changes the file. @throws EditMistake, Failure, and what `run` throws */
 export async function alone<T>(path: string, run: () => Promise<T>): Promise<T> {
   const runtime = realRuntime()
   const lock = new FileLock(`${realPlace(path)}.lock`, runtime)
@@ -86,7 +79,7 @@ async function taken(lock: FileLock, path: string): Promise<boolean> {
   try {
     return await lock.take(LOCK_WAIT_MS_MAX)
   } catch (error) {
-    throw new WriteFailure(path, error)
+    throw writeFailure(path, error)
   }
 }
 

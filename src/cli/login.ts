@@ -24,7 +24,7 @@ import { loadWithSecrets } from './load.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
 import { type Given, UsageError, command, flag, text } from './command-line.js'
 import { config, schema } from './common-options.js'
-import { Failure, note, say } from './console.js'
+import { Failure, note, print, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
 
@@ -191,10 +191,7 @@ async function enter(
     device || settings?.isByDevice === true
       ? await logInByDevice(target, store, runtime, showCode)
       : await logIn(target, store, runtime, personFor(!isWithoutBrowser))
-  await say(
-    'stdout',
-    `${escapeText(name)}: logged in at ${escapeText(new URL(login.issuer).host)}${until(login)}\n`,
-  )
+  await print(`${name}: logged in at ${new URL(login.issuer).host}${until(login)}`)
   return 0
 }
 
@@ -249,9 +246,9 @@ async function list(only: string | undefined, store: LoginStore, runtime: LoginR
     const ends = isOver ? 'is over' : `ends ${expires ?? 'when the server says so'}`
     const whose = user === undefined ? '' : `  of ${user}`
     const state = isRenewed ? 'is renewed by itself' : ends
-    return escapeText(`${url}${whose}  at ${new URL(issuer).host}, ${state}`)
+    return `${url}${whose}  at ${new URL(issuer).host}, ${state}`
   })
-  await say('stdout', lines.map((line) => `${line}\n`).join(''))
+  await print(...lines)
   if (lines.length > 0) return 0
   const [whose, more] = only === undefined ? ['', ''] : [` of '${only}'`, ` --user ${inShell(only)}`]
   await note(`there is no login${whose}; mcps-proxy login NAME${more} makes one`)
@@ -280,7 +277,7 @@ async function leave(
     )
   const isRevoked = kept === undefined && isRevocable
   const more = isRevoked ? '' : ' here; its tokens are not revoked, and end when their time is over'
-  await say('stdout', `${escapeText(name)}: logged out${more}\n`)
+  await print(`${name}: logged out${more}`)
   return 0
 }
 

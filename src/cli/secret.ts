@@ -3,12 +3,11 @@
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { homeOf, ownPath } from '../config/file.js'
-import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
 import { askHidden } from './prompt-secret.js'
-import { Failure, note, say } from './console.js'
+import { Failure, note, print, say } from './console.js'
 import { UsageError, command } from './command-line.js'
 
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
@@ -59,7 +58,7 @@ const actions: Readonly<Record<string, Action>> = {
     if (value === '') throw new Failure('the value is empty, and nothing is changed', 2)
     const place = await store.set(name, value)
     const where = place === 'keyring' ? 'the keyring of the system' : store.path
-    await say('stdout', `${escapeText(name)} is set, in ${escapeText(where)}\n`)
+    await print(`${name} is set, in ${where}`)
     if (place === 'file')
       await say(
         'stderr',
@@ -69,15 +68,12 @@ const actions: Readonly<Record<string, Action>> = {
   list: async (_, store) => {
     const names = store.names()
     if (names.length === 0) return note('there is no secret; mcps-proxy secret set NAME makes one')
-    const lines = names.map(
-      ({ name, place }) => `${escapeText(name)}${place === 'file' ? '' : '  (keyring)'}\n`,
-    )
-    return say('stdout', lines.join(''))
+    return print(...names.map(({ name, place }) => `${name}${place === 'file' ? '' : '  (keyring)'}`))
   },
   remove: async (name, store) => {
     const names = store.names().map((each) => each.name)
     if (!(await store.remove(name))) throw new Failure(unknownName('secret', name, names))
-    await say('stdout', `${escapeText(name)} is removed\n`)
+    await print(`${name} is removed`)
   },
 }
 

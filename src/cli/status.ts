@@ -8,7 +8,7 @@ import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { loadWithSecrets } from './load.js'
-import { Failure, say, tableStyle } from './console.js'
+import { Failure, aligned, say, tableStyle } from './console.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
 import { config, header, json, timeout } from './common-options.js'
 import { keptAddresses } from './ui-addresses.js'
@@ -139,11 +139,11 @@ function schemaLines(name: string, schema: JsonValue, paint: Paint): string[] {
   const tools = numberAt(schema, 'totalTools')
   const clients = numberAt(schema, 'totalSessions')
   if (schema.string('status') === 'disabled') return ['', `${escapeText(name)}: disabled`]
-  const width = Math.max(0, ...servers.map((server) => escapeText(server.string('name') ?? '').length))
+  const rows = servers.map((server) => [server.string('name') ?? '', stateOf(server)] as const)
   return [
     '',
     `${escapeText(name)}: ${ready} of ${counted(servers.length, 'server')} ready, ${counted(tools, 'tool')}, ${counted(clients, 'client')}`,
-    ...servers.map((server) => serverLine(server, width, paint)),
+    ...aligned(rows, paint).map((line) => `  ${line}`),
     ...sessions.map(sessionLine),
     ...(clients > sessions.length ? [`  and ${counted(clients - sessions.length, 'other client')}`] : []),
   ]
@@ -153,8 +153,7 @@ function numberAt(value: JsonValue | undefined, name: string): number {
   return Number(value?.member(name)?.text ?? 0)
 }
 
-function serverLine(server: JsonValue, width: number, paint: Paint): string {
-  const name = escapeText(server.string('name') ?? '')
+function stateOf(server: JsonValue): string {
   const pid = server.member('pid')?.text
   const changes = server.member('changes')?.items.length ?? 0
   const facts = [
@@ -165,8 +164,7 @@ function serverLine(server: JsonValue, width: number, paint: Paint): string {
     usersIn(server.member('users')),
     server.string('error'),
   ].filter((fact) => fact !== undefined)
-  const state = (server.string('status') ?? '?').padEnd('login-required'.length)
-  return `  ${paint('service', name)}${' '.repeat(width - name.length)}  ${state}  ${escapeText(facts.join(', '))}`
+  return `${(server.string('status') ?? '?').padEnd('login-required'.length)}  ${facts.join(', ')}`
 }
 
 function usersIn(users: JsonValue | undefined): string | undefined {

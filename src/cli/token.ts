@@ -9,7 +9,7 @@ import { hasSeveralPrincipals, refusesEveryClient } from '../config/front.js'
 import { escapeText } from '../text/escape.js'
 import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
-import { note, say } from './console.js'
+import { aligned, note, print, say } from './console.js'
 import { type Given, UsageError, command, list, text } from './command-line.js'
 import { config } from './common-options.js'
 
@@ -95,12 +95,11 @@ const actions: Readonly<Record<string, Action>> = {
   list: async (_, { config }) => {
     const { tokens = [] } = await frontOf(config)
     if (tokens.length === 0) return note('there is no token; mcps-proxy token create NAME makes one')
-    const width = Math.max(0, ...tokens.map(({ name }) => name.length))
-    const lines = tokens.map(({ name, profiles, expiresAtMs }) => {
+    const rows = tokens.map(({ name, profiles, expiresAtMs }) => {
       const scope = profiles === undefined ? 'everything' : `profiles ${profiles.join(', ')}`
-      return `${name.padEnd(width)}  ${scope}; ${untilWords(expiresAtMs)}\n`
+      return [name, `${scope}; ${untilWords(expiresAtMs)}`] as const
     })
-    return say('stdout', lines.join(''))
+    return print(...aligned(rows))
   },
   revoke: async (name, { config }, path) => {
     await changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))

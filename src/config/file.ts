@@ -84,20 +84,18 @@ function readConfigFile(path: string, what: string): ConfigFile {
 }
 
 function unreadable(path: string, what: string, file: Exclude<TextFile, { kind: 'read' }>): ConfigError {
-  switch (file.kind) {
-    case 'no-file':
-      return failure('CONFIG_NOT_A_FILE', path, file.why.replace('it ', ''), 'name a JSON file')
-    case 'too-large':
-      return failure('CONFIG_TOO_LARGE', path, 'is too large', `must have at most ${configBytesMax} bytes`)
-    case 'no-text':
-      return failure('CONFIG_NOT_JSON', path, 'is not UTF-8 text', 'save it as UTF-8')
-    case 'failed':
-      break
-  }
-  if (file.code === 'ENOENT' || file.code === 'ENOTDIR')
+  const { kind, code, why } = file
+  if (code === 'ENOENT' || code === 'ENOTDIR')
     return failure('CONFIG_NOT_FOUND', path, `is not there (${what})`, 'check the path')
-  return failure('CONFIG_UNREADABLE', path, `cannot be read: ${file.code}`, 'check its permissions')
+  return failure('CONFIG_UNREADABLE', path, why.replace(/^it /, ''), remedies[kind])
 }
+
+const remedies = {
+  'no-file': 'name a JSON file',
+  'too-large': 'name a JSON file',
+  'no-text': 'save it as UTF-8',
+  failed: 'check its permissions',
+} as const
 
 function failure(code: ConfigErrorCode, path: string, problem: string, hint: string): ConfigError {
   return new ConfigError(code, path, [{ path: '', problem, hint }])

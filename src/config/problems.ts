@@ -4,9 +4,7 @@ import { escapeText } from '../text/escape.js'
 
 export type ConfigErrorCode =
   | 'CONFIG_NOT_FOUND'
-  | 'CONFIG_NOT_A_FILE'
   | 'CONFIG_UNREADABLE'
-  | 'CONFIG_TOO_LARGE'
   | 'CONFIG_NOT_JSON'
   | 'CONFIG_INVALID'
   | 'CONFIG_SCHEMA'

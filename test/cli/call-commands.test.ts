@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { text as whole } from 'node:stream/consumers'
 import { type TestContext, describe, test } from 'node:test'
-import { ArgumentMistake, argumentsOf } from '../../src/cli/call-commands.js'
+import { argumentsOf } from '../../src/cli/call-commands.js'
+import { Failure } from '../../src/cli/console.js'
 import { toolResult } from '../../src/ask/content.js'
 import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { personOf } from '../../src/ask/terminal.js'
@@ -58,7 +59,7 @@ describe('arguments', () => {
     test(`${words.join(' ')} is refused`, () => {
       assert.throws(
         () => read(...words),
-        (error) => error instanceof ArgumentMistake && problem.test(error.message),
+        (error) => error instanceof Failure && error.exitCode === 2 && problem.test(error.message),
       )
     })
 })

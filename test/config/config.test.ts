@@ -413,14 +413,14 @@ describe('the file', () => {
 
   const refused: [string, () => string, string, RegExp][] = [
     ['missing', () => join(folder, 'none.json'), 'CONFIG_NOT_FOUND', /is not there/],
-    ['a folder', () => folder, 'CONFIG_NOT_A_FILE', /is a folder; name a JSON file/],
+    ['a folder', () => folder, 'CONFIG_UNREADABLE', /is a folder; name a JSON file/],
     [
       'empty',
       () => file('empty.json', ' \n'),
       'CONFIG_NOT_JSON',
       /is empty; write .* or run mcps-proxy add$/,
     ],
-    ['a device', () => '/dev/zero', 'CONFIG_NOT_A_FILE', /not a regular file/],
+    ['a device', () => '/dev/zero', 'CONFIG_UNREADABLE', /not a regular file/],
     [
       'a named pipe',
       () => {
@@ -428,20 +428,25 @@ describe('the file', () => {
         execFileSync('mkfifo', [path])
         return path
       },
-      'CONFIG_NOT_A_FILE',
+      'CONFIG_UNREADABLE',
       /not a regular file/,
     ],
     [
       'too large',
       () => file('big.json', `${text}${' '.repeat(1024 * 1024 + 1 - text.length)}`),
-      'CONFIG_TOO_LARGE',
+      'CONFIG_UNREADABLE',
       /1048576/,
     ],
-    ['not UTF-8', () => file('latin1.json', Buffer.from([0x22, 0xe4, 0x22])), 'CONFIG_NOT_JSON', /not UTF-8/],
+    [
+      'not UTF-8',
+      () => file('latin1.json', Buffer.from([0x22, 0xe4, 0x22])),
+      'CONFIG_UNREADABLE',
+      /not UTF-8/,
+    ],
     [
       'UTF-16',
       () => file('utf-16.json', Buffer.from(`\ufeff${text}`, 'utf16le')),
-      'CONFIG_NOT_JSON',
+      'CONFIG_UNREADABLE',
       /is not UTF-8 text; save it as UTF-8/,
     ],
     [
