@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 606
   limits                 | 171
   real-runtime           | 47
-  config                 | 4297
+  config                 | 4261
   lock                   | 665
   log                    | 483
   record                 | 254

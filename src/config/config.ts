@@ -20,7 +20,6 @@ import type {
   ProfileConfig,
   SchemaConfig,
 } from './configuration.js'
-import { type SingleServer, onlyServer } from './single-server.js'
 import { withConfinement } from './confinement.js'
 import { literal } from './expand.js'
 import { findConfigFile, homeOf } from './file.js'
@@ -30,7 +29,7 @@ import { lockFileName, rootFields, rootType, sharedSandbox } from './keys.js'
 import { absoluteFile, editorVariables, projectOf } from './paths.js'
 import { ConfigError, type FindLine, ProblemList } from './problems.js'
 import { type References, unresolved } from './references.js'
-import { type LockSettings, readSchemas, serverPath } from './servers.js'
+import { type LockSettings, type ServersContext, readSchemas, serverPath } from './servers.js'
 import { Location, type ValuesOf } from './values.js'
 
 export interface LoadOptions extends ConfigOverrides {
@@ -39,8 +38,6 @@ export interface LoadOptions extends ConfigOverrides {
   readonly env?: Environment
   readonly home?: string
   readonly cwd?: string
-  /** The one server that is wanted; undefined is all. */
-  readonly only?: SingleServer | undefined
 }
 
 /** Values that override the file, or replace what it lacks. */
@@ -53,6 +50,8 @@ export interface ConfigOverrides {
   readonly asksFront?: boolean
   /** The time-out of every call, above the file. */
   readonly timeoutMs?: number | undefined
+  /** The one server that is wanted, under its own names; undefined is all. */
+  readonly only?: ServersContext['only']
   /** Further files that the proxy obeys, which no confined program may write. */
   readonly files?: readonly string[]
   /** Of the secrets that the configuration refers to; absent leaves them all unresolved. */
@@ -79,17 +78,12 @@ export interface ResolveContext extends ConfigOverrides {
  * @throws ConfigError with every problem of the file.
  */
 export function loadConfig(options: LoadOptions = {}): Configuration {
-  const { path, env = process.env, cwd = process.cwd(), home = homeOf(env), only } = options
+  const { path, env = process.env, cwd = process.cwd(), home = homeOf(env) } = options
   const file = findConfigFile({ path, env, home, cwd })
-  const wanted = (value: unknown, source: string): unknown =>
-    only === undefined ? value : onlyServer(value, only, source)
-  if (file === undefined) {
-    const embedded = wanted(embeddedConfig(), 'the built-in configuration')
-    return resolveConfig(embedded, { ...options, source: 'embedded', folder: cwd, env, home })
-  }
+  if (file === undefined)
+    return resolveConfig(embeddedConfig(), { ...options, source: 'embedded', folder: cwd, env, home })
   const folder = dirname(file.path)
-  const { repeated, lineOf } = file
-  const value = wanted(file.value, file.path)
+  const { repeated, lineOf, value } = file
   const hasLock = existsSync(join(folder, lockFileName))
   const about = { repeated, hasLock, lineOf }
   const config = resolveConfig(value, { ...options, ...about, source: file.path, folder, env, home })
@@ -185,6 +179,7 @@ function readRoot(
   const read = readSchemas(root.with({ folder }), {
     ...ofServers,
     source,
+    only: context.only,
     shared: { prefix, describe, argumentChecks, confirm },
     lock,
     programs: sharedSandbox.read(values.sandbox.with({ folder, ...reading }))?.programs ?? [],
@@ -197,10 +192,10 @@ function readRoot(
     root.reading.problems.warn(serverPath(root, schema, name), message)
   const { schemas, path } = withConfinement(read, { env, home, folder, files, warn })
   references.declare({ inputs: values.inputs, folder, ...(path !== undefined && { env: { PATH: path } }) })
-  const profiles = readProfiles(values.profiles, root.at('profiles'), schemas)
+  const profiles = context.only ? new Map() : readProfiles(values.profiles, root.at('profiles'), schemas)
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   if (server === undefined) return undefined
-  checkProfilesOfTokens(root, server, profiles)
+  if (context.only === undefined) checkProfilesOfTokens(root, server, profiles)
   warnOfUsers(root, server, schemas)
   const locks = [...schemas.values()].flatMap(({ servers }) => servers.map((each) => each.lock))
   return {

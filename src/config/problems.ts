@@ -8,7 +8,6 @@ export type ConfigErrorCode =
   | 'CONFIG_NOT_JSON'
   | 'CONFIG_INVALID'
   | 'CONFIG_SCHEMA'
-  | 'CONFIG_SERVER'
   | 'CONFIG_PROFILE'
   | 'CONFIG_LOOP'
 

@@ -8,7 +8,7 @@ import type { ChangeAction } from '../upstream/contracts/list-guard.js'
 import { sessionRevision } from '../mcp/revisions.js'
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
-import { nearest } from '../text/nearest.js'
+import { namesHint, nearest } from '../text/nearest.js'
 import type { Environment, SchemaConfig } from './configuration.js'
 import { type Expanded, Expansion, type ExpansionSources } from './expand.js'
 import { earlierKeys, serverKeyHints, wholeFileKeyHints } from './key-hints.js'
@@ -48,6 +48,8 @@ export interface LockSettings {
 /** The values that all servers share, and the sources of their strings. */
 export interface ServersContext extends ExpansionSources {
   readonly source: string
+  /** The only server that is read, which keeps its own names; mistakes in others of its schema do not count. */
+  readonly only: { readonly schema: string; readonly server: string } | undefined
   readonly env: Environment
   readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
@@ -127,12 +129,29 @@ function readSchema(name: string, enabled: boolean, at: Location, context: Serve
   const { references } = context
   const isNeeded = enabled && (references.schema ?? name) === name
   const own = { ...context, schema: name, ...(!isNeeded && { references: unresolved }) }
-  const servers = [
-    ...readMembers(at, namesOnOneLine, (place, server) => readServer(server, place, own)).values(),
-  ]
+  const only = context.only?.schema === name ? context.only.server : undefined
+  if (only !== undefined) checkOnly(at, only)
+  const all = readMembers(at, namesOnOneLine, (place, server) => {
+    if (only === undefined) return readServer(server, place, own)
+    const read = server === only ? readServer(server, place, own) : undefined
+    return read && { ...read, prefix: false, describe: false }
+  })
+  const servers = [...all.values()]
   if (enabled && servers.every((server) => server.disabled) && servers.length === at.members.length)
     at.warn('has no server that is enabled')
   return { name, enabled, servers }
+}
+
+function checkOnly(at: Location, name: string): void {
+  const names = at.members.map(([each]) => each)
+  if (!names.includes(name))
+    at.problem(`has no server "${name}"`, namesHint(name, names, 'mcps-proxy add adds one'))
+  else if (isDisabled(at.at(name)))
+    at.at(name).problem('is disabled', `mcps-proxy enable ${name} lets it start`)
+}
+
+function isDisabled(server: Location): boolean {
+  return server.at('disabled').value === true || server.at('enabled').value === false
 }
 
 /** The server, or undefined after its type was reported as a problem. */
@@ -140,9 +159,8 @@ function readServer(name: string, at: Location, context: SchemaContext): ServerC
   if (!isObjectAt(at)) return undefined
   const kind = kindOf(at)
   const fields = kind === undefined ? Object.values(serverFields) : [serverFields[kind]]
-  const isDisabled = at.at('disabled').value === true || at.at('enabled').value === false
   // No secret is fetched for a server that is not started.
-  const expansion = new Expansion(isDisabled ? { ...context, references: unresolved } : context)
+  const expansion = new Expansion(isDisabled(at) ? { ...context, references: unresolved } : context)
   const { problems } = at.reading
   const own = at.with({
     expand: (text, place, rule) => expansion.textOf(place.path.slice(at.path.length + 1), text, rule),
