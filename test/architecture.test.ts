@@ -124,7 +124,7 @@ const linesMax = table(`
   limits                 | 171
   real-runtime           | 47
   config                 | 4261
-  lock                   | 665
+  lock                   | 656
   log                    | 483
   record                 | 254
   events                 | 247
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1961
   ui                     | 1850
   ask                    | 356
-  cli                    | 5420
+  cli                    | 5408
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

@@ -10,21 +10,23 @@ import { escapeText } from '../text/escape.js'
 import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
 import { aligned, note, print, say } from './console.js'
-import { type Given, UsageError, command, list, text } from './command-line.js'
+import { type Given, UsageError, command, formed, list } from './command-line.js'
 import { config } from './common-options.js'
 
 const TOKEN_BYTES = 32
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
 
-const spanPattern = /^([1-9]\d{0,3})([hdw])$/
-const datePattern = /^\d{4}-\d{2}-\d{2}$/
-
 const example = 'for example: mcps-proxy token create ci --expires 30d'
 
 const options = {
   config,
-  expires: text('WHEN', 'With create: 12h, 30d, 8w or a date'),
+  expires: formed(
+    'WHEN',
+    'With create: 12h, 30d, 8w or a date',
+    endOf,
+    'like 12h, 30d, 8w, or a day to come as YYYY-MM-DD',
+  ),
   profile: list('NAME', 'With create: the profile that it reaches; may be given again'),
 }
 
@@ -49,7 +51,6 @@ clients of a revoked token get 401, and their sessions end.`,
     if (what === 'list' && name !== undefined) throw new UsageError('token list takes no name')
     if (what !== 'list' && name === undefined)
       throw new UsageError(`token ${what} needs the name of a token`, example)
-    if (expires !== undefined) assertExpires(expires)
   },
   run: (task) => {
     const [what = '', name = ''] = task.words
@@ -57,30 +58,16 @@ clients of a revoked token get 401, and their sessions end.`,
   },
 })
 
-function assertExpires(expires: string): void {
-  const isDate = datePattern.test(expires) && !Number.isNaN(Date.parse(expires))
-  if (!spanPattern.test(expires) && !isDate)
-    throw new UsageError(`--expires is "${expires}"`, 'it must be like 12h, 30d, 8w or YYYY-MM-DD')
-  if (Date.parse(expires) <= Date.now())
-    throw new UsageError(
-      `--expires ${expires} is past`,
-      'the token ends when that day begins in UTC; take a later one',
-    )
-}
-
 type Action = (name: string, task: TokenTask, path: string) => Promise<void>
 
 const actions: Readonly<Record<string, Action>> = {
   create: async (name, { expires, profile: profiles, config }, path) => {
     const token = `mcps_${randomBytes(TOKEN_BYTES).toString('base64url')}`
     const sha256 = createHash('sha256').update(token).digest('hex')
-    const end = expires === undefined ? {} : { expires: endOf(expires) }
-    const scope = profiles.length === 0 ? {} : { profiles }
-    await changeFile(path, (text) =>
-      editTokens(text, { kind: 'create', token: { name, sha256, ...scope, ...end } }),
-    )
+    const limits = { ...(profiles.length > 0 && { profiles }), ...(expires !== undefined && { expires }) }
+    await changeFile(path, (text) => editTokens(text, { kind: 'create', token: { name, sha256, ...limits } }))
     await say('stdout', `${token}\n`)
-    const until = end.expires === undefined ? '' : `, until ${end.expires}`
+    const until = expires === undefined ? '' : `, until ${expires}`
     await say(
       'stderr',
       `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}.\n`,
@@ -129,11 +116,12 @@ function untilWords(expiresAtMs: number | undefined): string {
   return expiresAtMs <= Date.now() ? `expired ${date}` : `expires ${date}`
 }
 
-/** As the configuration has it: a date as it was written, or the end of a span. */
-function endOf(expires: string): string {
-  const [, count = '', unit = ''] = spanPattern.exec(expires) ?? []
+/** As the configuration has it: a coming day as it was written, or the end of a span. */
+function endOf(written: string): string | undefined {
+  const [, count, unit = ''] = /^([1-9]\d{0,3})([hdw])$/.exec(written) ?? []
   const hours = HOURS[unit]
-  return hours === undefined ? expires : secondsOf(Date.now() + Number(count) * hours * 3_600_000)
+  if (hours !== undefined) return secondsOf(Date.now() + Number(count) * hours * 3_600_000)
+  return /^\d{4}-\d{2}-\d{2}$/.test(written) && Date.parse(written) > Date.now() ? written : undefined
 }
 
 function secondsOf(ms: number): string {

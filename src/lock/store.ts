@@ -7,8 +7,13 @@ import { replaceFile } from '../runtime/write-file.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import type { ListItem } from '../mcp/list-items.js'
-import type { Listed, ListGuard, LockedKind, Verdict } from '../upstream/contracts/list-guard.js'
-import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import type {
+  ChangeAction,
+  Listed,
+  ListGuard,
+  LockedKind,
+  Verdict,
+} from '../upstream/contracts/list-guard.js'
 import {
   acceptCommand,
   type Change,
@@ -17,6 +22,7 @@ import {
   type KnownContents,
   lockedAs,
   type ListedServer,
+  INSTRUCTIONS,
   subjectOf,
   unseenLines,
 } from './changes.js'
@@ -77,7 +83,7 @@ export class LockStore {
       const text = textAt(this.path)
       if (text === this.#text && this.problem === undefined) return
       this.#text = text
-      this.#use(text === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(text)))
+      this.#use(schemasIn(text))
     } catch (error) {
       const problem = inWords(this.path, error)
       this.#log({ level: 'error', message: problem })
@@ -87,7 +93,7 @@ export class LockStore {
 
   /** The guard of a schema; it is another object after each change of the lock. */
   guard(schema: string): ListGuard {
-    const guard = this.#guards.get(schema) ?? new SchemaGuard(schema, this)
+    const guard = this.#guards.get(schema) ?? guardOf(schema, this)
     this.#guards.set(schema, guard)
     return guard
   }
@@ -117,7 +123,7 @@ export class LockStore {
     if (!(await lock.take(LOCK_WAIT_MS))) throw new LockError('is being written by another process')
     try {
       const before = textAt(this.path)
-      const schemas = change(before === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(before)))
+      const schemas = change(schemasIn(before))
       const text = encodeLock(schemas)
       if (text !== before) replaceFile(this.path, text, 0o644)
       this.#text = text
@@ -154,101 +160,82 @@ export class LockStore {
 }
 
 /** The verdicts about the servers of one schema. */
-class SchemaGuard implements ListGuard {
-  readonly #schema: string
-  readonly #store: LockStore
-
-  constructor(schema: string, store: LockStore) {
-    this.#schema = schema
-    this.#store = store
-  }
-
-  judge({ lock, name }: ServerConfig, listed: Listed): Verdict | undefined {
-    if (lock === undefined || lock === false) return undefined
-    const { problem, schemas } = this.#store
-    if (problem !== undefined) return lock === 'warn' ? undefined : blockedBy(problem, listed, [])
-    const locked = schemas.get(this.#schema)?.get(name)
-    if (locked === undefined) return undefined
-    const changes = changesOf(locked, contentsOf(listed, this.#store.known), false)
-    if (changes.length === 0) return undefined
-    if (lock === 'fail') return blockedBy(this.#failure(name, changes), listed, changes)
-    const hidden = lock === 'hide' ? changes : []
-    const lists = [...listed.lists].map(
-      ([kind, items]) => [kind, this.#withheld(kind, name, items, hidden)] as const,
-    )
-    const showsInstructions = !hidden.some(({ kind }) => kind === 'instructions')
-    return { lists: new Map(lists), showsInstructions, blocked: undefined, changes }
-  }
-
-  complete({ lock, name }: ServerConfig, listed: Listed, isWhole: boolean): void {
-    if (lock === undefined || lock === false || this.#store.problem !== undefined) return
-    const locked = this.#store.schemas.get(this.#schema)?.get(name)
-    const now = contentsOf(listed, this.#store.known)
-    if (locked !== undefined) {
-      for (const change of changesOf(locked, now, false))
-        this.#store.changed(name, change, () => this.#line(name, change, lock))
-      return
-    }
-    // Many servers list nothing at first.
-    const hasSome = lockedKinds.some((kind) => kind !== 'instructions' && (now[kind]?.size ?? 0) > 0)
-    if (isWhole && hasSome) this.#store.baseline(this.#schema, name, now)
-  }
-
-  #withheld(
-    kind: LockedKind,
-    server: string,
-    items: readonly ListItem[],
-    hidden: readonly Change[],
-  ): readonly ListItem[] {
-    const reasons = new Map(
-      hidden
-        .filter((each) => each.kind === kind)
-        .map((each) => [each.name, `'${server}': ${this.#line(server, each, 'hide')}`]),
-    )
-    if (!items.some(({ key }) => reasons.has(key))) return items
-    return items.map((item) => {
-      const withheld = reasons.get(item.key)
-      return withheld === undefined ? item : { ...item, withheld }
-    })
-  }
-
-  #failure(server: string, changes: readonly Change[]): string {
-    const named = changes.slice(0, NAMED_MAX).map((each) => `${subjectOf(each)} (${each.change})`)
-    const more = changes.length > NAMED_MAX ? ` and ${changes.length - NAMED_MAX} more` : ''
-    return `'${server}' is not as it was accepted: ${named.join(', ')}${more}; ${this.#remedy(server, undefined)}`
-  }
-
-  #remedy(server: string, item: string | undefined): string {
-    return `look at it with mcps-proxy lock, and accept it with ${acceptCommand(this.#schema, server, item)}`
-  }
-
-  /** What a call of a hidden item is refused with, and what the log says. */
-  #line(server: string, change: Change, action: 'warn' | 'hide' | 'fail'): string {
-    const unseen = unseenLines(change.after)
-      .slice(0, NAMED_MAX)
-      .map((line) => `; ${line}`)
-    const then = { warn: '', hide: ', and hidden', fail: ', and the server is not used' }[action]
-    return `${subjectOf(change)} is not as it was accepted (${change.change})${then}${unseen.join('')}; ${this.#remedy(server, change.name)}`
+function guardOf(schema: string, store: LockStore): ListGuard {
+  return {
+    judge: ({ lock, name }, listed) => {
+      if (lock === undefined || lock === false) return undefined
+      const { problem, schemas, known } = store
+      if (problem !== undefined) return lock === 'warn' ? undefined : blockedBy(problem, listed, [])
+      const locked = schemas.get(schema)?.get(name)
+      const changes = locked === undefined ? [] : changesOf(locked, contentsOf(listed, known), false)
+      if (changes.length === 0) return undefined
+      if (lock === 'fail') return blockedBy(failureOf(schema, name, changes), listed, changes)
+      const hidden = new Map(
+        (lock === 'hide' ? changes : []).map((each) => [
+          `${each.kind} ${each.name}`,
+          `'${name}': ${lineOf(schema, name, each, 'hide')}`,
+        ]),
+      )
+      const lists = withheld(listed, (kind, { key }) => hidden.get(`${kind} ${key}`))
+      const showsInstructions = !hidden.has(`instructions ${INSTRUCTIONS}`)
+      return { lists, showsInstructions, blocked: undefined, changes }
+    },
+    complete: ({ lock, name }, listed, isWhole) => {
+      if (lock === undefined || lock === false || store.problem !== undefined) return
+      const locked = store.schemas.get(schema)?.get(name)
+      const now = contentsOf(listed, store.known)
+      if (locked !== undefined) {
+        for (const change of changesOf(locked, now, false))
+          store.changed(name, change, () => lineOf(schema, name, change, lock))
+        return
+      }
+      // Many servers list nothing at first.
+      const hasSome = lockedKinds.some((kind) => kind !== 'instructions' && (now[kind]?.size ?? 0) > 0)
+      if (isWhole && hasSome) store.baseline(schema, name, now)
+    },
   }
 }
 
-function blockedBy(why: string, listed: Listed, changes: readonly Change[]): Verdict {
-  const lists = [...listed.lists].map(
-    ([kind, items]) => [kind, items.map((item) => ({ ...item, withheld: why }))] as const,
-  )
-  return {
-    lists: new Map(lists),
-    showsInstructions: false,
-    blocked: { why, by: changes.map(({ kind }) => kind) },
-    changes,
+/** The lists, in which items are marked that clients do not get. */
+function withheld(
+  { lists }: Listed,
+  whyOf: (kind: LockedKind, item: ListItem) => string | undefined,
+): Verdict['lists'] {
+  const marked = (kind: LockedKind, item: ListItem): ListItem => {
+    const why = whyOf(kind, item)
+    return why === undefined ? item : { ...item, withheld: why }
   }
+  return new Map([...lists].map(([kind, items]) => [kind, items.map((item) => marked(kind, item))]))
+}
+
+function failureOf(schema: string, server: string, changes: readonly Change[]): string {
+  const named = changes.slice(0, NAMED_MAX).map((each) => `${subjectOf(each)} (${each.change})`)
+  const more = changes.length > NAMED_MAX ? ` and ${changes.length - NAMED_MAX} more` : ''
+  return `'${server}' is not as it was accepted: ${named.join(', ')}${more}; ${remedyOf(schema, server, undefined)}`
+}
+
+function remedyOf(schema: string, server: string, item: string | undefined): string {
+  return `look at it with mcps-proxy lock, and accept it with ${acceptCommand(schema, server, item)}`
+}
+
+/** What a call of a hidden item is refused with, and what the log says. */
+function lineOf(schema: string, server: string, change: Change, action: ChangeAction): string {
+  const unseen = unseenLines(change.after)
+    .slice(0, NAMED_MAX)
+    .map((line) => `; ${line}`)
+  const then = { warn: '', hide: ', and hidden', fail: ', and the server is not used' }[action]
+  return `${subjectOf(change)} is not as it was accepted (${change.change})${then}${unseen.join('')}; ${remedyOf(schema, server, change.name)}`
+}
+
+function blockedBy(why: string, listed: Listed, changes: readonly Change[]): Verdict {
+  const blocked = { why, by: changes.map(({ kind }) => kind) }
+  return { lists: withheld(listed, () => why), showsInstructions: false, blocked, changes }
 }
 
 /** Why the file cannot be used; undefined where it can, or there is none. */
 export function lockProblem(path: string): string | undefined {
   try {
-    const text = textAt(path)
-    if (text !== undefined) decodeLock(Buffer.from(text))
+    schemasIn(textAt(path))
     return undefined
   } catch (error) {
     return inWords(path, error)
@@ -276,6 +263,10 @@ export function withServer(
   if (locked === undefined) servers.delete(server)
   else servers.set(server, locked)
   return new Map(schemas).set(schema, servers)
+}
+
+function schemasIn(text: string | undefined): LockedSchemas {
+  return text === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(text))
 }
 
 /** Undefined where there is none. @throws LockError where it cannot be read */

@@ -118,7 +118,11 @@ describe('token', () => {
       /tokens\[0\]\.name is "a b"; must be a name of letters/,
     ],
     ['a time that is none', ['create', 'ci', '--expires', 'soon'], /it must be like 12h, 30d, 8w/],
-    ['a day that is past', ['create', 'ci', '--expires', '2020-01-01'], /--expires 2020-01-01 is past/],
+    [
+      'a day that is past',
+      ['create', 'ci', '--expires', '2020-01-01'],
+      /it must be like 12h, 30d, 8w, or a day to come/,
+    ],
     ['a span of nothing', ['create', 'ci', '--expires', '0h'], /it must be like 12h/],
     ['an end of what is there', ['revoke', 'ci', '--expires', '1d'], /work only with create/],
     ['a token that is not there', ['revoke', 'ci'], /no token is called "ci"; there is none/],
