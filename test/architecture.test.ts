@@ -107,7 +107,7 @@ const linesMax = table(`
   text                   | 590
   runtime                | 881
   mcp                    | 3337
-  calls                  | 722
+  calls                  | 721
   mcp/eras               | 1108
   transports             | 879
   transports/http1       | 1509
@@ -117,7 +117,7 @@ const linesMax = table(`
   upstream/process       | 1199
   upstream/auth          | 341
   login                  | 2476
-  upstream/server        | 4606
+  upstream/server        | 4607
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 606
@@ -130,11 +130,11 @@ const linesMax = table(`
   events                 | 247
   audit                  | 180
   proxy/routing          | 1858
-  proxy/input            | 814
-  proxy/clients          | 1710
+  proxy/input            | 805
+  proxy/clients          | 1680
   secrets                | 350
   policy                 | 349
-  proxy                  | 908
+  proxy                  | 907
   front-auth             | 1072
   gateway                | 1175
   metrics                | 916

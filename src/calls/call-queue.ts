@@ -5,7 +5,7 @@
 import type { NotificationFrame } from '../jsonrpc/frame.js'
 import type { Clock } from '../runtime/deadline.js'
 import type { Call, CallHolder } from './call.js'
-import { Deadlines } from './deadlines.js'
+import { Deadlines } from './call-deadline.js'
 
 interface Waiting<T> {
   readonly value: T

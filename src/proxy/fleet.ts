@@ -35,9 +35,8 @@ export class Fleet {
   readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
   readonly #routers = new ChurnMap<number, Router>()
-  readonly #open: Set<Upstream>
-  /** The ends of servers that others have replaced, or that a reload removed. */
-  readonly #retiring = new WeakMap<Upstream, Promise<void>>()
+  /** The end of each, once another one has replaced it or a reload has removed it. */
+  readonly #open: Map<Upstream, Promise<void> | undefined>
   #changing: Promise<unknown> = Promise.resolve()
   #closed = false
 
@@ -53,7 +52,7 @@ export class Fleet {
     this.#isEager = isEager
     this.#catalogs = new Catalogs(common.log)
     this.upstreams = inUse(servers).map((config) => this.#add(config))
-    this.#open = new Set(this.upstreams)
+    this.#open = new Map(this.upstreams.map((upstream) => [upstream, undefined]))
   }
 
   /** Whether there is one server, which its client is to see as if nothing stood between them. */
@@ -98,7 +97,7 @@ export class Fleet {
   /** Resolves when no process of it is left. @throws UpstreamError when there is none of that name */
   async stop(service: string): Promise<void> {
     const before = await this.#replace(service, 0, 'it was stopped by request', stoppedUpstream)
-    await this.#retiring.get(before)
+    await this.#open.get(before)
   }
 
   /** Resolves with the `Upstream` of before. @throws UpstreamError when there is none of that name */
@@ -129,7 +128,7 @@ export class Fleet {
   async #switch(plans: Plans, graceMs: number, why: (gone: Upstream) => string): Promise<void> {
     const before = this.upstreams
     const next = [...plans.keys()]
-    for (const upstream of next) this.#open.add(upstream)
+    for (const upstream of next) this.#open.set(upstream, undefined)
     const present = [...this.#routers.values()]
     const listed = Promise.all(present.map((router) => router.prepare(next)))
     await within(listed, graceMs, this.#common.runtime)
@@ -139,12 +138,12 @@ export class Fleet {
     if (!this.#closed) this.#exchange(plans)
     for (const router of [...present, ...newcomers]) router.tellChanges()
     for (const upstream of before)
-      if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream, why(upstream)))
+      if (!next.includes(upstream)) this.#open.set(upstream, this.#retire(upstream, why(upstream)))
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#open].map((upstream) => upstream.close()))
+    await Promise.all([...this.#open.keys()].map((upstream) => upstream.close()))
   }
 
   #add(config: ServerConfig): Upstream {

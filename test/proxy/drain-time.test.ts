@@ -18,27 +18,17 @@ function draining() {
 }
 
 describe('a session that ends', () => {
-  test('exit has what is left of the time since shutdown, and no second one', () => {
+  test('shutdown refuses calls and does not end the session; exit has code 0 after it', () => {
     const { clock, said, session } = draining()
-    session.shutDown(5000, () => said.push('shutdown answered'))
-    clock.advance(3000)
+    assert.equal(session.exitCode, 1)
+    session.announceEnd()
+    assert.deepEqual([session.isEnding, session.isDraining, session.exitCode], [true, false, 0])
     session.drain(0, 5000)
+    assert.equal(session.isDraining, true)
+    session.finish()
     clock.advance(60_000)
-    assert.deepEqual(said, ['gave up at 5000'])
-    assert.equal(session.rest(), true)
-    assert.deepEqual(said, ['gave up at 5000', 'shutdown answered'])
+    assert.deepEqual(said, [])
     assert.equal(clock.timers, 0)
-  })
-
-  test('shutdown is answered once, and does not end the session', () => {
-    const { said, session } = draining()
-    session.shutDown(5000, () => said.push('shutdown answered'))
-    assert.equal(session.rest(), false)
-    assert.equal(session.rest(), false)
-    assert.equal(session.owesShutdown, false)
-    session.drain(0, 5000)
-    assert.equal(session.rest(), true)
-    assert.deepEqual(said, ['shutdown answered'])
   })
 
   test('less patience counts, more does not', () => {

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { realRuntime } from '../../src/real-runtime.js'
 import { setDeadline, within } from '../../src/runtime/deadline.js'
 import type { Call } from '../../src/calls/call.js'
-import { Deadlines } from '../../src/calls/deadlines.js'
+import { Deadlines } from '../../src/calls/call-deadline.js'
 import { callOf } from './support/calls.js'
 import { FakeClock } from './support/fake-clock.js'
 

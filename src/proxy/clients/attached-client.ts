@@ -19,7 +19,6 @@ import { type ClientLeg, listenFilter } from '../../mcp/eras/client-leg.js'
 import {
   clientUnreachable,
   idInUse,
-  invalidRequest,
   malformed,
   needsLogin,
   sessionEnded,
@@ -332,7 +331,8 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
       case 'logging/setLevel':
         return this.#setLevel(frame, reply)
       case 'shutdown':
-        return this.#shutDown(frame.id, reply)
+        this.session.announceEnd()
+        return this.#result(reply, frame.id, '{}')
       default:
         return this.#result(reply, frame.id, '{}')
     }
@@ -393,12 +393,6 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
   #ready(): void {
     this.questions.ready()
     this.#router?.clientIsReady()
-  }
-
-  #shutDown(id: RequestId, to: Reply): void {
-    if (this.session.owesShutdown) return this.refuse(to, id, invalidRequest('a shutdown is under way'))
-    this.session.shutDown(this.#context.limits.drainMs, () => this.#result(to, id, '{}'))
-    this.#closeIfIdle()
   }
 
   settled(call: Call, outcome: Outcome): void {
@@ -491,13 +485,14 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     return this.#directory.isClosing ? shuttingDown() : sessionEnded()
   }
 
-  /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
+  /** The session ends when nothing runs any more. */
   #closeIfIdle(): void {
-    if (!this.session.isEnding) return
+    if (!this.session.isDraining) return
     for (const call of this.#calls.values())
       if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
     if (this.#calls.size > 0 || this.session.owesAnswers) return
-    if (this.session.rest()) void this.#peer.close()
+    this.session.finish()
+    void this.#peer.close()
   }
 
   #log(message: string): void {

@@ -61,7 +61,6 @@ export class Session {
   /** Whether its client has announced the end with `shutdown`, and whether it ends with the last answer. */
   #end: 'none' | 'announced' | 'begun' = 'none'
   #exitCode = 0
-  #answerShutdown: (() => void) | undefined
   #patience: Timer | undefined
   #patienceEndsAt = Infinity
 
@@ -74,6 +73,11 @@ export class Session {
   /** Whether calls that come now are refused. */
   get isEnding(): boolean {
     return this.#end !== 'none'
+  }
+
+  /** Whether the session ends when nothing runs any more. */
+  get isDraining(): boolean {
+    return this.#end === 'begun'
   }
 
   get isOpening(): boolean {
@@ -125,38 +129,29 @@ export class Session {
     }
   }
 
-  get owesShutdown(): boolean {
-    return this.#answerShutdown !== undefined
-  }
-
   /** That of a client that exits now: 1 without a `shutdown` before. */
   get exitCode(): number {
     return this.#end === 'none' ? 1 : 0
   }
 
-  /** The client will end the session; `answer` is called when no call runs any more. */
-  shutDown(graceMs: number, answer: () => void): void {
-    this.#wait(graceMs)
+  /** The client will end the session: calls that run may finish, and later ones are refused. */
+  announceEnd(): void {
     if (this.#end === 'none') this.#end = 'announced'
-    this.#answerShutdown = answer
   }
 
-  /** The first call counts; a later one, or one after `shutDown`, only when it has less patience. */
+  /** Running calls have `graceMs` from now, unless they had less before; the exit code of the first call counts. */
   drain(exitCode: number, graceMs: number): void {
-    this.#wait(graceMs)
+    const { runtime } = this.#context
+    const endsAt = runtime.now() + graceMs
+    if (endsAt < this.#patienceEndsAt) {
+      this.#patienceEndsAt = endsAt
+      this.#patience?.cancel()
+      this.#patience = runtime.setTimer(graceMs, this.#giveUp)
+    }
     if (this.#end === 'begun') return
     this.#end = 'begun'
     this.#exitCode = exitCode
     this.leaving.resolve()
-  }
-
-  /** Nothing runs any more; true when the session ends with that. */
-  rest(): boolean {
-    this.#answerShutdown?.()
-    this.#answerShutdown = undefined
-    const isLast = this.#end === 'begun'
-    if (isLast) this.finish()
-    return isLast
   }
 
   finish(): void {
@@ -171,15 +166,5 @@ export class Session {
 
   close(cause: TransportError | undefined): void {
     this.ended.resolve({ exitCode: this.#exitCode, cause })
-  }
-
-  /** Running calls have this much time from now, unless they had less before. */
-  #wait(graceMs: number): void {
-    const { runtime } = this.#context
-    const endsAt = runtime.now() + graceMs
-    if (endsAt >= this.#patienceEndsAt) return
-    this.#patienceEndsAt = endsAt
-    this.#patience?.cancel()
-    this.#patience = runtime.setTimer(graceMs, this.#giveUp)
   }
 }

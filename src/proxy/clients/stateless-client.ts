@@ -80,7 +80,6 @@ export class StatelessClient implements RoutedClient {
   /** Each topic is followed while one of these requests wants it, by the params of the requests about it. */
   readonly #followed = new Map<string, Followed>()
   readonly #asking = new PQueue({ concurrency: ASKED_MAX })
-  readonly #logged = new Set<Call>()
   usedAt: number
 
   constructor(profile: StatelessContext, view: CatalogView, tasks: TaskTable, directory: ClientDirectory) {
@@ -125,7 +124,7 @@ export class StatelessClient implements RoutedClient {
 
   route(call: Call): void {
     this.#calls++
-    if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
+    if (call.context.logLevel !== undefined) this.#wantsLogs(call.context.logLevel)
     this.questions.route(call, this.#router)
   }
 
@@ -160,7 +159,6 @@ export class StatelessClient implements RoutedClient {
 
   ended(call: Call, outcome: Outcome): void {
     this.#calls--
-    this.#logged.delete(call)
     for (const topic of this.#listens.get(call)?.topics ?? []) this.#leave(topic)
     this.#listens.delete(call)
     if (this.#calls === 0) this.usedAt = this.#directory.context.runtime.now()
@@ -188,24 +186,16 @@ export class StatelessClient implements RoutedClient {
 
   /** A call gets log messages only when its request asks for them (MCP 2026-07-28, Utilities: logging). */
   log(frame: NotificationFrame, during: Call | undefined): void {
-    const call = during?.root ?? this.#onlyLogged
-    const wanted = call?.context.logLevel
+    const wanted = during?.root.context.logLevel
     if (wanted === undefined) return
     const level = severity(frame.params.members.string('level'))
-    if (level < 0 || level >= severity(wanted)) this.tell(frame, [], call)
+    if (level < 0 || level >= severity(wanted)) this.tell(frame, [], during)
   }
 
   tellChanges(): void {}
 
-  /** A log message that names no call belongs to the only call that asks for log messages. */
-  get #onlyLogged(): Call | undefined {
-    const [only, other] = new Set([...this.#logged].map((call) => this.questions.callOf(call)))
-    return other === undefined ? only : undefined
-  }
-
   /** A server sends messages of its level and more severe ones, so it gets the most verbose level. */
-  #wantsLogs(call: Call, level: string): void {
-    this.#logged.add(call)
+  #wantsLogs(level: string): void {
     const { logLevel } = this.#router
     if (logLevel === undefined || severity(level) < severity(logLevel)) this.#router.level(level)
   }

@@ -146,10 +146,6 @@ export class PendingCall implements CallOwner, CallHolder {
       call.tell(frame, writing(frame.line, span, rawAt(call.frame.line, own), 'progress-token'))
   }
 
-  notify(method: string, params: string): void {
-    this.#requester?.notify(method, params)
-  }
-
   #park(): void {
     const { limits, runtime } = this.#pending.context
     this.state = newOwnState(runtime)

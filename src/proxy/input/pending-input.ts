@@ -97,11 +97,6 @@ export class PendingInput implements Questions {
     for (const [call, pending] of this.#calls) if (call.client === client) pending.giveUp()
   }
 
-  /** The call that this request waits for, or the call itself. */
-  callOf(call: Call): Call {
-    return call.holder instanceof PendingCall ? call.holder.call : call
-  }
-
   /** False where the client of the call cannot be asked, or the limits leave no room. */
   ask(question: ServerQuestion): boolean {
     const { during, frame } = question

@@ -447,9 +447,11 @@ export class ServerLane implements Lane, ServerView {
    * standalone stream should not. A server over HTTP has chosen by itself.
    */
   #logging({ about, isStateless }: ServerConnection): Call | undefined {
-    if (isStateless) return about.logging
+    const { only } = this.clients
+    // A client without a session gets nothing that belongs to no call.
+    if (isStateless || only?.profile.revision.era === 'stateless') return about.logging
     const call = this.#context.questionsNameTheirCall ? undefined : about.only
-    return call?.client === this.clients.only ? call : undefined
+    return call?.client === only ? call : undefined
   }
 
   #updated(frame: NotificationFrame, connection: ServerConnection): void {
