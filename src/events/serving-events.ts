@@ -26,22 +26,12 @@ export interface ServingEvents {
   readonly session: SessionEvent
 }
 
-/** Numbers sessions, and emits their events. */
-export class SessionReports implements SessionWatch {
-  readonly #events: Emitter<ServingEvents>
-  #opened = 0
-
-  constructor(events: Emitter<ServingEvents>) {
-    this.#events = events
-  }
-
-  opened(endpoint: string, transport: SessionTransport): number {
-    const session = ++this.#opened
-    this.#events.emit('session', { endpoint, session, transport, state: 'opened' })
-    return session
-  }
-
-  ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void {
-    this.#events.emit('session', { endpoint, session, transport, state: 'ended', ms })
+/** Numbers the sessions of a front, and emits their events. */
+export function sessionWatch(events: Emitter<ServingEvents>): SessionWatch {
+  let opened = 0
+  return (endpoint, transport) => {
+    const session = ++opened
+    events.emit('session', { endpoint, session, transport, state: 'opened' })
+    return (ms) => events.emit('session', { endpoint, session, transport, state: 'ended', ms })
   }
 }

@@ -7,7 +7,7 @@ import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
 import type { CorsConfig } from '../config/configuration.js'
 import { Emitter } from '../events/emitter.js'
-import { type ServingEvents, SessionReports } from '../events/serving-events.js'
+import { type ServingEvents, sessionWatch } from '../events/serving-events.js'
 import type { FrontAuth } from '../front-auth/front-auth.js'
 import type { Serving } from '../proxy/listener.js'
 import type { HttpServerLimits } from '../transports/http-server/front-limits.js'
@@ -66,7 +66,7 @@ export async function serveProxies(
 ): Promise<ProxiesServing> {
   const events = new Emitter<ServingEvents>(options.log)
   const routes = new Routes(served, () => options.runtime.now(), options)
-  const front = new Front(options, routes, new SessionReports(events), await authFor(options))
+  const front = new Front(options, routes, sessionWatch(events), await authFor(options))
   routes.front = front
   const address = await front.listen()
   routes.address = address

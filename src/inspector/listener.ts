@@ -51,7 +51,7 @@ export async function listenForPages(
         refusal: { status: 404, error: transportRefused('The inspector is at /ui/') },
       }),
     },
-    { opened: () => 0, ended: () => undefined },
+    () => () => undefined,
   )
   const address = await front.listen()
   return { ...address, close: () => front.server.close() }

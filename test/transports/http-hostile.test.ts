@@ -69,7 +69,7 @@ class Bench {
       },
       room: () => 'enough',
       newId: () => '',
-      watch: { opened: () => 0, ended: () => {} },
+      watch: () => () => undefined,
       warn: (message) => this.warnings.push(message),
       failed: (error) => this.failures.push(error),
     }

@@ -97,7 +97,7 @@ function opened(isShared: boolean): Opened {
     newId: () => '',
     wallNow: () => 0,
     room: () => 'enough' as const,
-    watch: { opened: () => 0, ended: () => {} },
+    watch: () => () => undefined,
     warn: () => {},
     failed: () => {},
   }

@@ -113,11 +113,10 @@ export class ClientRegistry {
     const { endpoint, principal } = owner
     const openedMs = environment.now()
     const transport = life.kind === 'events' ? 'http+sse' : 'streamable-http'
-    const isSession = entries === this.#sessions
-    const number = isSession ? environment.watch.opened(endpoint.name, transport) : 0
+    const ended = entries === this.#sessions ? environment.watch(endpoint.name, transport) : undefined
     const connection = new ClientConnection(environment, life, () => {
       if (entries.get(key)?.connection === connection) entries.take(key)
-      if (isSession) environment.watch.ended(endpoint.name, transport, number, environment.now() - openedMs)
+      ended?.(environment.now() - openedMs)
     })
     entries.set(key, { endpoint, principal, connection, usedMs: openedMs })
     return connection

@@ -96,12 +96,8 @@ export interface HttpRoutes {
 /** The transport of a session. */
 export type SessionTransport = 'streamable-http' | 'http+sse'
 
-/** Is called at the begin and at the end of every session. */
-export interface SessionWatch {
-  /** Returns the number that is passed to `ended`. */
-  opened(endpoint: string, transport: SessionTransport): number
-  ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void
-}
+/** Is called when a session begins; the result is called when it ends, with the milliseconds since then. */
+export type SessionWatch = (endpoint: string, transport: SessionTransport) => (ms: number) => void
 
 /** The limits of a front, and what it does not make by itself: time, chance, sockets and log lines. */
 export interface HttpEnvironment extends Clock {
@@ -114,7 +110,6 @@ export interface HttpEnvironment extends Clock {
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** The room that the system has in descriptors: `enough` for sessions and connections, `little` for connections, `none` for neither. */
   readonly room: () => 'enough' | 'little' | 'none'
-  /** Is called at the begin and at the end of every session. */
   readonly watch: SessionWatch
   /** Logs what an operator should know. */
   readonly warn: (message: string) => void

@@ -196,7 +196,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         now: options.now ?? (() => realRuntime().now()),
         wallNow: () => realRuntime().wallNow(),
         setTimer: (delayMs, fire) => realRuntime().setTimer(delayMs, fire),
-        watch: { opened: () => 0, ended: () => undefined },
+        watch: () => () => undefined,
         warn: (message) => warnings.push(message),
         failed: (error) => failures.push(error),
       },
