@@ -112,7 +112,7 @@ const linesMax = table(`
   transports             | 879
   transports/http1       | 1509
   transports/http-client | 1776
-  transports/http-server | 2628
+  transports/http-server | 2600
   upstream/contracts     | 765
   upstream/process       | 1199
   upstream/auth          | 341
@@ -127,7 +127,7 @@ const linesMax = table(`
   lock                   | 656
   log                    | 483
   record                 | 254
-  events                 | 247
+  events                 | 237
   audit                  | 180
   proxy/routing          | 1858
   proxy/input            | 805

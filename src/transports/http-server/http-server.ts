@@ -6,7 +6,7 @@ import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
 import { ClientRegistry } from './client-registry.js'
 import { type HttpEndpoint, type HttpEnvironment, type HttpRoutes, isOpen } from './endpoint.js'
-import { serveEvents, serveMessage } from './legacy-sse-server.js'
+import { McpHandlers } from './mcp-handlers.js'
 import { FrontListener } from './front-listener.js'
 import {
   type AdmittedHead,
@@ -23,7 +23,6 @@ import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest } from '../http1/server.js'
 import { type Refusal, isRefusal, refuse, type ServeResult, frontClosing } from './refusal.js'
 import { repeat } from '../../runtime/deadline.js'
-import { Streamable } from './streamable.js'
 import { TokenStreams } from './token-streams.js'
 
 export interface HttpFrontOptions extends HttpRules {
@@ -48,7 +47,7 @@ export class HttpServer {
   readonly #listening: FrontListener
   readonly #notices: RareWarnings
   readonly #clients: ClientRegistry
-  readonly #streamable: Streamable
+  readonly #handlers: McpHandlers
   readonly #routes: HttpRoutes
   readonly #bodies: Bodies
   readonly #tokenStreams: TokenStreams
@@ -67,7 +66,7 @@ export class HttpServer {
     this.#guard = this.#newGuard()
     this.#bodies = new Bodies(environment)
     this.#clients = new ClientRegistry(environment)
-    this.#streamable = new Streamable(this.#clients, this.#bodies)
+    this.#handlers = new McpHandlers(this.#clients, this.#bodies)
     this.#tokenStreams = new TokenStreams(environment)
     this.#listening = new FrontListener(
       environment,
@@ -196,11 +195,11 @@ export class HttpServer {
     }
     switch (route.kind) {
       case 'mcp':
-        return this.#streamable.serve(asked)
+        return this.#handlers.streamable(asked)
       case 'events':
-        return serveEvents(this.#clients, asked, route.messagePath)
+        return this.#handlers.events(asked, route.messagePath)
       case 'messages':
-        return serveMessage(this.#clients, this.#bodies, asked)
+        return this.#handlers.message(asked)
     }
   }
 

@@ -1,7 +1,8 @@
-// Streamable HTTP: POST, GET and DELETE on one endpoint.
+// Streamable HTTP: POST, GET and DELETE at one path (MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports). A client without a
+// session is served too, one request at a time, so that a person with a command line needs no handshake.
 //
-// MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports. A client without a session is served too, one request at a time, so
-// that a person with a command line needs no handshake.
+// HTTP with SSE, the older transport: events on one response, messages to another path (MCP 2024-11-05, Transports). The first
+// event names the path for messages, and the session lasts as long as the stream of events.
 
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import type { ClientConnection } from './client-connection.js'
@@ -20,7 +21,7 @@ import {
 } from './refusal.js'
 
 /** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
-export class Streamable {
+export class McpHandlers {
   readonly #clients: ClientRegistry
   readonly #bodies: Bodies
 
@@ -29,7 +30,7 @@ export class Streamable {
     this.#bodies = bodies
   }
 
-  serve(asked: EndpointRequest): ServeResult {
+  streamable(asked: EndpointRequest): ServeResult {
     const { method } = asked.head
     if (method === 'POST') return this.#post(asked)
     if (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE')
@@ -37,6 +38,37 @@ export class Streamable {
     // A client without a session has nothing to listen to, and nothing to end.
     if (namesStateless(asked.head)) return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
     return method === 'DELETE' ? this.#delete(asked) : this.#get(asked)
+  }
+
+  /** Opens a session of the older transport and its stream of events. */
+  async events(asked: EndpointRequest, messagePath: string): Promise<Refusal | undefined> {
+    const { head, response } = asked
+    if (head.method !== 'GET') return refuse(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
+    // The client may have left while its token was examined.
+    if (response.isClosed) return undefined
+    const opened = this.#clients.openSession('events', asked)
+    if (opened === undefined) return crowded
+    const { id, connection } = opened
+    connection.openEvents(response)
+    asked.onStream?.()
+    await connection.attachTo(asked)
+    connection.invite(`${messagePath}?sessionId=${id}`)
+    return undefined
+  }
+
+  /** Accepts a message with 202; its answer is sent as an event. */
+  async message(asked: EndpointRequest): Promise<Refusal | undefined> {
+    if (asked.head.method !== 'POST') return refuse(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+    const id = new URLSearchParams(asked.query).get('sessionId')
+    if (id === null) return refuse(400, 'The query must name a sessionId')
+    if (this.#clients.session('events', id, asked) === undefined) return noSession
+    const posted = await this.#bodies.read(asked)
+    if (posted === undefined || isRefusal(posted)) return posted
+    const connection = this.#clients.session('events', id, asked)
+    if (connection === undefined) return noSession
+    connection.postEvent(posted)
+    asked.response.send(202, [])
+    return undefined
   }
 
   #post(asked: EndpointRequest): ServeResult {
