@@ -111,8 +111,8 @@ const linesMax = table(`
   mcp/eras               | 1108
   transports             | 879
   transports/http1       | 1509
-  transports/http-client | 1776
-  transports/http-server | 2600
+  transports/http-client | 1767
+  transports/http-server | 2605
   upstream/contracts     | 765
   upstream/process       | 1199
   upstream/auth          | 341
