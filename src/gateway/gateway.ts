@@ -23,7 +23,6 @@ import {
   serveProxies,
 } from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/front-limits.js'
-import type { LogSink } from '../runtime/runtime.js'
 import { type HttpServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
 import { type MetricsPage, type PathHandler, type ServedGateway, schemaAt } from './routes.js'
@@ -144,10 +143,13 @@ function gatewayOf(
   common: Common,
 ): Gateway {
   let isClosing = false
+  const fixed = fixedKeys(config, options)
   const changes = new CoalescedChanges(async (next: Configuration) => {
     if (isClosing)
       return common.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
-    warnOfFixed(config, next, options, common.log)
+    for (const [key, value] of fixedKeys(next, options))
+      if (value !== fixed.get(key))
+        common.log({ level: 'warn', message: `server.${key} has changed, which needs a restart` })
     await common.policies.change(next)
     await serving.prepare(rulesOf(next, options))
     const changed = proxies.change(next)
@@ -191,27 +193,12 @@ function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules
   return { ...server, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
-/** Host and port need a restart. */
-function warnOfFixed(
-  started: Configuration,
-  next: Configuration,
-  options: GatewayOptions,
-  log: LogSink,
-): void {
-  const [was, is] = [started.server, next.server]
-  const rows = [
-    ['host', options.host ?? is.host, options.host ?? was.host],
-    ['port', options.port ?? is.port, options.port ?? was.port],
-  ] as const
-  const warn = (message: string): void => log({ level: 'warn', message })
-  for (const [key, now, before] of rows)
-    if (now !== before) warn(`server.${key} is ${now} now, which needs a restart; until then it is ${before}`)
-  if (loginAt(is) !== loginAt(was))
-    warn('server.auth.login or its publicUrl has changed, which needs a restart')
-}
-
-function loginAt({ auth, publicUrl }: Configuration['server']): string | undefined {
-  return auth?.login && write([auth.login, publicUrl])
+/** The keys whose change needs a restart, with their values. */
+function fixedKeys(config: Configuration, options: GatewayOptions): Map<string, unknown> {
+  const { host, port } = addressOf(config, options)
+  const { auth, publicUrl } = config.server
+  const login = auth?.login && write([auth.login, publicUrl])
+  return new Map(Object.entries({ host, port, 'auth.login or its publicUrl': login }))
 }
 
 class SchemaProxies {

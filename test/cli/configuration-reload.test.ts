@@ -240,7 +240,7 @@ describe('mcps-proxy --http follows its configuration file', () => {
     assert(before !== undefined)
     write({ token: 'a-token', port: 1 }, { default: { b, a }, more: { a } })
     proxy.child.kill('SIGHUP')
-    await until(() => proxy.stderr.includes('server.port is 1 now, which needs a restart'))
+    await until(() => proxy.stderr.includes('server.port has changed, which needs a restart'))
     const headers = { authorization: 'Bearer a-token' }
     const answers = (status: number, path?: string) => async (): Promise<boolean> =>
       (await send(port, { body, ...(path !== undefined && { path, headers }) })).status === status
