@@ -78,8 +78,10 @@ export class Routes implements HttpRoutes {
   serve(served: ServedGateway): void {
     this.#served = served
     const endpoints = [
-      ...[...served.schemas].flatMap(([name, proxy]) => (proxy ? schemaEndpoint(name, proxy) : [])),
-      ...[...served.views].map(([path, { proxy, view }]) => viewEndpoint(path, proxy, view)),
+      ...[...served.schemas].flatMap(([name, proxy]) =>
+        proxy ? endpointAt(frontPathOf('api', name), name, proxy) : [],
+      ),
+      ...[...served.views].map(([path, { proxy, view }]) => endpointAt(path, path.slice(1), proxy, view)),
     ]
     const before = this.#endpoints
     this.#endpoints = new Map(
@@ -144,7 +146,7 @@ export class Routes implements HttpRoutes {
   }
 
   #login(path: string): HttpRoute {
-    const metadata = this.front.access?.metadata(path)
+    const metadata = this.front.access?.auth?.resources.metadata(path)
     return metadata === undefined ? noLogin : { kind: 'page', open: true, body: () => metadata }
   }
 
@@ -197,25 +199,16 @@ interface ServedEndpoint extends HttpEndpoint {
   readonly proxy: ServedProxy
 }
 
-function schemaEndpoint(name: string, proxy: ServedProxy): ServedEndpoint {
-  return {
-    path: frontPathOf('api', name),
-    proxy,
-    name,
-    // All clients with the token are one principal, and so are all clients of a front without a token.
-    attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
-    status: () => schemaPage(name, proxy),
-  }
-}
-
-/** Its page says nothing of the servers, since it may be for clients that do not see all of them. */
-function viewEndpoint(path: string, proxy: ServedProxy, view: string): ServedEndpoint {
+/** The endpoint of a schema, or of a view of one. */
+function endpointAt(path: string, name: string, proxy: ServedProxy, view?: string): ServedEndpoint {
   return {
     path,
     proxy,
-    name: path.slice(1),
+    name,
+    // All clients with the token are one principal, and so are all clients of a front without a token.
     attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true, view }),
-    status: () => write({ view: path.slice(1), status: 'active' }),
+    // The page of a view says nothing of the servers, since it may be for clients that do not see all of them.
+    status: () => (view === undefined ? schemaPage(name, proxy) : write({ view: name, status: 'active' })),
   }
 }
 
