@@ -2,13 +2,11 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FrontAuthConfig, FrontToken } from '../config/configuration.js'
-import { needsToken } from '../config/front.js'
 import type { FrontAuth } from '../front-auth/front-auth.js'
 import { write } from '../jsonrpc/text.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
 import type { Sender, SenderVerdict } from '../transports/http-server/access.js'
-import type { Runtime } from '../runtime/runtime.js'
 
 /** Who may use the front. */
 export interface AccessConfig {
@@ -19,22 +17,6 @@ export interface AccessConfig {
   /** Access tokens of authorization servers, for this address; absent accepts none. */
   readonly auth?: FrontAuthConfig | undefined
   readonly publicUrl?: string | undefined
-}
-
-/**
- * The access by these rules; `before` is that of the rules that they replace, which hands on what it knows of authorization servers.
- * Undefined where no client has ever needed a token. `Auth` must be there where the rules have authorization servers.
- */
-export function accessBy(
-  { token, tokens, auth, publicUrl }: AccessConfig,
-  runtime: Runtime,
-  Auth: typeof FrontAuth | undefined,
-  before: FrontAccess | undefined,
-): FrontAccess | undefined {
-  if (before === undefined && !needsToken({ token, tokens, auth })) return undefined
-  const canLogIn = auth !== undefined && publicUrl !== undefined && Auth !== undefined
-  const made = canLogIn ? new Auth({ auth, publicUrl, runtime }, before?.auth) : undefined
-  return new FrontAccess({ token, tokens }, () => runtime.wallNow(), made)
 }
 
 /** Tokens of the front begin with this text. No authorization server is asked about them. */
@@ -93,11 +75,6 @@ export class FrontAccess {
         ...(description !== undefined && { error: 'invalid_token' }),
         description,
       })
-  }
-
-  /** The metadata of a resource at this path; undefined where there is none. */
-  metadata(path: string): string | undefined {
-    return this.auth?.resources.metadata(path)
   }
 
   /** Why this sender may not use this path, where another scope would let it; undefined otherwise. */

@@ -13,7 +13,7 @@ import type { Serving } from '../proxy/listener.js'
 import type { HttpServerLimits } from '../transports/http-server/front-limits.js'
 import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
 import type { GuardRemedies, HttpRules } from '../transports/http-server/access.js'
-import { type AccessConfig, type FrontAccess, accessBy } from './front-access.js'
+import { type AccessConfig, FrontAccess } from './front-access.js'
 import { type MorePaths, Routes, type ServedGateway } from './routes.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
@@ -140,8 +140,14 @@ export class Front {
   }
 
   #rulesOf(rules: FrontRules): HttpRules {
-    const { publicUrl, allowedHosts, clientAddressField, cors } = rules
-    this.#access = accessBy(rules, this.#options.runtime, this.#Auth, this.#access)
+    const { auth, publicUrl, allowedHosts, clientAddressField, cors } = rules
+    const { runtime } = this.#options
+    const Auth = this.#Auth
+    if (this.#access !== undefined || needsToken(rules)) {
+      const canLogIn = auth !== undefined && publicUrl !== undefined && Auth !== undefined
+      const made = canLogIn ? new Auth({ auth, publicUrl, runtime }, this.#access?.auth) : undefined
+      this.#access = new FrontAccess(rules, () => runtime.wallNow(), made)
+    }
     const { senderOf, challenge, credentialOf } = this.#access ?? {}
     const own = publicUrl === undefined ? [] : [new URL(publicUrl).host]
     const hosts = [...own, ...allowedHosts]
