@@ -135,8 +135,8 @@ const linesMax = table(`
   secrets                | 350
   policy                 | 349
   proxy                  | 907
-  front-auth             | 1072
-  gateway                | 1175
+  front-auth             | 1066
+  gateway                | 1138
   metrics                | 916
   index                  | 49
   replay                 | 1876

@@ -158,24 +158,21 @@ export class FrontAuth {
     return this.#accept(hash, issuer, claims, Infinity)
   }
 
-  /** The limit of unknown tokens does not apply to a token that was accepted before. @throws TokenProblem */
+  /**
+   * Remembers refusals, also that of an active token that is of no use here. The limit of unknown tokens does not apply to a
+   * token that was accepted before. @throws TokenProblem
+   */
   async #askFor(token: string, hash: string, from: string, issuers: readonly Issuer[]): Promise<KnownToken> {
-    if (this.#known.has(hash)) return this.#askOnce(token, hash, issuers)
-    const network = networkOf(from)
-    if (!this.#unknownTokens.admit(network))
+    const network = this.#known.has(hash) ? undefined : networkOf(from)
+    if (network !== undefined && !this.#unknownTokens.admit(network))
       throw new TokenProblem(
         'unavailable',
         'too many tokens from its network were refused in the last minute',
       )
-    const known = await this.#askOnce(token, hash, issuers)
-    this.#unknownTokens.accepted(network)
-    return known
-  }
-
-  /** Remembers refusals, also that of an active token that is of no use here. @throws TokenProblem */
-  async #askOnce(token: string, hash: string, issuers: readonly Issuer[]): Promise<KnownToken> {
     try {
-      return await this.#ask(token, hash, issuers)
+      const known = await this.#ask(token, hash, issuers)
+      if (network !== undefined) this.#unknownTokens.accepted(network)
+      return known
     } catch (problem) {
       if (problem instanceof TokenProblem && problem.kind !== 'unavailable')
         putNewest(this.#refused, hash, { problem, untilMs: this.#now + INTROSPECTED_MS }, KNOWN_MAX)

@@ -2,7 +2,7 @@
 // This file alone loads jose.
 
 import { Buffer } from 'node:buffer'
-import type * as Jose from 'jose'
+import { createLocalJWKSet, errors, jwtVerify } from 'jose'
 import { type LoginHttp, type LoginRuntime, basicField, loginHttp } from '../login/login-http.js'
 import { placesOf } from '../login/metadata.js'
 import type { FrontAuthIssuer } from '../config/configuration.js'
@@ -45,16 +45,14 @@ export class Issuer {
   /** The claims of a JWT that is valid now. @throws TokenProblem */
   async verify(token: string, jwt: UnverifiedJwt): Promise<JsonObject> {
     this.#refuseHead(jwt)
-    const jose = await import('jose')
     const set = await this.#keys.current()
     try {
-      return await this.#verifyBy(set, token, jose)
+      return await this.#verifyBy(set, token)
     } catch (error) {
-      if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw problemOf(error, jose)
-      const newer = await this.#keys.newerThan(set)
-      if (newer === undefined) throw invalidBecause('its issuer has no such key')
-      return await this.#verifyBy(newer, token, jose).catch((again: unknown) => {
-        throw problemOf(again, jose)
+      const newer = error instanceof errors.JWKSNoMatchingKey ? await this.#keys.newerThan(set) : undefined
+      if (newer === undefined) throw problemOf(error)
+      return await this.#verifyBy(newer, token).catch((again: unknown) => {
+        throw problemOf(again)
       })
     }
   }
@@ -83,7 +81,7 @@ export class Issuer {
     if (isIdToken(jwt)) throw invalidBecause('it is an ID token, which is for the client')
   }
 
-  async #verifyBy(set: KeySet, token: string, jose: typeof Jose): Promise<JsonObject> {
+  async #verifyBy(set: KeySet, token: string): Promise<JsonObject> {
     const options = {
       algorithms: [...this.config.algorithms],
       issuer: this.config.issuer,
@@ -91,7 +89,7 @@ export class Issuer {
       clockTolerance: SKEW_S,
       currentDate: new Date(this.#wallNow()),
     }
-    return (await jose.jwtVerify(token, set.keys, options)).payload
+    return (await jwtVerify(token, set.keys, options)).payload
   }
 }
 
@@ -104,7 +102,7 @@ function invalidBecause(why: string): TokenProblem {
   return new TokenProblem('invalid', why)
 }
 
-function problemOf(error: unknown, { errors }: typeof Jose): TokenProblem {
+function problemOf(error: unknown): TokenProblem {
   if (error instanceof TokenProblem) return error
   if (error instanceof errors.JWTExpired) return new TokenProblem('expired', 'it has expired')
   if (error instanceof errors.JWTClaimValidationFailed)
@@ -149,7 +147,7 @@ interface IssuerHttp {
 
 /** One fetched key set (RFC 7517), with the keys that were imported. */
 interface KeySet {
-  readonly keys: ReturnType<typeof Jose.createLocalJWKSet>
+  readonly keys: ReturnType<typeof createLocalJWKSet>
   readonly fetchedMs: number
 }
 
@@ -204,7 +202,6 @@ class IssuerKeys {
         : await membersAt(new URL(jwksUri), this.#http.configured)
     const all = jwks?.['keys']
     if (!Array.isArray(all)) throw new Error('there is no key set at its address')
-    const { createLocalJWKSet } = await import('jose')
     const usable = all.filter((key) => typeof Object(key).kty === 'string')
     const set = { keys: createLocalJWKSet({ keys: usable }), fetchedMs: this.#now() }
     this.#failure = undefined
