@@ -106,7 +106,7 @@ const linesMax = table(`
   version                | 2
   text                   | 590
   runtime                | 881
-  mcp                    | 3337
+  mcp                    | 3269
   calls                  | 721
   mcp/eras               | 1108
   transports             | 879
@@ -140,7 +140,7 @@ const linesMax = table(`
   metrics                | 916
   index                  | 49
   replay                 | 1876
-  inspector              | 1961
+  inspector              | 1960
   ui                     | 1850
   ask                    | 356
   cli                    | 5408

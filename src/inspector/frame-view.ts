@@ -2,7 +2,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { recordHead, recordLine, recordMessage } from '../record/line.js'
-import type { Range } from '../text/redactor.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { isCut, messageOf } from './frame-facts.js'
 import { type KeptEdit, inputOf, outputsOf } from './kept-edits.js'
 import type { FrameView, MessageSide, Segment } from './protocol.js'
@@ -14,7 +14,7 @@ import type { Rows } from './rows.js'
 const SEARCHED_MAX = 5000
 
 /** A stretch of bytes with the reason of its edit. */
-interface Stretch extends Range {
+interface Stretch extends Span {
   readonly why: string
 }
 
@@ -100,7 +100,7 @@ function withoutCutCharacter(bytes: Buffer): Buffer {
 }
 
 /** The pieces between all edges, in order; an insertion of nothing leaves no piece. */
-function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly Range[]): Segment[] {
+function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly Span[]): Segment[] {
   const edges = [0, bytes.length, ...[...edits, ...secrets].flatMap(({ start, end }) => [start, end])]
   const places = [...new Set(edges.filter((edge) => edge <= bytes.length))].sort((a, b) => a - b)
   const segments: Segment[] = []

@@ -1,14 +1,12 @@
 // Edits as bytes in the arena: for each its numbers, and then the bytes that it replaced and those that it wrote.
 
+import type { Span } from '../jsonrpc/scan.js'
 import { Buffer } from 'node:buffer'
 import { type Edit, type EditReason, editReasons } from '../jsonrpc/splice.js'
 import { type Arena, KEPT_BYTES_MAX } from './arena.js'
 
 /** An edit, of whose bytes those are kept that stand in the part of the message that is kept. */
-export interface KeptEdit {
-  /** In the input. */
-  readonly start: number
-  readonly end: number
+export interface KeptEdit extends Span {
   readonly why: EditReason
   readonly replaced: Buffer
   readonly written: Buffer

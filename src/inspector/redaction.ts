@@ -4,7 +4,8 @@
 // looked for in the same form.
 
 import { Buffer } from 'node:buffer'
-import { REDACTED, type Range, Redactor } from '../text/redactor.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { REDACTED, Redactor } from '../text/redactor.js'
 import { secretMemberRanges } from '../text/secret-names.js'
 
 /** Finds and replaces secrets in messages. */
@@ -35,7 +36,7 @@ export class MessageRedactor {
   }
 
   /** The places of secrets, in order and without overlaps; `isCut` says that the end of the message is missing. */
-  ranges(bytes: Buffer, isCut: boolean): Range[] {
+  ranges(bytes: Buffer, isCut: boolean): Span[] {
     return this.#secrets === undefined ? [] : rangesOf(bytes.toString('latin1'), this.#secrets, isCut)
   }
 
@@ -71,13 +72,13 @@ function latin1(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
 
-function rangesOf(text: string, secrets: Redactor, isCut: boolean): Range[] {
+function rangesOf(text: string, secrets: Redactor, isCut: boolean): Span[] {
   const members = secretMemberRanges(text).filter(({ start, end }) => text.slice(start, end) !== 'null')
   return merged([...secrets.ranges(text, isCut), ...members])
 }
 
-function merged(ranges: readonly Range[]): Range[] {
-  const found: Range[] = []
+function merged(ranges: readonly Span[]): Span[] {
+  const found: Span[] = []
   for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
     const last = found.at(-1)
     if (last === undefined || start > last.end) found.push({ start, end })

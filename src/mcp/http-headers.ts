@@ -5,10 +5,9 @@
 // stand only where `properties` alone lead. Text that a header field cannot carry is written in Base64.
 
 import { readMessage, type RequestFrame } from '../jsonrpc/frame.js'
-import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
-import { itemsAt, membersAt } from '../jsonrpc/members.js'
-import type { Span } from '../jsonrpc/scan.js'
-import { rawAt, stringAt } from '../jsonrpc/text.js'
+import { parse, write } from '../jsonrpc/text.js'
+import { isObject, memberAt } from '../text/json-object.js'
+import { listOf } from './arguments/json-value.js'
 import type { Line } from '../jsonrpc/line.js'
 import { requestMeta } from './meta-keys.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
@@ -95,7 +94,7 @@ interface Mark {
   readonly name: string | undefined
   /** The members that lead to it; undefined where something else than `properties` leads there. */
   readonly path: readonly string[] | undefined
-  readonly type: string | undefined
+  readonly type: unknown
 }
 
 /** Members whose members are schemas by name. */
@@ -104,32 +103,29 @@ const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions',
 const values = new Set(['const', 'default', 'enum', 'examples'])
 
 function marksOf(schema: Buffer): Iterable<Mark> {
-  return schema.includes(QUOTED_MARK) ? marksAt(schema, { start: 0, end: schema.length }, []) : []
+  return schema.includes(QUOTED_MARK) ? marksIn(parse(schema.toString()), []) : []
 }
 
-function* marksAt(schema: Buffer, at: Span, path: readonly string[] | undefined): Iterable<Mark> {
-  if (schema[at.start] === OPEN_ARRAY)
-    for (const item of itemsAt(schema, at)) yield* marksAt(schema, item, undefined)
-  const members = membersAt(schema, at)
-  const mark = members?.span(MARK)
-  if (mark !== undefined) yield { name: stringAt(schema, mark), path, type: members?.string('type') }
-  for (const { key, value } of members ?? []) {
-    const keyword = stringAt(schema, key) ?? ''
+function* marksIn(schema: unknown, path: readonly string[] | undefined): Iterable<Mark> {
+  for (const item of listOf(schema)) yield* marksIn(item, undefined)
+  if (!isObject(schema)) return
+  const { [MARK]: mark, type } = schema
+  if (mark !== undefined) yield { name: typeof mark === 'string' ? mark : undefined, path, type }
+  for (const [keyword, value] of Object.entries(schema)) {
     if (maps.has(keyword)) {
       const above = keyword === 'properties' ? path : undefined
-      for (const each of membersAt(schema, value) ?? [])
-        yield* marksAt(schema, each.value, above && [...above, stringAt(schema, each.key) ?? ''])
-    } else if (!values.has(keyword)) yield* marksAt(schema, value, undefined)
+      for (const [name, each] of Object.entries(isObject(value) ? value : {}))
+        yield* marksIn(each, above && [...above, name])
+    } else if (!values.has(keyword)) yield* marksIn(value, undefined)
   }
 }
 
 /** The fields that repeat arguments, names and values in turn; what is not given, or null, has none. */
 export function paramFields(headers: readonly ParamHeader[], args: Buffer): readonly string[] {
-  const values = new Values(args)
+  const given = parse(args.toString())
   return headers.flatMap(({ field, path }) => {
-    const value = values.at(path)
-    if (value === undefined || rawAt(args, value) === 'null') return []
-    return [field, fieldOfText(stringAt(args, value) ?? rawAt(args, value))]
+    const value = memberAt(given, path) ?? null
+    return value === null ? [] : [field, fieldOfText(textOf(value))]
   })
 }
 
@@ -137,62 +133,27 @@ export function paramFields(headers: readonly ParamHeader[], args: Buffer): read
 export function differingField(
   headers: readonly ParamHeader[],
   args: Buffer | undefined,
-  field: (name: string) => string | undefined,
+  field: FieldReader,
 ): string | undefined {
   if (args === undefined) return undefined
-  const values = new Values(args)
-  return headers.find((header) => !isRepeated(header, args, values, field))?.field
+  const given = parse(args.toString())
+  return headers.find((header) => !isRepeated(memberAt(given, header.path) ?? null, field(header.field)))
+    ?.field
 }
 
-function isRepeated(
-  { field, path }: ParamHeader,
-  args: Buffer,
-  values: Values,
-  read: (name: string) => string | undefined,
-): boolean {
-  const value = values.at(path)
-  // An argument that is absent or null is not repeated, and a field for it has no meaning.
-  if (value === undefined || rawAt(args, value) === 'null') return true
-  const sent = read(field)
+/** An argument that is absent or null is not repeated, and a field for it has no meaning. */
+function isRepeated(value: unknown, sent: string | undefined): boolean {
+  if (value === null) return true
   const text = sent === undefined ? undefined : textOfField(sent)
   if (text === undefined) return false
-  const string = stringAt(args, value)
-  if (string !== undefined) return text === string
-  const raw = rawAt(args, value)
-  return text === raw || (NUMBER.test(text) && NUMBER.test(raw) && Number(text) === Number(raw))
+  return text === textOf(value) || (NUMBER.test(text) && Number(text) === value)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : write(value)
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
-
-/** Finds arguments; each object on the way is read once, since they may be long and many of them marked. */
-class Values {
-  readonly #args: Buffer
-  /** The values of the members of each object that was read, by where it begins and the name. */
-  readonly #objects = new Map<number, ReadonlyMap<string, Span>>()
-
-  constructor(args: Buffer) {
-    this.#args = args
-  }
-
-  at(path: readonly string[]): Span | undefined {
-    let at: Span | undefined = { start: 0, end: this.#args.length }
-    for (const name of path) at = at && this.#membersOf(at).get(name)
-    return at
-  }
-
-  #membersOf(object: Span): ReadonlyMap<string, Span> {
-    const members =
-      this.#objects.get(object.start) ??
-      new Map(
-        [...(membersAt(this.#args, object) ?? [])].map(({ key, value }) => [
-          stringAt(this.#args, key) ?? '',
-          value,
-        ]),
-      )
-    this.#objects.set(object.start, members)
-    return members
-  }
-}
 
 /** The marked arguments of a tool, by the server's own name of it. */
 export type MarkedParams = (tool: string) => readonly ParamHeader[]

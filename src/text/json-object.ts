@@ -8,9 +8,13 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The member behind these names; undefined where something on the way is no object. */
+/** The member behind these names, or the item behind a number; undefined where nothing stands there. */
 export function memberAt(value: unknown, path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>((at, name) => (isObject(at) ? at[String(name)] : undefined), value)
+  return path.reduce<unknown>(
+    (at, name) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, name) ? Reflect.get(at, name) : undefined,
+    value,
+  )
 }
 
 /** The object of a JSON text; undefined for any other text. */

@@ -3,6 +3,7 @@
 // Servers repeat credentials, cookies and session ids, in error messages above all. A text is redacted first and cut
 // afterwards. If the text was cut before, `beginning` also removes the first part of a secret at its end.
 
+import type { Span } from '../jsonrpc/scan.js'
 import { quote } from '../jsonrpc/text.js'
 
 /** The text that replaces a secret. */
@@ -38,11 +39,6 @@ const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/g
 /** Each of the four begins with one of these; most texts have none, and this search is the faster one. */
 const mayHaveCredentials = /bearer|\/\//i
 
-export interface Range {
-  readonly start: number
-  readonly end: number
-}
-
 /** Knows the secrets of one server, or of everything that a log may mention. */
 export class Redactor {
   readonly #given: readonly string[]
@@ -53,7 +49,6 @@ export class Redactor {
   #additions = 0
   /** Undefined after something was added. */
   #all: readonly string[] | undefined
-
   readonly #onAdded: (secrets: readonly string[]) => void
 
   /** The given secrets are never forgotten. `onAdded` is given those that are added. */
@@ -119,7 +114,7 @@ export class Redactor {
   }
 
   /** The places of secrets and credentials in a text that is shown in pieces; `isCut` says that its end is missing. */
-  ranges(text: string, isCut: boolean): Range[] {
+  ranges(text: string, isCut: boolean): Span[] {
     const partLength = isCut ? this.#partLength(text) : 0
     const part = { start: text.length - partLength, end: text.length }
     const known = this.#secrets.flatMap((secret) => rangesOf(text, secret))
@@ -184,15 +179,15 @@ function inUrl(value: string): string {
   }
 }
 
-function rangesOf(text: string, secret: string): Range[] {
-  const found: Range[] = []
+function rangesOf(text: string, secret: string): Span[] {
+  const found: Span[] = []
   for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1))
     found.push({ start, end: start + secret.length })
   return found
 }
 
 /** Credentials that no configuration names. */
-function credentialsIn(text: string, isCut: boolean): Range[] {
+function credentialsIn(text: string, isCut: boolean): Span[] {
   return [bearer, userInfo, ...(isCut ? [cutBearer, cutUserInfo] : [])].flatMap((pattern) =>
     [...text.matchAll(pattern)].map(({ index, 0: whole, 1: before = '' }) => ({
       start: index + before.length,
@@ -211,7 +206,7 @@ function partAtEnd(text: string, secret: string): number {
 }
 
 /** Replaces the ranges, which may overlap. */
-function masked(text: string, ranges: readonly Range[]): string {
+function masked(text: string, ranges: readonly Span[]): string {
   let shown = ''
   let at = 0
   for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {

@@ -2,7 +2,8 @@
 //
 // A name is compared word by word, so `api_key` and `authToken` count, and `tokenizer` and `keyboard` do not.
 
-import { REDACTED, type Range } from './redactor.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { REDACTED } from './redactor.js'
 
 const secretWords: ReadonlySet<string> = new Set(
   `password passwords passwd passphrase passcode pass pwd secret secrets token credential credentials
@@ -52,7 +53,7 @@ function wordsOf(name: string): string[] {
 const memberName = /(\\{0,15}")([^"\\]{1,64})\1\s{0,8}:\s{0,8}/g
 
 /** The value behind the name: a string, which may lack its end, or a number. */
-function valueEnd(text: string, quotes: string, from: number): Range {
+function valueEnd(text: string, quotes: string, from: number): Span {
   if (!text.startsWith(quotes, from)) {
     const [number = ''] = /^-?\d[\d.eE+-]*/.exec(text.slice(from, from + 64)) ?? []
     return { start: from, end: from + number.length }
@@ -65,7 +66,7 @@ function valueEnd(text: string, quotes: string, from: number): Range {
   return { start, end: text.length }
 }
 
-export function secretMemberRanges(json: string): Range[] {
+export function secretMemberRanges(json: string): Span[] {
   if (!secretNamePart.test(json)) return []
   return [...json.matchAll(memberName)].flatMap(({ index, 0: whole, 1: quotes = '', 2: name = '' }) => {
     if (!isSecretName(name)) return []

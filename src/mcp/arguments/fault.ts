@@ -6,6 +6,7 @@
 
 import type { ErrorObject } from 'ajv'
 import { parse, write } from '../../jsonrpc/text.js'
+import { counted } from '../../text/counted.js'
 import { isObject } from '../../text/json-object.js'
 import { fromPointer, inPointer, isJsonArray, listOf } from './json-value.js'
 
@@ -218,11 +219,11 @@ type Params = Readonly<Record<string, unknown>>
 const atLeast =
   (unit: string) =>
   ({ limit }: Params): string =>
-    `must have at least ${count(limit, unit)}`
+    `must have at least ${counted(Number(limit), unit)}`
 const atMost =
   (unit: string) =>
   ({ limit }: Params): string =>
-    `must have at most ${count(limit, unit)}`
+    `must have at most ${counted(Number(limit), unit)}`
 const bound = ({ comparison, limit }: Params): string => `must be ${String(comparison)} ${String(limit)}`
 
 const problems: Readonly<Record<string, (params: Params) => string>> = {
@@ -241,10 +242,6 @@ const problems: Readonly<Record<string, (params: Params) => string>> = {
   maxProperties: atMost('member'),
   anyOf: () => 'must have one of the allowed forms',
   'false schema': () => 'is not allowed',
-}
-
-function count(number: unknown, unit: string): string {
-  return `${String(number)} ${unit}${number === 1 ? '' : 's'}`
 }
 
 /** Values that one message names. */

@@ -1,5 +1,7 @@
 // Values that JSON.parse made.
 
+import { memberAt } from '../../text/json-object.js'
+
 /** Array.isArray that leaves the items unknown. */
 export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
@@ -18,4 +20,19 @@ export function inPointer(name: string): string {
 /** The inverse of `inPointer`. */
 export function fromPointer(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** The value that a reference within a document means, such as `#/$defs/a` (RFC 6901, section 6). */
+export function referredTo(root: unknown, reference: unknown): unknown {
+  if (reference === '#') return root
+  const [document, first, ...names] = typeof reference === 'string' ? reference.split(/[#/]/) : []
+  if (document !== '' || first !== '') return undefined
+  try {
+    return memberAt(
+      root,
+      names.map((name) => fromPointer(decodeURIComponent(name))),
+    )
+  } catch {
+    return undefined
+  }
 }

@@ -5,7 +5,7 @@
 // schema accepts, and more: what is not copied accepts everything, `oneOf` is `anyOf`, and objects are not closed, since
 // unknown members are forgiven.
 
-import { fromPointer, isJsonArray, listOf } from './json-value.js'
+import { isJsonArray, listOf, referredTo } from './json-value.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
 
 /** The limits of a schema from a server, and of one check. */
@@ -117,9 +117,9 @@ class Copier {
     return true
   }
 
-  /** A list of `items` as 2020-12 writes it, and a `$ref` as one more part. */
+  /** A list of `items` as 2020-12 writes it, and a `$ref` as one more part: the proxy fetches no other document. */
   #unified({ $ref: reference, items, additionalItems, ...schema }: JsonObject): JsonObject {
-    const parts = [...listOf(schema['allOf']), located(this.#root, reference)]
+    const parts = [...listOf(schema['allOf']), referredTo(this.#root, reference)]
     return {
       ...schema,
       ...(reference !== undefined && { allOf: parts }),
@@ -200,21 +200,4 @@ export function sizeOf(root: unknown): number {
       for (const inner of Object.values(value)) waiting.push(inner)
   }
   return size
-}
-
-/** The value at a JSON pointer into the schema. The proxy fetches nothing and looks at no other document. */
-function located(root: JsonObject, reference: unknown): unknown {
-  const [document, first, ...names] = typeof reference === 'string' ? reference.split(/[#/]/) : []
-  if (reference === '#') return root
-  if (document !== '' || first !== '') return undefined
-  try {
-    return names.map((name) => fromPointer(decodeURIComponent(name))).reduce(partOf, root)
-  } catch {
-    return undefined
-  }
-}
-
-function partOf(value: unknown, key: string): unknown {
-  if (isJsonArray(value)) return value[Number(key)]
-  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
