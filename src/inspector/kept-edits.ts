@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer'
 import { type Edit, type EditReason, editReasons } from '../jsonrpc/splice.js'
 import { type Arena, KEPT_BYTES_MAX } from './arena.js'
 
-/** An edit, of whose bytes those are kept that stand in the part of the message that is kept. */
+/** An edit at its place in the input. Of its bytes those are kept that stand in the part of the message that is kept. */
 export interface KeptEdit extends Span {
   readonly why: EditReason
   readonly replaced: Buffer

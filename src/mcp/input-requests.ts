@@ -4,13 +4,14 @@
 // the answers, and with the server's own state, which is opaque to all others.
 
 import type { RequestFrame, ResultFrame } from '../jsonrpc/frame.js'
+import { toLine } from '../jsonrpc/line.js'
 import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
-import type { Edit } from '../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, splice } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import type { CallContext } from './client-context.js'
 import { type ClientCapabilities, hasCapability } from './capabilities.js'
-import { insertion } from './member-edits.js'
+import { cutNamed, insertMembers } from './member-edits.js'
 import { serverRequests } from './methods.js'
 
 /** One thing that a server asks for. */
@@ -131,9 +132,7 @@ export function paramsFor(
 
 /** 2025-06-18 knows forms only, and no name for them. */
 function withoutMode(members: Members): string {
-  const { bytes } = members
-  const kept = [...members].filter(({ key }) => stringAt(bytes, key) !== 'mode')
-  return `{${kept.map(({ key, value }) => `${rawAt(bytes, key)}:${rawAt(bytes, value)}`).join(',')}}`
+  return splice(toLine(members.bytes), cutNamed(members, ['mode'], 'input')).toString()
 }
 
 /**
@@ -148,13 +147,8 @@ export function inputEdits(
   state: string | undefined,
 ): readonly Edit[] {
   if (span === undefined) return []
-  const said = [
-    ['inputResponses', responses],
-    ['requestState', state],
-  ] as const
-  const text = said
-    .flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${onOneLine(value)}`]))
-    .join(',')
-  if (text === '') return []
-  return [insertion(span.end - 1, members.size === 0 ? text : `,${text}`, 'input')]
+  const given = Object.entries({ inputResponses: responses, requestState: state }).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ text: `"${name}":${onOneLine(value)}`, why: 'input' } as const],
+  )
+  return insertMembers(span.start, members, NO_EDITS, given)
 }

@@ -11,6 +11,38 @@ export function insertion(at: number, text: string, why: EditReason): Edit {
   return { start: at, end: at, bytes: Buffer.from(text), why }
 }
 
+/** Members that an object gets, as raw JSON. */
+export interface GivenMembers {
+  readonly text: string
+  readonly why: EditReason
+}
+
+/** The edits that put members at the beginning of the object whose brace is at `start`; `others` are edits of it, and may cut members. */
+export function insertMembers(
+  start: number,
+  members: Members,
+  others: readonly Edit[],
+  given: readonly GivenMembers[],
+): readonly Edit[] {
+  return insertions(start + 1, given, hasKept(members, others) ? ',' : '')
+}
+
+/** One edit for each, all at one place; `tail` stands behind the last. */
+export function insertions(at: number, given: readonly GivenMembers[], tail: string): readonly Edit[] {
+  return given.map(({ text, why }, index) =>
+    insertion(at, text + (index + 1 < given.length ? ',' : tail), why),
+  )
+}
+
+/** Whether an object has members that no edit cuts. */
+export function hasKept(members: Members, edits: readonly Edit[]): boolean {
+  if (edits.length === 0) return members.size > 0
+  return [...members].some(
+    ({ key }) =>
+      !edits.some((edit) => edit.bytes.length === 0 && edit.start <= key.start && key.start < edit.end),
+  )
+}
+
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
   return cutMembers(members, (member) => (isNamed(members.bytes, member, names) ? why : undefined))
@@ -34,15 +66,15 @@ export function cutMembers(
 ): readonly Edit[] {
   let edits: Edit[] | undefined
   const all = [...members]
-  let hasKept = false
+  let isKept = false
   for (const [index, member] of all.entries()) {
     const why = whyOf(member, index)
     const next = all[index + 1]
     const last = edits?.at(-1)
     // With the comma before it, or the one behind it where nothing is kept before.
-    const start = hasKept ? (all[index - 1]?.value.end ?? 0) : member.key.start
-    const end = !hasKept && next !== undefined ? next.key.start : member.value.end
-    if (why === undefined) hasKept = true
+    const start = isKept ? (all[index - 1]?.value.end ?? 0) : member.key.start
+    const end = !isKept && next !== undefined ? next.key.start : member.value.end
+    if (why === undefined) isKept = true
     // Neighbours that go for one reason go with one edit.
     else if (edits !== undefined && last?.end === start && last.why === why)
       edits[edits.length - 1] = { ...last, end }

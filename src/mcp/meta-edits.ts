@@ -4,14 +4,12 @@ import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import type { Params, RequestFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
 import type { Span } from '../jsonrpc/scan.js'
-import { type Edit, type EditReason, bothEdits } from '../jsonrpc/splice.js'
-import { cutMembers, insertion, isNamed } from './member-edits.js'
+import { type Edit, bothEdits } from '../jsonrpc/splice.js'
+import { type GivenMembers, cutMembers, hasKept, insertMembers, insertions, isNamed } from './member-edits.js'
 
 /** Members for `_meta` as raw JSON, which may be none, in place of those with these names. */
-export interface MetaMembers {
-  readonly text: string
+export interface MetaMembers extends GivenMembers {
   readonly names: readonly string[]
-  readonly why: EditReason
 }
 
 /** A request or notification; the `idSpan` of a request says where `params` can be inserted. */
@@ -29,27 +27,23 @@ export function metaEdits(
 ): readonly Edit[] {
   const cuts = cutMembers(meta, (member) => given.find(({ names }) => isNamed(line, member, names))?.why)
   const added = given.filter(({ text }) => text !== '')
-  const insert = (at: number, head: string, tail: string): readonly Edit[] =>
-    added.map(({ text, why }, index) => {
-      const end = index + 1 < added.length ? ',' : tail
-      return insertion(at, (index === 0 ? head : '') + text + end, why)
-    })
-  const keeps = (object: typeof meta, edits: readonly Edit[]): boolean =>
-    [...object].some(
-      ({ key }) =>
-        !edits.some((edit) => edit.bytes.length === 0 && edit.start <= key.start && key.start < edit.end),
-    )
   if (added.length === 0) return bothEdits(others, cuts)
-  if (span === undefined)
-    return idSpan === undefined ? others : [...others, ...insert(idSpan.end, ',"params":{"_meta":{', '}}')]
-  if (metaSpan === undefined)
-    return [...insert(span.start + 1, '"_meta":{', keeps(members, others) ? '},' : '}'), ...others]
-  if (line[metaSpan.start] === OPEN_OBJECT)
-    return [...insert(metaSpan.start + 1, '', keeps(meta, cuts) ? ',' : ''), ...cuts, ...others]
-  // A trace alone does not replace what a client has written.
-  const why = added.find((each) => each.why !== 'trace')?.why
-  const text = `{${added.map((each) => each.text).join(',')}}`
-  return why === undefined ? others : [...others, { ...metaSpan, bytes: Buffer.from(text), why }]
+  if (metaSpan !== undefined && line[metaSpan.start] === OPEN_OBJECT)
+    return [...insertMembers(metaSpan.start, meta, cuts, added), ...cuts, ...others]
+  if (metaSpan !== undefined) {
+    // A trace alone does not replace what a client has written.
+    const why = added.find((each) => each.why !== 'trace')?.why
+    const text = `{${added.map((each) => each.text).join(',')}}`
+    return why === undefined ? others : [...others, { ...metaSpan, bytes: Buffer.from(text), why }]
+  }
+  const behind = (head: string): GivenMembers[] =>
+    added.map(({ text, why }, index) => ({ text: index === 0 ? head + text : text, why }))
+  if (span !== undefined) {
+    const tail = hasKept(members, others) ? '},' : '}'
+    return [...insertions(span.start + 1, behind('"_meta":{'), tail), ...others]
+  }
+  if (idSpan === undefined) return others
+  return [...others, ...insertions(idSpan.end, behind(',"params":{"_meta":{'), '}}')]
 }
 
 // The trace context of a request to a server (SEP-414; W3C Trace Context): `traceparent` in `params._meta`.

@@ -3,9 +3,6 @@
 import type { ResultFrame } from '../jsonrpc/frame.js'
 import type { Span } from '../jsonrpc/scan.js'
 
-/** The member that says that a result is all there is, as raw JSON. */
-export const COMPLETE = '"resultType":"complete"'
-
 const TRUE = Buffer.from('true')
 
 /** Bytes of a result, which is not joined for them: `line` joins it as soon as it is read. */

@@ -6,7 +6,7 @@ import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, NO_EDITS, inOrder, splice, writing } from '../jsonrpc/splice.js'
 import { quote, stringAt } from '../jsonrpc/text.js'
-import { cutMembers, insertion } from './member-edits.js'
+import { cutMembers, insertMembers, insertion } from './member-edits.js'
 
 export type SetArguments = ReadonlyMap<string, string>
 
@@ -14,38 +14,21 @@ export type SetArguments = ReadonlyMap<string, string>
  * Sets arguments of a call.
  *
  * A client may write a name with escapes, twice, or in another case, and servers do not agree which of them counts. So
- * each of them gets the value that is set. Of arguments with too many members to be read nothing else is left.
+ * none of them is left. Of arguments with too many members to be read nothing else is left.
  */
 export function argumentEdits({ line, params }: RequestFrame, set: SetArguments): readonly Edit[] {
+  const text = [...set].map(([name, value]) => `${quote(name)}:${value}`).join(',')
   const span = params.members.span('arguments')
   const name = params.members.span('name')
   if (span === undefined)
-    return name === undefined
-      ? NO_EDITS
-      : [insertion(name.end, `,"arguments":${objectText(set)}`, 'argument')]
+    return name === undefined ? NO_EDITS : [insertion(name.end, `,"arguments":{${text}}`, 'argument')]
   const members = membersAt(line, span)
-  if (members === undefined) return writing(line, span, objectText(set), 'argument')
-  const written = [...members].map(({ key, value }) => ({ name: stringAt(line, key) ?? '', value }))
-  const missing = [...set].filter(([each]) => !written.some((member) => member.name === each))
-  const comma = written.length > 0 ? ',' : ''
-  const added =
-    missing.length > 0
-      ? [insertion(span.start + 1, missing.map(memberText).join(',') + comma, 'argument')]
-      : []
-  const values = new Map([...set].map(([each, value]) => [each.toLowerCase(), value]))
-  const replaced = written.flatMap(({ name: each, value }) => {
-    const wanted = values.get(each.toLowerCase())
-    return wanted === undefined ? [] : writing(line, value, wanted, 'argument')
-  })
-  return [...added, ...replaced]
-}
-
-function objectText(set: SetArguments): string {
-  return `{${[...set].map(memberText).join(',')}}`
-}
-
-function memberText([name, value]: readonly [string, string]): string {
-  return `${quote(name)}:${value}`
+  if (members === undefined) return writing(line, span, `{${text}}`, 'argument')
+  const names = new Set([...set.keys()].map((each) => each.toLowerCase()))
+  const cuts = cutMembers(members, ({ key }) =>
+    names.has((stringAt(line, key) ?? '').toLowerCase()) ? 'argument' : undefined,
+  )
+  return [...insertMembers(span.start, members, cuts, [{ text, why: 'argument' }]), ...cuts]
 }
 
 /** A tool whose schema lacks these parameters, in its properties and in those that are required. */

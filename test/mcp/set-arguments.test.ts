@@ -20,26 +20,14 @@ const calls: readonly (readonly [title: string, params: string, want: string])[]
   ['null', '"arguments":null,"name":"t"', `"arguments":{${whole}},"name":"t"`],
   ['an empty object', '"name":"t","arguments":{ }', `"name":"t","arguments":{${whole} }`],
   ['others', '"name":"t","arguments":{"x":1}', `"name":"t","arguments":{${whole},"x":1}`],
-  [
-    'one of them',
-    '"name":"t","arguments":{"x":1,"owner":"me"}',
-    '"name":"t","arguments":{"deep":{"a":[1.0]},"x":1,"owner":"acme"}',
-  ],
+  ['one of them', '"name":"t","arguments":{"x":1,"owner":"me"}', `"name":"t","arguments":{${whole},"x":1}`],
   [
     'one with escapes',
     '"name":"t","arguments":{"deep":0,"\\u006fwner":"me"}',
-    '"name":"t","arguments":{"deep":{"a":[1.0]},"\\u006fwner":"acme"}',
+    `"name":"t","arguments":{${whole}}`,
   ],
-  [
-    'one twice',
-    '"name":"t","arguments":{"owner":1,"deep":2,"owner":3}',
-    '"name":"t","arguments":{"owner":"acme","deep":{"a":[1.0]},"owner":"acme"}',
-  ],
-  [
-    'one in another case',
-    '"name":"t","arguments":{"Owner":"me"}',
-    `"name":"t","arguments":{${whole},"Owner":"acme"}`,
-  ],
+  ['one twice', '"name":"t","arguments":{"owner":1,"deep":2,"owner":3}', `"name":"t","arguments":{${whole}}`],
+  ['one in another case', '"name":"t","arguments":{"Owner":"me"}', `"name":"t","arguments":{${whole}}`],
   ['no object', '"name":"t","arguments":[1]', `"name":"t","arguments":{${whole}}`],
 ]
 

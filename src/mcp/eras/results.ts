@@ -7,7 +7,7 @@ import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { type Edit, type EditReason, NO_EDITS, bothEdits, type Message } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, bothEdits, type Message } from '../../jsonrpc/splice.js'
 import { rawAt, stringAt, write } from '../../jsonrpc/text.js'
 import { type Call, type Outcome, toolFailure } from '../../calls/call.js'
 import {
@@ -16,15 +16,19 @@ import {
   missingCapability,
   notFoundInSession,
   numberIn,
+  numberOfError,
   ownErrorForStateless,
   statelessErrorCode,
   statelessRefusal,
 } from '../error-codes.js'
-import { cutMembers, insertion } from '../member-edits.js'
+import { type GivenMembers, cutMembers, insertMembers } from '../member-edits.js'
 import type { RequestRow } from '../methods.js'
-import { COMPLETE, saysError, typeNamed } from '../result-type.js'
+import { saysError, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
 import { wrapping } from '../structured-wrap.js'
+
+/** The member that says that a result is all there is, as raw JSON. */
+const COMPLETE = '"resultType":"complete"'
 
 /** The answer to a request as it leaves. The answer of the server may have been of the other kind. */
 export interface Answer {
@@ -127,20 +131,18 @@ export function statelessResult(result: string | Uint8Array, isList: boolean): s
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
 }
 
-/** A member that a result gets; the value is raw JSON. */
-interface Given {
+/** A member that a result gets. */
+interface Given extends GivenMembers {
   readonly name: string
-  readonly value: string
-  readonly why: EditReason
 }
 
-const complete: readonly Given[] = [{ name: 'resultType', value: '"complete"', why: 'result-type' }]
+const complete: readonly Given[] = [{ name: 'resultType', text: COMPLETE, why: 'result-type' }]
 
 /** The hints of a resource whose server gives none: it is out of date, and for this client alone. */
 const stale: readonly Given[] = [
   ...complete,
-  { name: 'ttlMs', value: '0', why: 'cache-hint' },
-  { name: 'cacheScope', value: '"private"', why: 'cache-hint' },
+  { name: 'ttlMs', text: '"ttlMs":0', why: 'cache-hint' },
+  { name: 'cacheScope', text: '"cacheScope":"private"', why: 'cache-hint' },
 ]
 
 /**
@@ -154,46 +156,33 @@ export function resultEdits(
   { route }: RequestRow,
   isTask = false,
 ): readonly Edit[] | undefined {
-  const { members } = frame
+  const { members, result } = frame
   if (members === undefined) return undefined
-  if (era === 'stateless') return isTask ? NO_EDITS : typeEdits(frame)
-  const wanted = route.to === 'uri' ? stale : complete
+  // The one type that every result may have is the one that a result without a type has.
+  const type = era === 'stateless' ? typeNamed(frame) : undefined
+  if (type !== undefined) return isTask || type === 'complete' ? NO_EDITS : undefined
+  const given = era === 'session' && route.to === 'uri' ? stale : complete
   // A word of the same name means something else in a result that knows no types; of two, a client may read either.
-  const written: Edit[] = []
-  for (let index = 0; index < members.size; index++) {
-    const one = wanted.find(({ name }) => name === members.name(index))
-    if (one !== undefined)
-      written.push({ ...members.at(index).value, bytes: Buffer.from(one.value), why: one.why })
-  }
-  const missing = wanted.filter(({ name }) => members.span(name) === undefined)
-  return [...inserted(frame, missing), ...written]
-}
-
-/** The one type that every result may have is the one that a result without a type has. */
-function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
-  const type = typeNamed(frame)
-  if (type === undefined) return inserted(frame, complete)
-  return type === 'complete' ? NO_EDITS : undefined
-}
-
-function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[] {
-  const at = frame.result.start + 1
-  const isEmpty = frame.members?.size === 0
-  return members.map(({ name, value, why }, index) => {
-    const member = `"${name}":${value}`
-    return insertion(at, isEmpty ? `${index > 0 ? ',' : ''}${member}` : `${member},`, why)
-  })
+  const isGiven = given.some(({ name }) => members.span(name) !== undefined)
+  const cuts = isGiven
+    ? cutMembers(members, (_member, index) => given.find(({ name }) => name === members.name(index))?.why)
+    : NO_EDITS
+  return [...insertMembers(result.start, members, cuts, given), ...cuts]
 }
 
 /** The edits by which an error of a server becomes one that a stateless client knows. */
-export function errorEdits({ line, error }: ErrorFrame, era: Revision['era']): readonly Edit[] {
+export function errorEdits(frame: ErrorFrame, era: Revision['era']): readonly Edit[] {
+  return codeEdits(frame, (code) => statelessErrorCode(code, era))
+}
+
+function codeEdits({ line, error }: ErrorFrame, known: (code: number) => number): readonly Edit[] {
   // A client may read either of two members, or one with escapes in its name.
   return [...(membersAt(line, error) ?? [])].flatMap(({ key, value }): Edit[] => {
     if (stringAt(line, key) !== 'code') return []
     const code = numberIn(line, value)
-    const known = statelessErrorCode(code, era)
     // A code that is no number has no meaning, and stays.
-    return Object.is(known, code) ? [] : [{ ...value, bytes: Buffer.from(String(known)), why: 'error-code' }]
+    if (Object.is(known(code), code)) return []
+    return [{ ...value, bytes: Buffer.from(String(known(code))), why: 'error-code' }]
   })
 }
 
@@ -233,22 +222,13 @@ function untyped(members: Members, isRead: boolean): readonly Edit[] {
   return [...cuts, ...cutMembers(inner, (_member, index) => (isOfServer(index) ? 'meta' : undefined))]
 }
 
-function sessionError({ row, service }: Call, { line, error }: ErrorFrame): PassedAnswer {
-  const members = membersAt(line, error)
-  const span = members?.span('code')
-  if (span === undefined) return unedited
-  const code = numberIn(line, span)
-  if (statelessRefusal(code) !== undefined) {
-    const message = `'${service ?? ''}' has refused the request: ${members?.string('message') ?? ''}`
-    const isCall = row.route.to === 'name' && row.route.list === 'tools'
-    return isCall
-      ? { kind: 'result', result: toolFailure(message) }
-      : { kind: 'error', error: internalError(message) }
-  }
-  const known = row.route.to === 'uri' ? notFoundInSession(code) : code
-  const bytes = Buffer.from(String(known))
-  return {
-    kind: 'edited',
-    edits: Object.is(known, code) ? NO_EDITS : [{ ...span, bytes, why: 'error-code' }],
-  }
+function sessionError({ row, service }: Call, frame: ErrorFrame): PassedAnswer {
+  if (statelessRefusal(numberOfError(frame)) === undefined)
+    return { kind: 'edited', edits: row.route.to === 'uri' ? codeEdits(frame, notFoundInSession) : NO_EDITS }
+  const why = membersAt(frame.line, frame.error)?.string('message') ?? ''
+  const message = `'${service ?? ''}' has refused the request: ${why}`
+  const isCall = row.route.to === 'name' && row.route.list === 'tools'
+  return isCall
+    ? { kind: 'result', result: toolFailure(message) }
+    : { kind: 'error', error: internalError(message) }
 }
