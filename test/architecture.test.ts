@@ -108,7 +108,7 @@ const linesMax = table(`
   runtime                | 881
   mcp                    | 3269
   calls                  | 721
-  mcp/eras               | 1088
+  mcp/eras               | 1076
   transports             | 879
   transports/http1       | 1509
   transports/http-client | 1767

@@ -252,16 +252,17 @@ describe('a server that says nothing to the first question', () => {
     assert.deepEqual(spoken(), [N, 'described'])
   })
 
-  test('and refuses the handshake is spoken to as it has described itself meanwhile', async (t) => {
+  test('and refuses the handshake is asked again, and spoken to as it describes itself', async (t) => {
+    let asked = 0
     const { runtime, heard, revision } = await run(t, (method, params, child) => {
-      if (method === 'server/discover') return undefined
+      if (method === 'server/discover' && ++asked === 1) return undefined
       if (method !== 'initialize') return stateless(method, params, child)
       // It was not up, and reads everything now.
       child.say(`{"jsonrpc":"2.0","id":1,"result":${description([N])}}`)
       return refusal(child, '{"code":-32601,"message":"no such method"}')
     })
     await runtime.pass(probeMs)
-    assert.deepEqual(heard(), [['server/discover', 'initialize', 'tools/list']])
+    assert.deepEqual(heard(), [['server/discover', 'initialize', 'server/discover', 'tools/list']])
     assert.equal(revision(), N)
   })
 })

@@ -140,11 +140,6 @@ export function serverOpener(identity: ServerIdentity): OpenServer {
 const INITIALIZE = 'initialize'
 const DISCOVER = 'server/discover'
 
-/** Gets the answer to `server/discover` of a server that has refused a handshake, where it gives one after all. */
-type AfterAll = () => Promise<ResponseFrame | undefined>
-
-const noAnswer: AfterAll = () => Promise.resolve(undefined)
-
 class ServerOpener {
   readonly #identity: ServerIdentity
   readonly #memory: EraMemory
@@ -172,7 +167,7 @@ class ServerOpener {
     const { era, evidence = 'refused', probeFailure } = memory
     if (era === 'stateless') return this.#openStateless()
     if (era === 'session') return this.#openSession(evidence)
-    if (probeFailure !== undefined) return this.#openSession(probeFailure, () => this.#askAfterAll())
+    if (probeFailure !== undefined) return this.#openSession(probeFailure, true)
     const probed = await this.#probe()
     switch (probed.kind) {
       case 'answered':
@@ -181,7 +176,8 @@ class ServerOpener {
         return this.#openSession('refused')
       case 'silent':
         memory.probeFailure = 'silent'
-        return this.#openSession('silent', this.#lateAnswer(probed.late))
+        this.#learnLate(probed.late)
+        return this.#openSession('silent', true)
       case 'ended':
         memory.probeFailure = 'ended'
         return { kind: 'ended' }
@@ -214,34 +210,26 @@ class ServerOpener {
     return { ...opened, evidence: 'described' }
   }
 
-  /** `afterAll` is called when the server refuses the handshake: an answer to it may show that the server wants none. */
-  async #openSession(evidence: EraEvidence, afterAll: AfterAll = noAnswer): Promise<Opened> {
+  /** `asksAfterwards` says that a server is asked which refuses the handshake: it may want none. */
+  async #openSession(evidence: EraEvidence, asksAfterwards = false): Promise<Opened> {
     const opened = await this.shakeHands()
     if (opened.kind !== 'opened') {
-      const answer = await afterAll()
-      const isOurs = answer !== undefined && spokenIn(answer).kind === 'ours'
-      return isOurs ? this.#answered(answer) : opened
+      const probed = asksAfterwards ? await this.#probe().catch(() => undefined) : undefined
+      const isOurs = probed?.kind === 'answered' && spokenIn(probed.answer).kind === 'ours'
+      return isOurs ? this.#answered(probed.answer) : opened
     }
     // A late description does not change the era of a connection that is open.
     if (this.#memory.era === undefined) this.#memory.learned('session', evidence)
     return { ...opened, evidence }
   }
 
-  /** A description that comes late is for the next connection, or for this one where the handshake is refused. */
-  #lateAnswer(late: Promise<ResponseFrame>): AfterAll {
-    let answer: ResponseFrame | undefined
-    const onAnswer = (came: ResponseFrame): void => {
-      answer = came
+  /** A description that comes late is for the next connection. */
+  #learnLate(late: Promise<ResponseFrame>): void {
+    const onAnswer = (answer: ResponseFrame): void => {
       this.#memory.probeFailure = undefined
-      if (spokenIn(came).kind === 'ours') this.#memory.learned('stateless', 'described')
+      if (spokenIn(answer).kind === 'ours') this.#memory.learned('stateless', 'described')
     }
     late.then(onAnswer, () => undefined)
-    return () => Promise.resolve(answer)
-  }
-
-  async #askAfterAll(): Promise<ResponseFrame | undefined> {
-    const probed = await this.#probe()
-    return probed.kind === 'answered' ? probed.answer : undefined
   }
 
   #probe(): Promise<Probed> {
