@@ -6,8 +6,7 @@ import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { canonical } from '../../src/jsonrpc/request-id.js'
 import { type Edit, NO_EDITS, inOrder, splice, withId } from '../../src/jsonrpc/splice.js'
-import { sessionWriter } from '../../src/mcp/eras/server-writers.js'
-import { MetaTemplates } from '../../src/mcp/eras/request-context.js'
+import { sessionWriter, StatelessWriter } from '../../src/mcp/eras/server-writers.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { requestEdits } from '../../src/mcp/meta-edits.js'
 import { at, parsed } from '../integration/support/json.js'
@@ -16,13 +15,13 @@ import { callOf } from '../upstream/support/calls.js'
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const OLD = '00-11111111111111111111111111111111-2222222222222222-00'
 const identity = { name: 'p', version: '1' }
-const meta = new MetaTemplates(identity)
+const writer = new StatelessWriter(identity, () => {})
 const template =
   '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}'
 
 const legs = {
   'as it is': (call) => requestEdits(call, NO_EDITS, []),
-  'for a server without sessions': (call) => meta.edits(call, false),
+  'for a server without sessions': (call) => writer.edits(call),
   'for a server with sessions': (call) =>
     sessionWriter.edits(Object.assign(call, { context: { ...call.context, revision: latestStateless } })),
 } satisfies Record<string, (call: ReturnType<typeof callOf>) => readonly Edit[]>

@@ -8,7 +8,7 @@ import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { Call } from '../../src/calls/call.js'
 import { CallDeadline } from '../../src/calls/call-deadline.js'
 import { noCapabilities } from '../../src/mcp/capabilities.js'
-import { MetaTemplates } from '../../src/mcp/eras/request-context.js'
+import { StatelessWriter } from '../../src/mcp/eras/server-writers.js'
 import { requests } from '../../src/mcp/methods.js'
 import { latestSession } from '../../src/mcp/revisions.js'
 import { at, parsed } from '../integration/support/json.js'
@@ -27,7 +27,7 @@ function said(params: string): unknown {
   assert(frame.kind === 'request' && row !== undefined)
   const context = { revision: latestSession, capabilities: noCapabilities }
   const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} }, context)
-  const edits = new MetaTemplates({ name: 'p', version: '1' }).edits(call, false)
+  const edits = new StatelessWriter({ name: 'p', version: '1' }, () => {}).edits(call)
   return parsed(splice(frame.line, inOrder(edits)).toString())
 }
 

@@ -31,8 +31,7 @@ import {
   sessionRevisions,
   statelessRevision,
 } from '../revisions.js'
-import { MetaTemplates } from './request-context.js'
-import { type ServerWriter, sessionWriter, statelessWriter } from './server-writers.js'
+import { type ServerWriter, sessionWriter, StatelessWriter } from './server-writers.js'
 
 /** The content of a server's answer to `initialize`. */
 export interface ServerFacts {
@@ -145,7 +144,7 @@ class ServerOpener {
   readonly #memory: EraMemory
   readonly #opening: Opening
   readonly #offered: string
-  readonly #meta: MetaTemplates
+  readonly #writer: StatelessWriter
 
   constructor(
     identity: ServerIdentity,
@@ -157,7 +156,7 @@ class ServerOpener {
     this.#memory = memory
     this.#opening = opening
     this.#offered = offered
-    this.#meta = new MetaTemplates(identity)
+    this.#writer = new StatelessWriter(identity, () => memory.forgot())
   }
 
   // A server whose era the configuration does not name.
@@ -233,23 +232,22 @@ class ServerOpener {
   }
 
   #probe(): Promise<Probed> {
-    return this.#opening.probe(DISCOVER, this.#meta.own('{}', false))
+    return this.#opening.probe(DISCOVER, this.#writer.params('{}'))
   }
 
   // A stateless server.
 
   async describe(given?: ResponseFrame): Promise<Opened> {
     const { request } = this.#opening
-    const answer = given ?? (await this.#opening.ask(DISCOVER, this.#meta.own('{}', false)))
+    const answer = given ?? (await this.#opening.ask(DISCOVER, this.#writer.params('{}')))
     const spoken = spokenIn(answer)
     if (answer.kind === 'error' || spoken.kind !== 'ours')
       return { kind: 'refused', why: spoken.kind === 'neither' ? spoken.why : refusalOf(answer, DISCOVER) }
     const description = handshakeOf(answer)
     request?.settle({ kind: 'result', result: handshakeFor(request, description) })
     const facts = factsIn(description, latestStateless)
-    const hasTasks = facts.capabilities.extensions.has(TASKS)
-    const writer = statelessWriter(this.#meta, hasTasks, () => this.#memory.forgot())
-    return { kind: 'opened', facts, evidence: 'configured', writer }
+    this.#writer.hasTasks = facts.capabilities.extensions.has(TASKS)
+    return { kind: 'opened', facts, evidence: 'configured', writer: this.#writer }
   }
 
   // A server with sessions.

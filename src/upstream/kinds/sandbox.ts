@@ -89,7 +89,8 @@ const OF_SESSIONS = new Set(['tools/call', 'resources/read'])
 /** Writes to a sandbox in which each principal has separate sessions. */
 export function principalWriter(writer: ServerWriter): ServerWriter {
   return {
-    ...writer,
+    params: (own, isAboutTasks) => writer.params(own, isAboutTasks),
+    outcome: (frame) => writer.outcome(frame),
     edits: (call) => {
       if (!OF_SESSIONS.has(call.frame.method)) return writer.edits(call)
       const text = `"${principalKey}":${quote(call.context.principal ?? '')}`
