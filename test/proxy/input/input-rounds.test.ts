@@ -134,8 +134,8 @@ test('the client is asked all of it, and the request comes again with the answer
   assert.deepEqual(stage.sent, [])
   stage.answers(1, '"result":{"role":"assistant"}')
   assert.deepEqual(stage.sent, [
-    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","inputResponses":' +
-      '{"r":{"roots":[]},"a\\u0062":{ "action":"accept" },"c":{"role":"assistant"}},"requestState":"s\\u0031"}}',
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"inputResponses":' +
+      '{"r":{"roots":[]},"a\\u0062":{ "action":"accept" },"c":{"role":"assistant"}},"requestState":"s\\u0031","name":"t"}}',
   ])
   stage.finishes()
   assert.equal(stage.outcome?.kind, 'result')
@@ -149,7 +149,7 @@ test('a second round has its own answers and state, and nothing of the first', (
   stage.answers(1, '"result":{"action":"accept"}')
   assert.match(
     stage.sent[1] ?? '',
-    /"params":\{"name":"t","inputResponses":\{"b":\{"action":"accept"\}\}\}\}$/,
+    /"params":\{"inputResponses":\{"b":\{"action":"accept"\}\},"name":"t"\}\}$/,
   )
 })
 
@@ -159,7 +159,7 @@ test('a server that has only a state is asked again after a while', async () => 
   await stage.runtime.pass(limits.session.input.againMs - 1)
   assert.deepEqual(stage.sent, [])
   await stage.runtime.pass(1)
-  assert.match(stage.sent[0] ?? '', /"params":\{"name":"t","requestState":"x"\}\}$/)
+  assert.match(stage.sent[0] ?? '', /"params":\{"requestState":"x","name":"t"\}\}$/)
 })
 
 test('a server that goes on with a state alone is asked again, less often, until the total time is over', async () => {
