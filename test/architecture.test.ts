@@ -137,13 +137,13 @@ const linesMax = table(`
   proxy                  | 907
   front-auth             | 1066
   gateway                | 1138
-  metrics                | 916
+  metrics                | 912
   index                  | 49
   replay                 | 1876
   inspector              | 1960
   ui                     | 1850
   ask                    | 356
-  cli                    | 5408
+  cli                    | 5402
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

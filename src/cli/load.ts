@@ -47,4 +47,4 @@ export function recordedTo(record: string | undefined): readonly string[] {
   return record === undefined ? [] : [resolve(record)]
 }
 
-const askOnTerminal: AskInput = async (input) => (await import('./prompt-secret.js')).askInput(input)
+const askOnTerminal: AskInput = async (input) => (await import('./secret.js')).askInput(input)

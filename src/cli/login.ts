@@ -21,9 +21,8 @@ import { Redactor } from '../text/redactor.js'
 import type { FrontConfig } from '../config/configuration.js'
 import { type LoginSettings, isRemote } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
-import { type LoginClientInfo, clientInfoOf, clientOptions } from './client-info.js'
 import { type Given, UsageError, command, flag, text } from './command-line.js'
-import { config, schema } from './common-options.js'
+import { type LoginClientInfo, clientInfoOf, clientOptions, config, schema } from './common-options.js'
 import { Failure, note, print, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>

@@ -6,7 +6,7 @@ import { resolveConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import { googleAuthOf, whyNoTokens } from '../upstream/auth/id-token-credentials.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
-import type { LoginClientInfo } from './client-info.js'
+import type { LoginClientInfo } from './common-options.js'
 
 export interface RemoteServer {
   readonly url: string

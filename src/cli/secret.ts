@@ -1,12 +1,15 @@
 // `secret set`, `secret list` and `secret remove`: the secrets that `${keyring:NAME}` and `${input:ID}` refer to.
 
 import process from 'node:process'
+import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { askLine } from '../ask/terminal.js'
 import { homeOf, ownPath } from '../config/file.js'
+import type { InputConfig } from '../config/references.js'
+import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
-import { askHidden } from './prompt-secret.js'
 import { Failure, note, print, say } from './console.js'
 import { UsageError, command } from './command-line.js'
 
@@ -81,4 +84,23 @@ const actions: Readonly<Record<string, Action>> = {
 async function valueOf(name: string): Promise<string> {
   if (process.stdin.isTTY) return askHidden(`Value of ${name}, which is not shown: `)
   return (await text(process.stdin)).replace(/\r?\n$/, '')
+}
+
+/** Reads one line, of which the terminal shows nothing. Standard input must be a terminal. */
+async function askHidden(question: string): Promise<string> {
+  process.stderr.write(escapeText(question))
+  const answer = await askLine('', new Writable({ write: (_chunk, _encoding, done) => done() }))
+  process.stderr.write('\n')
+  return answer
+}
+
+/** Asks for the value of an input, as VS Code does; undefined for an empty answer without a default. */
+export async function askInput(input: InputConfig): Promise<string | undefined> {
+  const about = input.description ?? input.id
+  const usual = input.default === undefined ? '' : ` [${input.default}]`
+  for (const [at, option] of input.options.entries())
+    process.stderr.write(`${escapeText(`  ${at + 1} ${option}`)}\n`)
+  const answer = await (input.password ? askHidden : askLine)(`${about}${usual}: `)
+  const value = input.options[Number(answer) - 1] ?? answer
+  return value === '' ? input.default : value
 }

@@ -7,10 +7,11 @@ import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { enabledSchemas, selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import { clientInfoOf, clientOptions } from './client-info.js'
 import { type Given, UsageError, command, flag, oneOf, text } from './command-line.js'
 import {
   allowUnauthenticated,
+  clientInfoOf,
+  clientOptions,
   config as configOption,
   header,
   host,

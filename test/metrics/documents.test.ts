@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { descriptions } from '../../src/metrics/table.js'
+import { descriptions } from '../../src/metrics/registry.js'
 import { root } from '../support/source-text.js'
 
 const all = [...descriptions.values()]
