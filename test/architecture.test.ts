@@ -104,7 +104,7 @@ const linesMax = table(`
   jsonrpc                | 2608
   folder                 | 5
   version                | 2
-  text                   | 590
+  text                   | 597
   runtime                | 881
   mcp                    | 3269
   calls                  | 721
@@ -116,7 +116,7 @@ const linesMax = table(`
   upstream/contracts     | 765
   upstream/process       | 1199
   upstream/auth          | 341
-  login                  | 2476
+  login                  | 2470
   upstream/server        | 4607
   upstream/http          | 227
   kept                   | 416
@@ -132,7 +132,7 @@ const linesMax = table(`
   proxy/routing          | 1858
   proxy/input            | 805
   proxy/clients          | 1680
-  secrets                | 350
+  secrets                | 347
   policy                 | 349
   proxy                  | 907
   front-auth             | 1066
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1960
   ui                     | 1850
   ask                    | 356
-  cli                    | 5402
+  cli                    | 5377
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

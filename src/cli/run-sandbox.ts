@@ -7,13 +7,14 @@ import { type ConfigOverrides, resolveConfig, selectSchema } from '../config/con
 import { programFolder } from '../folder.js'
 import type { EventSource, ProxyEvents } from '../index.js'
 import { escapeText } from '../text/escape.js'
+import { definedIn } from '../text/json-object.js'
 import { realRuntime } from '../real-runtime.js'
 import { settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
 import { type Given, type Invocation, command, flag, oneOf, text } from './command-line.js'
 import { servingConflicts } from './common-options.js'
 import { httpOptions } from './serve-commands.js'
-import type { Configuration } from '../config/configuration.js'
+import type { Configuration, Environment } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { loadWithSecrets } from './load.js'
 import { Failure, say } from './console.js'
@@ -101,7 +102,7 @@ async function runtimeReport({
       command: process.execPath,
       args: [join(programFolder, 'sandbox.js'), '--check'],
       cwd: process.cwd(),
-      env: { ...definedOf(process.env), [settingsVariable]: JSON.stringify(sandbox) },
+      env: { ...definedIn(process.env), [settingsVariable]: JSON.stringify(sandbox) },
     })
     child.stdin.on('error', () => undefined).end()
     const [report, errors, { code }] = await Promise.all([
@@ -115,17 +116,8 @@ async function runtimeReport({
   }
 }
 
-function definedOf(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
-}
-
-/** As in the service that it takes the place of. */
-const frontDefaults = { 'server.port': 8775, 'server.cors.enabled': false }
-
-/** Calls that run may take so long to finish, unless the file says otherwise: code takes longer than most tools. */
-const CALLS_MS = 30_000
+/** As in the service that it takes the place of; code takes longer than most tools to finish. */
+const frontDefaults = { 'server.port': 8775, 'server.cors.enabled': false, 'server.drainTimeout': 30_000 }
 
 interface SandboxPlan {
   readonly config: Configuration
@@ -136,7 +128,8 @@ interface SandboxPlan {
 async function sandboxPlan(given: SandboxTask, program: string): Promise<SandboxPlan> {
   const path = given.check || given.config
   const defaults = { ...frontDefaults, 'server.name': program }
-  const overrides = { defaults, timeoutMs: given.timeout, servesHttp: !given.stdio }
+  const env = { ...process.env, ...(given['enable-cors'] && { MCP_ENABLE_CORS: 'true' }) }
+  const overrides = { defaults, env, timeoutMs: given.timeout, servesHttp: !given.stdio }
   const read = path === undefined ? ownConfig(overrides) : await loadWithSecrets({ path, ...overrides })
   const found = onlySandbox(read)
   const { runtime = found.sandbox.runtime } = given
@@ -150,29 +143,13 @@ async function sandboxPlan(given: SandboxTask, program: string): Promise<Sandbox
     argumentChecks: 'off',
     sandbox: { ...found.sandbox, runtime },
   }
-  const { cors } = read.server
   const schema = { name: 'default', enabled: true, servers: [server] }
-  const { drainTimeoutMs = CALLS_MS } = read.server
-  const front = {
-    ...read.server,
-    drainTimeoutMs,
-    cors: {
-      ...cors,
-      enabled: cors.enabled || given['enable-cors'],
-      localPages: cors.localPages === true || given['enable-cors'],
-    },
-  }
-  return { server, config: { ...read, server: front, schemas: new Map([['default', schema]]) } }
+  return { server, config: { ...read, schemas: new Map([['default', schema]]) } }
 }
 
-function ownConfig(overrides: ConfigOverrides): Configuration {
+function ownConfig(overrides: ConfigOverrides & { readonly env: Environment }): Configuration {
   const section = { mcpServers: { sandbox: { type: 'sandbox' } } }
-  return resolveConfig(section, {
-    ...overrides,
-    source: 'the command line',
-    folder: process.cwd(),
-    env: process.env,
-  })
+  return resolveConfig(section, { ...overrides, source: 'the command line', folder: process.cwd() })
 }
 
 function onlySandbox({ schemas, source }: Configuration): SandboxServerConfig {

@@ -12,6 +12,7 @@ import type {
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
 import { counted } from '../text/counted.js'
+import { definedIn } from '../text/json-object.js'
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 
 type StopCause = Extract<ServerEvent, { state: 'stopped' }>['cause']
@@ -134,14 +135,11 @@ export class ServerEventLog {
     const { server, method, name, outcome, ms, message, client, reason, code, status } = event
     const what = name === undefined ? method : `${method} '${name}'`
     const why = message === undefined ? '' : `: ${this.#logger.clean(message, messageLengthMax, server)}`
-    const details = Object.entries({ client, reason, code, status }).filter(
-      ([, value]) => value !== undefined,
-    )
     return {
       level,
       message: `${what} ${outcome} after ${inTime(ms)}${why}`,
       ...(server !== undefined && { service: server }),
-      details: Object.fromEntries(details),
+      details: definedIn({ client, reason, code, status }),
     }
   }
 }

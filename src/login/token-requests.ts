@@ -10,7 +10,7 @@ import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginResponse, basicField } from './login-http.js'
 import { textsIn } from './metadata.js'
 import { errorText } from '../text/error-text.js'
-import { isObject, objectIn } from '../text/json-object.js'
+import { definedIn, isObject, objectIn } from '../text/json-object.js'
 import type { Credential } from '../transports/http-client/options.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 
@@ -168,7 +168,7 @@ export class TokenRequests {
     const { generateRandomCodeVerifier, calculatePKCECodeChallenge, generateRandomState } = this.#library
     const [verifier, state] = [generateRandomCodeVerifier(), generateRandomState()]
     const address = new URL(this.#server.authorization_endpoint ?? '')
-    const parameters = present({
+    const parameters = definedIn({
       response_type: 'code',
       client_id: client.id,
       redirect_uri: redirectUri,
@@ -241,7 +241,7 @@ export class TokenRequests {
       const response = await genericTokenEndpointRequest(
         ...sender,
         type,
-        present(parameters),
+        definedIn(parameters),
         this.#options(),
       )
       return processGenericTokenEndpointResponse(sender[0], sender[1], response, { recognizedTokenTypes })
@@ -255,7 +255,7 @@ export class TokenRequests {
     const { deviceAuthorizationRequest, processDeviceAuthorizationResponse } = this.#library
     const sender = await this.#sender(client)
     const answer = await this.#answered(async () => {
-      const response = await deviceAuthorizationRequest(...sender, present(parameters), this.#options())
+      const response = await deviceAuthorizationRequest(...sender, definedIn(parameters), this.#options())
       return processDeviceAuthorizationResponse(sender[0], sender[1], response)
     })
     if (!/^https?:/.test(answer.verification_uri))
@@ -346,12 +346,6 @@ interface FetchTerms {
 }
 
 type TokenOptions = NonNullable<Parameters<Library['genericTokenEndpointRequest']>[5]>
-
-function present(parameters: GrantParameters): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
-}
 
 function libraryClient({ id }: LoginClient): Client {
   return { client_id: id }

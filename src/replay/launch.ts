@@ -8,6 +8,7 @@ import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { SpawnSpec } from '../runtime/runtime.js'
 import { escapeText, inShell } from '../text/escape.js'
+import { definedIn } from '../text/json-object.js'
 import type { ReplayRequest } from './command.js'
 import type { Carrier, Header, Transcript } from './transcript.js'
 
@@ -85,8 +86,7 @@ export class Launcher {
     more: readonly (readonly [string, string])[] = [],
   ): SpawnSpec {
     const { env, cwd } = this.#options
-    const own = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
-    return { command, args, env: Object.fromEntries([...own, ...more]), cwd }
+    return { command, args, env: { ...definedIn(env), ...Object.fromEntries(more) }, cwd }
   }
 
   /** The configuration may hold secrets, so a signal that ends the replay must not leave it behind. */

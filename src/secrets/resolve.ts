@@ -14,6 +14,7 @@ import { readTextFile } from '../runtime/read-file.js'
 import { realRuntime } from '../real-runtime.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { escapeText, inShell } from '../text/escape.js'
+import { definedIn } from '../text/json-object.js'
 import { SecretStore, SecretStoreError } from './store.js'
 
 /** The longest secret, in bytes of a file or UTF-16 units of an output. Tokens and certificates are shorter. */
@@ -118,11 +119,7 @@ async function outputOf(reference: SecretReference, { runtime, about }: Sources)
   const text = referenceText(reference)
   const [command, ...args] = wordsOf(reference.name) ?? []
   if (command === undefined) throw new NoValue(`${text} names no program, or has a quote that does not end`)
-  const env = Object.fromEntries(
-    Object.entries({ ...runtime.env, ...about.env }).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value]],
-    ),
-  )
+  const env = definedIn({ ...runtime.env, ...about.env })
   const child = runtime.spawn({ command, args, cwd: about.folder, env })
   child.stdin.on('error', () => undefined).end()
   let isLate = false

@@ -17,6 +17,13 @@ export function memberAt(value: unknown, path: readonly (string | number)[]): un
   )
 }
 
+/** The members that are not undefined. */
+export function definedIn<T>(members: Readonly<Record<string, T | undefined>>): Record<string, T> {
+  const all: Record<string, T> = {}
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) all[name] = value
+  return all
+}
+
 /** The object of a JSON text; undefined for any other text. */
 export function objectIn(text: string | undefined): JsonObject | undefined {
   try {
