@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1960
   ui                     | 1850
   ask                    | 356
-  cli                    | 5377
+  cli                    | 5362
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

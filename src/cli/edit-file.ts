@@ -14,7 +14,7 @@ import { realPlace } from '../runtime/places.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
-import { Failure, say } from './console.js'
+import { Failure, print } from './console.js'
 
 /**
  * Runs a command that changes the configuration file, the one that is named or that a start would find. A file that cannot be changed
@@ -100,10 +100,8 @@ export async function offerStart(servers: {
   readonly name: string | undefined
 }): Promise<void> {
   const what = servers.name === undefined ? 'the servers' : 'the server'
-  if (!isAtTerminal()) {
-    await say('stdout', `mcps-proxy doctor starts ${what} once, so that clients see the tools at once.\n`)
-    return
-  }
+  if (!isAtTerminal())
+    return print(`mcps-proxy doctor starts ${what} once, so that clients see the tools at once.`)
   const answer = await askLine(`Start ${what} once now, so that clients see the tools at once? [Y/n] `)
   if (/^n/i.test(answer)) return
   const { runDoctor } = await import('./doctor.js')

@@ -24,7 +24,6 @@ import {
 } from '../lock/lock-file.js'
 import { LockStore, withServer } from '../lock/store.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { escapeText } from '../text/escape.js'
 import { errorText } from '../text/error-text.js'
 import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -32,7 +31,7 @@ import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
 import { type Given, command, flag, list } from './command-line.js'
 import { config, schema } from './common-options.js'
-import { Failure, say } from './console.js'
+import { Failure, print } from './console.js'
 import { eachAtOnce } from '../runtime/deferred.js'
 import {
   type Candidate,
@@ -112,15 +111,15 @@ async function runLock(command: LockTask): Promise<number> {
         await store.update((fresh) => {
           found = listed.map((each) => judged(mode, fresh, each))
           const all = written(fresh, found)
-          return mode === 'write' ? pruned(config, schemas, all) : all
+          return mode === 'write' ? pruned(config, all) : all
         })
     } catch (error) {
       throw new Failure(
         `${config.lock.path} ${error instanceof LockError ? '' : 'cannot be written: '}${errorText(error)}`,
       )
     }
-    const lines = found.flatMap((each) => linesOf(each).map((line) => escapeText(logger.clean(line))))
-    await say('stdout', [...lines, summary(config, found), ''].join('\n'))
+    const lines = found.flatMap((each) => linesOf(each).map((line) => logger.clean(line)))
+    await print(...lines, summary(config, found))
     return found.some(({ failure, changes }) => failure !== undefined || changes.length > 0) ? 1 : 0
   })
 }
@@ -213,16 +212,12 @@ function written(fresh: LockedSchemas, found: readonly Found[]): LockedSchemas {
 }
 
 /** Without the entries of servers that have left the configuration. */
-function pruned(
-  { schemas: all }: Configuration,
-  schemas: readonly SchemaConfig[],
-  locked: LockedSchemas,
-): LockedSchemas {
-  return schemas.reduce((left, { name }) => {
-    const there = new Set(all.get(name)?.servers.map((server) => server.name))
-    const gone = [...(left.get(name)?.keys() ?? [])].filter((server) => !there.has(server))
-    return gone.reduce((rest, server) => withServer(rest, name, server, undefined), left)
-  }, locked)
+function pruned({ schemas }: Configuration, locked: LockedSchemas): LockedSchemas {
+  const left = [...locked].map(([schema, servers]) => {
+    const names = schemas.get(schema)?.servers.map(({ name }) => name)
+    return [schema, new Map([...servers].filter(([name]) => names?.includes(name) !== false))] as const
+  })
+  return new Map(left)
 }
 
 function linesOf(found: Found): string[] {
@@ -257,5 +252,5 @@ function summary({ lock }: Configuration, found: readonly Found[]): string {
     ...(differing === 0 ? [] : [`${differing} changed; mcps-proxy lock --accept SERVER accepts that`]),
     ...(failed === 0 ? [] : [`${failed} not compared`]),
   ]
-  return `${escapeText(lock.path)}: ${words.join(', ')}`
+  return `${lock.path}: ${words.join(', ')}`
 }

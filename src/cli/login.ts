@@ -15,7 +15,7 @@ import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
 import { Deferred } from '../runtime/deferred.js'
 import { errorText } from '../text/error-text.js'
-import { escapeText, inShell } from '../text/escape.js'
+import { inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
 import { Redactor } from '../text/redactor.js'
 import type { FrontConfig } from '../config/configuration.js'
@@ -194,12 +194,9 @@ async function enter(
   return 0
 }
 
-async function showCode({ address, userCode, wholeAddress }: Parameters<ShowCode>[0]): Promise<void> {
-  const lines = [
-    `Open ${address} in any browser, and enter the code ${userCode}`,
-    ...(wholeAddress === undefined ? [] : [`Or open ${wholeAddress}`]),
-  ]
-  await say('stderr', lines.map((line) => `${escapeText(line)}\n`).join(''))
+function showCode({ address, userCode, wholeAddress }: Parameters<ShowCode>[0]): Promise<void> {
+  const or = wholeAddress === undefined ? '' : `, or open ${wholeAddress}`
+  return note(`open ${address} in any browser, and enter the code ${userCode}${or}`)
 }
 
 /** Without a browser the person opens the address elsewhere, and pastes where the browser was sent. */

@@ -10,7 +10,7 @@ import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
 import { unknownName } from '../text/nearest.js'
-import { Failure, note, print, say } from './console.js'
+import { Failure, note, print } from './console.js'
 import { UsageError, command } from './command-line.js'
 
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
@@ -63,9 +63,8 @@ const actions: Readonly<Record<string, Action>> = {
     const where = place === 'keyring' ? 'the keyring of the system' : store.path
     await print(`${name} is set, in ${where}`)
     if (place === 'file')
-      await say(
-        'stderr',
-        `mcps-proxy: no keyring of the system can be used, so the file has the value as it is; only you can read it.\nnpm install --global @napi-rs/keyring adds the keyring where the system has one\n`,
+      await note(
+        'no keyring of the system can be used, so the file, which only you can read, has the value as it is; npm install --global @napi-rs/keyring adds one where the system has it',
       )
   },
   list: async (_, store) => {

@@ -8,7 +8,7 @@ import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
 import { homeOf, ownPath } from '../config/file.js'
 import { loadWithSecrets } from './load.js'
-import { Failure, aligned, say, tableStyle } from './console.js'
+import { Failure, aligned, print, say, tableStyle } from './console.js'
 import { type Given, UsageError, command, flag } from './command-line.js'
 import { config, header, json, timeout } from './common-options.js'
 import { keptAddresses } from './ui-addresses.js'
@@ -67,7 +67,7 @@ async function showInspectors(): Promise<number> {
   const addresses = keptAddresses(ownPath(homeOf(process.env), 'ui'))
   if (addresses.length === 0)
     throw new Failure('no inspector runs; --ui of stdio, http or connect serves one')
-  await say('stdout', addresses.map((address) => `${address}\n`).join(''))
+  await print(...addresses)
   return 0
 }
 

@@ -6,10 +6,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { FrontConfig } from '../config/configuration.js'
 import { editTokens } from '../config/edit.js'
 import { hasSeveralPrincipals, refusesEveryClient } from '../config/front.js'
-import { escapeText } from '../text/escape.js'
 import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
-import { aligned, note, print, say } from './console.js'
+import { aligned, note, print } from './console.js'
 import { type Given, UsageError, command, formed, list } from './command-line.js'
 import { config } from './common-options.js'
 
@@ -66,17 +65,15 @@ const actions: Readonly<Record<string, Action>> = {
     const sha256 = createHash('sha256').update(token).digest('hex')
     const limits = { ...(profiles.length > 0 && { profiles }), ...(expires !== undefined && { expires }) }
     await changeFile(path, (text) => editTokens(text, { kind: 'create', token: { name, sha256, ...limits } }))
-    await say('stdout', `${token}\n`)
+    await print(token)
     const until = expires === undefined ? '' : `, until ${expires}`
-    await say(
-      'stderr',
-      `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}.\n`,
+    await note(
+      `'${name}' is in ${path} as its hash${until}, and not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}`,
     )
     // The first token closes a gateway that was open.
     if (!hasSeveralPrincipals(await frontOf(config)))
-      await say(
-        'stderr',
-        'It is the only token: from now on every client of the gateway needs one, and all outside of profiles, such as the status page, one without --profile.\n',
+      await note(
+        'from now on every client of the gateway needs one, and all outside of profiles, such as the status page, one without --profile',
       )
   },
   list: async (_, { config }) => {
@@ -90,11 +87,10 @@ const actions: Readonly<Record<string, Action>> = {
   },
   revoke: async (name, { config }, path) => {
     await changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
-    await say('stdout', `${name} is revoked\n`)
+    await print(`${name} is revoked`)
     if (refusesEveryClient(await frontOf(config)))
-      await say(
-        'stderr',
-        `It was the last token. The gateway of this file refuses every client now, and also after a restart, unless it has server.token or MCPS_PROXY_TOKEN. Make a token with mcps-proxy token create, or take "tokens": [] out of ${escapeText(path)} and restart the gateway to serve without one.\n`,
+      await note(
+        `it was the last token, and the gateway refuses every client now; make a token with mcps-proxy token create, or take "tokens": [] out of ${path} and restart the gateway to serve without one`,
       )
   },
 }
