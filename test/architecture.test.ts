@@ -135,7 +135,7 @@ const linesMax = table(`
   secrets                | 347
   policy                 | 349
   proxy                  | 907
-  front-auth             | 1066
+  front-auth             | 1050
   gateway                | 1138
   metrics                | 912
   index                  | 49

@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer'
 import { createLocalJWKSet, errors, jwtVerify } from 'jose'
 import { type LoginHttp, type LoginRuntime, basicField, loginHttp } from '../login/login-http.js'
-import { placesOf } from '../login/metadata.js'
+import { serverMetadata } from '../login/metadata.js'
 import type { FrontAuthIssuer } from '../config/configuration.js'
 import { errorText } from '../text/error-text.js'
 import { type JsonObject, objectIn } from '../text/json-object.js'
@@ -178,13 +178,14 @@ class IssuerKeys {
   }
 
   #fetch(): Promise<KeySet> {
-    const { issuer } = this.#issuer
+    const { issuer, jwksUri } = this.#issuer
     const failure = this.#failure
     if (this.#fetching === undefined && failure !== undefined && this.#now() - failure.atMs < FAILURE_MS)
       return Promise.reject(new TokenProblem('unavailable', failure.why))
     this.#fetching ??= this.#ask()
       .catch((error: unknown) => {
-        const why = `the keys of ${issuer} cannot be had: ${errorText(error)}`
+        const remedy = jwksUri === undefined ? '; "jwksUri" can name them' : ''
+        const why = `the keys of ${issuer} cannot be had: ${errorText(error)}${remedy}`
         this.#failure = { why, atMs: this.#now() }
         throw new TokenProblem('unavailable', why)
       })
@@ -195,13 +196,14 @@ class IssuerKeys {
   }
 
   async #ask(): Promise<KeySet> {
-    const { jwksUri } = this.#issuer
-    const jwks =
+    const { issuer, jwksUri } = this.#issuer
+    const { configured, discovered } = this.#http
+    const { status, text } =
       jwksUri === undefined
-        ? await membersAt(new URL(await jwksUriOf(this.#issuer, this.#http)), this.#http.discovered)
-        : await membersAt(new URL(jwksUri), this.#http.configured)
-    const all = jwks?.['keys']
-    if (!Array.isArray(all)) throw new Error('there is no key set at its address')
+        ? await discovered(await jwksUriOf(issuer, configured))
+        : await configured(new URL(jwksUri))
+    const all = status === 200 ? objectIn(text)?.['keys'] : undefined
+    if (!Array.isArray(all)) throw new Error(`there is no key set at its address (HTTP ${status})`)
     const usable = all.filter((key) => typeof Object(key).kty === 'string')
     const set = { keys: createLocalJWKSet({ keys: usable }), fetchedMs: this.#now() }
     this.#failure = undefined
@@ -210,29 +212,11 @@ class IssuerKeys {
   }
 }
 
-/** The address of the keys in the metadata of an issuer (RFC 8414, or OpenID Connect Discovery). @throws Error */
-async function jwksUriOf({ issuer }: FrontAuthIssuer, http: IssuerHttp): Promise<string> {
-  let problem: unknown = new Error('it has no metadata; set jwksUri')
-  for (const place of placesOf(new URL(issuer))) {
-    // Some servers answer with an error at addresses where other servers have their metadata.
-    const metadata = await membersAt(new URL(place), http.configured).catch((error: unknown) => {
-      problem = error
-      return undefined
-    })
-    if (metadata === undefined) continue
-    const { issuer: named, jwks_uri: uri } = metadata
-    if (named !== issuer) throw new Error(`its metadata names the issuer '${String(named)}'`)
-    if (typeof uri !== 'string' || !URL.canParse(uri)) throw new Error('its metadata has no jwks_uri')
-    return uri
-  }
-  throw problem
-}
-
-/** The object at an address; undefined where there is none. */
-async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
-  const { status, text } = await http(url)
-  if (status >= 500 || status === 429) throw new Error(`${url.host} answered with HTTP ${status}`)
-  return status === 200 ? objectIn(text) : undefined
+/** The address of the keys in the metadata of an issuer (RFC 8414, or OpenID Connect Discovery). @throws LoginError, Error */
+async function jwksUriOf(issuer: string, http: LoginHttp): Promise<URL> {
+  const { jwks_uri: uri } = await serverMetadata(issuer, http, { issuer, endpoints: [] })
+  if (uri === undefined || !URL.canParse(uri)) throw new Error('its metadata has no jwks_uri')
+  return new URL(uri)
 }
 
 // The answer of an authorization server to what a token is (RFC 7662).

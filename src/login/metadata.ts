@@ -87,7 +87,7 @@ function resourceOf(metadata: JsonObject, url: URL): string {
 }
 
 /** The places of the metadata of an issuer, in the order in which they are tried (MCP, Authorization). */
-export function placesOf(issuer: URL): string[] {
+function placesOf(issuer: URL): string[] {
   const path = issuer.pathname.replace(/\/$/, '')
   const [oauth, openid] = ['oauth-authorization-server', 'openid-configuration']
   const first = [oauth, openid].map((name) => `${issuer.origin}/.well-known/${name}${path}`)
