@@ -112,7 +112,7 @@ const linesMax = table(`
   transports             | 879
   transports/http1       | 1509
   transports/http-client | 1767
-  transports/http-server | 2605
+  transports/http-server | 2578
   upstream/contracts     | 765
   upstream/process       | 1199
   upstream/auth          | 341
@@ -136,11 +136,11 @@ const linesMax = table(`
   policy                 | 349
   proxy                  | 907
   front-auth             | 1050
-  gateway                | 1138
+  gateway                | 1135
   metrics                | 912
   index                  | 49
   replay                 | 1876
-  inspector              | 1960
+  inspector              | 1959
   ui                     | 1850
   ask                    | 356
   cli                    | 5362

@@ -3,7 +3,6 @@
 import type { Configuration } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
 import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
-import { sessionRevisions, statelessRevisions } from '../mcp/revisions.js'
 import { version } from '../version.js'
 import type { ServedProxy } from '../proxy/listener.js'
 import { gatewayPage, healthPage, sandboxStatus, schemaPage } from './status.js'
@@ -12,7 +11,6 @@ import type { FrontAccess } from './front-access.js'
 import type { Sender } from '../transports/http-server/access.js'
 import type {
   HttpEndpoint,
-  HttpRevision,
   HttpRoutes,
   HttpRoute,
   RequestHandler,
@@ -53,7 +51,6 @@ export type PathHandler = (path: string) => RequestHandler | undefined
 
 /** The handler of each path: an endpoint for each proxy, and the pages about all of them. */
 export class Routes implements HttpRoutes {
-  readonly revisions: readonly HttpRevision[] = [...sessionRevisions, ...statelessRevisions]
   /** Known once the front listens; it is not read before. */
   address = { port: 0, origin: '' }
   front: { readonly access: FrontAccess | undefined } = { access: undefined }

@@ -43,7 +43,6 @@ export async function listenForPages(
       },
     },
     {
-      revisions: [],
       handlerOf: (path) => pages.find(path),
       find: () => ({
         kind: 'nothing',

@@ -11,13 +11,14 @@ import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Revision } from '../../mcp/revisions.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
 import { messagePassesTap } from '../tap.js'
 import type { Accepts } from './access.js'
 import type { BodyReservation, PostedMessage } from './body.js'
-import type { HttpAttached, HttpEnvironment, HttpRevision, Owner } from './endpoint.js'
+import type { HttpAttached, HttpEnvironment, Owner } from './endpoint.js'
 import { type EventStore, EventStream, readEventId, textEvent } from './event-stream.js'
 import { PostReply } from './post-reply.js'
 
@@ -85,7 +86,7 @@ export class ClientConnection implements Connection {
     return this.#life.kind
   }
 
-  get revision(): HttpRevision {
+  get revision(): Revision {
     if (this.#attached === undefined) throw fault('the client is attached')
     return this.#attached.revision
   }

@@ -1,46 +1,25 @@
 // The interface between the HTTP front and the layers above.
 
-import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'
-import type { Clock } from '../../runtime/deadline.js'
+import type { ClientOrigin } from '../../mcp/client-context.js'
+import type { Revision } from '../../mcp/revisions.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpServerLimits } from './front-limits.js'
 import type { HttpRequest } from '../http1/server.js'
 import type { Refusal, ServeResult } from './refusal.js'
 import type { Accepts, Sender } from './access.js'
 
-/** The features of a client's revision that the transport uses. */
-export interface HttpRevision {
-  readonly version: string
-  readonly batching: boolean
-  /** The id of an error whose request had no readable id. */
-  readonly orphanId: 'null' | 'omit'
-  /** Whether a client says its revision with every request. */
-  readonly versionHeader: boolean
-  /** Whether an event stream begins with an event without data. */
-  readonly primesStreams: boolean
-}
-
 /** A client that has been attached. */
 export interface HttpAttached {
   /** The one that was negotiated, or that is assumed until then. */
-  readonly revision: HttpRevision
-}
-
-/** The facts of a client before its first message. */
-export interface HttpCaller {
-  /** The principal; the same word on every instance of the front. */
-  readonly principal: string
-  /** The revision that a client without a session names. */
-  readonly version?: string | undefined
-  /** Undefined for clients without sessions, which share a connection. */
-  readonly address?: string | undefined
+  readonly revision: Revision
 }
 
 /** One MCP endpoint: its clients share nothing with those of another. */
 export interface HttpEndpoint {
   readonly name: string
   /** Starts the connection synchronously. */
-  attach(connection: Connection, caller: HttpCaller): Promise<HttpAttached>
+  attach(connection: Connection, caller: ClientOrigin): Promise<HttpAttached>
   /** Raw JSON, for people and for machines that watch. */
   status(): string
 }
@@ -89,8 +68,6 @@ export interface HttpRoutes {
   isVisited?(path: string): boolean
   /** The handler for this sender, or for a client without a token; `path` is as it was sent, without the query. */
   find(path: string, sender?: Sender): HttpRoute
-  /** The revisions that a client may name in a header. */
-  readonly revisions: readonly HttpRevision[]
 }
 
 /** The transport of a session. */
@@ -100,14 +77,10 @@ export type SessionTransport = 'streamable-http' | 'http+sse'
 export type SessionWatch = (endpoint: string, transport: SessionTransport) => (ms: number) => void
 
 /** The limits of a front, and what it does not make by itself: time, chance, sockets and log lines. */
-export interface HttpEnvironment extends Clock {
+export interface HttpEnvironment extends Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'listen'> {
   readonly limits: HttpServerLimits
   /** An unguessable session id of visible ASCII characters. */
   readonly newId: (owner: Owner) => string
-  /** The time of day, in milliseconds since 1970. */
-  readonly wallNow: () => number
-  /** Makes `server` listen and gives the port; absent for a socket of the system, as outside of a simulation. */
-  readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** The room that the system has in descriptors: `enough` for sessions and connections, `little` for connections, `none` for neither. */
   readonly room: () => 'enough' | 'little' | 'none'
   readonly watch: SessionWatch

@@ -19,6 +19,7 @@ import {
   isSender,
   reachable,
 } from './access.js'
+import { namedRevision } from './protocol.js'
 import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest } from '../http1/server.js'
 import { type Refusal, isRefusal, refuse, type ServeResult, frontClosing } from './refusal.js'
@@ -236,8 +237,7 @@ export class HttpServer {
 
   #refuse({ head, response }: HttpRequest, refusal: Refusal): void {
     if (response.hasBegun || response.isClosed) return response.cut()
-    const version = head.get('mcp-protocol-version')
-    const revision = refusal.revision ?? this.#routes.revisions.find((each) => each.version === version)
+    const revision = refusal.revision ?? namedRevision(head)
     const { status, error, id, headers = {}, body } = refusal
     const text = body ?? buildError(id, error, revision?.orphanId)
     response.sendJson(status, text, Object.entries(headers).flat())

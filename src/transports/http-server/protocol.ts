@@ -15,7 +15,6 @@ import {
 } from '../../mcp/error-codes.js'
 import type { PostedMessage } from './body.js'
 import type { ClientConnection } from './client-connection.js'
-import type { HttpRevision } from './endpoint.js'
 import type { AnswerStatus } from './post-reply.js'
 import { type Refusal, refuse, invalid, noSession, noSessionId } from './refusal.js'
 import type { RequestHead } from '../http1/server.js'
@@ -23,7 +22,7 @@ import { namedVersion, metaFault, methodFault, versionFault } from '../../mcp/er
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
 import { namesRevision } from '../../mcp/meta-keys.js'
 import { statelessRequests } from '../../mcp/methods.js'
-import { sessionRevisions, statelessRevision } from '../../mcp/revisions.js'
+import { type Revision, sessionRevision, sessionRevisions, statelessRevision } from '../../mcp/revisions.js'
 
 /** How a message of a revision with sessions is served: it opens a session, is in one, or is alone, by a client that is gone once it is answered. */
 type SessionJudgement = Refusal | 'opening' | 'session' | 'alone'
@@ -88,10 +87,10 @@ function judgeInSession(
   return refusesVersion(head, client) ?? (client === undefined ? 'alone' : 'session')
 }
 
-/** The revision with sessions that a request names by itself. */
-function namedRevision(head: RequestHead): HttpRevision | undefined {
-  const version = head.get('mcp-protocol-version')
-  return sessionRevisions.find((revision) => revision.version === version)
+/** The revision that a request names in its head. */
+export function namedRevision(head: RequestHead): Revision | undefined {
+  const version = head.get('mcp-protocol-version') ?? ''
+  return sessionRevision(version) ?? statelessRevision(version)
 }
 
 // The policy of messages that belong to no session, also when their heads name one.

@@ -12,17 +12,12 @@ import type { RequestId } from '../../../src/jsonrpc/request-id.js'
 import { type Message, splice } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import { invalidRequest, transportRefused } from '../../../src/mcp/error-codes.js'
-import {
-  assumedRevision,
-  sessionRevision,
-  sessionRevisions,
-  type Revision,
-} from '../../../src/mcp/revisions.js'
+import { assumedRevision, sessionRevision, type Revision } from '../../../src/mcp/revisions.js'
+import type { ClientOrigin } from '../../../src/mcp/client-context.js'
 import { cancelledId } from '../../../src/mcp/methods.js'
 import { realRuntime } from '../../../src/real-runtime.js'
 import type {
   HttpAttached,
-  HttpCaller,
   HttpEndpoint,
   HttpRoute,
   Owner,
@@ -52,7 +47,7 @@ export class ScriptedSession {
   readonly version: string | undefined
   readonly principal: string
 
-  constructor(connection: Connection, play: Play, { principal, version }: HttpCaller) {
+  constructor(connection: Connection, play: Play, { principal = '', version }: ClientOrigin) {
     this.connection = connection
     this.version = version
     this.principal = principal
@@ -203,7 +198,6 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       ...options,
     },
     {
-      revisions: sessionRevisions,
       find: (path) =>
         targets.get(path) ?? {
           kind: 'nothing',
