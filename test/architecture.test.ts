@@ -104,19 +104,19 @@ const linesMax = table(`
   jsonrpc                | 2608
   folder                 | 5
   version                | 2
-  text                   | 597
+  text                   | 602
   runtime                | 881
   mcp                    | 3269
   calls                  | 721
   mcp/eras               | 1052
   transports             | 879
   transports/http1       | 1509
-  transports/http-client | 1767
+  transports/http-client | 1769
   transports/http-server | 2578
   upstream/contracts     | 765
   upstream/process       | 1199
-  upstream/auth          | 341
-  login                  | 2470
+  upstream/auth          | 331
+  login                  | 2463
   upstream/server        | 4607
   upstream/http          | 227
   kept                   | 416
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5362
+  cli                    | 5359
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

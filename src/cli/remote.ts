@@ -4,7 +4,8 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { literal } from '../config/expand.js'
 import { resolveConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
-import { googleAuthOf, whyNoTokens } from '../upstream/auth/id-token-credentials.js'
+import { mayCarryTokens } from '../text/loopback.js'
+import { googleAuthOf } from '../upstream/auth/id-token-credentials.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import type { LoginClientInfo } from './common-options.js'
 
@@ -73,12 +74,8 @@ export async function checkCredentials({ servers }: SchemaConfig): Promise<void>
     const auth = googleAuthOf(server)
     if (auth === undefined) continue
     const url = new URL(server.url)
-    const why = whyNoTokens(url)
-    if (why !== undefined)
-      throw new TransportError(
-        'TRANSPORT_AUTH',
-        `${why}, and ${url.origin} is not; use https, or --auth none`,
-      )
+    const why = `tokens are only sent over https, and ${url.origin} is not; use https, or --auth none`
+    if (!mayCarryTokens(url)) throw new TransportError('TRANSPORT_AUTH', why)
     const { findGoogleCredentials } = await import('../upstream/auth/google-id-token.js')
     await findGoogleCredentials(auth)
   }

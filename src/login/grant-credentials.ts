@@ -7,7 +7,6 @@ import { readTextFile } from '../runtime/read-file.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { LogLevel } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
-import { isLoopback } from '../text/loopback.js'
 import type {
   Credential,
   CredentialRefusal,
@@ -111,8 +110,6 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   async #fetchAlone(): Promise<Credential> {
-    if (this.#url.protocol !== 'https:' && !isLoopback(this.#url.hostname))
-      throw this.#failed('tokens are only sent over https')
     const startedAt = this.#runtime.now()
     try {
       const { accessToken, expiresIn = Number.POSITIVE_INFINITY } = await this.#tokens()

@@ -12,9 +12,7 @@ import type {
   CredentialRefusal,
   CredentialVerdict,
   HttpCredentials,
-  UnprovenRequest,
 } from '../transports/http-client/options.js'
-import { isLoopback } from '../text/loopback.js'
 import { type BearerChallenge, bearerChallenge, moreScopes, scopesIn } from './challenges.js'
 import { LoginError, loginCommand } from './login-error.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
@@ -109,20 +107,18 @@ export class LoginCredentials implements HttpCredentials {
     return { cancel: () => timer?.cancel() }
   }
 
-  credential(request: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
+  credential(): Credential | undefined | Promise<Credential | undefined> {
     try {
       this.#lookIfChanged()
     } catch (error) {
       return Promise.reject(authError(errorText(error)))
     }
-    return this.#current(request)
+    return this.#current()
   }
 
-  #current({ url }: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
+  #current(): Credential | undefined | Promise<Credential | undefined> {
     const held = this.#held
     if (held === undefined) return undefined
-    if (url.protocol !== 'https:' && !isLoopback(url.hostname))
-      return Promise.reject(authError('tokens are only sent over https'))
     const now = this.#runtime.wallNow()
     if (now >= held.endsAt) return this.#renew(held)
     if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)

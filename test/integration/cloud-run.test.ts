@@ -455,7 +455,6 @@ describe('ID tokens', () => {
   })
 })
 
-const service = { method: 'POST', url: new URL('https://service.run.app/mcp') } as const
 const expired = { status: 401, challenges: ['Bearer error="invalid_token"'] }
 
 describe('the current token', () => {
@@ -473,21 +472,21 @@ describe('the current token', () => {
       { ...testTimers, now: () => now, wallNow: () => now },
       (message) => told.push(message),
     )
-    const [a, b] = await Promise.all([held.credential(service), held.credential(service)])
+    const [a, b] = await Promise.all([held.credential(), held.credential()])
     assert.deepEqual([a, fetched], [b, 1])
     assert.deepEqual(told, ['an ID token for 3600 s was fetched in 0 ms'])
     now = 3_600_000 - 60_001
-    assert.equal(await held.credential(service), a)
+    assert.equal(await held.credential(), a)
     now = 3_600_000 - 60_000
-    const [renewed] = await Promise.all([held.credential(service), held.credential(service)])
+    const [renewed] = await Promise.all([held.credential(), held.credential()])
     assert.notEqual(renewed, a)
     assert.equal(fetched, 2)
     assert.equal(await held.refused(a, expired), 'again', 'an older one does not take the new one along')
-    assert.equal(await held.credential(service), renewed)
+    assert.equal(await held.credential(), renewed)
     assert.equal(await held.refused(renewed, { ...expired, status: 403 }), undefined)
-    assert.equal(await held.credential(service), renewed)
+    assert.equal(await held.credential(), renewed)
     await held.refused(renewed, expired)
-    assert.notEqual(await held.credential(service), renewed)
+    assert.notEqual(await held.credential(), renewed)
     assert.equal(fetched, 3)
   })
 })
@@ -505,11 +504,11 @@ describe('a fetch', () => {
     }
     const answers = [new Promise<string>(() => {}), Promise.resolve(token(3600))]
     const held = new IdTokenCredentials('Authorization', () => answers.shift() ?? Promise.reject(), clocks)
-    const waiting = [held.credential(service), held.credential(service)]
+    const waiting = [held.credential(), held.credential()]
     for (const fire of due) fire()
     const why = { code: 'TRANSPORT_TOKEN', message: 'no ID token within 20 s' }
     for (const each of waiting) await assert.rejects(async () => each, why)
-    assert.match((await held.credential(service)).fields[1] ?? '', /^Bearer /)
+    assert.match((await held.credential()).fields[1] ?? '', /^Bearer /)
   })
 
   test('by a clock that is wrong is not made for every call', async () => {
@@ -517,8 +516,8 @@ describe('a fetch', () => {
     const clocks = { ...testTimers, now: () => 0, wallNow: () => 7_200_000 }
     const fetchOne = async (): Promise<string> => token(3600 + fetched++)
     const held = new IdTokenCredentials('Authorization', fetchOne, clocks)
-    const first = await held.credential(service)
-    assert.equal(await held.credential(service), first)
+    const first = await held.credential()
+    assert.equal(await held.credential(), first)
     assert.equal(fetched, 1)
   })
 })

@@ -50,8 +50,8 @@ function credentials(
   return new LoginCredentials('guarded', server.url, store, runtime, tell, help)
 }
 
-async function secretOf(of: LoginCredentials, { server }: Place): Promise<string | undefined> {
-  return (await of.credential({ method: 'POST', url: new URL(server.url) }))?.secret
+async function secretOf(of: LoginCredentials): Promise<string | undefined> {
+  return (await of.credential())?.secret
 }
 
 const unauthorized = { status: 401, challenges: ['Bearer'] }
@@ -208,7 +208,7 @@ describe('the credentials of a server with a login', () => {
   test('are none before the login, say what to run, and find the login of another process', async (t) => {
     const at = await place(t)
     const own = credentials(at)
-    assert.equal(await secretOf(own, at), undefined)
+    assert.equal(await secretOf(own), undefined)
     const verdict = await own.refused(undefined, unauthorized)
     assert(verdict instanceof TransportError)
     assert.equal(
@@ -219,7 +219,7 @@ describe('the credentials of a server with a login', () => {
     assert.equal(await own.refused(undefined, { status: 401, challenges: ['Basic realm="x"'] }), undefined)
     assert.equal(verdict.code, 'TRANSPORT_LOGIN')
     const { accessToken } = await login(at)
-    assert.equal(await secretOf(own, at), accessToken)
+    assert.equal(await secretOf(own), accessToken)
   })
 
   test('lead a call to the login that the server wants, and to none while a new one is tried', async (t) => {
@@ -230,7 +230,7 @@ describe('the credentials of a server with a login', () => {
       ask: async (_isCalled, _scopes, version) => void versions.push(version ?? ''),
     }
     const own = credentials(at, [], help)
-    assert.equal(await secretOf(own, at), undefined)
+    assert.equal(await secretOf(own), undefined)
     own.ask()
     assert.deepEqual(versions, [], 'the server has not asked for one')
     await own.refused(undefined, unauthorized)
@@ -240,7 +240,7 @@ describe('the credentials of a server with a login', () => {
     own.ask()
     assert.deepEqual(versions, ['', '', ''])
     assert.notEqual(at.store.versionOf(at.server.url), '', 'no browser opens for a login that was just made')
-    assert.equal(await secretOf(own, at), accessToken)
+    assert.equal(await secretOf(own), accessToken)
     own.ask()
     assert.deepEqual(versions, ['', '', ''])
   })
@@ -259,7 +259,7 @@ describe('the credentials of a server with a login', () => {
     looks.shift()?.()
     assert.equal(woken, 0)
     const { accessToken } = await login(at)
-    assert.equal(await secretOf(own, at), accessToken)
+    assert.equal(await secretOf(own), accessToken)
     looks.shift()?.()
     assert.equal(woken, 1)
   })
@@ -276,17 +276,17 @@ describe('the credentials of a server with a login', () => {
     let now = 0
     const runtime = { ...at.runtime, now: () => now }
     const own = credentials({ ...at, store: counting, runtime })
-    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own, at), undefined)
+    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own), undefined)
     assert.equal(looks, 1)
     await own.refused(undefined, unauthorized)
     const { accessToken } = await login(at)
-    assert.equal(await secretOf(own, at), accessToken)
+    assert.equal(await secretOf(own), accessToken)
     looks = 0
-    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own, at), accessToken)
+    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own), accessToken)
     assert.equal(looks, 0)
     at.store.remove(at.server.url)
     now = 1000
-    assert.equal(await secretOf(own, at), undefined)
+    assert.equal(await secretOf(own), undefined)
   })
 
   test('are renewed before they end', async (t) => {
@@ -295,7 +295,7 @@ describe('the credentials of a server with a login', () => {
     const stored = at.store.read(at.server.url)
     assert(stored !== undefined)
     at.store.write({ ...stored, expiresAtMs: at.runtime.wallNow() - 1 })
-    const renewed = await secretOf(credentials(at), at)
+    const renewed = await secretOf(credentials(at))
     assert.match(renewed ?? '', /^access-/)
     assert.notEqual(renewed, accessToken)
   })
@@ -324,7 +324,7 @@ describe('the credentials of a server with a login', () => {
     const at = await place(t)
     const { accessToken } = await login(at)
     const own = credentials(at)
-    await secretOf(own, at)
+    await secretOf(own)
     const challenges = ['Bearer error="insufficient_scope", scope="write"']
     const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
     assert(verdict instanceof TransportError)
@@ -342,7 +342,7 @@ describe('the credentials of a server with a login', () => {
     const own = credentials(at, [], help)
     const challenges = ['Bearer error="insufficient_scope", scope="write"']
     const refused = async (): Promise<unknown> => {
-      const secret = (await secretOf(own, at)) ?? ''
+      const secret = (await secretOf(own)) ?? ''
       return own.refused({ fields: [], secret }, { status: 403, challenges })
     }
     assert.equal(await refused(), 'again')
@@ -373,7 +373,7 @@ describe('the credentials of a server with a login', () => {
         ask,
       })
       const refused = async (scope: string): Promise<unknown> => {
-        const secret = (await secretOf(own, at)) ?? ''
+        const secret = (await secretOf(own)) ?? ''
         const challenges = [`Bearer error="insufficient_scope", scope="${scope}"`]
         return own.refused({ fields: [], secret }, { status: 403, challenges })
       }
@@ -388,7 +388,7 @@ describe('the credentials of a server with a login', () => {
     const at = await place(t)
     const { accessToken } = await login(at)
     const own = credentials(at)
-    await secretOf(own, at)
+    await secretOf(own)
     const challenges = [`Bearer error="insufficient_scope", scope="write ';reboot;' $(reboot)"`]
     const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
     assert(verdict instanceof TransportError)
@@ -400,7 +400,7 @@ describe('the credentials of a server with a login', () => {
     await login(at)
     const [name = ''] = readdirSync(at.settings.folder)
     chmodSync(join(at.settings.folder, name), 0o644)
-    await assert.rejects(secretOf(credentials(at), at), (error) => {
+    await assert.rejects(secretOf(credentials(at)), (error) => {
       assert(error instanceof TransportError)
       assert.match(error.message, /holds tokens, and others may read it: run chmod 600 on it/)
       return true
@@ -411,6 +411,6 @@ describe('the credentials of a server with a login', () => {
     const at = await place(t)
     symlinkSync(at.settings.folder, at.settings.folder)
     assert.match(at.store.versionOf(at.server.url), /ELOOP/)
-    await assert.rejects(secretOf(credentials(at), at), /ELOOP/)
+    await assert.rejects(secretOf(credentials(at)), /ELOOP/)
   })
 })

@@ -8,13 +8,12 @@ import type {
   CredentialRefusal,
   CredentialVerdict,
   HttpCredentials,
-  UnprovenRequest,
 } from '../../src/transports/http-client/options.js'
 import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
 
 /** Credentials that note what they are told; the nth credential has the secret n. */
 class NotingCredentials implements HttpCredentials {
-  readonly asked: string[] = []
+  asked = 0
   readonly told: (CredentialRefusal & { readonly secret: string })[] = []
   readonly #verdict: CredentialVerdict
   #number = 1
@@ -23,8 +22,8 @@ class NotingCredentials implements HttpCredentials {
     this.#verdict = verdict
   }
 
-  credential({ method, url }: UnprovenRequest): ReturnType<HttpCredentials['credential']> {
-    this.asked.push(`${method} ${url.pathname}`)
+  credential(): ReturnType<HttpCredentials['credential']> {
+    this.asked++
     const secret = String(this.#number)
     return { fields: ['Authorization', `DPoP ${secret}`, 'DPoP', `proof ${secret}`], secret }
   }
@@ -58,7 +57,7 @@ describe('credentials', () => {
       request(1, 'work')
       await heard.until(() => heard.messages.length === 1)
       assert.deepEqual(credentials.told, [{ status, challenges, rpc: 'work', secret: '1' }])
-      assert.deepEqual(credentials.asked, [`POST ${server.url.pathname}`, `POST ${server.url.pathname}`])
+      assert.equal(credentials.asked, 2)
     })
 
   test('of another process are tried, and then one that is new', async (t) => {
@@ -80,6 +79,14 @@ describe('credentials', () => {
       await heard.until(() => heard.failures.length === 1)
       assert.equal(server.seen.length - seen, made)
     }
+  })
+
+  test('are not sent over http to another machine', async (t) => {
+    const credentials = new NotingCredentials('again')
+    const { heard, request } = connect(t, new URL('http://192.0.2.1/mcp'), { credentials })
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.match(heard.failures[0]?.error.message ?? '', /tokens are only sent over https/)
   })
 
   test('that have nothing better leave it to the server to say why', async (t) => {

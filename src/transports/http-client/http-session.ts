@@ -4,9 +4,11 @@
 
 import { fieldLine, type HttpAgent, type HttpAnswer } from '../http1/client.js'
 import { basicLogin, resolvedAddress } from '../address.js'
-import type { Credential, UnprovenRequest, HttpTarget } from './options.js'
+import type { Credential, HttpTarget } from './options.js'
 
-export interface HttpAsk extends UnprovenRequest {
+export interface HttpAsk {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly url: URL
   /** How it is sent again where that is in order; undefined for a request that is sent once. */
   readonly retry?: { readonly delayMs: number; readonly isRepeatable: boolean } | undefined
   readonly afterMs?: number | undefined

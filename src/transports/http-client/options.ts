@@ -103,11 +103,6 @@ export interface Credential {
   readonly secret: string
 }
 
-export interface UnprovenRequest {
-  readonly method: 'POST' | 'GET' | 'DELETE'
-  readonly url: URL
-}
-
 /** The answer of a server that refused a credential. */
 export interface CredentialRefusal {
   /** 401 or 403. */
@@ -126,8 +121,8 @@ export type CredentialVerdict = 'again' | 'other' | TransportError | undefined
 
 /** Credentials that change while a connection lasts. */
 export interface HttpCredentials {
-  /** The credential of this request, synchronously where it is known; undefined where there is none yet. Rejects with TransportError. */
-  credential(request: UnprovenRequest): Credential | undefined | Promise<Credential | undefined>
+  /** The credential of a request, synchronously where it is known; undefined where there is none yet. Rejects with TransportError. */
+  credential(): Credential | undefined | Promise<Credential | undefined>
   /** The server refused a request that carried `sent`, or no credential. Never rejects. */
   refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict>
 }

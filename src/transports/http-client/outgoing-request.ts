@@ -6,6 +6,7 @@
 
 import { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type HttpAnswer, type ClientSocket, type ClientSocketUser, socketTrouble } from '../http1/client.js'
+import { mayCarryTokens } from '../../text/loopback.js'
 import { mediaType, readExcerpt, retryAfterMs } from './answer.js'
 import { failure, unreachable } from './failure.js'
 import type { Credential, CredentialVerdict } from './options.js'
@@ -72,7 +73,7 @@ export class OutgoingRequest implements ClientSocketUser {
     if (this.#isAbandoned) return this.#fail(failure('TRANSPORT_IO', 'it was taken back'))
     const { credentials, trace, timers } = this.#session.target
     if (trace !== undefined) this.#startedAt = timers.now()
-    const credential = credentials?.credential({ method: this.#ask.method, url: this.url })
+    const credential = credentials?.credential()
     if (!(credential instanceof Promise)) return this.#send(credential)
     credential.then(
       (found) => {
@@ -96,6 +97,8 @@ export class OutgoingRequest implements ClientSocketUser {
   #send(credential: Credential | undefined): void {
     const { agent, target } = this.#session
     const { timers, limits } = target
+    if (credential !== undefined && !mayCarryTokens(this.url))
+      return void setImmediate(() => this.#fail(failure('TRANSPORT_AUTH', plainHttp)))
     this.#state = 'sent'
     this.#credential = credential
     this.#socket = undefined
@@ -232,3 +235,5 @@ export class OutgoingRequest implements ClientSocketUser {
 function asTransportError(error: unknown): TransportError {
   return error instanceof TransportError ? error : new TransportError('TRANSPORT_AUTH', String(error))
 }
+
+const plainHttp = 'Authentication failed: tokens are only sent over https'

@@ -8,13 +8,11 @@ import type {
   CredentialVerdict,
   CredentialsRefusal,
   HttpCredentials,
-  UnprovenRequest,
 } from '../../transports/http-client/options.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { inShell } from '../../text/escape.js'
 import { objectIn } from '../../text/json-object.js'
-import { isLoopback } from '../../text/loopback.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 
 export interface GoogleAuth {
@@ -28,11 +26,6 @@ export interface GoogleAuth {
 export function googleAuthOf({ auth, url }: HttpServerConfig): GoogleAuth | undefined {
   if (auth?.type !== 'google') return undefined
   return { audience: auth.audience ?? new URL(url).origin, impersonate: auth.impersonateServiceAccount }
-}
-
-/** Why tokens cannot be sent there; undefined when they can. */
-export function whyNoTokens({ protocol, hostname }: URL): string | undefined {
-  return protocol === 'https:' || isLoopback(hostname) ? undefined : 'tokens are only sent over https'
 }
 
 /** Monotonic time for waits, and the wall clock, by which tokens count. */
@@ -68,10 +61,7 @@ export class IdTokenCredentials implements HttpCredentials {
     this.#log = log
   }
 
-  credential({ url }: UnprovenRequest): Credential | Promise<Credential> {
-    const why = whyNoTokens(url)
-    if (why !== undefined)
-      return Promise.reject(new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`))
+  credential(): Credential | Promise<Credential> {
     if (this.#held !== undefined && this.#clocks.now() < this.#held.endsAt) return this.#held.credential
     this.#fetching ??= this.#inTime().finally(() => {
       this.#fetching = undefined
