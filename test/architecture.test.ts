@@ -113,11 +113,11 @@ const linesMax = table(`
   transports/http1       | 1509
   transports/http-client | 1769
   transports/http-server | 2578
-  upstream/contracts     | 765
-  upstream/process       | 1199
+  upstream/contracts     | 750
+  upstream/process       | 1198
   upstream/auth          | 331
-  login                  | 2463
-  upstream/server        | 4607
+  login                  | 2475
+  upstream/server        | 4609
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 607

@@ -12,7 +12,7 @@ import type { HttpRequest, Fields, HttpResponse } from '../transports/http1/serv
 import { Deferred } from '../runtime/deferred.js'
 import { putNewest } from '../runtime/limited-table.js'
 import { errorText } from '../text/error-text.js'
-import type { LoginPages } from '../upstream/contracts/login-pages.js'
+import type { LoginPages } from '../login/callback-server.js'
 import type { BegunLogin } from '../login/token-requests.js'
 import { Identity, randomText } from './identity.js'
 

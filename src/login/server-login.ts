@@ -9,7 +9,7 @@
 import type { LogLevel, Timer } from '../runtime/runtime.js'
 import { Deferred } from '../runtime/deferred.js'
 import { errorText } from '../text/error-text.js'
-import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
+import type { OpenLoginPages } from './callback-server.js'
 import { LoginError } from './login-error.js'
 import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'

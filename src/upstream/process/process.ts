@@ -119,8 +119,7 @@ export class ServerProcess implements Dialed {
   #why({ code }: ChildExit): string {
     const isStarted = this.connection.given > HANDSHAKE_MESSAGES
     const { error, lines } = this.#words
-    const last = isStarted || code === 0 ? [] : lines.slice(-1)
-    const said = error.length > 0 ? error : last
+    const said = isStarted || code === 0 ? error : lines.slice(-1)
     if (said.length === 0 || code === undefined) return ''
     return `: ${said.join(' ').trim().slice(0, WHY_LENGTH_MAX)}`
   }

@@ -9,7 +9,7 @@ import type { LogLevel, LogRecord, LogSink, Runtime, Timer } from '../../runtime
 import type { Limits } from '../../limits.js'
 import type { LoginTool } from '../../login/login-tool.js'
 import type { KeptServers } from '../contracts/kept.js'
-import type { OpenLoginPages } from '../contracts/login-pages.js'
+import type { OpenLoginPages } from '../../login/callback-server.js'
 import type { ListGuard } from '../contracts/list-guard.js'
 import type { ServerMemory } from './server-memory.js'
 import type { MarkedTools } from './read-list.js'

@@ -138,9 +138,11 @@ export class ServerLists {
     return why ?? this.#login?.why
   }
 
-  /** Lists a tool of the proxy's own, unless the server has one of that name. */
-  showOwnTool(tool: ListItem): void {
-    if (this.#ownTool === tool || this.items('tools').some(({ key }) => key === tool.key)) return
+  /** Lists the tool by which a person logs in, where there is one, unless the server has one of that name. */
+  showLoginTool(): void {
+    const tool = this.#context.logins?.()?.tool?.item
+    if (tool === undefined || this.#ownTool === tool) return
+    if (this.items('tools').some(({ key }) => key === tool.key)) return
     this.#ownTool = tool
     this.#announce(['tools'])
   }
@@ -344,7 +346,7 @@ export class ServerLists {
   loginNeeded(connection: ServerConnection, why: ListFailure): void {
     const logins = this.#context.logins?.()
     if (logins === undefined || connection !== this.#connection || this.#login !== undefined) return
-    if (logins.tool !== undefined) this.showOwnTool(logins.tool.item)
+    this.showLoginTool()
     const watch = logins.onChange(() => {
       this.#login = undefined
       if (this.#connection !== undefined) void this.#refresh(this.#connection, listKinds)

@@ -556,7 +556,7 @@ export class Worker {
     if (!this.#context.restarts.isLoginLogged) this.#context.tell('warn', message)
     this.#context.restarts.isLoginLogged = true
     if (this.#hasCalls) logins?.ask()
-    if (logins?.tool !== undefined) this.#lane.lists.showOwnTool(logins.tool.item)
+    this.#lane.lists.showLoginTool()
     // Also the process of one client, which sees nothing of the server until then.
     this.#to({ kind: 'waiting', timer: logins?.onChange(() => this.#retry()) })
   }
