@@ -52,7 +52,8 @@ export class StartGate {
   readonly #waiting: (() => void)[] = []
   /** Resolves in a turn of the event loop in which no process has been started. */
   #nextTurn: Promise<void> = Promise.resolve()
-  readonly #putOff = new PQueue({ concurrency: 1 })
+  /** Resolves when the next start that is put off may begin. */
+  #nextPutOff: Promise<void> = Promise.resolve()
   readonly #installs = new PQueue({ concurrency: INSTALLS_MAX })
 
   constructor(processesMax: number, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
@@ -63,12 +64,9 @@ export class StartGate {
   /** Puts off a start that nothing waits for, at most until `hurried`: such starts follow each other. */
   async putOff(hurried: Promise<void>): Promise<void> {
     await within(hurried, ANSWERS_MS, this.#runtime)
-    const turn = new Deferred<void>()
-    void this.#putOff.add(() => {
-      turn.resolve()
-      return within(hurried, START_MS, this.#runtime)
-    })
-    await Promise.race([turn.promise, hurried])
+    const turn = this.#nextPutOff
+    this.#nextPutOff = turn.then(() => within(hurried, START_MS, this.#runtime))
+    await Promise.race([turn, hurried])
   }
 
   get isFull(): boolean {
