@@ -328,7 +328,6 @@ interface TextRules {
 export const hidden = { isSecret: true, isExpanded: true } as const
 
 const withVariable = '^[^\\u0000]*\\$\\{[^\\u0000]*$'
-const hasVariable = new RegExp(withVariable, 'u')
 
 /** A text that fits a pattern; without one, any text without NUL, which no operating system takes in an argument. */
 export function text(
@@ -336,7 +335,6 @@ export function text(
   pattern?: string,
   { accepts, mayBeEmpty, isSecret, isExpanded }: TextRules = {},
 ): ValueType<string> {
-  const hasVariables = isExpanded === true && pattern !== undefined
   const matches = new RegExp(pattern ?? '^[^\\u0000]*$', 'u')
   const isRight = (value: string): boolean =>
     (mayBeEmpty || value !== '') && matches.test(value) && (accepts?.(value) ?? true)
@@ -345,24 +343,22 @@ export function text(
     schema: {
       type: 'string',
       ...(!mayBeEmpty && matches.test('') && { minLength: 1 }),
-      ...(pattern !== undefined && { pattern: hasVariables ? `${pattern}|${withVariable}` : pattern }),
+      ...(pattern !== undefined && { pattern: isExpanded ? `${pattern}|${withVariable}` : pattern }),
     },
     isSecret,
-    accept: (value) =>
-      typeof value === 'string' && (isRight(value) || (hasVariables && hasVariable.test(value)))
-        ? value
-        : undefined,
+    accept: (value) => (typeof value === 'string' && isRight(value) ? value : undefined),
   })
   if (!isExpanded) return type
-  const rule = { expected, isRight: hasVariables ? isRight : () => true }
-  return mapped(type, (written, at) => {
-    const { expand } = at.reading
-    if (expand !== undefined) return expand(written, at, rule)
-    // A variable of the environment is not expanded again.
-    if (rule.isRight(written)) return written
-    at.problem(whyWrong(written, isSecret), `must be ${expected}`)
-    return undefined
-  })
+  const rule = { expected, isRight: pattern === undefined ? () => true : isRight }
+  return {
+    ...type,
+    read: (at, must) => {
+      const { value, reading } = at
+      const hasVariable = typeof value === 'string' && value.includes('${') && !value.includes('\0')
+      // A variable of the environment is not expanded again.
+      return hasVariable && reading.expand ? reading.expand(value, at, rule) : type.read(at, must)
+    },
+  }
 }
 
 export function address(expected: string, pattern: string, rules: TextRules = {}): ValueType<string> {
