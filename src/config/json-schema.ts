@@ -5,7 +5,6 @@
 import { rootFields } from './keys.js'
 import {
   anyServerFields,
-  anySseFields,
   httpFields,
   remoteRules,
   sandboxFields,
@@ -47,7 +46,6 @@ function serverSchema(): JsonSchema {
     description: 'Absent: stdio when there is a command, http when there is a url.',
     enum: Object.values(typeNames).flat(),
   }
-  const ofSse = { ...sseFields, protocol: anySseFields.protocol }
   return {
     type: 'object',
     description: 'One server.',
@@ -59,7 +57,7 @@ function serverSchema(): JsonSchema {
       },
       whenKind(stdio, ['command'], openSchema(stdioFields)),
       whenKind([...http, ...sse], urlKeys, openSchema(httpFields, remoteRules)),
-      whenKind(sse, [], openSchema(ofSse)),
+      whenKind(sse, [], openSchema(sseFields)),
       whenKind(sandbox, [], openSchema(sandboxFields)),
     ],
     unevaluatedProperties: false,

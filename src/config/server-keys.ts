@@ -356,15 +356,6 @@ export const httpFields = {
   ),
 }
 
-/** The older transport has no revision without sessions. */
-const sseProtocols = [...protocols.keys()].filter((name) => protocols.get(name) !== 'stateless')
-
-/** The keys of every server, as those of the older transport have them. */
-export const anySseFields = {
-  ...anyServerFields,
-  protocol: { ...anyServerFields.protocol, type: choice(...sseProtocols) },
-}
-
 export const sseFields = {
   /** Only `sse`: time in ms before a lost event stream is opened again. */
   reconnectInterval: field(pauseMs, 1000),
@@ -463,7 +454,7 @@ export const serverFields = {
   stdio: { ...anyServerFields, type: optional(choice(...typeNames.stdio)), ...stdioFields },
   http: { ...anyServerFields, type: optional(choice(...typeNames.http)), ...httpFields },
   sse: {
-    ...anySseFields,
+    ...anyServerFields,
     type: required(choice(...typeNames.sse), 'sse'),
     ...httpFields,
     ...sseFields,

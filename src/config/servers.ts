@@ -19,7 +19,6 @@ import { readHttp } from './remote-server.js'
 import { readSandbox } from './sandbox-server.js'
 import {
   anyServerFields,
-  anySseFields,
   protocols,
   serverFields,
   type sharedFields,
@@ -239,7 +238,12 @@ function readCommon(
     protocol,
     lock: written,
     ...values
-  } = readValues(kind === 'sse' ? anySseFields : anyServerFields, at, context.shared)
+  } = readValues(anyServerFields, at, context.shared)
+  if (kind === 'sse' && protocols.get(protocol) === 'stateless')
+    at.at('protocol').problem(
+      `is "${protocol}", which needs no session`,
+      'write "type": "http", or another protocol',
+    )
   const timeoutMs = context.timeoutMsForAll ?? values.timeoutMs
   const lock = lockAction(written, context.lock)
   return {
