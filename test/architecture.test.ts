@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 607
   limits                 | 171
   real-runtime           | 47
-  config                 | 4261
+  config                 | 4249
   lock                   | 656
   log                    | 483
   record                 | 254

@@ -68,7 +68,6 @@ export interface ResolveContext extends ConfigOverrides {
   /** Members of the text that the value has lost, since a later one has the same name. */
   readonly repeated?: readonly Repeated[]
   readonly lineOf?: FindLine
-  readonly hasLock?: boolean
 }
 
 /**
@@ -82,13 +81,11 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
   const file = findConfigFile({ path, env, home, cwd })
   if (file === undefined)
     return resolveConfig(embeddedConfig(), { ...options, source: 'embedded', folder: cwd, env, home })
-  const folder = dirname(file.path)
-  const { repeated, lineOf, value } = file
-  const hasLock = existsSync(join(folder, lockFileName))
-  const about = { repeated, hasLock, lineOf }
-  const config = resolveConfig(value, { ...options, ...about, source: file.path, folder, env, home })
+  const { path: source, value, repeated, lineOf, writableByOthers } = file
+  const about = { source, folder: dirname(source), repeated, lineOf }
+  const config = resolveConfig(value, { ...options, ...about, env, home })
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
-  if (!file.writableByOthers || servers.every(({ kind }) => kind !== 'stdio')) return config
+  if (!writableByOthers || servers.every(({ kind }) => kind !== 'stdio')) return config
   const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
   return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
 }
@@ -173,7 +170,7 @@ function readRoot(
   })
   const { prefix, describe, argumentChecks, confirm, startupGraceMs, processesMax, logging, audit } = values
   const { stdio } = values.cli
-  const lock = lockSettings(values, root, context.hasLock === true)
+  const lock = lockSettings(values, root, source)
   const ofServers = { ...sources, folder, known: editorVariables(context.folder, home) }
   const reading = neededReading(values.sandbox, ofServers, { isServed: true, isAsked: false })
   const read = readSchemas(root.with({ folder }), {
@@ -212,11 +209,13 @@ function readRoot(
   }
 }
 
-function lockSettings({ lock }: RootValues, { reading }: Location, exists: boolean): LockSettings {
+/** Only a configuration in a file can have a lock beside it. */
+function lockSettings({ lock }: RootValues, { reading }: Location, source: string): LockSettings {
   const own = typeof lock === 'object' ? lock : undefined
+  const path = own?.file ?? absoluteFile(lockFileName, reading)
   return {
-    path: own?.file ?? absoluteFile(lockFileName, reading),
-    isOn: lock === undefined ? exists : lock !== false,
+    path,
+    isOn: lock === undefined ? isAbsolute(source) && existsSync(path) : lock !== false,
     action: own?.onChange ?? 'warn',
   }
 }
