@@ -616,24 +616,6 @@ describe('mcps-proxy --url', () => {
     assert.deepEqual([asked, proxy.sockets.size], [[], 0])
   })
 
-  test('a metadata server that is not there for a moment costs no more than that moment', async (t) => {
-    let isDown = true
-    const { spawned } = await started(t, [], async (google) => {
-      const metadata = await scripted(t, (seen, response) => {
-        if (isDown) response.destroy()
-        else google.handle(seen, response)
-      })
-      return withMetadata(metadata.url.href)
-    })
-    const { client } = spawned
-    await client.open()
-    const refused = await client.call('work')
-    assert.match(textAt(refused.value, 'error', 'message'), /no ID token: /)
-    assert.equal(at(refused.value, 'error', 'data', 'reason'), 'unavailable')
-    isDown = false
-    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
-  })
-
   test('an address that no token is sent to: said before stdin is read', async (t) => {
     const args = [cli, '--url', 'http://10.1.2.3/mcp', '--auth', 'google']
     const spawned = spawnProgram(t, process.execPath, args, { env: { PATH: process.env['PATH'] } })
@@ -647,17 +629,5 @@ describe('mcps-proxy --url', () => {
     assert.equal(await spawned.exited, 1)
     assert.match(spawned.stderr, /No credentials found\. Please run "gcloud auth application-default login"/)
     assert.deepEqual(spawned.client.heard, [])
-  })
-
-  test('no credentials, and a metadata server that is out of order: nothing but the remedy', async (t) => {
-    const broken = await scripted(t, (_seen, response) => response.writeHead(500).end('no metadata'))
-    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', GCE_METADATA_HOST: broken.url.host }
-    const args = [cli, '--url', 'https://svc-x.run.app/mcp']
-    const spawned = spawnProgram(t, process.execPath, args, { env })
-    assert.equal(await spawned.exited, 1)
-    assert.match(spawned.stderr, /^mcps-proxy: No credentials found\. [^\n]*\n$/)
-    const verbose = spawnProgram(t, process.execPath, [...args, '--verbose'], { env })
-    assert.equal(await verbose.exited, 1)
-    assert.match(verbose.stderr, /"level":"debug","message":"MetadataLookupWarning: /)
   })
 })

@@ -128,18 +128,6 @@ describe('the extension', () => {
   })
 })
 
-describe('several servers', () => {
-  test('that call their tasks the same: the later call fails, and its task is cancelled', async (t) => {
-    const c = await client(t, { a: server(), b: server() })
-    await begun(c, 'a__work', { id: 'same' })
-    const why = "'b' calls the task 'same', which is the id of a task of 'a' that is not over"
-    assert.deepEqual(errorOf(await call(c, 'b__work', { id: 'same' })), [-32603, why])
-    assert.equal(await statusOf(c, 'same'), 'working')
-    await about(c, 'cancel', 'same')
-    assert.equal(await begun(c, 'b__work', { id: 'same' }), 'same', 'the first one is over')
-  })
-})
-
 describe('the tasks of one principal', () => {
   test('are nothing to another one', async (t) => {
     const [owner, other] = await clients(t, { s: server() }, 2)

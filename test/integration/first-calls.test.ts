@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { before, describe, test } from 'node:test'
-import { textAt } from './support/json.js'
+import { at, textAt } from './support/json.js'
 import {
   type Act,
   closed,
@@ -98,4 +98,14 @@ test('a list that could not be read is not kept as an empty one', async (t) => {
   assert.deepEqual(toolNames(heard), ['a__t', 'b__t'])
   await it.runtime.pass(5000)
   assert.equal(toolChanges(party), 0)
+})
+
+test('a server may answer in a batch', async (t) => {
+  const it = await scripted(t, { s: {} }, (method, child) => {
+    if (method !== 'tools/call') return simple(method, child)
+    child.say(`[{"jsonrpc":"2.0","id":${child.lastId},"result":{"content":[]}}]`)
+    return undefined
+  })
+  const { client } = await enter(it)
+  assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
 })

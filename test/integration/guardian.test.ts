@@ -3,14 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
-import { join, resolve } from 'node:path'
 import { startGuardianShell } from '../../src/upstream/process/guardian.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { type ServerEntry, cli, program } from './support/programs.js'
-import { type Scope, Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
+import { type Scope, Spawned, configFile, spawnProxy } from './support/spawned.js'
 import { HANG_MS, gone, until } from './support/waiting.js'
 
 const skip = process.platform !== 'linux'
@@ -121,36 +119,6 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     proxy.kill()
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
-
-  test('of a gateway is the same, for every schema of it', async (t) => {
-    const mark = newMark(t, 'gateway')
-    const schemas = {
-      default: { mcpServers: { s: tree(mark) } },
-      other: { mcpServers: { s: tree(mark) } },
-    }
-    const config = join(scratch(t), 'config.json')
-    writeFileSync(config, JSON.stringify({ schemas }))
-    const gateway = new Spawned(process.execPath, [cli, '--http', '--port', '0', '--config', config])
-    t.after(() => gateway.kill())
-    await until(() => marked(mark).length === 6)
-    gateway.kill()
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
-
-  test('of a program that uses the library is the same', async (t) => {
-    const mark = newMark(t, 'library')
-    const script = `
-      const { createProxy, stdio } = await import(${JSON.stringify(pathToFileURL(resolve(cli, '../index.js')).href)})
-      const proxy = await createProxy({ mcpServers: { s: ${JSON.stringify(tree(mark))} } })
-      await proxy.attach(stdio())`
-    const user = new Spawned(process.execPath, ['--input-type=module', '-e', script])
-    t.after(() => user.kill())
-    await user.client.open()
-    await user.client.call('s__nonce', { n: '1' })
-    await until(() => marked(mark).length === 3)
-    user.kill()
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
 })
 
 /** A module of the proxy, as another program names it. */
@@ -234,20 +202,5 @@ describe('a guardian', { skip, concurrency: false }, () => {
       assert.deepEqual(await leftAfter(mark, HANG_MS), [])
       await until(() => gone(guardian))
     }
-  })
-
-  test('a second signal takes along who has left the group of its server', async (t) => {
-    const mark = newMark(t, 'second-leaves')
-    const config = configFile(t, { s: tree(mark, { TREE_LEAVES: '1' }) })
-    const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', config])
-    t.after(() => proxy.kill())
-    await proxy.client.open()
-    await proxy.client.call('s__nonce', { n: '1' })
-    await until(() => marked(mark).length === 3)
-    proxy.child.kill('SIGTERM')
-    await until(() => proxy.stderr.includes('closing'))
-    proxy.child.kill('SIGTERM')
-    assert.equal(await proxy.exited, 143)
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 })

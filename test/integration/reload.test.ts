@@ -1,15 +1,12 @@
 // A configuration that changes while clients use the proxy.
 
 import { strict as assert } from 'node:assert'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ConfigError, type StdioServerJson, limits } from '../../src/index.js'
+import { ConfigError, limits } from '../../src/index.js'
 import { failure, said } from './support/client.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { asRead, itServer } from './support/programs.js'
-import { scratch } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const changed = {
@@ -37,13 +34,6 @@ async function parties(attach: () => Promise<Attached>): Promise<Attached[]> {
 const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 const c = itServer({ IT_NAME: 'c' })
-
-type Programs = Readonly<Record<string, StdioServerJson>>
-
-const lazy = (env: Readonly<Record<string, string>>): Programs => ({
-  a,
-  z: itServer({ IT_NAME: 'z', ...env }, { lazy: true }),
-})
 
 /** Whether a call without the argument that its tool demands fails, in any revision. */
 const isRefused = async ({ client }: Attached): Promise<boolean> => {
@@ -85,24 +75,6 @@ describe('reload', () => {
       assert.equal(told(party, changed.resources), 0, 'nobody had read the resources')
     }
     for (const pid of replaced) await until(() => gone(pid))
-  })
-
-  test('tells a client too that comes while a new server starts', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a, b })
-    await parties(attach)
-    const go = join(scratch(t), 'go')
-    const late = itServer({ IT_NAME: 'c', IT_START: `late:${go}` })
-    const changing = proxy.reload({ startupGraceMs: 60_000, mcpServers: { a, c: late } })
-    const newcomer = await attach()
-    await newcomer.client.open()
-    assert((await newcomer.client.toolNames()).includes('b__nonce'))
-    writeFileSync(go, '')
-    await changing
-    await newcomer.client.notification(changed.tools)
-    const names = await newcomer.client.toolNames()
-    assert(names.includes('c__nonce') && !names.includes('b__nonce'))
-    await quiet(newcomer)
-    assert.equal(told(newcomer, changed.tools), 1)
   })
 
   test('a new server that hangs at its start does not keep the rest from anybody', async (t) => {
@@ -154,54 +126,6 @@ describe('reload', () => {
     assert.equal(await party.client.pidOf('a__nonce'), before)
     await quiet(party)
     assert.equal(told(party, changed.tools), 0)
-  })
-
-  test('the last of several reloads wins, and a server that is still starting is let go', async (t) => {
-    const settings = { startupGraceMs: 500 }
-    const { proxy, attach } = await libraryProxy(
-      t,
-      { a, hangs: itServer({ IT_START: 'hang' }) },
-      {},
-      settings,
-    )
-    const party = await attach()
-    await party.client.open()
-    await party.client.toolNames()
-    const before = await party.client.pidOf('a__nonce')
-    // A server that took longer than the grace has been told of by now.
-    await quiet(party)
-    const earlier = told(party, changed.tools)
-    const results = await Promise.all([
-      proxy.reload({ ...settings, mcpServers: { a, b, hangs: itServer({ IT_START: 'hang' }) } }),
-      proxy.reload({ ...settings, mcpServers: { c } }),
-      proxy.reload({ ...settings, mcpServers: { a, c } }),
-    ])
-    assert.deepEqual(results[0], results[2])
-    assert.deepEqual(
-      proxy.status().map(({ name }) => name),
-      ['a', 'c'],
-    )
-    await until(() => told(party, changed.tools) > earlier)
-    assert.equal(await party.client.pidOf('a__nonce'), before)
-    await party.client.pidOf('c__nonce')
-    await quiet(party)
-    assert.equal(told(party, changed.tools), earlier + 1)
-  })
-
-  test('a lazy server that is replaced starts for those who have its list, and for nobody else', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, lazy({}))
-    const party = await attach()
-    await party.client.open()
-    await proxy.reload({ mcpServers: lazy({ OTHER: '1' }) })
-    assert.deepEqual(proxy.status().find(({ name }) => name === 'z')?.pids, [])
-    const names = await party.client.toolNames()
-    assert(names.includes('z__nonce'))
-    await quiet(party)
-    const { length } = party.client.heard
-    await proxy.reload({ mcpServers: lazy({ OTHER: '2' }) })
-    await quiet(party)
-    assert.equal(party.client.heard.length, length + 1, 'nothing was told')
-    assert.deepEqual(await party.client.toolNames(), names)
   })
 
   test('is ignored while the proxy closes, with a line in the log', async (t) => {

@@ -27,26 +27,6 @@ function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes
   return compareFrames(pattern, received, mode, new Map([['known', '7']]))
 }
 
-function long(letter: string): string {
-  return letter.repeat(500)
-}
-
-describe('the tree of a text', () => {
-  it('is right although members are scanned more than once', () => {
-    const value = {
-      [long('a')]: [long('b'), { c: `${long('d')}\n"${long('e')}` }],
-      f: [long('g'), long('h')],
-    }
-    const texts: string[] = []
-    const collect = (node: ReturnType<typeof readTree>): void => {
-      if (node.kind === 'string') texts.push(node.text)
-      for (const { value: each } of node.parts) collect(each)
-    }
-    collect(readTree(Buffer.from(JSON.stringify(value, null, 1))))
-    assert.deepEqual(texts, [long('b'), `${long('d')}\n"${long('e')}`, long('g'), long('h')])
-  })
-})
-
 describe('frames that are equal', () => {
   const cases: readonly [string, string, string, ('json' | 'bytes')?][] = [
     ['the same bytes', '{"a":1.0}', '{"a":1.0}'],
@@ -315,16 +295,6 @@ describe('a replay that fails', () => {
     assert(out.includes(`${file}:3: the answer to id 1 did not come: nothing came within 300 ms`), out)
   })
 
-  it('says that the server ended', async () => {
-    const file = fileOf(
-      '{"mcps":1,"command":["$node","-e","process.exit(4)"]}',
-      call,
-      '{"dir":"out","frame":{"id":1,"result":{}}}',
-    )
-    const { out } = await run(file)
-    assert.match(out, /did not come: the server ended its output and exited with 4/)
-  })
-
   it('says that the server cannot be started', async () => {
     const file = fileOf('{"mcps":1}', call, '{"dir":"out","frame":{"id":1,"result":{}}}')
     const { out, code } = await run(file, { rest: [join(folder, 'no-such-program')] })
@@ -439,12 +409,6 @@ describe('a service that the configuration needs', () => {
       fileOf(serviceLines(['$node', join(programs, 'search-http.mjs'), '$servicePort', 'key'])),
     )
     assert.equal(code, 0, out)
-  })
-
-  it('that does not listen is a failure', async () => {
-    const { code, out } = await run(fileOf(serviceLines(['$node', '-e', 'process.exit(3)'])))
-    assert.equal(code, 1)
-    assert.match(out, /0 passed, 1 failed/)
   })
 })
 

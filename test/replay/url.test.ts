@@ -82,20 +82,6 @@ describe('replay --url', () => {
     ])
   })
 
-  it('says where it differs, as over stdio', async (t) => {
-    const origin = await serving(t, (_request, response) => {
-      response.setHeader('content-type', 'application/json')
-      response.end('{"jsonrpc":"2.0","id":1,"result":{"x":1}}')
-    })
-    const file = fileOf('{"mcps":1}', call, answer)
-    const { code, out } = await run(file, { url: `${origin}/mcp` })
-    assert.equal(code, 1)
-    assert(
-      out.includes(`${file}:3: the answer to id 1 differs\n    at byte 34: $.result.x is not expected`),
-      out,
-    )
-  })
-
   it('takes each file for a session of its own, and skips what needs stdio', async (t) => {
     const seen: string[] = []
     const url = `${await scripted(t, seen)}/mcp`
@@ -120,13 +106,6 @@ describe('replay --url', () => {
     )
   })
 
-  it('waits for one frame as long as it was told', async (t) => {
-    const origin = await serving(t, () => {})
-    const { code, out } = await run(fileOf(...handshake), { url: `${origin}/mcp`, timeout: 200 })
-    assert.equal(code, 1)
-    assert.match(out, /:3: the answer to id "i" did not come: nothing came within 200 ms/)
-  })
-
   it('says that a message was not taken', async (t) => {
     const origin = await serving(t, (_request, response, body) => {
       if (body.includes('"ping"')) {
@@ -138,13 +117,6 @@ describe('replay --url', () => {
     const { code, out } = await run(fileOf('{"mcps":1}', told, call, answer), { url: `${origin}/mcp` })
     assert.equal(code, 1)
     assert.match(out, /a message did not get through: it answered HTTP 500: broken/)
-  })
-
-  it('skips what its transports do not send', async () => {
-    const batch = '{"dir":"in","frame":[{"jsonrpc":"2.0","id":1,"method":"ping"}]}'
-    const { code, out } = await run(fileOf('{"mcps":1}', batch), { url: 'http://127.0.0.1:1/mcp' })
-    assert.equal(code, 0, out)
-    assert.match(out, /it needs stdio \(line 2 sends what is not one message\), and this is HTTP/)
   })
 
   it('refuses a header field that it writes itself', async () => {
@@ -176,14 +148,6 @@ describe('a server over HTTP that is started for a transcript', () => {
     assert.equal(code, 1)
     assert.match(out, /the server ended its output and exited with 3/)
     assert.match(out, /the server said on stderr:\n +no \d+/)
-  })
-
-  it('may never listen', async () => {
-    const command = '["$node","-e","setInterval(() => {}, 1000)"]'
-    const file = fileOf(`{"mcps":1,"transport":"http","command":${command}}`, call, answer)
-    const { code, out } = await run(file, { timeout: 300 })
-    assert.equal(code, 1)
-    assert.match(out, /the server did not listen on 127\.0\.0\.1:\d+ within 300 ms/)
   })
 })
 

@@ -565,20 +565,6 @@ describe('files', () => {
     assert.deepEqual([listAt(whole.of('entries')).length, whole.of('truncated')], [1000, false])
   })
 
-  test('of any date are listed', async (t) => {
-    const sandbox = await client(t)
-    const session_id = 'files'
-    await sandbox.command('touch -d @-2 old; touch -d @1.25 new', { session_id })
-    const listed = await sandbox.call('list_files', { session_id })
-    assert.deepEqual(
-      listAt(listed.of('entries')).map((each) => [at(each, 'name'), at(each, 'modified')]),
-      [
-        ['new', '1970-01-01T00:00:01.000Z'],
-        ['old', '1969-12-31T23:59:58.000Z'],
-      ],
-    )
-  })
-
   test('that are none, or cannot be, are refused', async (t) => {
     const sandbox = await client(t)
     const session_id = 'files'
