@@ -19,6 +19,7 @@ import {
 import type { HttpLoad } from './http-client.js'
 import {
   HttpSubject,
+  LEGS,
   type Leg,
   httpForwarderSpec,
   httpProxySpecs,
@@ -37,7 +38,6 @@ const WAYS: readonly Way[] = ['direct', 'forwarder', 'proxy']
 function waysOf({ place }: Settings, more: readonly Way[] = []): readonly Way[] {
   return [...WAYS, ...more, ...(place.other === undefined ? [] : (['other build'] as const))]
 }
-const LEGS: readonly Leg[] = ['HTTP -> stdio', 'stdio -> HTTP', 'HTTP -> HTTP']
 /** A process has one client on stdio and so no session to open and end. */
 const SESSION_LEGS: readonly Leg[] = ['HTTP -> stdio', 'HTTP -> HTTP']
 

@@ -35,7 +35,8 @@ const KILL_LIMIT_MS = 2_000
 const STDERR_SHOWN_BYTES = 600
 
 /** What the proxy stands between. */
-export type Leg = 'HTTP -> stdio' | 'stdio -> HTTP' | 'HTTP -> HTTP'
+export type Leg = (typeof LEGS)[number]
+export const LEGS = ['HTTP -> stdio', 'stdio -> HTTP', 'HTTP -> HTTP'] as const
 
 /** A program that listens, with what a call has to say to reach the bench server through it. */
 export interface HttpSpec {

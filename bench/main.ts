@@ -1,8 +1,8 @@
 // npm run bench -- [figure…] [--rounds N] [--quick]
 //                  [--id first|last] [--proxy FILE] [--against FILE]
 //
-// Without names it measures what the page with the figures shows, and prints the tables of that page last. Progress goes
-// to stderr. README.md defines the figures.
+// Without names it measures all figures. It prints the tables of README.md, which defines the figures, last. Progress goes
+// to stderr.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
@@ -25,12 +25,11 @@ import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
-import { onPage, pageTables } from './page-tables.js'
-import { type Row, markdown } from './report.js'
+import { type Row, markdown, pageTables } from './report.js'
 import { memory, start } from './start.js'
 import { ENVELOPES, type Envelope } from './wire.js'
 
-/** Each has a line in the usage and a name; the page shows those that are in `page-tables.ts`. */
+/** Each has a line in the usage and a name. */
 const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['calls', ['small calls over stdio, many at a time: throughput and processor time', calls]],
   ['latency', ['small calls over stdio, one at a time', latency]],
@@ -58,7 +57,7 @@ const ROUNDS_MAX = 1_000
 const usage = `usage: npm run bench -- [figure…] [--rounds N] [--quick]
        [--id first|last] [--proxy FILE] [--against FILE]
 
-figures; without a name, those of the page:
+figures; without a name, all of them:
 ${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n')}\n`
 
 interface CommandLine {
@@ -94,7 +93,7 @@ function readCommandLine(): CommandLine | 'help' {
   const cli = resolve(values.proxy)
   if (!existsSync(cli)) throw new Error(`the proxy is not built: ${cli} (npm run build)`)
   return {
-    names: positionals.length === 0 ? onPage : positionals,
+    names: positionals.length === 0 ? [...FIGURES.keys()] : positionals,
     settings: { quick: values.quick, rounds },
     envelopes,
     cli,

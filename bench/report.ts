@@ -1,6 +1,7 @@
 // From rounds to rows, and from rows to a Markdown table.
 
 import type { Outcome } from './alternate.js'
+import { LEGS } from './http-subject.js'
 import { type Spread, median, spread } from './statistics.js'
 import type { Way } from './subject.js'
 
@@ -146,7 +147,7 @@ function showSpread(row: Row): string {
   return `**${digits(middle)}**${unit} (${digits(min)}..${digits(max)}, n=${count})${row.aside}`
 }
 
-export function showAim(aim: Aim | undefined): string {
+function showAim(aim: Aim | undefined): string {
   if (aim === undefined) return ''
   return `${aim.kind === 'at least' ? '>=' : '<='} ${aim.value}${aim.unit === '' ? '' : ` ${aim.unit}`}`
 }
@@ -187,4 +188,44 @@ export function markdown(table: readonly Row[]): string {
   ])
   const all = [head, head.map(() => '---'), ...lines]
   return all.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** The tables of README.md: a line for each figure with an aim, and over HTTP a cell for each leg. */
+export function pageTables(all: readonly Row[]): string {
+  const measured = all.filter(({ aim, spread: values }) => aim !== undefined && values !== undefined)
+  const overHttp = measured.filter((row) => legOf(row) !== undefined)
+  const lines = measured
+    .filter((row) => !overHttp.includes(row))
+    .map((row) => [row.way === 'proxy' ? row.figure : `${row.figure}: ${row.way}`, [row], row] as const)
+  const httpLines = [...new Set(overHttp.map(titleOf))].map((title) => {
+    const rows = overHttp.filter((row) => titleOf(row) === title)
+    return [title, LEGS.map((leg) => rows.find((row) => legOf(row) === leg)), rows[0]] as const
+  })
+  return [
+    ['| figure | proxy | aim |', '|---|---|---|', ...lines.map(pageLine)],
+    [`| figure | ${LEGS.join(' | ')} | aim |`, '|---|---|---|---|---|', ...httpLines.map(pageLine)],
+  ]
+    .filter(({ length }) => length > 2)
+    .map((table) => `${table.join('\n')}\n`)
+    .join('\n')
+}
+
+function legOf({ figure, way }: Row): string | undefined {
+  return LEGS.find((leg) => figure.startsWith(`${leg}: `) || way === `proxy, ${leg}`)
+}
+
+/** A figure without its leg. */
+function titleOf({ figure }: Row): string {
+  return figure.replace(/^[^:]*HTTP[^:]*: /, '')
+}
+
+function pageLine([title, cells, first]: readonly [
+  string,
+  readonly (Row | undefined)[],
+  Row | undefined,
+]): string {
+  const shown = cells.map((row) =>
+    row?.spread === undefined ? '-' : `${digits(row.spread.median)} ${row.spreadUnit}`.trimEnd(),
+  )
+  return `| ${[title, ...shown, showAim(first?.aim)].join(' | ')} |`
 }
