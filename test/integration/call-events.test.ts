@@ -6,7 +6,7 @@ import { type CallEvent, httpServer } from '../../src/index.js'
 import { send } from '../transports/support/http.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, program } from './support/programs.js'
-import { claim, metaKey } from './support/claim.js'
+import { claim } from './support/claim.js'
 import { forms } from './support/asking.js'
 import { textAt } from './support/json.js'
 import { enter, scripted, simple } from './support/scripted.js'
@@ -97,21 +97,6 @@ describe('call events', () => {
       ],
     )
   })
-})
-
-test('a request that claims a version is not reported with that of a session', async (t) => {
-  const calls: Seen[] = []
-  const { attach } = await libraryProxy(t, { s: server('reference.mjs') }, { on: { call: seen(calls) } })
-  const { client } = await attach()
-  for (const version of ['2026-07-28', '2099-01-01'])
-    await client.request('tools/list', { _meta: { [metaKey('protocolVersion')]: version } })
-  assert.deepEqual(
-    calls.map(({ event }) => [event.outcome, event.revision]),
-    [
-      ['refused', '2026-07-28'],
-      ['refused', undefined],
-    ],
-  )
 })
 
 test('a call to which its user has agreed shows the time of its server, also when its client gives it up', async (t) => {

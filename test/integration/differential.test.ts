@@ -16,10 +16,6 @@ import {
   everythingArgs,
   filesystem,
   filesystemArgs,
-  memory,
-  memoryArgs,
-  time,
-  timeArgs,
 } from './support/programs.js'
 import { type Scope, scratch, spawnProgram } from './support/spawned.js'
 import { HANG_MS } from './support/waiting.js'
@@ -179,14 +175,6 @@ const everythingLines: readonly Line[] = [
   },
 ]
 
-const timeLines: readonly Line[] = [
-  { method: 'tools/list', params: '{}' },
-  { method: 'prompts/list', params: '{}' },
-  call('convert_time', '{"source_timezone":"Asia/Nowhere","time":"10:00","target_timezone":"UTC"}'),
-  call('convert_time', '{"source_timezone":"UTC","time":"25:00","target_timezone":"UTC"}'),
-  call('get_current_time', '{"timezone":"../etc/passwd"}'),
-]
-
 function filesystemLines(folder: string): readonly Line[] {
   const path = JSON.stringify(join(folder, 'a é.txt'))
   return [
@@ -204,21 +192,6 @@ function filesystemLines(folder: string): readonly Line[] {
     call('read_file'),
   ]
 }
-
-const entity = '{"name":"N\\u00e9","entityType":"t","observations":["o1","é"]}'
-const memoryLines: readonly Line[] = [
-  { method: 'tools/list', params: '{}' },
-  call('read_graph'),
-  call('create_entities', `{"entities":[${entity}]}`),
-  call('create_entities', `{"entities":[${entity}]}`),
-  call('create_relations', '{"relations":[{"from":"N\\u00e9","to":"x","relationType":"r"}]}'),
-  call('add_observations', '{"observations":[{"entityName":"Né","contents":["o2"]}]}'),
-  call('search_nodes', '{"query":"o2"}'),
-  call('open_nodes', '{"names":["Né","none"]}'),
-  call('delete_observations', '{"deletions":[{"entityName":"Né","observations":["o1"]}]}'),
-  call('delete_entities', '{"entityNames":["Né"]}'),
-  call('read_graph'),
-]
 
 async function transcript(client: RawClient, prefix: string): Promise<string[]> {
   const from = client.heard.length
@@ -242,18 +215,6 @@ describe('through the proxy and directly', { concurrency: 2 }, () => {
     writeFileSync(join(folder, 'sub', 'b.txt'), '')
     const [direct, proxied] = await pair(t, 'fs', filesystem(folder), filesystemArgs(folder), '2025-11-25')
     await compare('fs', direct, proxied, filesystemLines(folder))
-  })
-  test('memory', async (t) => {
-    const folder = scratch(t)
-    const [one, two] = [join(folder, 'direct.jsonl'), join(folder, 'proxied.jsonl')]
-    const [direct, proxied] = await pair(t, 'memory', memory(two), memoryArgs, '2025-06-18', {
-      MEMORY_FILE_PATH: one,
-    })
-    await compare('memory', direct, proxied, memoryLines)
-  })
-  test('Time', async (t) => {
-    const [direct, proxied] = await pair(t, 'Time', time, timeArgs, '2025-06-18')
-    await compare('Time', direct, proxied, timeLines)
   })
 
   test('progress and log messages of a call, in their order', async (t) => {

@@ -10,17 +10,13 @@ import {
   settled,
 } from '../upstream/support/fake-runtime.js'
 import type { RawClient } from './support/client.js'
-import { at, textAt } from './support/json.js'
+import { at } from './support/json.js'
 import { type Attached, type TestProxy, libraryProxy } from './support/library.js'
-import { until } from './support/waiting.js'
 import type { ServerEntry } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 
 const capabilities = '{"tools":{},"logging":{},"resources":{"subscribe":true}}'
 const updated = 'notifications/resources/updated'
-
-/** Leaves calls unanswered. */
-const hold: Script = (...said) => (said[0] === 'tools/call' ? undefined : polite(...said))
 
 interface Told {
   readonly child: FakeChild
@@ -65,30 +61,6 @@ async function saysUpdated(child: FakeChild | undefined, uri: string): Promise<v
   child?.say(`{"jsonrpc":"2.0","method":"${updated}","params":{"uri":"${uri}"}}`)
   await settled()
 }
-
-test('only one process of a server is told what clients follow, so that nobody hears anything twice', async (t) => {
-  const it = await world(t, { processes: 2, concurrency: 1 }, hold)
-  const { client, connection } = await it.enter()
-  const follow = client.request('resources/subscribe', { uri: 'file:///d/x' })
-  await settled()
-  await follow
-  for (const id of ['a', 'b'])
-    client.send(`{"jsonrpc":"2.0","id":"${id}","method":"tools/call","params":{"name":"s__t"}}`)
-  // The first call of all waits until the validator is loaded.
-  await until(() => sent(it, 'tools/call').length === 2)
-  const [first, second] = it.runtime.children
-  assert(first !== undefined && second !== undefined, 'both run')
-  assert.deepEqual(
-    sent(it, 'resources/subscribe').map(({ child }) => child),
-    [first],
-  )
-  await connection.close()
-  await settled()
-  assert.deepEqual(
-    sent(it, 'resources/unsubscribe').map(({ child }) => child),
-    [first],
-  )
-})
 
 test('who follows a folder hears of a file in it, whoever else follows the file', async (t) => {
   const it = await world(t)
@@ -146,28 +118,4 @@ test('a server does not rest while a client has its question', async (t) => {
   client.send(`{"jsonrpc":"2.0","id":${JSON.stringify(at(value, 'id'))},"result":{"model":"m"}}`)
   await it.runtime.pass(60_000)
   assert.equal(it.proxy.status()[0]?.pids.length, 0, 'and then it may')
-})
-
-test('the log level is what those want who are left', async (t) => {
-  const it = await world(t)
-  const [a, b] = [await it.enter(), await it.enter()]
-  for (const [{ client }, level] of [
-    [a, 'debug'],
-    [b, 'error'],
-  ] as const) {
-    const setting = client.request('logging/setLevel', { level })
-    await settled()
-    await setting
-  }
-  await a.connection.close()
-  await settled()
-  const levels = sent(it, 'logging/setLevel').map(({ params }) => textAt(params, 'level'))
-  assert.deepEqual(levels, ['debug', 'debug', 'error'])
-})
-
-test('a server that several clients share is not told that they have roots', async (t) => {
-  const it = await world(t, { isolation: 'shared' })
-  await it.enter({ roots: { listChanged: true } })
-  const [opened] = sent(it, 'initialize')
-  assert.deepEqual(at(opened?.params, 'capabilities'), { sampling: {}, elicitation: {} })
 })

@@ -4,11 +4,10 @@ import { strict as assert } from 'node:assert'
 import { readFileSync, realpathSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { failure, said } from './support/client.js'
-import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, itServer } from './support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProxy } from './support/spawned.js'
-import { HANG_MS, until } from './support/waiting.js'
+import { until } from './support/waiting.js'
 
 const MiB = 1024 * 1024
 const hasProc = process.platform === 'linux'
@@ -107,9 +106,6 @@ describe('what children see', () => {
   })
 })
 
-/** Passes 200 MB however long that takes. */
-const patient = itServer({}, { timeout: HANG_MS })
-
 describe('children that say too much', () => {
   test('100 MB on stderr block nothing, in lines and in one', async (t) => {
     const proxy = spawnProxy(t, { s: itServer(), o: itServer() }, { args: ['--log-level', 'error'] })
@@ -139,77 +135,9 @@ describe('children that say too much', () => {
     ]
     assert.equal(said(await client.call('s__raw', { lines })), 7)
   })
-
-  test('an answer that cannot be given is an error for its call, at once', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-    await client.open()
-    const bad = [
-      '{"id":$ID,"result":{}}',
-      '{"jsonrpc":"2.0","id":$ID,"Result":{},"result":{}}',
-      '{"jsonrpc":"2.0","id":"other","id":$ID,"result":{}}',
-      '{"jsonrpc":"2.0","I\\u0044":$ID,"result":{}}',
-      `{"jsonrpc":"2.0","id":$ID,"result":{"deep":${'['.repeat(200)}${']'.repeat(200)}}}`,
-    ]
-    for (const line of bad) {
-      assert.deepEqual(
-        failure(await client.call('s__raw', { lines: [line] })),
-        [-32603, 's', 'invalid-answer'],
-        line,
-      )
-    }
-    const twice = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}'
-    await client.call('s__raw', { lines: [twice, twice] }, undefined, 'twice')
-    await client.call('s__nonce', { n: 'x' })
-    assert.equal(client.answersTo('twice'), 1)
-  })
-
-  test('a line of a client over the limit is refused with its id, and the next one served', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open()
-    const large = proxy.client.call('s__nonce', { n: 'x'.repeat(17 * MiB) }, undefined, 'large')
-    assert.equal(at((await large).value, 'error', 'code'), -32600)
-    assert.equal(textAt(said(await proxy.client.call('s__nonce', { n: 'x' })), 'n'), 'x')
-    const fits = await proxy.client.call('s__nonce', { n: 'x'.repeat(15 * MiB) })
-    assert.equal(textAt(said(fits), 'n').length, 15 * MiB)
-  })
 })
 
 function rss({ child }: Spawned): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024
 }
-
-/** Waits until the memory of the proxy has not grown for a while. */
-async function settled(proxy: Spawned): Promise<number> {
-  let most = rss(proxy)
-  for (let still = 0; still < 15; still++) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    const now = rss(proxy)
-    if (now > most + MiB) still = 0
-    most = Math.max(most, now)
-  }
-  return most
-}
-
-describe('a client that does not read', () => {
-  const skip = process.platform !== 'linux'
-
-  test('answers wait in the server, not in memory, and all come when it reads', { skip }, async (t) => {
-    const proxy = spawnProxy(t, { s: patient })
-    await proxy.client.open()
-    await proxy.client.call('s__big', { bytes: 2 * MiB, n: 'warm' })
-    const before = rss(proxy)
-    proxy.child.stdout.pause()
-    const calls = Array.from({ length: 60 }, (_, i) =>
-      proxy.client.call('s__big', { bytes: 2 * MiB, n: String(i) }),
-    )
-    const after = await settled(proxy)
-    proxy.child.stdout.resume()
-    const answers = await Promise.all(calls)
-    assert.deepEqual(
-      answers.map((heard) => textAt(said(heard), 'n')),
-      answers.map((_, i) => String(i)),
-    )
-    assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
-  })
-})

@@ -2,15 +2,13 @@
 // requests are in `http-transcripts/modern-refusals.jsonl`.
 
 import { strict as assert } from 'node:assert'
-import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { type Gateway } from '../../src/gateway/gateway.js'
-import { message, messageIn, open, send } from '../transports/support/http.js'
-import { listAt, numberAt, parsed, textAt } from './support/json.js'
+import { messageIn, send } from '../transports/support/http.js'
+import { numberAt } from './support/json.js'
 import { itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 import { gatewayOf, requestFields, sendStateless } from './support/gateway.js'
-import { claim } from './support/claim.js'
 
 async function gateway(scope: Scope, servers: object, isReady = false): Promise<Gateway> {
   const opened = await gatewayOf(scope, { mcpServers: servers })
@@ -29,36 +27,6 @@ const asked = (
 ): Promise<Sent> => sendStateless(port, { method, params, ...(headers && { headers }) })
 
 const codeOf = ({ body }: Sent): number => numberAt(messageIn(body), 'error', 'code')
-
-describe('a request without a session', () => {
-  test('may have the id of another that is being answered', async (t) => {
-    const opened = await gateway(t, { s: itServer() }, true)
-    const call = (name: string, args: object): Promise<Sent> =>
-      asked(opened, 'tools/call', { name, arguments: args })
-    await call('s__nonce', { n: 'a' })
-    const held = call('s__hold', { key: 'k' })
-    assert.equal((await call('s__nonce', { n: 'b' })).status, 200)
-    while ((await call('s__release', { key: 'k' })).body.includes('isError')) continue
-    assert.equal((await held).status, 200)
-  })
-
-  test('closing its response gives it up', async (t) => {
-    const opened = await gateway(t, { s: itServer() }, true)
-    await asked(opened, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })
-    const stream = await open(opened.port, {
-      body: message('tools/call', 7, { name: 's__hold', arguments: { key: 'k' }, _meta: claim() }),
-      headers: requestFields('tools/call', { name: 's__hold' }),
-    })
-    stream.destroy()
-    await once(stream, 'close')
-    const lines = async (): Promise<string[]> => {
-      const seen = await asked(opened, 'tools/call', { name: 's__seen' })
-      const said = parsed(textAt(listAt(messageIn(seen.body), 'result', 'content')[0], 'text'))
-      return listAt(said, 'lines').map((line) => Buffer.from(String(line), 'base64').toString())
-    }
-    while (!(await lines()).some((line) => line.includes('notifications/cancelled'))) continue
-  })
-})
 
 const call = { name: 's__nonce', arguments: { n: 'a' } }
 const good = requestFields('tools/call', call)

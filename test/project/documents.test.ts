@@ -332,13 +332,3 @@ describe('files that the documents name', () => {
       )
     })
 })
-
-describe('the changelog', () => {
-  test('has entries that are read at a glance', () => {
-    const entries = read('CHANGELOG.md').split('\n')
-    assert.deepEqual(
-      entries.filter((entry) => entry.length > 420),
-      [],
-    )
-  })
-})
