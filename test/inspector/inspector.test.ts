@@ -162,24 +162,6 @@ describe('a feed', () => {
     assert(reader.frames.includes('new'))
     assert.deepEqual([reader.older.length, reader.older[0], reader.older.at(-1)], [19_399, '2', '19400'])
   })
-
-  test('goes on with older rows where it ended', async () => {
-    const { runtime, place, inspector } = scene(1e7)
-    for (let at = 1; at <= 2000; at++) place.say(String(at))
-    const reader = new Reader()
-    inspector.view(reader, true, { since: 2000, before: 1000 })
-    await runtime.pass(1000, 10)
-    assert.deepEqual([reader.frames.length, reader.older.length], [0, 999])
-  })
-
-  test('of a page that is not looked at has numbers', async () => {
-    const { runtime, place, inspector } = scene()
-    const reader = new Reader()
-    inspector.view(reader, false)
-    place.say('a')
-    await runtime.pass(300, 100)
-    assert.deepEqual(reader.lines.slice(1), [{ counts: { frames: 0 } }, { counts: { frames: 1 } }])
-  })
 })
 
 function talk(taps: Taps): { near: Peer<never>; far: Peer<never> } {

@@ -65,16 +65,6 @@ describe('server events', () => {
     assert.deepEqual(states(servers, 'b'), ['starting', 'ready', 'stopped'])
   })
 
-  test('say why a server cannot be started', async (t) => {
-    const { servers, on } = listening()
-    await libraryProxy(t, { no: { command: '/does/not/exist', restart: false } }, { on, eager: true })
-    await until(() => states(servers, 'no').includes('failed'))
-    const failed = servers.find(({ state }) => state === 'failed')
-    assert(failed?.state === 'failed')
-    assert.equal(failed.reason, 'spawn-failed')
-    assert.match(failed.message, /ENOENT/)
-  })
-
   test('name the client that a process belongs to, and its leaving', async (t) => {
     const { servers, clients, on } = listening()
     const { attach } = await libraryProxy(t, { a }, { on })

@@ -164,12 +164,6 @@ describe('kept lists', () => {
     assert.notDeepEqual(await toolsOf(proxy), [])
     machine.ready(true)
   })
-
-  test('are not kept of a server whose configuration says so', async (t) => {
-    const machine = new Machine(t, { keep: false }, { other: itServer({ IT_NAME: 'other' }) })
-    await live(machine)
-    assert.deepEqual(machine.kept, ['other'])
-  })
 })
 
 async function wholeNext(machine: Machine): Promise<void> {
@@ -182,26 +176,17 @@ async function wholeNext(machine: Machine): Promise<void> {
 }
 
 describe('a client that leaves before its servers are ready', () => {
-  for (const [how, leave] of [
-    ['closes stdin', async (proxy: Spawned) => proxy.finish()],
-    [
-      'sends SIGTERM',
-      async (proxy: Spawned) => {
-        proxy.child.kill('SIGTERM')
-        return proxy.exited
-      },
-    ],
-  ] as const)
-    test(`and ${how} finds their lists at the next start`, async (t) => {
-      const machine = new Machine(t)
-      machine.ready(false)
-      const proxy = machine.start()
-      await proxy.client.open()
-      await leave(proxy)
-      machine.ready(true)
-      await machine.untilDescribed(proxy)
-      await wholeNext(machine)
-    })
+  test('and sends SIGTERM finds their lists at the next start', async (t) => {
+    const machine = new Machine(t)
+    machine.ready(false)
+    const proxy = machine.start()
+    await proxy.client.open()
+    proxy.child.kill('SIGTERM')
+    await proxy.exited
+    machine.ready(true)
+    await machine.untilDescribed(proxy)
+    await wholeNext(machine)
+  })
 
   if (process.platform === 'linux')
     test('and kills the proxy finds their lists at the next start', async (t) => {

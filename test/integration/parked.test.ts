@@ -2,8 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { accepted, codeOf, elicitation, forms, question, stage, textOf } from './support/asking.js'
-import { claim } from './support/claim.js'
+import { accepted, codeOf, elicitation, question, stage, textOf } from './support/asking.js'
 import { at, numberAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'
@@ -105,22 +104,6 @@ describe('a server that asks a client without a session', () => {
     const value = await ask({ name: 's__t' }, { capabilities: { elicitation: { url: {} } } })
     assert.deepEqual([codeOf(value), at(value, 'error', 'data')], [-32603, { elicitations: [page] }])
     assert.equal(server.calls.length, 0)
-    await closed(it)
-  })
-
-  test('keeps its process until its client comes back, or for five minutes', async (t) => {
-    const { it, server, begin } = await stage(t, () => {}, { s: { isolation: 'shared', timeout: 3_600_000 } })
-    await begin()
-    const { client } = await it.attach()
-    const answers: unknown[] = []
-    void client
-      .request('tools/call', { name: 's__t', _meta: claim(forms) })
-      .then(({ value }) => answers.push(at(value, 'result', 'resultType')))
-    await it.runtime.pass(290_000, 1000)
-    assert.equal(server.calls.length, 1)
-    await it.runtime.pass(20_000, 100)
-    assert.equal(server.calls.length, 2)
-    assert.deepEqual(answers, ['input_required'])
     await closed(it)
   })
 })

@@ -15,7 +15,6 @@ import {
   handshake,
   message,
   open,
-  read,
   send,
 } from '../transports/support/http.js'
 import { at, numberAt, parsed, textAt } from './support/json.js'
@@ -226,18 +225,5 @@ describe('reload over HTTP', () => {
     await gateway.reload(config({ default: { a } }, { publicUrl: 'https://mcp.example.com', auth }))
     const texts = log.map(({ message }) => message)
     assert.ok(texts.includes('server.auth.login or its publicUrl has changed, which needs a restart'))
-  })
-
-  test('an answer that waits in a session of the old transport comes all the same', async (t) => {
-    const { gateway, port } = await opened(t, config({ default: { a }, old: { a } }))
-    const events = new EventReader(await open(port, { path: '/api/old/sse', method: 'GET' }))
-    await until(() => events.all.length > 0)
-    const path = events.all[0]?.data ?? ''
-    const body = callBody('a__slow', { steps: 2, everyMs: 100 }, 'x')
-    assert.equal((await read(await open(port, { path, body }))).status, 202)
-    await gateway.reload(config({ default: { a } }))
-    assert.match((await events.next())?.data ?? '', /endpoint|message/)
-    await until(() => events.all.some(({ data }) => data?.includes('\\"at\\":3')))
-    assert.equal((await codeAt(port, { path }))[0], 404)
   })
 })

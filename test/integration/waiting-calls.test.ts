@@ -89,15 +89,6 @@ describe('calls that come before `initialize` is answered', () => {
     assert(waits !== undefined)
     assert.equal(textAt(said(await waits), 'n'), 'waits')
   })
-
-  test('one alone may be as long as it is', async (t) => {
-    const session = { ...limits.session, waitingBytesMax: 1000 }
-    const { attach } = await libraryProxy(t, { o: itServer() }, { limits: { ...limits, session } })
-    const { client } = await attach()
-    void client.open()
-    const heard = await client.call('o__nonce', { n: 'long', filler: 'z'.repeat(5000) })
-    assert.equal(textAt(said(heard), 'n'), 'long')
-  })
 })
 
 describe('calls for a server that has not said what it has', () => {

@@ -49,7 +49,7 @@ function chunksOf(whole: string, chars: number): readonly string[] {
   return whole.match(new RegExp(`[^]{1,${chars}}`, 'g')) ?? []
 }
 
-for (const chars of [3, 64, 65_536]) {
+for (const chars of [3, 65_536]) {
   test(`answers in order before it ends with its stdin, in chunks of ${chars}`, async () => {
     const { code, stdout, stderr } = await run([], chunksOf(SESSION, chars))
     assert.deepEqual(idsOf(stdout), ['1', '2', '3', '4', '5', '6'])
@@ -60,15 +60,6 @@ for (const chars of [3, 64, 65_536]) {
 test('answers a last line that has no end', async () => {
   const { code, stdout } = await run([], [request(9, 'ping').trimEnd()])
   assert.deepEqual([code, stdout], [0, '{"jsonrpc":"2.0","id":9,"result":{}}\n'])
-})
-
-test('answers bad JSON and goes on', async () => {
-  const { stdout } = await run([], ['{"id":\n', request(1, 'ping')])
-  assert.match(stdout, /^\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32700,.*\n\{"jsonrpc":"2\.0","id":1,/)
-})
-
-test('ends at once on an empty stdin', async () => {
-  assert.deepEqual(await run([], []), { code: 0, stdout: '', stderr: '' })
 })
 
 test('keeps its answers for a client that reads late', async () => {
@@ -90,10 +81,7 @@ test('ends when the client stops reading', async () => {
 const localZones: readonly [args: readonly string[], variable: string, zone: string][] = [
   [['--local-timezone=Asia/Shanghai'], 'Asia/Tokyo', 'Asia/Shanghai'],
   [['--local-timezone', 'US/Eastern'], 'Asia/Tokyo', 'US/Eastern'],
-  [['--local-timezone=UTC'], 'Asia/Tokyo', 'UTC'],
-  [['--local-timezone='], 'Asia/Tokyo', 'Asia/Tokyo'],
   [[], 'Asia/Tokyo', 'Asia/Tokyo'],
-  [[], 'Asia/Kolkata', 'Asia/Kolkata'],
   [[], 'Foo/Bar', 'UTC'],
 ]
 
@@ -110,7 +98,6 @@ const badCommandLines: readonly [args: readonly string[], stderr: RegExp][] = [
     ['--local-timezone=Foo/Bar'],
     /^mcp-time: --local-timezone 'Foo\/Bar' is not the name of an IANA time zone\n/,
   ],
-  [['--local-timezone'], /argument missing/],
   [['--nope'], /Unknown option '--nope'/],
 ]
 
@@ -121,8 +108,3 @@ for (const [args, wanted] of badCommandLines) {
     assert.match(stderr, wanted)
   })
 }
-
-test('refuses a bad zone while stdin stays open', async () => {
-  const child = spawn(process.execPath, [PROGRAM, '--local-timezone=Foo/Bar'], { stdio: 'pipe' })
-  assert.deepEqual(await once(child, 'exit'), [1, null])
-})
