@@ -25,6 +25,7 @@ import {
 import { defaultHttpServerLimits } from '../transports/http-server/front-limits.js'
 import { type HttpServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
+import { hostAndPort } from '../transports/address.js'
 import { type MetricsPage, type PathHandler, type ServedGateway, schemaAt } from './routes.js'
 import { frontPathOf } from '../front-auth/front-paths.js'
 import { viewKey } from '../proxy/routing/views.js'
@@ -329,12 +330,8 @@ function schemasBehind(config: Configuration, address: string, front: FrontAddre
 }
 
 /** The schema that an address is of; undefined where it is of none of this front. */
-function ownSchema(
-  config: Configuration,
-  { protocol, hostname, port, pathname }: URL,
-  front: FrontAddress,
-): string | undefined {
-  const host = hostname.replace(/^\[|\]$/g, '')
-  const isHere = Number(port || 80) === front.port && (isLoopback(host) || host === front.host)
-  return protocol === 'http:' && isHere ? schemaAt(pathname, config) : undefined
+function ownSchema(config: Configuration, url: URL, front: FrontAddress): string | undefined {
+  const { host, port } = hostAndPort(url)
+  const isHere = port === front.port && (isLoopback(host) || host === front.host)
+  return url.protocol === 'http:' && isHere ? schemaAt(url.pathname, config) : undefined
 }
