@@ -5,7 +5,7 @@
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { needsToken } from '../config/front.js'
-import { type Paint, loadPaint, noPaint, wantsColors } from '../log/lines.js'
+import { type Paint, noPaint, paintFor } from '../log/lines.js'
 import type { LogRecord } from '../runtime/runtime.js'
 import { counted } from '../text/counted.js'
 import { escapeOutput, escapeText } from '../text/escape.js'
@@ -36,7 +36,7 @@ export function aligned(
 /** How a table on stdout may look: in colours, and no wider than the terminal of the person who reads it. */
 export async function tableStyle(): Promise<{ readonly paint: Paint; readonly columns: number }> {
   const { isTTY, columns } = process.stdout
-  const paint = wantsColors(isTTY, process.env) ? await loadPaint() : noPaint
+  const paint = await paintFor(isTTY, process.env)
   return { paint, columns: columns > 0 ? columns : Number.POSITIVE_INFINITY }
 }
 

@@ -14,7 +14,7 @@ import {
   limits,
   stdio,
 } from '../index.js'
-import { type Paint, loadPaint, noPaint, wantsColors } from '../log/lines.js'
+import { type Paint, paintFor } from '../log/lines.js'
 import type { Recorder } from '../record/record.js'
 import { Logger } from '../log/log.js'
 import type { Telemetry } from '../metrics/telemetry.js'
@@ -239,7 +239,7 @@ async function withResources(
   const { given, config, program, argv, uiPort } = plan
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
   // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
-  const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
+  const paint = await paintFor(process.stderr.isTTY, process.env)
   const resources: { close(): unknown }[] = []
   const opened = <T extends { close(): unknown } | undefined>(resource: T): T => {
     if (resource !== undefined) resources.push(resource)

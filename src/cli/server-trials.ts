@@ -4,7 +4,6 @@ import { LocalClient, type Person } from '../ask/local-client.js'
 import { secretsIn } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { type McpProxy, type ProxyListeners, type Runtime, type ServerEvent } from '../index.js'
-import { noPaint } from '../log/lines.js'
 import { Logger } from '../log/log.js'
 import { everyAskable } from '../mcp/capabilities.js'
 import { openCommon } from '../proxy/common.js'
@@ -34,7 +33,7 @@ export async function withChildren(
   schemas: readonly string[],
   run: (attended: Attended) => Promise<number>,
 ): Promise<number> {
-  const logger = new Logger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
+  const logger = new Logger({ level: 'error', console: undefined, file: undefined })
   logger.addSecrets(secretsIn(config, schemas))
   const children = new Children()
   const shutdown = new Shutdown(logger.sink, children)

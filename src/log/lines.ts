@@ -90,14 +90,14 @@ export type Paint = (role: PaintRole, text: string) => string
 
 export const noPaint: Paint = (_role, text) => text
 
-/** Whether to colour what goes to a terminal: `NO_COLOR` (any non-empty value) and `TERM=dumb` say no. */
-export function wantsColors(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
-  return isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
-}
-
-export async function loadPaint(): Promise<Paint> {
+/** The colours for a terminal: none where `NO_COLOR` (any non-empty value) or `TERM=dumb` says so, nor for other streams. */
+export async function paintFor(
+  isTerminal: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Paint> {
+  if (!isTerminal || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return noPaint
   const { Chalk } = await import('chalk')
-  // The caller decided that colours are wanted; chalk looks at stdout, which is not where we write.
+  // Chalk would look at stdout, which is not where we write.
   const chalk = new Chalk({ level: 1 })
   const colors = {
     error: chalk.red,

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { escapeText } from '../../src/text/escape.js'
-import { loadPaint, wantsColors } from '../../src/log/lines.js'
+import { noPaint, paintFor } from '../../src/log/lines.js'
 import { Logger } from '../../src/log/log.js'
 import type { LogLevel, LogRecord } from '../../src/runtime/runtime.js'
 import type { LoggerOptions, LogStream } from '../../src/log/log.js'
@@ -85,7 +85,7 @@ describe('a line', () => {
   })
 
   test('is coloured by the paint it was given', async () => {
-    const text = readable(info('m'), { paint: await loadPaint() })
+    const text = readable(info('m'), { paint: await paintFor(true, {}) })
     assert.ok(text.includes('\u001b[32mINFO \u001b[39m'), JSON.stringify(text))
   })
 
@@ -126,7 +126,7 @@ describe('colours', () => {
     ['a dumb terminal', true, { TERM: 'dumb' }, false],
   ]
   for (const [title, isTerminal, env, want] of cases)
-    test(title, () => assert.equal(wantsColors(isTerminal, env), want))
+    test(title, async () => assert.equal((await paintFor(isTerminal, env)) !== noPaint, want))
 })
 
 test('a record of a server is without what the server was given or has handed out, and those of others keep their words', () => {
