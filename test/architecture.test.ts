@@ -105,7 +105,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 602
-  runtime                | 881
+  runtime                | 835
   mcp                    | 3269
   calls                  | 721
   mcp/eras               | 1052
@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 607
   limits                 | 171
   real-runtime           | 47
-  config                 | 4249
+  config                 | 4272
   lock                   | 656
   log                    | 483
   record                 | 254
@@ -136,14 +136,14 @@ const linesMax = table(`
   policy                 | 349
   proxy                  | 907
   front-auth             | 1050
-  gateway                | 1135
+  gateway                | 1132
   metrics                | 912
   index                  | 49
   replay                 | 1876
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5359
+  cli                    | 5358
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

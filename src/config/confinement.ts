@@ -5,15 +5,7 @@
 
 import { delimiter, resolve } from 'node:path'
 import { programFolder } from '../folder.js'
-import {
-  type Place,
-  type RealFolders,
-  folderThatReaches,
-  folderThatReplaces,
-  placesOf,
-  realFolders,
-  realPlace,
-} from '../runtime/places.js'
+import { type Place, covers, placesOf, realPlace, shieldsOf } from '../runtime/places.js'
 import type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment, SchemaConfig } from './configuration.js'
 import { obeyedPaths, ownPath } from './file.js'
@@ -68,6 +60,34 @@ export function withConfinement(
   return { schemas: result, path }
 }
 
+/** The folders of one confined program, without links. */
+interface RealFolders {
+  readonly writable: readonly { readonly folder: string; readonly real: string }[]
+  readonly shields: readonly string[]
+}
+
+function realFolders(read: readonly string[], write: readonly string[]): RealFolders {
+  const writable = write.map((folder) => ({ folder, real: realPlace(folder) }))
+  const reals = writable.map(({ real }) => real)
+  return { writable, shields: shieldsOf(read, reals) }
+}
+
+/** The writable folder from which a program could replace the entry with these places; undefined without one. */
+function folderThatReplaces(
+  places: readonly Place[],
+  { writable, shields }: RealFolders,
+): string | undefined {
+  const end = places.at(-1)?.path
+  const isShielded = (real: string, path: string): boolean =>
+    shields.some((shield) => covers(real, shield) && covers(shield, path))
+  // The name of the writable folder itself lies in a folder that is not writable.
+  return writable.find(
+    ({ real }) =>
+      real === end ||
+      places.some(({ path }) => path !== real && covers(real, path) && !isShielded(real, path)),
+  )?.folder
+}
+
 /** A server that confines what it runs, and the folders of the host that are open to that. */
 interface ConfinedServer {
   readonly schema: string
@@ -81,14 +101,14 @@ interface ConfinedServer {
 function confinedServer(server: ServerConfig, schema: string): ConfinedServer | undefined {
   if (server.kind === 'stdio' && server.sandbox !== undefined) {
     const { read, write, home, programs } = server.sandbox
-    const named = realFolders({ read, write })
+    const named = realFolders(read, write)
     const own = { folder: home, real: realPlace(home) }
     return { schema, server, named, open: { ...named, writable: [...named.writable, own] }, programs }
   }
   if (server.kind !== 'sandbox') return undefined
   const { volumes, programs } = server.sandbox
   const write = volumes.flatMap(({ hostPath, isReadOnly }) => (isReadOnly ? [] : [hostPath]))
-  const named = realFolders({ read: [], write })
+  const named = realFolders([], write)
   return { schema, server, named, open: named, programs }
 }
 
@@ -110,13 +130,16 @@ function refusalOf(
 ): string | undefined {
   const others = commands.flatMap((each) => (each.server === server ? [] : [each.places]))
   for (const places of [...obeyed, ...others]) {
-    const folder = folderThatReaches(places, named)
+    const end = places.at(-1)?.path
+    // From the first it could replace the entry, and from the second what lies below it.
+    const below = named.writable.find(({ real }) => end !== undefined && covers(end, real))
+    const folder = folderThatReplaces(places, named) ?? below?.folder
     if (folder === undefined) continue
     const change =
       server.kind === 'sandbox'
         ? `add :ro to ${folder} in "volumes", or name a folder without it`
         : `choose other folders in "write", or add to "read" a folder directly in ${folder} that holds it`
-    return `what it runs may write ${folder}, and could replace ${places.at(-1)?.path ?? ''}, which the proxy obeys; ${change}`
+    return `what it runs may write ${folder}, and could replace ${end ?? ''}, which the proxy obeys; ${change}`
   }
   return undefined
 }

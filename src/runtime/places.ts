@@ -65,52 +65,6 @@ export function covers(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }
 
-/** The folders of one confined program. */
-export interface OpenFolders {
-  readonly read: readonly string[]
-  readonly write: readonly string[]
-}
-
-/** The same, without links. */
-export interface RealFolders {
-  readonly writable: readonly { readonly folder: string; readonly real: string }[]
-  readonly shields: readonly string[]
-}
-
-export function realFolders({ read, write }: OpenFolders): RealFolders {
-  const writable = write.map((folder) => ({ folder, real: realPlace(folder) }))
-  return {
-    writable,
-    shields: shieldsOf(
-      read,
-      writable.map(({ real }) => real),
-    ),
-  }
-}
-
-/** The writable folder from which a program could replace the entry with these places, or what lies below; undefined without one. */
-export function folderThatReaches(places: readonly Place[], folders: RealFolders): string | undefined {
-  const end = places.at(-1)?.path
-  const below = folders.writable.find(({ real }) => end !== undefined && covers(end, real))
-  return folderThatReplaces(places, folders) ?? below?.folder
-}
-
-/** The writable folder from which a program could replace the entry with these places; undefined without one. */
-export function folderThatReplaces(
-  places: readonly Place[],
-  { writable, shields }: RealFolders,
-): string | undefined {
-  const end = places.at(-1)?.path
-  const isShielded = (real: string, path: string): boolean =>
-    shields.some((shield) => covers(real, shield) && covers(shield, path))
-  // The name of the writable folder itself lies in a folder that is not writable.
-  return writable.find(
-    ({ real }) =>
-      real === end ||
-      places.some(({ path }) => path !== real && covers(real, path) && !isShielded(real, path)),
-  )?.folder
-}
-
 /**
  * The readable folders directly inside of a writable one; both are without links.
  *
