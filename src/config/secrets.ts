@@ -6,6 +6,7 @@
 
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
+import { percentDecoded } from '../text/escape.js'
 import { isSecretName, isSecretParameter, secretMemberRanges } from '../text/secret-names.js'
 
 /** A parameter of an address that is as long as this is a key, under every name. */
@@ -94,20 +95,12 @@ export function secretsOfUrl(url: string): string[] {
     const value = rest.join('=')
     return isSecretParameter(name) || value.length >= keyLengthMin ? [value] : []
   })
-  const values = [...user.split(':'), ...keys].flatMap((value) => [value, decoded(value)])
+  const values = [...user.split(':'), ...keys].flatMap((value) => [value, percentDecoded(value)])
   if (user !== '') values.push(login(user))
   return [...new Set(values)].filter((value) => !isPublicValue(value))
 }
 
 function login(user: string): string {
   const [name = '', ...password] = user.split(':')
-  return Buffer.from(`${decoded(name)}:${decoded(password.join(':'))}`).toString('base64')
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return value
-  }
+  return Buffer.from(`${percentDecoded(name)}:${percentDecoded(password.join(':'))}`).toString('base64')
 }

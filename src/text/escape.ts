@@ -41,3 +41,12 @@ function unicodeEscape(character: string): string {
     out += `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`
   return out
 }
+
+/** The text with its percent escapes read; one with an invalid escape stands for itself. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

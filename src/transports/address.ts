@@ -1,6 +1,7 @@
 // Addresses that servers and configurations name.
 
 import { Buffer } from 'node:buffer'
+import { percentDecoded } from '../text/escape.js'
 
 /**
  * Whether an address has characters before its path that readers understand in their own ways.
@@ -31,21 +32,12 @@ export function resolvedAddress(address: string | undefined, base: URL): URL | u
 /** The name and the password in an address as the value of `Authorization` (RFC 7617); undefined where it has none. */
 export function basicLogin({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined
-  const pair = `${decoded(username)}:${decoded(password)}`
+  const pair = `${percentDecoded(username)}:${percentDecoded(password)}`
   return `Basic ${Buffer.from(pair).toString('base64')}`
 }
 
 /** The texts of a login that must not be logged. */
 export function loginSecrets(url: URL): string[] {
   const login = basicLogin(url)
-  return login === undefined ? [] : [url.password, decoded(url.password), login.slice('Basic '.length)]
-}
-
-/** An invalid escape stands for itself. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return login === undefined ? [] : [url.password, percentDecoded(url.password), login.slice('Basic '.length)]
 }
