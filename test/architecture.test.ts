@@ -104,15 +104,15 @@ const linesMax = table(`
   jsonrpc                | 2608
   folder                 | 5
   version                | 2
-  text                   | 602
+  text                   | 611
   runtime                | 835
   mcp                    | 3269
   calls                  | 721
   mcp/eras               | 1052
-  transports             | 879
-  transports/http1       | 1509
+  transports             | 871
+  transports/http1       | 1503
   transports/http-client | 1769
-  transports/http-server | 2578
+  transports/http-server | 2575
   upstream/contracts     | 750
   upstream/process       | 1198
   upstream/auth          | 331
@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 607
   limits                 | 171
   real-runtime           | 47
-  config                 | 4272
+  config                 | 4265
   lock                   | 656
   log                    | 483
   record                 | 254

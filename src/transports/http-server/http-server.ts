@@ -230,8 +230,7 @@ export class HttpServer {
   #page({ head: { method }, response }: HttpRequest, body: string, type?: string): ServeResult {
     if (method !== 'GET' && method !== 'HEAD')
       return refuse(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
-    if (type === undefined) response.sendJson(200, body)
-    else response.send(200, ['content-type', type, ...pageFields], Buffer.from(body))
+    response.sendText(200, body, [], type)
     return undefined
   }
 
@@ -240,8 +239,6 @@ export class HttpServer {
     const revision = refusal.revision ?? namedRevision(head)
     const { status, error, id, headers = {}, body } = refusal
     const text = body ?? buildError(id, error, revision?.orphanId)
-    response.sendJson(status, text, Object.entries(headers).flat())
+    response.sendText(status, text, Object.entries(headers).flat())
   }
 }
-
-const pageFields = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'] as const

@@ -127,7 +127,7 @@ export class McpHandlers {
   #get(asked: EndpointRequest): Refusal | undefined {
     const { response, head } = asked
     if (head.method === 'HEAD' || !asked.accepts.stream) {
-      response.sendJson(200, asked.endpoint.status())
+      response.sendText(200, asked.endpoint.status())
       return undefined
     }
     const client = this.#session(asked)

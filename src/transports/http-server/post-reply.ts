@@ -148,7 +148,7 @@ export class PostReply implements Reply {
     if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
     const body = this.#isBatch ? buildBatch(this.#answers) : first
     const { status, fields } = this.#status
-    response.sendJson(status, body, [...connection.fields, ...fields])
+    response.sendText(status, body, [...connection.fields, ...fields])
     if (response.unsentBytes > LARGE_BYTES) connection.sending(response)
   }
 }

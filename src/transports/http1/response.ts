@@ -13,14 +13,8 @@ export type Fields = readonly string[]
 const LINE_END = Buffer.from('\r\n')
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
-const jsonFields: Fields = [
-  'content-type',
-  'application/json',
-  'cache-control',
-  'no-store',
-  'x-content-type-options',
-  'nosniff',
-]
+/** The body is kept nowhere, and is of no other type than it says. */
+const bodyFields: Fields = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff']
 
 export type ResponseWire = Pick<
   FrontConnection,
@@ -76,10 +70,10 @@ export class HttpResponse {
     this.#wire.ended()
   }
 
-  /** Sends JSON, which is whole too. */
-  sendJson(status: number, body: string | Message, fields?: Fields): void {
+  /** Sends JSON, or a text of another type. */
+  sendText(status: number, body: string | Message, fields: Fields = [], type = 'application/json'): void {
     const parts = typeof body === 'string' ? [Buffer.from(body)] : body.parts
-    this.send(status, fields === undefined ? jsonFields : [...jsonFields, ...fields], ...parts)
+    this.send(status, ['content-type', type, ...bodyFields, ...fields], ...parts)
   }
 
   /** Begins a stream and sends its head; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
