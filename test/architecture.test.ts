@@ -101,7 +101,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2608
+  jsonrpc                | 2601
   folder                 | 5
   version                | 2
   text                   | 611

@@ -17,10 +17,6 @@ export function isSpace(c: number): boolean {
   return c <= SPACE && (c === SPACE || c === LF || c === CR || c === TAB)
 }
 
-function isDigit(c: number): boolean {
-  return c >= ZERO && c <= NINE
-}
-
 export function isHex(c: number): boolean {
-  return isDigit(c) || ((c | 0x20) >= 0x61 && (c | 0x20) <= 0x66)
+  return (c >= ZERO && c <= NINE) || ((c | 0x20) >= 0x61 && (c | 0x20) <= 0x66)
 }

@@ -74,14 +74,10 @@ export function numericId(value: number): RequestId {
   return brand(String(value))
 }
 
-/** Whether every JSON writer would write this id exactly so. */
-export function isCanonical(id: RequestId): boolean {
-  return integer.test(id) || plainString.test(id)
-}
-
 /** One text for all spellings of an id. */
 export function canonical(id: RequestId): RequestId {
-  if (isCanonical(id)) return id
+  // Every JSON writer writes these exactly so.
+  if (integer.test(id) || plainString.test(id)) return id
   const value: unknown = JSON.parse(id)
   return brand(JSON.stringify(value))
 }

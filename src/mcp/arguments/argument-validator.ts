@@ -78,7 +78,9 @@ export class ArgumentValidator {
 function checked(json: Buffer, run: Run, steps: number): ArgumentFault | undefined {
   if (json.length > argumentLimits.argumentBytesMax) return undefined
   const value: unknown = JSON.parse(json.toString())
-  return steps * sizeOf(value) > argumentLimits.stepsMax ? undefined : firstFault(run(value))
+  // A value has fewer values inside than bytes.
+  const isShort = steps * json.length <= argumentLimits.stepsMax
+  return isShort || steps * sizeOf(value) <= argumentLimits.stepsMax ? firstFault(run(value)) : undefined
 }
 
 /** Gives the errors of a value. */

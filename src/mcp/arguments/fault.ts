@@ -192,17 +192,15 @@ function mostTelling({ error, forms }: Finding): ErrorObject {
   const firsts = forms.flatMap(([each]) => each ?? [])
   const others = firsts.filter((each) => !isTypeOf(each.error, error))
   if (others.length === 0 && firsts.length > 0) return withTypesOf(firsts, error)
-  const [meant, ...more] = others.filter((each) => !isConstant(each.error))
+  const [meant, ...more] = others.filter(
+    ({ error: { keyword } }) => keyword !== 'const' && keyword !== 'enum',
+  )
   return meant === undefined || more.length > 0 ? error : mostTelling(meant)
 }
 
 /** Whether an error is about the type of the value that another one is about. */
 function isTypeOf({ keyword, instancePath }: ErrorObject, other: ErrorObject): boolean {
   return keyword === 'type' && instancePath === other.instancePath
-}
-
-function isConstant(error: ErrorObject): boolean {
-  return error.keyword === 'const' || error.keyword === 'enum'
 }
 
 function withTypesOf(findings: readonly Finding[], choice: ErrorObject): ErrorObject {
