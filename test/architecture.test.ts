@@ -136,7 +136,7 @@ const linesMax = table(`
   policy                 | 349
   proxy                  | 907
   front-auth             | 1050
-  gateway                | 1132
+  gateway                | 1130
   metrics                | 912
   index                  | 49
   replay                 | 1876

@@ -159,8 +159,10 @@ export class Routes implements HttpRoutes {
   }
 
   #index(): string {
-    const { name } = this.#served
-    return write({ name, version, endpoints: this.#list(), ...this.#sandbox() })
+    const { name, schemas } = this.#served
+    const [only, ...others] = schemas.values()
+    const sandbox = others.length > 0 ? undefined : sandboxStatus(only)
+    return write({ name, version, endpoints: this.#list(), ...sandbox })
   }
 
   get #schemas(): string[] {
@@ -176,14 +178,8 @@ export class Routes implements HttpRoutes {
     return [...short, ...long, ...profiles, 'GET /health', 'GET /api/status', ...metrics, 'GET /']
   }
 
-  #sandbox(): object | undefined {
-    const [only, ...others] = this.#served.schemas.values()
-    return others.length > 0 ? undefined : sandboxStatus(only)
-  }
-
   #status(): string {
-    const { port, origin: url } = this.address
-    return gatewayPage({ port, url, uptimeMs: this.#uptimeMs }, this.#served.schemas)
+    return gatewayPage(this.address, this.#uptimeMs, this.#served.schemas)
   }
 
   get #uptimeMs(): number {

@@ -174,9 +174,16 @@ async function authFor({ auth }: FrontRules): Promise<typeof FrontAuth | undefin
 
 function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWatch): HttpEnvironment {
   const secret = runtime.secret ?? randomBytes
+  let drawn: Buffer = Buffer.alloc(0)
   return {
     limits,
-    newId: () => secret(ID_BYTES).toString('base64url'),
+    newId: () => {
+      // Each draw is a call of the system.
+      if (drawn.length === 0) drawn = secret(64 * ID_BYTES)
+      const id = drawn.toString('base64url', 0, ID_BYTES)
+      drawn = drawn.subarray(ID_BYTES)
+      return id
+    },
     now: () => runtime.now(),
     wallNow: () => runtime.wallNow(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),

@@ -22,15 +22,10 @@ export function healthPage(uptimeMs: number): string {
   return write({ status: 'ok', timestamp: new Date().toISOString(), uptime })
 }
 
-export interface GatewayFacts {
-  readonly port: number
-  readonly url: string
-  readonly uptimeMs: number
-}
-
 /** The page of all schemas, with sums. */
 export function gatewayPage(
-  { port, url, uptimeMs }: GatewayFacts,
+  { port, origin: url }: { readonly port: number; readonly origin: string },
+  uptimeMs: number,
   proxies: ReadonlyMap<string, ShownProxy>,
 ): string {
   const schemas = new Map([...proxies].map(([name, proxy]) => [name, schemaStatus(proxy)]))

@@ -39,8 +39,8 @@ function statusOf(...servers: UpstreamStatus[]): string {
   const client = { name: 'Ed', version: '2' }
   const session = { client, revision: '2025-06-18', connectedAtMs: 0, processes: [], unreadBytes: 0 }
   const proxy = { status: () => servers, sessions: () => [session] }
-  const facts = { port: 1, url: 'http://127.0.0.1:1', uptimeMs: 61_000 }
-  return gatewayPage(facts, new Map([['default', proxy]]))
+  const address = { port: 1, origin: 'http://127.0.0.1:1' }
+  return gatewayPage(address, 61_000, new Map([['default', proxy]]))
 }
 
 interface Answer {

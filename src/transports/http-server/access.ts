@@ -6,7 +6,7 @@ import { isLoopback } from '../../text/loopback.js'
 import { type HttpRoutes, isOpen } from './endpoint.js'
 import type { RareWarnings } from './rare-warnings.js'
 import { type Refusal, refuse } from './refusal.js'
-import type { RequestHead, Fields } from '../http1/server.js'
+import type { Fields, HttpRequest, RequestHead } from '../http1/server.js'
 
 // The sender of a request, as its token shows.
 
@@ -91,6 +91,7 @@ const tokenInQuery = /(?:^|&)access_token=/
 
 /** The facts in the head of an admitted request. */
 export interface AdmittedHead {
+  readonly head: RequestHead
   /** Still escaped, without the query. */
   readonly path: string
   readonly query: string
@@ -108,8 +109,8 @@ export class Guard {
   readonly #remedies: GuardRemedies
   readonly #routes: HttpRoutes
   readonly #notices: RareWarnings
-  /** Requests on one connection with equal heads share one object. */
-  readonly #admitted = new WeakMap<RequestHead, AdmittedHead>()
+  /** The last of each connection: its requests with equal heads share one object. */
+  readonly #admitted = new WeakMap<HttpRequest['wire'], AdmittedHead>()
 
   constructor(
     rules: HttpRules,
@@ -124,9 +125,9 @@ export class Guard {
     this.#notices = notices
   }
 
-  admit(head: RequestHead): AdmittedHead | Refusal {
-    const known = this.#admitted.get(head)
-    if (known !== undefined) return known
+  admit({ wire, head }: Pick<HttpRequest, 'wire' | 'head'>): AdmittedHead | Refusal {
+    const known = this.#admitted.get(wire)
+    if (known?.head === head) return known
     const refusal = this.#refusesHead(head)
     if (refusal !== undefined) return refusal
     const fields = corsHeaderFields(this.#rules.cors, head.get('origin'))
@@ -136,8 +137,8 @@ export class Guard {
     const token = this.#isOpen(target.path) ? undefined : bearerToken(head)
     const { clientAddressField: field } = this.#rules
     const forwardedFor = field === undefined ? undefined : forwardedAddress(head.list(field.toLowerCase()))
-    const admitted = { ...target, fields, accepts, token, forwardedFor }
-    this.#admitted.set(head, admitted)
+    const admitted = { head, ...target, fields, accepts, token, forwardedFor }
+    this.#admitted.set(wire, admitted)
     return admitted
   }
 
@@ -345,8 +346,7 @@ export function readAuthority(text: string): Authority | undefined {
 /** The address that the nearest reverse proxy has written at the end of a list, perhaps with a port; undefined where it is none. */
 export function forwardedAddress(list: string): string | undefined {
   const last = list.slice(list.lastIndexOf(',') + 1).trim()
-  const [, inBrackets] = /^\[([^\]]*)\](?::\d+)?$/.exec(last) ?? []
-  const [, beforePort] = /^([\d.]+):\d+$/.exec(last) ?? []
+  const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(last) ?? []
   const address = inBrackets ?? beforePort ?? last
   return isIP(address) === 0 ? undefined : address
 }

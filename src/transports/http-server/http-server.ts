@@ -147,7 +147,7 @@ export class HttpServer {
   #serve(request: HttpRequest): ServeResult {
     const { head, response } = request
     if (this.#listening.isStopping) return frontClosing
-    const admitted = this.#guard.admit(head)
+    const admitted = this.#guard.admit(request)
     if (isRefusal(admitted)) return admitted
     const { fields } = admitted
     if (head.method === 'OPTIONS') {
@@ -167,7 +167,7 @@ export class HttpServer {
     return verdict.then((found) => {
       if (guard === this.#guard) return this.#dispatch(request, admitted, found)
       // The rules have changed during the examination.
-      const again = this.#guard.admit(request.head)
+      const again = this.#guard.admit(request)
       return isRefusal(again) ? again : this.#identify(request, again)
     })
   }
@@ -214,7 +214,7 @@ export class HttpServer {
     if (sender?.untilMs === undefined) return undefined
     const { untilMs } = sender
     const examine = async (): Promise<Sender | undefined> => {
-      const admitted = this.#guard.admit(head)
+      const admitted = this.#guard.admit({ wire, head })
       if (isRefusal(admitted)) return undefined
       const now = await this.#guard.sender(admitted, wire.socket.remoteAddress)
       // Its issuer may be away; the token was good for this long.
