@@ -148,10 +148,21 @@ export class Router {
   changed(kinds: readonly ListKind[]): void {
     this.#changes.changed(kinds)
     this.#waits.look()
+    if (this.#client.isReady) this.#prepareChecks()
   }
 
   clientIsReady(): void {
     this.#changes.notifySoon()
+    this.#prepareChecks()
+  }
+
+  /** Most clients call a tool soon after there are some. */
+  #prepareChecks(): void {
+    const { checks, runtime } = this.#context
+    const isChecked = this.lanes.some(
+      ({ config, view }) => config.argumentChecks === 'on' && view.items('tools').length > 0,
+    )
+    if (isChecked) checks.prepare(runtime)
   }
 
   level(level: string): void {
@@ -436,16 +447,9 @@ export class Router {
         : this.#catalog.page(kind, cursor, this.#context.limits.session.listPageBytesMax, call)
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
-    this.#listed(kind)
-  }
-
-  /** The client has been given this list. */
-  #listed(kind: ListKind): void {
     this.#changes.markShown(kind)
-    // Most clients call a tool soon after they have got the list.
-    const isChecked = this.lanes.some(({ config }) => config.argumentChecks === 'on')
-    const { checks, runtime } = this.#context
-    if (kind === 'tools' && isChecked && this.shown(kind).length > 0) checks.prepare(runtime)
+    // A client without a session is never ready.
+    if (kind === 'tools') this.#prepareChecks()
   }
 
   // Its lanes:
@@ -475,11 +479,7 @@ export class Router {
 /** Whether the state that this call brings back may be of this server. */
 function mayHaveWritten(lane: CallTarget, { returned }: Call): boolean {
   const service = returned?.service ?? lane.config.name
-  return isStateless(lane) && service === lane.config.name
-}
-
-function isStateless({ view }: CallTarget): boolean {
-  return view.facts?.revision.era === 'stateless'
+  return lane.view.facts?.revision.era === 'stateless' && service === lane.config.name
 }
 
 /** A server without completions completes nothing, which is an answer. */
