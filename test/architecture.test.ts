@@ -110,7 +110,7 @@ const linesMax = table(`
   calls                  | 721
   mcp/eras               | 1052
   transports             | 871
-  transports/http1       | 1503
+  transports/http1       | 1498
   transports/http-client | 1769
   transports/http-server | 2575
   upstream/contracts     | 750

@@ -192,7 +192,7 @@ const BATCH_MAX = 100
 
 /** Whether the first byte that is not white space opens an array: a batch of messages. */
 export function isBatch(line: Uint8Array): boolean {
-  return line.find((c) => !isSpace(c)) === OPEN_ARRAY
+  return line[0] !== OPEN_OBJECT && line.find((c) => !isSpace(c)) === OPEN_ARRAY
 }
 
 /** Whether a line has white space alone: a person who presses a key, and no message. */

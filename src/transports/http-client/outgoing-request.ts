@@ -123,7 +123,7 @@ export class OutgoingRequest implements ClientSocketUser {
   responded(answer: HttpAnswer): void {
     if (this.#state !== 'sent') return
     this.#timer?.cancel()
-    this.#trace(`HTTP ${answer.status} ${mediaType(answer)}`.trim())
+    if (this.#session.target.trace) this.#trace(`HTTP ${answer.status} ${mediaType(answer)}`.trim())
     this.#session.learnCookies(answer)
     const { redirectsMax } = this.#session.target.limits
     const to = this.#session.redirect(answer, this.#ask.method, this.url)

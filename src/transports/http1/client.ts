@@ -36,14 +36,14 @@ export interface ClientSocketUser {
 export class HttpAgent {
   readonly #place: SocketPlace
   readonly #dial: Dial
-  readonly #limits: HttpAgentLimits
+  readonly limits: HttpAgentLimits
   readonly #sockets = new Set<ClientSocket>()
   readonly #resting: ClientSocket[] = []
   #isDestroyed = false
 
   constructor(url: URL, limits: HttpAgentLimits, dial: Dial) {
     this.#place = { ...hostAndPort(url), isTls: url.protocol === 'https:' }
-    this.#limits = limits
+    this.limits = limits
     this.#dial = dial
   }
 
@@ -52,7 +52,7 @@ export class HttpAgent {
     if (this.#isDestroyed) throw new Error('the connections to the server have been closed')
     let socket = this.#resting.pop()
     if (socket === undefined) {
-      const { socketsMax } = this.#limits
+      const { socketsMax } = this.limits
       if (this.#sockets.size >= socketsMax) throw new Error(`all ${socketsMax} connections to it are in use`)
       socket = new ClientSocket(this.#dial, this.#place, this)
       this.#sockets.add(socket)
@@ -69,10 +69,8 @@ export class HttpAgent {
 
   /** The connection may have another exchange. */
   rests(socket: ClientSocket): void {
-    const { idleSocketMs } = this.#limits
-    if (idleSocketMs === 0) return socket.close()
-    socket.closeAfter(idleSocketMs)
-    this.#resting.push(socket)
+    if (this.limits.idleSocketMs === 0) socket.close()
+    else this.#resting.push(socket)
   }
 
   gone(socket: ClientSocket): void {
@@ -130,11 +128,6 @@ export class ClientSocket implements MessageSink<ResponseHead> {
   /** The reader of the body has taken so many pieces, such as lines of an event stream. */
   worked(pieces: number): void {
     this.#pieces += pieces
-  }
-
-  /** Closes it when it has been idle for so long. */
-  closeAfter(idleMs: number): void {
-    this.#socket?.setTimeout?.(idleMs)
   }
 
   /** Gives up the request of this user; does nothing when the connection has another user. */
@@ -204,6 +197,8 @@ export class ClientSocket implements MessageSink<ResponseHead> {
       if (this.#user !== undefined && this.#reader.endsWithConnection) this.#finish()
       this.close()
     })
+    // Each byte in or out begins this time anew.
+    socket.setTimeout?.(this.#agent.limits.idleSocketMs)
     socket.on('timeout', () => {
       if (this.#user === undefined) this.close()
     })
