@@ -31,7 +31,7 @@ import type { Inspection } from './inspect.js'
 import { ServerEventLog } from './server-event-log.js'
 import { Children, Shutdown, closeMsMax, faultGraceMs } from './shutdown.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
-import { WarmUp } from './warm-up.js'
+import { isWarmingUp, WarmUp } from './warm-up.js'
 
 interface Plan extends Invocation {
   readonly kind: 'stdio' | 'http'
@@ -93,6 +93,9 @@ export function serveStdio(
       ownStart: 'with-client',
       person: 'here',
       eager: ready !== undefined,
+      ...(options.keep === true && {
+        isInstalledElsewhere: isWarmingUp(config, schema, options.runtime),
+      }),
     })
     const proxies = new Map([[schema.name, proxy]])
     run.telemetry?.watch(() => proxies)

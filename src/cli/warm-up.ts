@@ -16,6 +16,8 @@ import type { McpProxy, ServerEvent } from '../index.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore, keptFileName } from '../kept/store.js'
 import { limits } from '../limits.js'
+import { FileLock } from '../runtime/file-lock.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { spawnDetached, spawnSuccessor, SUCCESSOR, type Successor } from '../upstream/process/detached.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { isInstaller } from '../upstream/process/installers.js'
@@ -110,6 +112,17 @@ export class WarmUp {
 /** The path of the lock that a process holds while it learns what this configuration's servers list. */
 export function keptLock({ source }: Configuration, env: Environment): string {
   return `${ownPath(homeOf(env), 'kept')}/${keptFileName(source).replace(/json$/, 'lock')}`
+}
+
+/** Whether a warm-up of this configuration installs a server of the schema now. */
+export function isWarmingUp(
+  config: Configuration,
+  schema: SchemaConfig,
+  runtime: Runtime,
+): (server: string) => boolean {
+  const lock = new FileLock(keptLock(config, runtime.env), runtime)
+  return (server) =>
+    lock.isTaken && unlistedServers(config, schema, runtime.env).some(({ name }) => name === server)
 }
 
 /** A clock that stands still at 0: no entry is old then, so a look does not mark entries as used. */

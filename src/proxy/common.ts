@@ -58,7 +58,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     limits,
     policies: new ConfiguredPolicy(runtime),
     taps,
-    gate: new StartGate(limits.upstream.processesMax, runtime),
+    gate: new StartGate(limits.upstream.processesMax, runtime, options.isInstalledElsewhere),
     unread: new Unread(limits.session.unreadBytesMax),
     events,
     kept,

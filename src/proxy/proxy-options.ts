@@ -51,6 +51,8 @@ export interface ProxyOptions {
    * tool that begins one where there is no desktop; `elsewhere` lists a tool that says what to run. Absent: the errors say that.
    */
   readonly person?: 'here' | 'elsewhere'
+  /** Whether another process installs the package of a server now; its start waits until then, unless a call needs it. */
+  readonly isInstalledElsewhere?: (server: string) => boolean
   /** Opens every server before the first client comes, so that the status shows early what works. */
   readonly eager?: boolean
 }

@@ -63,6 +63,12 @@ export class FileLock {
     return file.kind === 'read' && file.text === this.#mark
   }
 
+  /** Whether some process has it. */
+  get isTaken(): boolean {
+    const ageMs = this.#ageMs(this.path)
+    return ageMs !== undefined && ageMs <= STALE_MS
+  }
+
   /** Leaves a lock that another process has taken since, because this process stood still. */
   free(): void {
     this.#beat?.cancel()
@@ -94,8 +100,14 @@ export class FileLock {
   }
 
   #isStale(path: string): boolean {
+    const ageMs = this.#ageMs(path)
+    return ageMs !== undefined && ageMs > STALE_MS
+  }
+
+  /** The time since the holder has touched the file; undefined where there is none. */
+  #ageMs(path: string): number | undefined {
     const touchedAt = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs
-    return touchedAt !== undefined && this.#runtime.wallNow() - touchedAt > STALE_MS
+    return touchedAt === undefined ? undefined : this.#runtime.wallNow() - touchedAt
   }
 }
 

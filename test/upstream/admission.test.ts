@@ -16,7 +16,13 @@ async function full(idle: readonly (number | undefined)[]): Promise<World> {
   const runtime = new FakeRuntime()
   const gate = new StartGate(idle.length, runtime)
   const gone: number[] = []
-  const common = { server: 's', isShared: false, installs: false, vacate: async () => {} }
+  const common = {
+    server: 's',
+    isShared: false,
+    installs: false,
+    isWanted: () => true,
+    vacate: async () => {},
+  }
   for (const [index, since] of idle.entries()) {
     const isShared = since === SHARED
     const idleSince = (): number | undefined => since
@@ -79,6 +85,7 @@ describe('a process that finds no place', () => {
           server: name,
           installs: false,
           isShared: true,
+          isWanted: () => true,
           isCalled: () => isCalled,
           idleSince: () => (leases.has(name) ? idle : undefined),
           vacate: async () => leases.get(name)?.release(),

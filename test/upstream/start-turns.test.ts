@@ -16,6 +16,7 @@ const applicant = {
   server: 's',
   installs: false,
   isShared: true,
+  isWanted: () => true,
   isCalled: () => false,
   idleSince: () => undefined,
   vacate: async () => {},
@@ -68,6 +69,28 @@ describe('installs', () => {
     await runtime.pass(1, 1)
     assert.equal(leases.length, 5, 'a turn that is over is not given on again')
   })
+
+  const elsewhere: [title: string, state: { isBusy?: boolean; isWanted?: boolean; isCalled?: boolean }][] = [
+    ['has ended', { isBusy: false }],
+    ['goes on, and a call waits for the server', { isCalled: true }],
+    ['goes on, and the start is given up', { isWanted: false }],
+  ]
+  for (const [title, change] of elsewhere)
+    test(`wait for one in another process until that ${title}`, async () => {
+      const runtime = new FakeRuntime()
+      let state = { isBusy: true, isWanted: true, isCalled: false }
+      const gate = new StartGate(Infinity, runtime, (server) => server === 's' && state.isBusy)
+      let isAdmitted = false
+      const [isWanted, isCalled] = [() => state.isWanted, () => state.isCalled]
+      void gate
+        .enter({ ...applicant, installs: true, isWanted, isCalled })
+        .then(() => void (isAdmitted = true))
+      await runtime.pass(30_000)
+      assert.equal(isAdmitted, false)
+      state = { ...state, ...change }
+      await runtime.pass(500)
+      assert.equal(isAdmitted, true)
+    })
 
   test('of servers by npx do so until the servers are known', async (t) => {
     const runtime = new FakeRuntime()

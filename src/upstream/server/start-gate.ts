@@ -21,11 +21,16 @@ const INSTALLS_MAX = 2
 /** An install that takes longer lets the next one begin beside it. */
 const INSTALL_MS = 20_000
 
+/** Between two looks whether another process still installs the package. */
+const LOOK_MS = 500
+
 /** A start, and the process that it leads to. */
 export interface Applicant {
   readonly server: string
   /** Whether the start may install a package. */
   readonly installs: boolean
+  /** Whether the start has not been given up. */
+  readonly isWanted: () => boolean
   /** Whether a call waits for the process, or for the lists of its server; only then may an idle process end for it. */
   readonly isCalled: () => boolean
   /** Whether several clients use the process; one of a single client ends sooner for another process. */
@@ -47,6 +52,7 @@ export interface Lease {
 export class StartGate {
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #processesMax: number
+  readonly #isInstalledElsewhere: (server: string) => boolean
   /** Whether each of them ends for another one. */
   readonly #running = new Map<Applicant, boolean>()
   readonly #waiting: (() => void)[] = []
@@ -56,9 +62,14 @@ export class StartGate {
   #nextPutOff: Promise<void> = Promise.resolve()
   readonly #installs = new PQueue({ concurrency: INSTALLS_MAX })
 
-  constructor(processesMax: number, runtime: Pick<Runtime, 'now' | 'setTimer'>) {
+  constructor(
+    processesMax: number,
+    runtime: Pick<Runtime, 'now' | 'setTimer'>,
+    isInstalledElsewhere: (server: string) => boolean = () => false,
+  ) {
     this.#processesMax = processesMax
     this.#runtime = runtime
+    this.#isInstalledElsewhere = isInstalledElsewhere
   }
 
   /** Puts off a start that nothing waits for, at most until `hurried`: such starts follow each other. */
@@ -79,7 +90,7 @@ export class StartGate {
    * call waits, and any other is refused. @throws UpstreamError
    */
   async enter(applicant: Applicant): Promise<Lease> {
-    const installed = applicant.installs ? await this.#install() : () => {}
+    const installed = applicant.installs ? await this.#install(applicant) : () => {}
     await this.#turn()
     while (this.isFull) {
       if (!applicant.isCalled()) {
@@ -112,7 +123,10 @@ export class StartGate {
   }
 
   /** Resolves when another package may be installed, with a function that ends the install; after a time it ends by itself. */
-  async #install(): Promise<() => void> {
+  async #install({ server, isWanted, isCalled }: Applicant): Promise<() => void> {
+    // Two installs of one package take twice as long, and may damage the cache that they share.
+    while (isWanted() && !isCalled() && this.#isInstalledElsewhere(server))
+      await new Promise<void>((look) => void this.#runtime.setTimer(LOOK_MS, look))
     const installed = new Deferred<void>()
     await new Promise<void>((begin) => {
       void this.#installs.add(async () => {

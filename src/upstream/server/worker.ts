@@ -487,6 +487,7 @@ export class Worker {
     attempt.lease = await gate.enter({
       server,
       installs: installs === true && memory.kept?.description === undefined,
+      isWanted: () => this.#state === attempt,
       isCalled: () => this.#state === attempt && (this.#hasCalls || this.#lane.isCalled),
       isShared: !this.#scope.startsOnCall,
       idleSince: () => (attempt.connection === this.connection ? this.#idleSince : undefined),
