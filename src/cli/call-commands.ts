@@ -101,21 +101,25 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
     const schemas = new Map([[schema.name, { ...schema, servers: onDemand }]])
     const awaited = { ...config, startupGraceMs: needsAll ? LIST_WAIT_MS : WAIT_MS, schemas }
     const proxy = await createProxy(awaited, { ...own, log: logger.sink, on, runtime })
+    let isCut = false
+    const cut = shutdown.ended.then((exitCode) => {
+      isCut = true
+      return shutdown.verdict(exitCode || INTERRUPTED)
+    })
     const asked = async (): Promise<number> => {
       const view = profile && viewKey('profile', profile)
       const client = new LocalClient(proxy, personAtTerminal(), view, showProgress)
       const exitCode = await client
         .open()
         .then(() => ask(client, task))
-        .catch((error: unknown) => refused(error, (text) => logger.clean(text)))
+        // An interrupt ends the request, which is nothing to say.
+        .catch((error: unknown) => (isCut ? cut : refused(error, (text) => logger.clean(text))))
+      if (isCut) return exitCode
       const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))
       return needsAll && (await nameFailed(seen)) ? 1 : exitCode
     }
     try {
-      return await Promise.race([
-        asked(),
-        shutdown.ended.then((exitCode) => shutdown.verdict(exitCode || INTERRUPTED)),
-      ])
+      return await Promise.race([asked(), cut])
     } finally {
       await proxy.close(0)
     }

@@ -135,6 +135,7 @@ interface Alive {
 
 export class Children {
   readonly #alive = new Set<Alive>()
+  #areKilled = false
 
   /** The same runtime, whose children are remembered here. */
   watch(runtime: Runtime): Runtime {
@@ -155,10 +156,11 @@ export class Children {
         void child.exited.then(() => this.#alive.delete(alive))
         return {
           ...child,
-          // The end of a child that was left to itself is no failure, after which another would be started.
+          // The end of a child that was left to itself, or killed at the end, is no failure: another would be started, or the
+          // failure be kept for the next start.
           exited: Promise.race([
             released.promise,
-            child.exited.then((exit) => (isReleased ? released.promise : exit)),
+            child.exited.then((exit) => (isReleased || this.#areKilled ? released.promise : exit)),
           ]),
           signal: (name) => {
             if (!isReleased) return child.signal(name)
@@ -185,6 +187,7 @@ export class Children {
 
   /** Ends every child, with its process group and the processes that have left it. */
   kill(): void {
+    this.#areKilled = true
     for (const { child, last } of this.#alive) child.signal(last)
   }
 }

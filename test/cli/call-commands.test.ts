@@ -252,6 +252,21 @@ describe('a server that takes long to start', { concurrency: true }, () => {
     })
 })
 
+describe('an interrupt ends quietly', () => {
+  const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
+  for (const [words, code] of [
+    [['tools'], 130],
+    [['call', 's__x'], 130],
+    [['doctor'], 1],
+  ] as const)
+    test(words.join(' '), async (t) => {
+      const args = [cli, ...words, '--config', configFile(t, { s: silent })]
+      const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
+      const said = await Promise.all([whole(child.stdout), whole(child.stderr), once(child, 'close')])
+      assert.deepEqual(said, ['', '', [code, null]])
+    })
+})
+
 test('a tool that is listed only after the handshake can be called', (t) => {
   const late = node(`import('${program('serve.mjs')}').then(({ notify, serve, text, tool }) => {
     const tools = []
