@@ -96,7 +96,7 @@ export async function checkConfig(task: CheckTask, env: Environment): Promise<Ch
     )
     const checked = { config, schemas: await servedBy(task, schema, config) }
     const warnings = await warningsOf(checked, env, schema === undefined)
-    return { text: validText(config, warnings), exitCode: 0, checked }
+    return { text: validText(config, warnings, start), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return { text: `${error.message}\n${counted(error.problems.length, 'problem')}\n`, exitCode: 1 }
@@ -144,9 +144,10 @@ async function warningsOf(
   return [...config.warnings, ...named]
 }
 
-function validText(config: Configuration, warnings: readonly ConfigWarning[]): string {
+function validText(config: Configuration, warnings: readonly ConfigWarning[], isStarted: boolean): string {
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
   const lines = warnings.map(warningLine)
-  const summary = `valid: ${counted(config.schemas.size, 'group')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
+  const started = isStarted ? '' : '; nothing was started (--start starts every server)'
+  const summary = `valid: ${counted(config.schemas.size, 'group')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}${started}`
   return `${[`${escapeText(config.source)}:`, ...lines, `  ${summary}`].join('\n')}\n`
 }

@@ -6,17 +6,21 @@ import { type JsonValue, jsonTreeOf } from '../ask/json-value.js'
 import { escapeText } from '../text/escape.js'
 import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
+import type { FrontConfig } from '../config/configuration.js'
 import { homeOf, ownPath } from '../config/file.js'
+import { frontDefaults } from '../config/keys.js'
+import { ConfigError } from '../config/problems.js'
 import { loadWithSecrets } from './load.js'
 import { Failure, aligned, print, say, tableStyle } from './console.js'
-import { type Given, UsageError, command, flag } from './command-line.js'
-import { config, header, json, timeout } from './common-options.js'
+import { type Given, UsageError, cannotBoth, command, flag } from './command-line.js'
+import { config, header, json, port, timeout } from './common-options.js'
 import { keptAddresses } from './ui-addresses.js'
 
 const timeoutMsDefault = 5000
 
 const options = {
   config,
+  port: { ...port, about: 'Port of the gateway, where its own --port has set it' },
   timeout,
   json,
   header,
@@ -47,6 +51,8 @@ or when one of its servers has failed.`,
         'status takes the address of a gateway',
         'for example: mcps-proxy status http://127.0.0.1:3095',
       )
+    if (url !== undefined && given.port !== undefined)
+      throw cannotBoth('URL', '--port', 'the address has the port')
     if (url !== undefined && given.ui)
       throw new UsageError('status --ui takes no address', 'it prints those of the pages on this machine')
   },
@@ -79,15 +85,27 @@ interface Place {
 const NO_SCHEMA = ''
 
 /** The token of the configuration is sent to the gateway of the configuration only. */
-async function placeOf({ words: [url], header: headers, config: path }: StatusTask): Promise<Place> {
+async function placeOf({ words: [url], header: headers, config: path, port }: StatusTask): Promise<Place> {
   if (url !== undefined) return { origin: new URL(url).origin, headers }
-  const { server } = await loadWithSecrets(
-    { path, servesHttp: false, asksFront: true },
-    { schema: NO_SCHEMA },
-  )
+  const server = await frontOf(path)
   const host = ['0.0.0.0', '::'].includes(server.host) ? '127.0.0.1' : server.host
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port ?? server.port}`
   return { origin, headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...headers } }
+}
+
+/** Of a file that was broken since the gateway has read it, the default address. */
+async function frontOf(path: string | undefined): Promise<Pick<FrontConfig, 'host' | 'port' | 'token'>> {
+  try {
+    const options = { path, servesHttp: false, asksFront: true }
+    return (await loadWithSecrets(options, { schema: NO_SCHEMA })).server
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    await say(
+      'stderr',
+      `${error.message}\nmcps-proxy: without this file the default address is asked, with no token\n`,
+    )
+    return { ...frontDefaults, token: undefined }
+  }
 }
 
 async function statusAt({ origin, headers }: Place, timeoutMs: number): Promise<JsonValue> {

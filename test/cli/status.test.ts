@@ -113,6 +113,20 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     }
   })
 
+  test('finds a gateway by its port, and also where the file is broken', async (t) => {
+    const { url, seen } = await gateway(t, { body: ready })
+    const { port } = new URL(url)
+    const [config, broken] = [
+      configFile(t, {}, { server: { token: 'abcdefgh' } }),
+      configFile(t, {}, { logging: 1 }),
+    ]
+    assert.equal((await status(t, '--config', config, '--port', port)).code, 0)
+    const { code, err } = await status(t, '--config', broken, '--port', port, ...token)
+    assert.equal(code, 0, err)
+    assert.match(err, /logging[^]*without this file the default address is asked, with no token/)
+    assert.deepEqual(seen, ['GET /api/status Bearer abcdefgh', 'GET /api/status Bearer abcdefgh'])
+  })
+
   test('sends no token of the configuration to another gateway', async (t) => {
     const { url, seen } = await gateway(t, { body: ready })
     const { code, err } = await status(
@@ -153,7 +167,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     ['status 127.0.0.1:3095', /takes the address of a gateway; for example/],
     ['status http://a http://b', /unexpected argument/],
     ['status -- x', /takes nothing behind --/],
-    ['status --port 1', /unknown option --port/],
+    ['status http://a --port 1', /URL and --port cannot be used together/],
     ['status http://a -H x', /--header number 1 is no header field/],
   ] as const)
     test(`refuses: ${line}`, async () => assert.rejects(readArguments(line.split(' ')), wanted))
