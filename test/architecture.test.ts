@@ -105,7 +105,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 611
-  runtime                | 835
+  runtime                | 847
   mcp                    | 3269
   calls                  | 721
   mcp/eras               | 1052
@@ -117,13 +117,13 @@ const linesMax = table(`
   upstream/process       | 1198
   upstream/auth          | 331
   login                  | 2475
-  upstream/server        | 4607
+  upstream/server        | 4622
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 607
   limits                 | 171
   real-runtime           | 47
-  config                 | 4265
+  config                 | 4268
   lock                   | 656
   log                    | 483
   record                 | 254
@@ -134,7 +134,7 @@ const linesMax = table(`
   proxy/clients          | 1680
   secrets                | 347
   policy                 | 349
-  proxy                  | 907
+  proxy                  | 909
   front-auth             | 1050
   gateway                | 1130
   metrics                | 912
@@ -143,8 +143,8 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5358
-  cli/clients            | 1432
+  cli                    | 5412
+  cli/clients            | 1442
   servers                | 277
   sandbox                | 5835
   sandbox/egress         | 649
