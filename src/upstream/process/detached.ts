@@ -53,12 +53,14 @@ function spawnAgain(args: readonly string[], stdio: StdioOptions): ChildProcess 
   return child
 }
 
-/** Reads the streams that this process was given, so that their writers neither wait nor fail. */
-export function drainGiven(count: number): void {
-  for (let at = 0; at < count; at++) {
-    const stream = new Socket({ fd: FIRST + at, readable: true, writable: false })
-    stream.on('error', () => {})
-    stream.resume()
-    stream.unref()
-  }
+/** Reads a stream that this process was given, so that its writer neither waits nor fails; resolves when a line begins an object. */
+export function drainGiven(at: number): Promise<void> {
+  const stream = new Socket({ fd: FIRST + at, readable: true, writable: false })
+  stream.on('error', () => {})
+  stream.unref()
+  return new Promise((resolve) =>
+    stream.on('data', (chunk: Buffer) => {
+      if (/^\{/m.test(chunk.toString('latin1'))) resolve()
+    }),
+  )
 }
