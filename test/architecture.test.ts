@@ -114,7 +114,7 @@ const linesMax = table(`
   transports/http-client | 1769
   transports/http-server | 2575
   upstream/contracts     | 750
-  upstream/process       | 1198
+  upstream/process       | 1200
   upstream/auth          | 331
   login                  | 2475
   upstream/server        | 4622
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5412
+  cli                    | 5405
   cli/clients            | 1442
   servers                | 277
   sandbox                | 5835
