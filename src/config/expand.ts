@@ -11,8 +11,6 @@ import { type References, type SecretReference, referenceText, unresolved, words
 import { isPublicName, isPublicValue, isPublicVariable } from './secrets.js'
 import type { ExpandedRule } from './values.js'
 
-export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'>
-
 /** A variable with its fallback, or the form and the name of a secret; `${file:-x}` is a variable. */
 const reference =
   /\$?\$\{(?:(file|cmd|keyring|input):(?!-)((?:[^{}]|\{[^{}]*\})+)|(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?)\}/g
@@ -72,7 +70,8 @@ export class Expansion {
     if (!isPublicValue(value)) this.secrets.add(value)
   }
 
-  result(): Expanded {
+  /** What the texts of a server say of it. */
+  result(): Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'> {
     return {
       unavailable: this.missing ?? (this.isPartial ? undefined : this.#wrong[0]),
       variables: [...this.variables],

@@ -6,7 +6,6 @@ import type {
   ServerCommon,
   UnattendedGrant,
 } from '../upstream/contracts/server-config.js'
-import type { Expanded, Expansion } from './expand.js'
 import { ownPath } from './file.js'
 import { secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import { httpFields, remoteRules, sseFields } from './server-keys.js'
@@ -15,12 +14,7 @@ import { type Location, type ValuesOf, checkRules, readValues } from './values.j
 type Values = ValuesOf<typeof httpFields>
 type AuthValues = NonNullable<Values['auth']>
 
-export function readHttp(
-  kind: 'http' | 'sse',
-  at: Location,
-  common: Omit<ServerCommon, keyof Expanded>,
-  expansion: Expansion,
-): HttpServerConfig {
+export function readHttp(kind: 'http' | 'sse', at: Location, common: ServerCommon): HttpServerConfig {
   checkRules(httpFields, at, remoteRules)
   const values = readValues(httpFields, at)
   const { headers, proxy, auth, tls, retryDelayMs } = values
@@ -31,7 +25,6 @@ export function readHttp(
   return {
     kind,
     ...common,
-    ...expansion.result(),
     url,
     headers: Object.fromEntries(headers),
     retryDelayMs,

@@ -9,7 +9,6 @@ import {
   sandboxFlavors,
 } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
-import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute } from './paths.js'
 import { ownTemplates, sandboxFields } from './server-keys.js'
 import { type Location, type ValuesOf, readValues } from './values.js'
@@ -31,8 +30,7 @@ const maxTimeoutMsDefault = 300_000
 
 export function readSandbox(
   at: Location,
-  common: Omit<ServerCommon, keyof Expanded>,
-  expansion: Expansion,
+  common: ServerCommon,
   context: SandboxContext,
 ): SandboxServerConfig {
   const values = readValues(sandboxFields, at)
@@ -49,7 +47,6 @@ export function readSandbox(
       totalTimeoutMs: wholeMs,
       settableIn: undefined,
     }),
-    ...expansion.result(),
     sandbox,
   }
 }

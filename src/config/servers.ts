@@ -10,7 +10,7 @@ import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
 import { namesHint, nearest } from '../text/nearest.js'
 import type { Environment, SchemaConfig } from './configuration.js'
-import { type Expanded, Expansion, type ExpansionSources } from './expand.js'
+import { Expansion, type ExpansionSources } from './expand.js'
 import { earlierKeys, serverKeyHints, wholeFileKeyHints } from './key-hints.js'
 import { groupFields } from './keys.js'
 import { whatItIs } from './problems.js'
@@ -166,9 +166,12 @@ function readServer(name: string, at: Location, context: SchemaContext): ServerC
     onSecret: (value) => expansion.addSecret(value),
     variables: { env: context.env, areAbove: false, problems },
   })
-  const server = kind && readKind(kind, name, own, expansion, context)
+  const read = kind && readKind(kind, name, own, expansion, context)
   reportUnknownKeys(at, fields.flatMap(Object.keys), { hints: serverKeyHints })
-  if (server !== undefined) warnOfExpansion(at, server, expansion)
+  if (read === undefined) return undefined
+  const expanded = expansion.result()
+  const server = { ...read, ...expanded, unavailable: expanded.unavailable ?? read.unavailable }
+  warnOfExpansion(at, server, expansion)
   return server
 }
 
@@ -185,10 +188,10 @@ function readKind(
       return readStdio(at, common, expansion, context)
     case 'http':
     case 'sse':
-      return readHttp(kind, at, common, expansion)
+      return readHttp(kind, at, common)
     case 'sandbox': {
       const timeoutMs = context.timeoutMsForAll ?? (at.has('timeout') ? common.timeoutMs : undefined)
-      return readSandbox(at, common, expansion, { ...context, timeoutMs })
+      return readSandbox(at, common, { ...context, timeoutMs })
     }
   }
 }
@@ -231,7 +234,7 @@ function readCommon(
   kind: ServerConfig['kind'],
   at: Location,
   context: SchemaContext,
-): Omit<ServerCommon, keyof Expanded> {
+): ServerCommon {
   const {
     disabled,
     enabled,
@@ -249,6 +252,9 @@ function readCommon(
   return {
     ...values,
     name,
+    variables: [],
+    secrets: [],
+    unavailable: undefined,
     disabled: disabled || !enabled,
     protocol: protocols.get(protocol) ?? 'auto',
     revision: sessionRevision(protocol)?.version,

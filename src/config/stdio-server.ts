@@ -6,7 +6,7 @@ import process from 'node:process'
 import { readTextFile } from '../runtime/read-file.js'
 import { realPlace } from '../runtime/places.js'
 import type { ProcessSandbox, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
-import type { Expanded, Expansion } from './expand.js'
+import type { Expansion } from './expand.js'
 import { ownPath } from './file.js'
 import { absoluteFile, fromHome } from './paths.js'
 import { secretsOfEnv } from './secrets.js'
@@ -24,7 +24,7 @@ const { envFile: envFileField, ...otherFields } = stdioFields
 
 export function readStdio(
   at: Location,
-  common: Omit<ServerCommon, keyof Expanded>,
+  common: ServerCommon,
   expansion: Expansion,
   origin: ServerOrigin,
 ): StdioServerConfig {
@@ -36,13 +36,11 @@ export function readStdio(
   const env = new Map([...file.values, ...own])
   const sandbox = values.sandbox && processSandbox(common.name, values.sandbox, at.at('sandbox'), origin)
   for (const each of secretsOfEnv(file.values)) at.reading.onSecret?.(each)
-  const expanded = expansion.result()
   return {
     kind: 'stdio',
     ...common,
     ...values,
-    ...expanded,
-    unavailable: expanded.unavailable ?? file.trouble ?? whyUnconfined(sandbox),
+    unavailable: file.trouble ?? whyUnconfined(sandbox),
     command: fromHome(values.command, at.reading.home),
     env: Object.fromEntries(env),
     idleTimeoutMs: idleTimeoutMs === 0 ? undefined : idleTimeoutMs,
