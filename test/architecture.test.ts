@@ -105,7 +105,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 611
-  runtime                | 847
+  runtime                | 855
   mcp                    | 3269
   calls                  | 721
   mcp/eras               | 1052
@@ -116,15 +116,15 @@ const linesMax = table(`
   upstream/contracts     | 750
   upstream/process       | 1200
   upstream/auth          | 331
-  login                  | 2475
+  login                  | 2466
   upstream/server        | 4622
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 607
   limits                 | 171
   real-runtime           | 47
-  config                 | 4268
-  lock                   | 656
+  config                 | 4261
+  lock                   | 651
   log                    | 483
   record                 | 254
   events                 | 237
@@ -132,7 +132,7 @@ const linesMax = table(`
   proxy/routing          | 1858
   proxy/input            | 805
   proxy/clients          | 1680
-  secrets                | 347
+  secrets                | 342
   policy                 | 349
   proxy                  | 909
   front-auth             | 1050
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5405
+  cli                    | 5385
   cli/clients            | 1442
   servers                | 277
   sandbox                | 5835

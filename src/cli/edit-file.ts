@@ -11,7 +11,7 @@ import { readJson } from '../config/json-syntax.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { realPlace } from '../runtime/places.js'
-import { errorCode, errorText } from '../text/error-text.js'
+import { errorCode } from '../text/error-text.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
 import { Failure, print } from './console.js'
@@ -33,15 +33,6 @@ export async function editing(
   }
 }
 
-/** The system does not let the file be written. */
-function writeFailure(path: string, cause: unknown): Failure {
-  return new Failure(
-    `${path} cannot be written: ${errorCode(cause) ?? errorText(cause)}; check the permissions of the file and of its folder; nothing was changed`,
-  )
-}
-
-const LOCK_WAIT_MS_MAX = 30_000
-
 /**
  * Writes the changed text, unless a start would refuse it. Two commands that change the file at the same time keep both changes.
  *
@@ -52,12 +43,7 @@ export function changeFile(path: string, change: (text: string) => string): Prom
     const before = configTextAt(path)
     const after = change(before)
     assertUsable(path, before, after)
-    if (after === before) return
-    try {
-      rewriteFile(path, after)
-    } catch (error) {
-      throw writeFailure(path, error)
-    }
+    if (after !== before) rewriteFile(path, after)
   })
 }
 
@@ -65,21 +51,15 @@ export function changeFile(path: string, change: (text: string) => string): Prom
 export async function alone<T>(path: string, run: () => Promise<T>): Promise<T> {
   const runtime = realRuntime()
   const lock = new FileLock(`${realPlace(path)}.lock`, runtime)
-  if (!(await taken(lock, path)))
-    throw new EditMistake(`other commands hold ${lock.path}; remove it if none of them runs`)
   try {
-    return await run()
-  } finally {
-    lock.free()
-    await runtime.close()
-  }
-}
-
-async function taken(lock: FileLock, path: string): Promise<boolean> {
-  try {
-    return await lock.take(LOCK_WAIT_MS_MAX)
+    return await lock.during(run, (why) => new EditMistake(why))
   } catch (error) {
-    throw writeFailure(path, error)
+    const code = errorCode(error) ?? ''
+    if (!/^E[A-Z0-9]+$/.test(code)) throw error
+    const remedy = 'check the permissions of the file and of its folder; nothing was changed'
+    throw new Failure(`${path} cannot be written: ${code}; ${remedy}`)
+  } finally {
+    await runtime.close()
   }
 }
 

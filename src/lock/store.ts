@@ -38,9 +38,6 @@ import {
 /** A lock of a thousand tools has about two megabytes. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
 
-/** Longer than the lock of a process that was killed counts; one that writes holds it for milliseconds. */
-const LOCK_WAIT_MS = 30_000
-
 /** Changes that are remembered as logged, and first lists that wait to be written. */
 const REMEMBERED_MAX = 1024
 
@@ -120,17 +117,15 @@ export class LockStore {
    */
   async update(change: (schemas: LockedSchemas) => LockedSchemas): Promise<void> {
     const lock = new FileLock(`${this.path}.held`, this.#runtime)
-    if (!(await lock.take(LOCK_WAIT_MS))) throw new LockError('is being written by another process')
-    try {
+    const write = (): void => {
       const before = textAt(this.path)
       const schemas = change(schemasIn(before))
       const text = encodeLock(schemas)
       if (text !== before) replaceFile(this.path, text, 0o644)
       this.#text = text
       this.#use(schemas)
-    } finally {
-      lock.free()
     }
+    await lock.during(write, (why) => new LockError(`cannot be written: ${why}`))
   }
 
   /** Resolves when every first list is written. */

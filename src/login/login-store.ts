@@ -44,9 +44,6 @@ const LOGIN_BYTES_MAX = 1024 * 1024
 /** The longest reason of a failed login, in UTF-16 units. */
 const WORDS_LENGTH_MAX = 1000
 
-/** Several refreshes, one after the other. */
-const LOCK_WAIT_MS_MAX = 60_000
-
 export class LoginStore {
   readonly #folder: string
   readonly #runtime: LockRuntime
@@ -133,13 +130,7 @@ export class LoginStore {
   /** Runs alone among all processes, for this address. Rejects with LoginError when others keep it from that too long. */
   async alone<T>(url: string, run: () => Promise<T>): Promise<T> {
     const lock = new FileLock(`${this.#pathOf(url)}.lock`, this.#runtime)
-    if (!(await lock.take(LOCK_WAIT_MS_MAX)))
-      throw new LoginError(`other processes hold ${lock.path}; remove it if none of them runs`)
-    try {
-      return await run()
-    } finally {
-      lock.free()
-    }
+    return lock.during(run, (why) => new LoginError(why))
   }
 
   #readFile(path: string): Login | undefined {

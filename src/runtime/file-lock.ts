@@ -16,8 +16,11 @@ const LOOK_MS = 50
 
 const BEAT_MS = 2000
 
-/** A file that was not touched for this long is that of a process that has ended. Waits for a lock must be longer. */
+/** A file that was not touched for this long is that of a process that has ended. */
 const STALE_MS = 15_000
+
+/** Longer than a lock counts whose process was killed, and than its holder needs to renew a login. */
+const WAIT_MS = 60_000
 
 const MARK_BYTES_MAX = 1024
 
@@ -47,14 +50,19 @@ export class FileLock {
     return true
   }
 
-  /** False when another process still has it after `waitMs`. Rejects where the file cannot be made. */
-  async take(waitMs: number): Promise<boolean> {
-    const endsAt = this.#runtime.now() + waitMs
+  /** Runs while no other process has it. Rejects with what `refuse` makes where another one keeps it, or where the file cannot be made. */
+  async during<T>(run: () => T | Promise<T>, refuse: (why: string) => Error): Promise<T> {
+    const endsAt = this.#runtime.now() + WAIT_MS
     while (!this.tryTake()) {
-      if (this.#runtime.now() >= endsAt) return false
+      if (this.#runtime.now() >= endsAt)
+        throw refuse(`other processes hold ${this.path}; remove it if none of them runs`)
       await new Promise<void>((resolve) => void this.#runtime.setTimer(LOOK_MS, resolve))
     }
-    return true
+    try {
+      return await run()
+    } finally {
+      this.free()
+    }
   }
 
   /** Whether the file is still that of this lock: a person who removes it, or the whole folder, ends what the lock is for. */

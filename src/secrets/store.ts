@@ -18,8 +18,6 @@ const FILE_BYTES_MAX = 1024 * 1024
 /** The form of the file; a newer program reads the older ones. */
 const FORMAT = 1
 
-const LOCK_WAIT_MS_MAX = 30_000
-
 export type SecretPlace = 'keyring' | 'file'
 
 /** A secret could not be read or written; the message says why, and what mends it. */
@@ -115,17 +113,14 @@ export class SecretStore {
     const folder = dirname(this.path)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     chmodSync(folder, 0o700)
-    const lock = new FileLock(`${this.path}.lock`, this.#runtime)
-    if (!(await lock.take(LOCK_WAIT_MS_MAX)))
-      throw new SecretStoreError(`other processes hold ${lock.path}; remove it if none of them runs`)
-    try {
+    const write = (): void => {
       const secrets = this.#read()
       change(secrets)
       const content = { format: FORMAT, secrets: Object.fromEntries(secrets) }
       replaceFile(this.path, `${JSON.stringify(content, undefined, 2)}\n`, 0o600)
-    } finally {
-      lock.free()
     }
+    const lock = new FileLock(`${this.path}.lock`, this.#runtime)
+    await lock.during(write, (why) => new SecretStoreError(why))
   }
 }
 

@@ -191,7 +191,7 @@ describe('the commands', () => {
     await assert.rejects(
       changeFile(path, (text) => editServer(text, 'default', add('s'))),
       {
-        code: 'ENAMETOOLONG',
+        exitCode: 1,
         message: `${path} cannot be written: ENAMETOOLONG; check the permissions of the file and of its folder; nothing was changed`,
       },
     )

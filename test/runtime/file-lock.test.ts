@@ -10,11 +10,11 @@ import { realRuntime } from '../../src/real-runtime.js'
 import { FileLock, type LockRuntime } from '../../src/runtime/file-lock.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 
-/** Longer than the lock of a process that has ended counts. */
-const WAIT_MS = 60_000
 const ROUNDS = 30
 
 const ignore = (): void => undefined
+
+const refused = (why: string): Error => new Error(why)
 
 /** The lock of a process that fires no timers unless the test does it. */
 function lockAt(path: string, runtime: Partial<LockRuntime> = {}): FileLock {
@@ -29,14 +29,29 @@ function writeStale(path: string): void {
 test('a lock has one owner, until that owner frees it', async (t: Scope) => {
   const path = join(scratch(t), 'new', 'lock')
   const [one, other] = [lockAt(path), lockAt(path, realRuntime())]
-  assert.deepEqual([one.tryTake(), other.tryTake(), await other.take(0)], [true, false, false])
-  const waiting = other.take(WAIT_MS)
+  assert.deepEqual([one.tryTake(), other.tryTake()], [true, false])
+  const waiting = other.during(() => {
+    one.free()
+    assert.equal(other.isHeld, true, 'the lock of another owner is not freed')
+    return 1
+  }, refused)
   one.free()
-  assert.equal(await waiting, true)
-  one.free()
-  assert.equal(other.isHeld, true, 'the lock of another owner is not freed')
-  other.free()
-  assert.equal(one.isHeld, false)
+  assert.equal(await waiting, 1)
+  assert.equal(other.isHeld, false)
+})
+
+test('a lock that another process keeps is refused after a minute', async (t: Scope) => {
+  const path = join(scratch(t), 'lock')
+  assert(lockAt(path).tryTake())
+  let now = 0
+  const setTimer: LockRuntime['setTimer'] = (ms, fire) => {
+    now += ms
+    queueMicrotask(fire)
+    return { cancel: ignore }
+  }
+  const waiting = lockAt(path, { now: () => now, setTimer }).during(() => assert.fail(), refused)
+  await assert.rejects(waiting, { message: `other processes hold ${path}; remove it if none of them runs` })
+  assert(now >= 60_000)
 })
 
 for (const moment of [1, 2])
@@ -60,7 +75,7 @@ test('a turn that a killed process left is not waited for', async (t: Scope) => 
   const path = join(scratch(t), 'lock')
   writeStale(path)
   writeStale(`${path}.turn`)
-  assert.equal(await lockAt(path, realRuntime()).take(WAIT_MS), true)
+  assert.equal(await lockAt(path, realRuntime()).during(() => 1, refused), 1)
 })
 
 describe('among processes', () => {
