@@ -113,11 +113,11 @@ const linesMax = table(`
   transports/http1       | 1498
   transports/http-client | 1769
   transports/http-server | 2575
-  upstream/contracts     | 750
+  upstream/contracts     | 751
   upstream/process       | 1200
   upstream/auth          | 331
   login                  | 2466
-  upstream/server        | 4622
+  upstream/server        | 4614
   upstream/http          | 227
   kept                   | 416
   upstream/kinds         | 607

@@ -68,8 +68,9 @@ export interface UpstreamStatus {
 
 export interface UpstreamFailure {
   readonly message: string
+  /** The error of a call, where that is known. */
   readonly body: ErrorBody | undefined
-  readonly reason?: FailureReason | undefined
+  readonly reason: FailureReason | undefined
 }
 
 /** Facts about a server from an earlier start, until this one has answered or failed. */
@@ -84,7 +85,7 @@ export type Before =
 export interface ServerView {
   /** Whether the first attempt to reach it has ended, and well. */
   readonly state: UpstreamState
-  /** Why it is not connected; `body` is the error of a call, where that is known. */
+  /** Why it is not connected. */
   readonly failure: UpstreamFailure | undefined
   /** Undefined until the server has said. */
   readonly facts: ServerFacts | undefined

@@ -67,7 +67,7 @@ class UnavailableUpstream implements Upstream, Lane {
     this.#shown = shown
     this.view = {
       state: 'error',
-      failure: { message, body: refusal },
+      failure: { message, body: refusal, reason: undefined },
       facts: undefined,
       before: { kind: 'nothing' },
       startedAt: undefined,

@@ -6,9 +6,8 @@
 // server.
 
 import { strict as assert } from 'node:assert'
-import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/server-opener.js'
-import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
+import { upstreamFailed } from '../../mcp/error-codes.js'
 import { isSameItem, type ListItem, listKinds, listShapes } from '../../mcp/list-items.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -17,7 +16,7 @@ import { UpstreamError } from '../contracts/upstream-error.js'
 import type { KeptFacts } from '../contracts/kept.js'
 import type { Listed, ListChange, ListGuard, Verdict } from '../contracts/list-guard.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import type { Before } from '../contracts/upstream.js'
+import type { Before, UpstreamFailure } from '../contracts/upstream.js'
 import type { ServerConnection } from './server-connection.js'
 import type { ServerContext } from './context.js'
 import { beforeOf, type Described } from './server-memory.js'
@@ -28,13 +27,6 @@ import type { LaneScope } from './sharing.js'
 const NOTHING: readonly ListItem[] = []
 
 const lockedKinds = ['tools', 'prompts'] as const
-
-export interface ListFailure {
-  readonly message: string
-  readonly reason: FailureReason | undefined
-  /** The error of a call, where a person has to log in. */
-  readonly body: ErrorBody | undefined
-}
 
 class ListState {
   /** Of this start or an earlier one. Items that did not change stay the same objects. */
@@ -67,7 +59,7 @@ export class ServerLists {
   readonly #known = new Set<ListKind>()
   /** The lists that were read, and those that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
-  readonly #failures = new Map<ListKind, ListFailure>()
+  readonly #failures = new Map<ListKind, UpstreamFailure>()
   /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
   #ownTool: ListItem | undefined
   /** The last verdict of the lock, and everything that it depends on. */
@@ -89,7 +81,7 @@ export class ServerLists {
   opening: Promise<void> = Promise.resolve()
   #rounds = 0
   /** The login that the server wants. */
-  #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
+  #login: { readonly why: UpstreamFailure; readonly watch: Timer } | undefined
 
   /** `onChange` names the lists that have changed; none where one was read, or could not be. */
   constructor(context: ServerContext, scope: LaneScope, onChange: (kinds: readonly ListKind[]) => void) {
@@ -133,7 +125,7 @@ export class ServerLists {
   }
 
   /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
-  get failure(): ListFailure | undefined {
+  get failure(): UpstreamFailure | undefined {
     const [why] = this.#failures.values()
     return why ?? this.#login?.why
   }
@@ -171,7 +163,7 @@ export class ServerLists {
   }
 
   /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
-  get blocked(): ListFailure | undefined {
+  get blocked(): UpstreamFailure | undefined {
     const blocked = this.#verdict?.blocked
     if (blocked === undefined) return undefined
     const { why, by } = blocked
@@ -343,7 +335,7 @@ export class ServerLists {
   }
 
   /** The server wants a login during its session: after a login its lists are read again. */
-  loginNeeded(connection: ServerConnection, why: ListFailure): void {
+  loginNeeded(connection: ServerConnection, why: UpstreamFailure): void {
     const logins = this.#context.logins?.()
     if (logins === undefined || connection !== this.#connection || this.#login !== undefined) return
     this.showLoginTool()
