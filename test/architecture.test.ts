@@ -113,14 +113,14 @@ const linesMax = table(`
   transports/http1       | 1498
   transports/http-client | 1769
   transports/http-server | 2575
-  upstream/contracts     | 751
+  upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331
   login                  | 2466
-  upstream/server        | 4614
+  upstream/server        | 4615
   upstream/http          | 227
   kept                   | 416
-  upstream/kinds         | 607
+  upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
   config                 | 4261

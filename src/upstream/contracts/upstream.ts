@@ -175,8 +175,6 @@ export interface Upstream {
   adopt(server: Connection | RunningProcess): boolean
   /** The lane that this client uses from now on. */
   attach(client: ClientPort): Lane
-  /** A fault of the proxy's own has left its connections in doubt: they end, and are opened anew. */
-  readonly renew?: (why: string) => void
   status(): UpstreamStatus
   /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes; `why` is for people. */
   retire(graceMs: number, why: string): Promise<void>

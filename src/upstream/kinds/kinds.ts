@@ -5,6 +5,7 @@ import { PerUserServer } from './per-user.js'
 import { openSandbox } from './sandbox.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { ServerConfig } from '../contracts/server-config.js'
+import type { Server } from '../server/configured-server.js'
 import type { ProxyContext } from '../server/context.js'
 import { openStdio } from './stdio-server.js'
 import { unavailableUpstream } from './unavailable.js'
@@ -22,13 +23,13 @@ export function openUpstream(config: ServerConfig, around: ProxyContext): Upstre
 /** A fault in a timer of one server ends the connections of that server, and not the proxy. */
 function openGuarded(config: ServerConfig, around: ProxyContext): Upstream {
   const { runtime, log } = around
-  const upstream: Upstream = openKind(config, { ...around, runtime: guardedTimers(runtime, onFault) })
+  const upstream = openKind(config, { ...around, runtime: guardedTimers(runtime, onFault) })
   return upstream
 
   function onFault(error: unknown): void {
     const message = 'internal error: its connections are opened anew'
     log({ level: 'error', service: config.name, message, details: { error } })
-    upstream.renew?.('of an internal error')
+    upstream.renew('of an internal error')
   }
 }
 
@@ -51,7 +52,7 @@ function guardedTimers(runtime: Runtime, onFault: (error: unknown) => void): Run
   }
 }
 
-function openKind(config: ServerConfig, around: ProxyContext): Upstream {
+function openKind(config: ServerConfig, around: ProxyContext): Server | PerUserServer {
   switch (config.kind) {
     case 'stdio':
       return openStdio(config, around)

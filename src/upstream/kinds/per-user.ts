@@ -84,7 +84,7 @@ export class PerUserServer implements Upstream {
     return { ...best, error, gauges, ...(this.isolated && { users }) }
   }
 
-  readonly renew = (why: string): void => {
+  renew(why: string): void {
     for (const server of this.#servers.values()) server.renew(why)
   }
 

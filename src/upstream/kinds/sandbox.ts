@@ -8,7 +8,7 @@ import { isObject } from '../../text/json-object.js'
 import { Redactor } from '../../text/redactor.js'
 import { aboutKey, principalKey, settingsVariable } from '../contracts/sandbox-config.js'
 import type { SandboxServerConfig, StdioServerConfig } from '../contracts/server-config.js'
-import type { ServerAbout, Upstream } from '../contracts/upstream.js'
+import type { ServerAbout } from '../contracts/upstream.js'
 import { Server } from '../server/configured-server.js'
 import { ServerProcess } from '../process/process.js'
 import type { ProxyContext } from '../server/context.js'
@@ -27,7 +27,7 @@ const MiB = 1024 ** 2
 /** Of the program itself, without its sessions. */
 const OWN_BYTES_MAX = 1024 * MiB
 
-export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Upstream {
+export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Server {
   const { runtime, log, limits, marks } = around
   const redactor = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
   const program = programConfig(config, marks)

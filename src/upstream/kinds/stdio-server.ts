@@ -15,9 +15,9 @@ import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
 import { confinedVariable } from '../contracts/sandbox-config.js'
 import type { ProcessSandbox, StdioServerConfig } from '../contracts/server-config.js'
-import type { RunningProcess, Upstream } from '../contracts/upstream.js'
+import type { RunningProcess } from '../contracts/upstream.js'
 
-export function openStdio(config: StdioServerConfig, around: ProxyContext): Upstream {
+export function openStdio(config: StdioServerConfig, around: ProxyContext): Server {
   const { runtime, log, limits, marks } = around
   const { name } = config
   const redactor = new Redactor(config.secrets, (added) => around.onSecrets?.(added, name))

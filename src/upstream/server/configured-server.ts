@@ -84,7 +84,8 @@ export class Server implements Upstream {
     return this.#context.config
   }
 
-  readonly renew = (why: string): void => {
+  /** A fault of the proxy's own has left its connections in doubt: they end, and are opened anew. */
+  renew(why: string): void {
     for (const lane of this.#lanes) lane.renew(why)
   }
 
