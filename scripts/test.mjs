@@ -37,6 +37,9 @@ function isOfSystem(path) {
 const measuresItsProcess = /memoryUsage|getActiveResourcesInfo|setFlagsFromString|costRatio/
 const filesInOneMax = 6
 
+/** Their tests start programs one after the other, so that they begin first: `node --test` sorts its files by their paths. */
+const slowFolders = ['test/cli', 'test/login', 'test/replay']
+
 function needsItsProcess(path) {
   return isSlow(path) || isOfSystem(path) || measuresItsProcess.test(readFileSync(join(root, path), 'utf8'))
 }
@@ -55,10 +58,11 @@ function grouped(paths) {
     const own = paths.filter((path) => folderOf(path) === folder && !alone.includes(path))
     const count = Math.ceil(own.length / filesInOneMax)
     return Array.from({ length: count }, (_, i) => {
-      const group = join('build', folder, `all-${i + 1}.js`)
+      const group = join('build', slowFolders.includes(folder) ? '.first' : '', folder, `all-${i + 1}.js`)
       const imports = own
         .filter((_, at) => at % count === i)
         .map((path) => `import '${join(root, compiled(path))}'\n`)
+      mkdirSync(join(root, group, '..'), { recursive: true })
       writeFileSync(join(root, group), imports.join(''))
       return group
     })
