@@ -79,42 +79,6 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     await page.close()
   })
 
-  test('comes back to the message that was open, while others arrive', async () => {
-    const page = await open()
-    await page.getByRole('grid').waitFor()
-    await talk()
-    await page.getByRole('row').nth(3).waitFor()
-    await page.getByRole('grid').focus()
-    for (const key of ['Home', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
-    await page.getByRole('tree').first().waitFor()
-    const n = Number(/\/frame\/(\d+)$/.exec(page.url())?.[1])
-    await talk()
-    await page.getByRole('button', { name: 'Next' }).click()
-    await page.getByText(`frame ${n + 1} at`).waitFor()
-    await page.getByRole('button', { name: 'Previous' }).click()
-    await page.getByText(`frame ${n} at`).waitFor()
-    for (let back = 0; back < 3; back++) await page.goBack()
-    await page.locator('#row-1.active').waitFor()
-    assert.equal(await page.getByLabel('Follow').isChecked(), false)
-    await page.getByLabel('Follow').check()
-    await page.locator('#row-1.active').waitFor({ state: 'detached' })
-    await page.close()
-  })
-
-  test('shows the edits of each tool in a list', async () => {
-    const page = await open()
-    await page.getByRole('grid').waitFor()
-    await talk()
-    await page
-      .getByRole('row', { name: /proxy → client .* second.*✓ tools\/list/ })
-      .last()
-      .click()
-    const left = await page.getByRole('region', { name: 'Left' }).innerText()
-    assert.match(left, /\+name\s+"everything__echo"/)
-    assert.match(left, /\+name\s+"hostile__t0"/)
-    await page.close()
-  })
-
   test('holds thousands of messages with few rows in the document, and says how many there are', async () => {
     const page = await open()
     await page.getByRole('grid').waitFor()
