@@ -133,17 +133,17 @@ const linesMax = table(`
   proxy/input            | 805
   proxy/clients          | 1680
   secrets                | 342
-  policy                 | 349
-  proxy                  | 909
+  policy                 | 336
+  proxy                  | 894
   front-auth             | 1050
-  gateway                | 1130
+  gateway                | 1129
   metrics                | 912
   index                  | 49
   replay                 | 1876
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5385
+  cli                    | 5384
   cli/clients            | 1442
   servers                | 277
   sandbox                | 5835

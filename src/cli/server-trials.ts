@@ -154,8 +154,7 @@ export async function tryServer(
   const on = [own, listeners]
   const options = { schema: schema.name, runtime, log, on, keep, eager, ownStart } as const
   const common = openCommon(alone, options)
-  const lock = guard === undefined ? common.lock : { change: () => Promise.resolve(), guard: () => guard }
-  const proxy = await openReady(alone, options, { ...common, lock, gate: gate ?? common.gate })
+  const proxy = await openReady(alone, options, { ...common, guard, gate: gate ?? common.gate })
   const view = profile === undefined ? undefined : viewKey('profile', profile)
   const tried = async (): Promise<void> => {
     const first = isOfClient ? listed(proxy, view, person) : undefined

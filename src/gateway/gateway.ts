@@ -105,8 +105,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     // No server starts for a front that cannot listen. No request arrives before the proxies exist, since they are
     // made in the same turn of the event loop.
     refuseGateway(config, options)
-    await common.policies.change(config)
-    await common.lock.change(config)
+    await common.loaded.change(config)
     const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
     serving = await listen(config, options, { ...common, startPages }, proxies.served(config))
@@ -151,7 +150,7 @@ function gatewayOf(
     for (const [key, value] of fixedKeys(next, options))
       if (value !== fixed.get(key))
         common.log({ level: 'warn', message: `server.${key} has changed, which needs a restart` })
-    await common.policies.change(next)
+    await common.loaded.change(next)
     await serving.prepare(rulesOf(next, options))
     const changed = proxies.change(next)
     serving.change(proxies.served(next), rulesOf(next, options))

@@ -11,6 +11,7 @@ import type { Call } from '../calls/call.js'
 import { hasCapability } from '../mcp/capabilities.js'
 import { notConfirmed } from '../mcp/error-codes.js'
 import { ClientQuestions } from '../proxy/input/client-questions.js'
+import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Redactor } from '../text/redactor.js'
 import { escapeJson, escapeText } from '../text/escape.js'
@@ -19,9 +20,8 @@ import { withoutSecretMembers } from '../text/secret-names.js'
 /** How long a person may take. */
 const LIFE_MS = 300_000
 
-/** Confirmed calls whose clients still have to bring an answer to their servers. */
+/** Confirmed calls whose clients still have to bring an answer to their servers. The oldest of more is asked about once more. */
 const CONTINUING_MAX = 1024
-const CONTINUING_OF_ONE_MAX = 128
 
 /** A question shows all arguments of a call, so a call with more than these UTF-16 units of them is refused. */
 const CONFIRMED_LENGTH_MAX = 32 * 1024
@@ -37,17 +37,11 @@ interface ConfirmedCall {
 
 const METHOD = 'elicitation/create'
 
-/** A confirmed call that its client makes once more, until `untilMs`. */
-interface Continuing {
-  readonly principal: string
-  readonly untilMs: number
-}
-
 export class Confirmations {
   readonly #runtime: Runtime
   readonly #redactor: Redactor
-  /** By what the calls are about; the oldest first. */
-  readonly #continuing = new Map<string, Continuing>()
+  /** Until when, by what the calls are about; the oldest first. */
+  readonly #continuing = new Map<string, number>()
 
   constructor(runtime: Runtime, redactor: Redactor) {
     this.#runtime = runtime
@@ -81,23 +75,16 @@ export class Confirmations {
   }
 
   /** The server of a confirmed call wants the same request again, with answers of the client. */
-  continues({ confirmedAs: about, context: { principal = '' } }: Call): void {
-    if (about === undefined) return
-    const now = this.#runtime.now()
-    let ofOne = 0
-    for (const [old, each] of this.#continuing)
-      if (each.untilMs <= now) this.#continuing.delete(old)
-      else if (each.principal === principal) ofOne++
-    if (this.#continuing.size < CONTINUING_MAX && ofOne < CONTINUING_OF_ONE_MAX)
-      this.#continuing.set(about, { principal, untilMs: now + LIFE_MS })
+  continues({ confirmedAs: about }: Call): void {
+    if (about !== undefined) putNewest(this.#continuing, about, this.#runtime.now() + LIFE_MS, CONTINUING_MAX)
   }
 
   /** A server that has asked its client gets the same call again, without another question. */
   #takeContinuing(call: Call, about: string): boolean {
     const { members } = call.frame.params
     const bringsMore = members.span('inputResponses') ?? members.span('requestState')
-    const known = bringsMore === undefined ? undefined : this.#continuing.get(about)
-    return known !== undefined && this.#continuing.delete(about) && known.untilMs > this.#runtime.now()
+    const untilMs = bringsMore === undefined ? undefined : this.#continuing.get(about)
+    return untilMs !== undefined && this.#continuing.delete(about) && untilMs > this.#runtime.now()
   }
 }
 

@@ -11,6 +11,7 @@ import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import type { Policy } from '../policy/policy.js'
+import type { CallPolicy } from './routing/router.js'
 import { Unread } from './clients/unread.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -27,13 +28,14 @@ export interface Common {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly limits: Limits
-  readonly policies: ConfiguredPolicy
   readonly taps: Taps
   readonly gate: StartGate
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
-  readonly lock: Pick<LoadedLock, 'change' | 'guard'>
+  readonly loaded: LoadedParts
+  /** In place of that of the lock. */
+  readonly guard?: ListGuard | undefined
   /** Of a gateway at whose front users can show who they are. */
   readonly loginPages?: ProxyContext['loginPages']
   /** Called by its owner when no server runs any more. Resolves when the facts of servers are written, where they are kept. */
@@ -46,7 +48,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
   const own = realRuntime(log)
   const runtime = options.runtime ?? own
   const kept = openKept(config, options, runtime)
-  const lock = new LoadedLock(runtime, log)
+  const loaded = new LoadedParts(runtime, log)
   const events = new Emitter<ProxyEvents>(log)
   for (const listeners of [on].flat()) events.add(listeners)
   const limits = configured(config, defaults)
@@ -56,16 +58,15 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     runtime,
     log,
     limits,
-    policies: new ConfiguredPolicy(runtime),
     taps,
     gate: new StartGate(limits.upstream.processesMax, runtime, options.isInstalledElsewhere),
     unread: new Unread(limits.session.unreadBytesMax),
     events,
     kept,
-    lock,
+    loaded,
     close: async () => {
       kept.close()
-      await lock.close()
+      await loaded.close()
       await own.close()
     },
   }
@@ -82,55 +83,20 @@ function openKept(
   return new KeptStore(limits.kept, { files, runtime, log, source })
 }
 
-/** The lock of the configuration in force, which is loaded only where there is one. */
-class LoadedLock {
+/** The parts of the configuration in force that are loaded only where it has them: its policy and its lock. */
+export class LoadedParts {
   readonly #runtime: Runtime
   readonly #log: LogSink
-  #store: LockStore | undefined
+  /** Stays when the rules leave the configuration, as they may come back. */
+  #policy: Policy | undefined
+  #lock: LockStore | undefined
 
   constructor(runtime: Runtime, log: LogSink) {
     this.#runtime = runtime
     this.#log = log
   }
 
-  /** Uses the lock of this configuration, as its file is now. */
-  async change({ lock }: Configuration): Promise<void> {
-    if (!lock.isOn) {
-      this.#store = undefined
-      return
-    }
-    const { LockStore } = await import('../lock/store.js')
-    if (this.#store?.path === lock.path) this.#store.read()
-    else this.#store = new LockStore(lock.path, this.#runtime, this.#log)
-  }
-
-  guard(schema: string): ListGuard | undefined {
-    return this.#store?.guard(schema)
-  }
-
-  async close(): Promise<void> {
-    await this.#store?.close()
-  }
-}
-
-/**
- * The policy of the configuration in force, which is loaded when a configuration first has one: a limit holds for what a
- * principal calls through any schema.
- */
-export class ConfiguredPolicy {
-  readonly #runtime: Runtime
-  /** Stays when the rules leave the configuration, as they may come back. */
-  #policy: Policy | undefined
-
-  constructor(runtime: Runtime) {
-    this.#runtime = runtime
-  }
-
-  /** Undefined until a configuration has limits or confirmations. */
-  of(schema: string): ReturnType<Policy['of']> | undefined {
-    return this.#policy?.of(schema)
-  }
-
+  /** Takes the limits and confirmations of this configuration, and its lock as the file is now. */
   async change(config: Configuration): Promise<void> {
     if (this.#policy === undefined && hasPolicy(config)) {
       const { Policy } = await import('../policy/policy.js')
@@ -138,6 +104,27 @@ export class ConfiguredPolicy {
       this.#policy ??= new Policy(this.#runtime)
     }
     this.#policy?.change(config.limits, secretsIn(config))
+    const { isOn, path } = config.lock
+    if (!isOn) {
+      this.#lock = undefined
+      return
+    }
+    const { LockStore } = await import('../lock/store.js')
+    if (this.#lock?.path === path) this.#lock.read()
+    else this.#lock = new LockStore(path, this.#runtime, this.#log)
+  }
+
+  /** A limit holds for what a principal calls through any schema. Undefined until a configuration has rules. */
+  policy(schema: string): CallPolicy | undefined {
+    return this.#policy?.of(schema)
+  }
+
+  guard(schema: string): ListGuard | undefined {
+    return this.#lock?.guard(schema)
+  }
+
+  async close(): Promise<void> {
+    await this.#lock?.close()
   }
 }
 

@@ -57,8 +57,7 @@ export async function openReady(
   options: ProxyOptions,
   common: Common,
 ): Promise<McpProxy> {
-  await common.policies.change(config)
-  await common.lock.change(config)
+  await common.loaded.change(config)
   return new ConfiguredProxy(config, options, common)
 }
 
@@ -155,7 +154,7 @@ export class ConfiguredProxy implements McpProxy {
   }
 
   #clientContext(): ClientContext {
-    const { runtime, log, limits, taps, kept, policies } = this.#common
+    const { runtime, log, limits, taps, kept, loaded } = this.#common
     const [options, schema] = [this.#options, this.#schema]
     const config = (): Configuration => this.#config
     const fleet = (): Fleet => this.#fleet
@@ -163,7 +162,7 @@ export class ConfiguredProxy implements McpProxy {
       ...this.#common,
       schema,
       checks: new ArgumentChecks(log),
-      policy: () => policies.of(schema),
+      policy: () => loaded.policy(schema),
       gate: options.gate,
       tracer: options.tracer,
       isForOneClient: options.ownStart === 'with-client',
@@ -211,7 +210,7 @@ export class ConfiguredProxy implements McpProxy {
   }
 
   #newContext(marks: ProxyContext['marks']): ProxyContext {
-    const { events, limits, taps, lock } = this.#common
+    const { events, limits, taps, loaded, guard } = this.#common
     const schema = this.#schema
     return {
       ...this.#common,
@@ -226,7 +225,7 @@ export class ConfiguredProxy implements McpProxy {
       open: serverOpener(this.#identity),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       onSecrets: this.#options.onSecrets,
-      guard: () => lock.guard(schema),
+      guard: () => guard ?? loaded.guard(schema),
       ownStart: this.#options.ownStart ?? 'with-call',
       separatesPrincipals: () =>
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
@@ -244,8 +243,8 @@ export class ConfiguredProxy implements McpProxy {
   }
 
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
-    const { log, events, policies } = this.#common
-    await policies.change(config)
+    const { log, events, loaded } = this.#common
+    await loaded.change(config)
     if (this.#isClosing) {
       log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
       return undefined
@@ -253,7 +252,6 @@ export class ConfiguredProxy implements McpProxy {
     this.#config = config
     this.#changeViews(config)
     this.#directory.leaveGone()
-    await this.#common.lock.change(config)
     const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs ?? RELOAD_WAIT_MS)
     const schema = this.#schema
     events.emit('reload', { schema, ...changes })

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { CallLimits, type LimitRule } from '../../src/policy/limits.js'
-import { ConfiguredPolicy } from '../../src/proxy/common.js'
+import { LoadedParts } from '../../src/proxy/common.js'
 import { claim } from '../integration/support/claim.js'
 import type { Heard } from '../integration/support/client.js'
 import { at, numberAt } from '../integration/support/json.js'
@@ -85,7 +85,7 @@ describe('a bucket', () => {
 })
 
 test('a policy is loaded by the first configuration with limits or confirmations', async () => {
-  const policies = new ConfiguredPolicy(new FakeRuntime())
+  const parts = new LoadedParts(new FakeRuntime(), () => {})
   const cases = [
     [{}, false],
     [{ limits: [{ perMinute: 1 }] }, true],
@@ -93,8 +93,8 @@ test('a policy is loaded by the first configuration with limits or confirmations
   ] as const
   for (const [more, isThere] of cases) {
     const context = { source: 'memory', folder: '/', env: {}, home: '/' }
-    await policies.change(resolveConfig({ mcpServers: { s: { command: 'x' } }, ...more }, context))
-    assert.equal(policies.of('default') !== undefined, isThere)
+    await parts.change(resolveConfig({ mcpServers: { s: { command: 'x' } }, ...more }, context))
+    assert.equal(parts.policy('default') !== undefined, isThere)
   }
 })
 
