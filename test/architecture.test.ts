@@ -108,7 +108,7 @@ const linesMax = table(`
   runtime                | 855
   mcp                    | 3269
   calls                  | 721
-  mcp/eras               | 1052
+  mcp/eras               | 1049
   transports             | 871
   transports/http1       | 1498
   transports/http-client | 1769
@@ -134,7 +134,7 @@ const linesMax = table(`
   proxy/clients          | 1680
   secrets                | 342
   policy                 | 336
-  proxy                  | 894
+  proxy                  | 888
   front-auth             | 1050
   gateway                | 1129
   metrics                | 912

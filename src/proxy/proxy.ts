@@ -18,7 +18,6 @@ import { CoalescedChanges } from '../runtime/deferred.js'
 import type { Listener, Serving } from './listener.js'
 import type { ClientOrigin } from '../mcp/client-context.js'
 import type { ServerIdentity } from '../mcp/capabilities.js'
-import { ClientLeg } from '../mcp/eras/client-leg.js'
 import { serverOpener } from '../mcp/eras/server-opener.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
@@ -71,8 +70,6 @@ export class ConfiguredProxy implements McpProxy {
   readonly #views = new Views()
   readonly #serving = new Set<Serving>()
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
-  /** Opened before, and of no server yet. */
-  #isClosing = false
   #closed: Promise<void> | undefined
 
   /** Several proxies may share what is common. @throws ConfigError when the schema does not exist */
@@ -98,7 +95,7 @@ export class ConfiguredProxy implements McpProxy {
     const { log, runtime } = this.#common
     const serving = await listener.serve(this, { name: this.#identity.name, log, runtime })
     this.#serving.add(serving)
-    if (this.#isClosing) await serving.close()
+    if (this.#directory.isClosing) await serving.close()
     return serving
   }
 
@@ -134,7 +131,6 @@ export class ConfiguredProxy implements McpProxy {
   }
 
   close(graceMs: number = this.#common.limits.drainMs): Promise<void> {
-    this.#isClosing = true
     // The process may be killed before its servers have ended.
     this.#common.kept.flush()
     for (const serving of this.#serving) serving.stop()
@@ -158,6 +154,7 @@ export class ConfiguredProxy implements McpProxy {
     const [options, schema] = [this.#options, this.#schema]
     const config = (): Configuration => this.#config
     const fleet = (): Fleet => this.#fleet
+    const identity = (): ServerIdentity => this.#identity
     const context: ClientContext = {
       ...this.#common,
       schema,
@@ -174,6 +171,9 @@ export class ConfiguredProxy implements McpProxy {
         isSigned: ({ isSeveral }) =>
           !this.#directory.isOneClient && (isSeveral !== true || hasSeveralPrincipals(config().server)),
       }),
+      get identity() {
+        return identity()
+      },
       get isTransparent() {
         return fleet().isTransparent
       },
@@ -186,12 +186,6 @@ export class ConfiguredProxy implements McpProxy {
       },
       keepLists: () => kept.flush(),
       watch: () => taps.watch({ hop: 'client', service: undefined, schema }),
-      newLeg: (origin, principal) =>
-        new ClientLeg(
-          this.#identity,
-          { origin, principal, isSeveral: origin.isSeveral === true },
-          fleet().isTransparent,
-        ),
       openRouter: (client) => fleet().openRouter(client, context),
       describe: (view) => fleet().describe(view, limits.session.instructionsLengthMax),
     }
@@ -245,7 +239,7 @@ export class ConfiguredProxy implements McpProxy {
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
     const { log, events, loaded } = this.#common
     await loaded.change(config)
-    if (this.#isClosing) {
+    if (this.#directory.isClosing) {
       log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
       return undefined
     }

@@ -108,11 +108,7 @@ describe('a principal', () => {
   })
 
   test('stays that of a client that says who it is', () => {
-    const leg = new ClientLeg(
-      { name: 'p', version: '1' },
-      { origin: { principal: 'me' }, principal: 'me', isSeveral: false },
-      false,
-    )
+    const leg = new ClientLeg({ name: 'p', version: '1' }, { origin: { principal: 'me' }, principal: 'me' })
     assert.equal(leg.profile.principal, 'me')
     const request = readFrame(toLine(message('initialize', 0, { protocolVersion: '2025-06-18' })))
     assert.equal(request.kind, 'request')

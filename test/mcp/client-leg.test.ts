@@ -12,11 +12,7 @@ import { latestStateless, sessionRevisions } from '../../src/mcp/revisions.js'
 import { callOf, nobody } from '../upstream/support/calls.js'
 
 const leg = (version?: string): ClientLeg =>
-  new ClientLeg(
-    { name: 'p', version: '1' },
-    { origin: { version }, principal: 'somebody', isSeveral: false },
-    false,
-  )
+  new ClientLeg({ name: 'p', version: '1' }, { origin: { version }, principal: 'somebody' })
 
 for (const { version, orphanId } of sessionRevisions)
   test(`an error that answers no id is said as ${version} has it`, () => {

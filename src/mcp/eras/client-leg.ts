@@ -58,8 +58,6 @@ const DESCRIPTION_TTL_MS = 60_000
 
 /** Reads the messages of one client: the state of its session, and what its latest stateless request said of it. */
 export class ClientLeg {
-  /** Whether its `initialize` is to reach the one server behind the proxy. */
-  readonly isTransparent: boolean
   readonly #identity: ServerIdentity
   readonly #sender: RequestSender
   /** The client, as far as its session is known. */
@@ -70,11 +68,10 @@ export class ClientLeg {
   #context: StatelessContext | undefined
 
   /** A client that never initializes speaks the revision that its origin names. */
-  constructor(identity: ServerIdentity, sender: RequestSender, isTransparent: boolean) {
+  constructor(identity: ServerIdentity, sender: RequestSender) {
     const { origin } = sender
     this.#identity = identity
     this.#sender = sender
-    this.isTransparent = isTransparent
     const revision = sessionRevision(origin?.version) ?? assumedRevision
     this.profile = { origin, principal: origin?.principal, revision, capabilities: noCapabilities }
   }

@@ -42,18 +42,18 @@ export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
 }
 
 /** The facts of a client that no request says. */
-export type RequestSender = Pick<StatelessContext, 'origin' | 'principal' | 'isSeveral'>
+export type RequestSender = Pick<StatelessContext, 'origin' | 'principal'>
 
 export function statelessContext(
   frame: RequestFrame,
-  { origin, principal, isSeveral }: RequestSender,
+  { origin, principal }: RequestSender,
 ): StatelessContext {
   const { meta } = frame.params
   const revision = statelessRevision(namedVersion(frame)) ?? latestStateless
   return {
     origin,
     principal,
-    isSeveral,
+    isSeveral: origin?.isSeveral === true,
     revision,
     capabilities: clientCapabilities(frame.line, meta.span(requestMeta.capabilities), revision),
     logLevel: meta.string(requestMeta.logLevel),

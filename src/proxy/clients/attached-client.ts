@@ -343,7 +343,7 @@ export class AttachedClient implements CallOwner, PeerOwner<Question>, RoutedCli
     if (fault !== undefined) return this.#refuse(frame, fault, to)
     // A call before `initialize` has opened the server already. A client whose `initialize` the server refused tries again.
     const isFirst = this.#router === undefined || this.opening !== undefined
-    if (this.#leg.isTransparent && isFirst) return this.#pass(frame, row, to)
+    if (this.#context.isTransparent && isFirst) return this.#pass(frame, row, to)
     this.session.open(() => this.#result(to, frame.id, this.#described()))
     const { settled } = this.#openRouter()
     if (settled === undefined) this.#opened()

@@ -14,9 +14,9 @@ import { ChurnMap } from '../../jsonrpc/churn-map.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Limits } from '../../limits.js'
 import type { ClientOrigin, StatelessContext } from '../../mcp/client-context.js'
-import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
+import { askableCapabilities, isAskable, type ServerIdentity } from '../../mcp/capabilities.js'
 import type { CallTracer } from '../../mcp/meta-edits.js'
-import type { ClientLeg, ServerDescription } from '../../mcp/eras/client-leg.js'
+import { ClientLeg, type ServerDescription } from '../../mcp/eras/client-leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/views.js'
 
@@ -43,8 +43,8 @@ export interface ClientContext extends RoutingContext {
   readonly isForOneClient: boolean
   /** Whether one server stands behind the proxy, which its client opens by itself. */
   readonly isTransparent: boolean
-  /** `principal` is that of its requests without a session. */
-  newLeg(origin: ClientOrigin, principal: string): ClientLeg
+  /** The proxy for clients that come from now on. */
+  readonly identity: ServerIdentity
   watch(): PeerWatch
   /** The servers that the client reaches from now on. */
   openRouter(client: RoutedClient): Router
@@ -81,12 +81,12 @@ export class ClientDirectory {
     return ++this.#serials
   }
 
-  attach(connection: Connection, origin: ClientOrigin, view: CatalogView): AttachedSession {
+  attach(connection: Connection, from: ClientOrigin, view: CatalogView): AttachedSession {
     const serial = this.nextSerial()
     this.#connections++
+    const origin = { ...from, transport: connection.transport ?? from.transport }
     const principal = origin.principal ?? this.#principalOf(serial)
-    const { transport } = connection
-    const leg = this.context.newLeg(transport === undefined ? origin : { ...origin, transport }, principal)
+    const leg = new ClientLeg(this.context.identity, { origin, principal })
     const client = new AttachedClient(connection, serial, leg, view, this, this.context.watch())
     this.#attached.set(serial, client)
     if (this.isClosing) client.drain()

@@ -7,7 +7,6 @@ import type { Connection, Sink } from '../../../src/jsonrpc/connection.js'
 import type { Message } from '../../../src/jsonrpc/splice.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { limits as defaults } from '../../../src/limits.js'
-import { ClientLeg } from '../../../src/mcp/eras/client-leg.js'
 import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
 import { Unread } from '../../../src/proxy/clients/unread.js'
 import { PendingInput } from '../../../src/proxy/input/pending-input.js'
@@ -105,7 +104,7 @@ export function stageOf(lanes: readonly Lane[] = [], statelessMax = 4): Stage {
     }),
     isForOneClient: false,
     isTransparent: false,
-    newLeg: (origin, principal) => new ClientLeg(identity, { origin, principal, isSeveral: false }, false),
+    identity,
     watch: () => ({}),
     openRouter: (client) => {
       latest = client
