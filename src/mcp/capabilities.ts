@@ -1,11 +1,11 @@
 // Capabilities, extensions and names, as clients and servers declare them and as the proxy declares them for all.
 
-import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { toOneLine } from '../jsonrpc/line.js'
-import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
+import { membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { isObject, memberAt, objectIn } from '../text/json-object.js'
 import { listKinds } from './list-items.js'
 import { cutNamed } from './member-edits.js'
 import type { ListKind } from './methods.js'
@@ -63,11 +63,7 @@ export function clientCapabilities(
   const names = ['tasks', ...(isAsked ? [] : ['elicitation'])]
   const cuts = cutsOf(own, { start: 0, end: own.length }, names, era === 'stateless' ? [] : notRelayed(false))
   const json = splice(own, cuts).toString()
-  return { json, names: new Set(namesOf(membersOf(json))) }
-}
-
-function namesOf(members: Members | undefined): string[] {
-  return [...(members ?? [])].flatMap(({ key }) => (members && stringAt(members.bytes, key)) ?? [])
+  return { json, names: new Set(Object.keys(objectIn(json) ?? {})) }
 }
 
 /**
@@ -94,15 +90,12 @@ function cutsOf(
 }
 
 export function hasCapability({ json }: ClientCapabilities, name: string, part: string): boolean {
-  const members = membersOf(json)
-  return members !== undefined && membersAt(members.bytes, members.span(name))?.span(part) !== undefined
+  return memberAt(objectIn(json), [name, part]) !== undefined
 }
 
 /** Whether a client has declared that a call of it may go on as a task. */
 export function declaresTasks({ json, names }: ClientCapabilities): boolean {
-  if (!names.has('extensions') || !json.includes(TASKS)) return false
-  const members = membersOf(json)
-  return members !== undefined && extensionsAt(members.bytes, members.span('extensions')).has(TASKS)
+  return names.has('extensions') && memberAt(objectIn(json), ['extensions', TASKS]) !== undefined
 }
 
 /** Whether a server could ask this client anything. */
@@ -128,15 +121,13 @@ export function askableCapabilities(
   { json }: ClientCapabilities,
   isSeveral: boolean = false,
 ): ClientCapabilities {
-  const members = json === noCapabilities.json ? undefined : membersOf(json)
-  if (members === undefined) return noCapabilities
+  const given = json === noCapabilities.json ? undefined : objectIn(json)
   const asked = Object.entries(askableParts).filter(
-    ([name]) => members.span(name) !== undefined && !(isSeveral && name === 'roots'),
+    ([name]) => memberAt(given, [name]) !== undefined && !(isSeveral && name === 'roots'),
   )
   if (asked.length === 0) return noCapabilities
   const texts = asked.map(([name, parts]) => {
-    const inner = membersAt(members.bytes, members.span(name))
-    const declared = parts.filter((part) => inner?.span(part) !== undefined)
+    const declared = parts.filter((part) => memberAt(given, [name, part]) !== undefined)
     return `"${name}":{${declared.map((part) => `"${part}":{}`).join(',')}}`
   })
   return { json: `{${texts.join(',')}}`, names: new Set(asked.map(([name]) => name)) }
@@ -172,11 +163,13 @@ export function serverCapabilities(
   { tasks }: Pick<Revision, 'tasks'>,
 ): ServerCapabilities {
   const members = membersAt(bytes, span)
-  const has = (name: string): boolean => isObject(members, name) || isEmptyArray(members, name)
-  const promises = (name: string, what: string): boolean => {
-    const promised = membersAt(bytes, members?.span(name))?.span(what)
-    return promised !== undefined && rawAt(bytes, promised) === 'true'
+  const given = span && objectIn(rawAt(bytes, span))
+  // Servers in PHP write an empty object as an empty array.
+  const has = (name: string): boolean => {
+    const value = memberAt(given, [name])
+    return isObject(value) || (Array.isArray(value) && value.length === 0)
   }
+  const promises = (name: string, what: string): boolean => memberAt(given, [name, what]) === true
   return {
     tools: has('tools'),
     prompts: has('prompts'),
@@ -184,7 +177,7 @@ export function serverCapabilities(
     subscribe: promises('resources', 'subscribe'),
     logging: has('logging'),
     completions: has('completions'),
-    tasks: tasks ? taskCapabilities(bytes, members?.span('tasks')) : undefined,
+    tasks: tasks ? taskCapabilities(memberAt(given, ['tasks'])) : undefined,
     extensions: extensionsAt(bytes, members?.span('extensions')),
     experimental: experimentalAt(bytes, members?.span('experimental')),
     changes: listKinds.filter((kind) => promises(kind === 'templates' ? 'resources' : kind, 'listChanged')),
@@ -196,23 +189,9 @@ function experimentalAt(bytes: Buffer, span: Span | undefined): string | undefin
   return span === undefined || size === 0 ? undefined : onOneLine(rawAt(bytes, span))
 }
 
-function taskCapabilities(bytes: Buffer, span: Span | undefined): TaskCapabilities | undefined {
-  const members = membersAt(bytes, span)
-  const tools = membersAt(bytes, membersAt(bytes, members?.span('requests'))?.span('tools'))
-  return isObject(tools, 'call')
-    ? { list: isObject(members, 'list'), cancel: isObject(members, 'cancel') }
-    : undefined
-}
-
-/** Servers in PHP write an empty object as an empty array. */
-function isEmptyArray(members: Members | undefined, name: string): boolean {
-  const span = members?.span(name)
-  return members !== undefined && span !== undefined && /^\[\s*\]$/.test(rawAt(members.bytes, span))
-}
-
-function isObject(members: Members | undefined, name: string): boolean {
-  const span = members?.span(name)
-  return span !== undefined && members?.bytes[span.start] === OPEN_OBJECT
+function taskCapabilities(given: unknown): TaskCapabilities | undefined {
+  const has = (...path: readonly string[]): boolean => isObject(memberAt(given, path))
+  return has('requests', 'tools', 'call') ? { list: has('list'), cancel: has('cancel') } : undefined
 }
 
 /** Stand in for a server that has not answered yet: a session cannot learn of a capability later. */

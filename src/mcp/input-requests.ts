@@ -9,6 +9,7 @@ import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, NO_EDITS, splice } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { objectIn } from '../text/json-object.js'
 import type { CallContext } from './client-context.js'
 import { type ClientCapabilities, hasCapability } from './capabilities.js'
 import { cutNamed, insertMembers } from './member-edits.js'
@@ -21,6 +22,8 @@ export interface InputRequest {
   readonly method: string
   readonly params: string
 }
+
+type Question = Pick<InputRequest, 'method' | 'params'>
 
 /** The content of an `InputRequiredResult`. */
 export interface InputRequests {
@@ -66,53 +69,41 @@ function inputRequest(line: Buffer, key: Span, value: Span): InputRequest | unde
   return { key: rawAt(line, key), method, params: params === undefined ? '{}' : rawAt(line, params) }
 }
 
+/** The capability that a request needs, and the part of it that the client has to declare too. */
+function needOf({ method, params }: Question): { readonly name: string; readonly part: string | undefined } {
+  const name = serverRequests.get(method)?.capability ?? method
+  const { mode, tools, toolChoice } = objectIn(params) ?? {}
+  const hasTools = tools !== undefined || toolChoice !== undefined
+  if (name === 'elicitation' && mode === 'url') return { name, part: 'url' }
+  return { name, part: name === 'sampling' && hasTools ? 'tools' : undefined }
+}
+
 /** Why a client cannot be asked this; undefined when it can. */
 export function whyUnaskable(
-  { method, params }: InputRequest,
+  question: Question,
   { revision, capabilities }: CallContext,
 ): string | undefined {
-  const name = serverRequests.get(method)?.capability
+  const { method } = question
   const isKnown = revision.serverRequests.some((known) => known === method)
-  if (name === undefined || !isKnown) return `revision ${revision.version} has no ${method}`
-  const part = partOf(name, params)
-  if (declares(capabilities, name, part)) return undefined
+  if (!isKnown) return `revision ${revision.version} has no ${method}`
+  if (isDeclared(question, capabilities)) return undefined
+  const { name, part } = needOf(question)
   return `the client has not declared ${part === undefined ? name : `${name}.${part}`}, which ${method} needs`
 }
 
-export function questionOf({
-  method,
-  line,
-  params: { span },
-}: RequestFrame): Pick<InputRequest, 'method' | 'params'> {
+export function questionOf({ method, line, params: { span } }: RequestFrame): Question {
   return { method, params: span === undefined ? '{}' : rawAt(line, span) }
 }
 
 /** Raw JSON of the client capabilities that a request needs. */
-export function requiredCapabilities({ method, params }: Pick<InputRequest, 'method' | 'params'>): string {
-  const name = serverRequests.get(method)?.capability ?? method
-  const part = partOf(name, params) ?? (name === 'elicitation' ? 'form' : undefined)
+export function requiredCapabilities(question: Question): string {
+  const { name, part = name === 'elicitation' ? 'form' : undefined } = needOf(question)
   return `{${quote(name)}:{${part === undefined ? '' : `${quote(part)}:{}`}}}`
 }
 
-export function isDeclared(
-  { method, params }: Pick<InputRequest, 'method' | 'params'>,
-  capabilities: ClientCapabilities,
-): boolean {
-  const name = serverRequests.get(method)?.capability ?? method
-  return declares(capabilities, name, partOf(name, params))
-}
-
-function declares(capabilities: ClientCapabilities, name: string, part: string | undefined): boolean {
+export function isDeclared(question: Question, capabilities: ClientCapabilities): boolean {
+  const { name, part } = needOf(question)
   return part === undefined ? capabilities.names.has(name) : hasCapability(capabilities, name, part)
-}
-
-/** The part of a capability that a request needs in addition to the capability itself. */
-function partOf(name: string, params: string): string | undefined {
-  const members = membersOf(params)
-  if (name === 'elicitation' && members?.string('mode') === 'url') return 'url'
-  if (name === 'sampling' && (members?.span('tools') ?? members?.span('toolChoice')) !== undefined)
-    return 'tools'
-  return undefined
 }
 
 /** The params as they are sent to a client of a revision with sessions; `newId` makes the id of a page to visit. */

@@ -48,14 +48,10 @@ export function readUriTemplate(text: string): UriTemplate | undefined {
   return parts.length > uriTemplateLimits.partsMax ? undefined : { parts }
 }
 
-/** The text with which a URI must begin to match: the longer it is, the more specific is the template. */
-function literalPrefix(template: string): string {
-  return template.slice(0, endOf(template, template.indexOf('{')))
-}
-
 /** A template of a list, and what has it. */
 interface ListedTemplate<T> {
   readonly owner: T
+  /** The text with which a URI must begin to match: the longer it is, the more specific is the template. */
   readonly prefix: string
   /** What a match takes for each character of the URI. */
   readonly steps: number
@@ -77,7 +73,9 @@ export class UriTemplates<T> {
       const template = readUriTemplate(text)
       if (template === undefined) continue
       const steps = template.parts.length + (text.length >> 3)
-      templates.push({ owner, prefix: literalPrefix(text), steps, template })
+      const [first] = template.parts
+      const prefix = first?.kind === 'literal' ? first.text : ''
+      templates.push({ owner, prefix, steps, template })
     }
     this.#templates = templates.toSorted((one, other) => other.prefix.length - one.prefix.length)
   }
