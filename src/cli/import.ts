@@ -20,7 +20,7 @@ import {
   newestSecrets,
   undoNewest,
 } from './clients/import-record.js'
-import { launchOf, wordsOf } from './clients/launch.js'
+import { launchOf, commandWords } from './clients/launch.js'
 import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
 import { referencesIn, secretNamesIn } from './clients/secrets.js'
 import { clientNames, clients } from './clients/table.js'
@@ -186,7 +186,7 @@ function movedLines(
   file: string,
   added: ReadonlySet<string>,
 ): string[] {
-  const words = wordsOf(entry)
+  const words = commandWords(entry)
   const line = words === undefined ? String(entry['url']) : words.map(inShell).join(' ')
   const label = name === to ? name : `${name} (as ${to})`
   const known = isNew ? '' : `  (${file} has it already)`

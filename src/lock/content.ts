@@ -15,7 +15,7 @@ export interface Content {
   readonly text: string
 }
 
-export type Member = readonly [name: string, json: string]
+export type JsonMember = readonly [name: string, json: string]
 
 /** Deeper lines are not indented any further, so that the text of a deep value stays a few times as long as the value. */
 const INDENT_MAX = 12
@@ -32,7 +32,7 @@ function textOf(json: Buffer, span: Span, depth: number): string {
       const members = membersAt(json, span)
       // One with more than 10,000 members stays as it is written.
       if (members === undefined) return escapeUnseen(onOneLine(rawAt(json, span)))
-      const named = [...members].map(({ key, value }): Member => [
+      const named = [...members].map(({ key, value }): JsonMember => [
         stringAt(json, key) ?? '',
         textOf(json, value, depth + 1),
       ])
@@ -51,7 +51,7 @@ function textOf(json: Buffer, span: Span, depth: number): string {
 }
 
 /** JSON of an object whose first line is indented `depth` times; the values begin one level deeper. */
-export function objectText(members: readonly Member[], depth: number): string {
+export function objectText(members: readonly JsonMember[], depth: number): string {
   const sorted = [...members].sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
   const lines = sorted.map(([name, text]) => `${escapeUnseen(quote(name))}: ${text}`)
   return block(['{', '}'], lines, depth)

@@ -9,7 +9,7 @@ import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { errorText } from '../text/error-text.js'
 import type { LockedKind } from '../upstream/contracts/list-guard.js'
 import { DEPTH_MAX } from '../jsonrpc/frame.js'
-import { type Content, contentOf, indented, type Member, objectText } from './content.js'
+import { type Content, contentOf, indented, type JsonMember, objectText } from './content.js'
 
 export const lockedKinds = ['instructions', 'tools', 'prompts'] as const
 
@@ -35,7 +35,7 @@ export class LockError extends Error {
 
 export function encodeLock(schemas: LockedSchemas): string {
   const all = mapText(schemas, (servers) => mapText(servers, serverText, 2), 1)
-  const members: readonly Member[] = [
+  const members: readonly JsonMember[] = [
     ['$comment', quote(COMMENT)],
     ['lockVersion', VERSION],
     ['schemas', all],
@@ -45,13 +45,13 @@ export function encodeLock(schemas: LockedSchemas): string {
 
 function serverText(locked: LockedServer): string {
   return objectText(
-    lockedKinds.map((kind): Member => [kind, mapText(locked[kind], entryText, CONTENT_DEPTH - 2)]),
+    lockedKinds.map((kind): JsonMember => [kind, mapText(locked[kind], entryText, CONTENT_DEPTH - 2)]),
     CONTENT_DEPTH - 3,
   )
 }
 
 function entryText(content: Content): string {
-  const members: readonly Member[] = [
+  const members: readonly JsonMember[] = [
     ['content', indented(content, CONTENT_DEPTH)],
     ['hash', quote(content.hash)],
   ]
@@ -60,7 +60,7 @@ function entryText(content: Content): string {
 
 function mapText<T>(values: ReadonlyMap<string, T>, write: (value: T) => string, depth: number): string {
   return objectText(
-    [...values].map(([name, value]): Member => [name, write(value)]),
+    [...values].map(([name, value]): JsonMember => [name, write(value)]),
     depth,
   )
 }

@@ -14,23 +14,14 @@ import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FieldReader } from '../jsonrpc/connection.js'
 import { headerMismatch } from './error-codes.js'
 import type { ListItem } from './list-items.js'
-
-/** The member of `params` that `Mcp-Name` repeats, by method. */
-const named: ReadonlyMap<string, string> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-  ['tasks/get', 'taskId'],
-  ['tasks/update', 'taskId'],
-  ['tasks/cancel', 'taskId'],
-])
+import { namingMembers, statelessRequests } from './methods.js'
 
 /** The text that `Mcp-Name` repeats, as far as the message has it; undefined for a method without this field. */
 export function mirroredName({
   method,
   params,
 }: RequestFrame): { readonly text: string | undefined } | undefined {
-  const member = named.get(method)
+  const member = namingMembers[statelessRequests.get(method)?.route.to ?? 'proxy']
   return member === undefined ? undefined : { text: params.members.string(member) }
 }
 

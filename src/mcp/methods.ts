@@ -25,6 +25,13 @@ type RequestRoute =
   /** To the only server, which announces an extension that may have the method. */
   | { readonly to: 'extension' }
 
+/** The member of the params that names what a request is for, by its destination. */
+export const namingMembers: Readonly<Partial<Record<RequestRoute['to'], 'name' | 'uri' | 'taskId'>>> = {
+  name: 'name',
+  uri: 'uri',
+  task: 'taskId',
+}
+
 export interface RequestRow extends NamedRow {
   readonly route: RequestRoute
   /** Whether a server may ask the client something while it handles this. */

@@ -254,7 +254,7 @@ function isTrue(tree: JsonValue, name: string): boolean {
 function readStep(tree: JsonValue, line: number, reader: FrameReader): Step {
   const exit = tree.member('exit')
   if (exit !== undefined) return { kind: 'exit', line, code: Number(exit.text) }
-  const content = contentOf(tree)
+  const content = sentContent(tree)
   if (content === undefined) throw new PatternError('a line needs a "frame", a "text" or a "junk64"')
   const { kind, bytes } = content
   const whole = isTrue(tree, 'whole')
@@ -277,7 +277,7 @@ function readStep(tree: JsonValue, line: number, reader: FrameReader): Step {
   }
 }
 
-export function contentOf(
+export function sentContent(
   tree: JsonValue,
 ): { readonly kind: 'frame' | 'text' | 'junk'; readonly bytes: Buffer } | undefined {
   const frame = tree.member('frame')

@@ -20,7 +20,7 @@ import { type JsonValue, readTree } from '../../src/ask/json-value.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
-import { type Header, readHeader, contentOf } from '../../src/replay/transcript.js'
+import { type Header, readHeader, sentContent } from '../../src/replay/transcript.js'
 import { type Launch, Launcher } from '../../src/replay/launch.js'
 import { FrameReader, filled } from '../../src/replay/pattern.js'
 import { startHost } from '../../src/replay/server.js'
@@ -136,7 +136,7 @@ class HttpReplay {
 
   #ask(tree: JsonValue, on: string, number: number): void {
     const [, method = '', target = ''] = /^([A-Z]+) (\S+)$/.exec(tree.string('request') ?? '') ?? []
-    const content = contentOf(tree)
+    const content = sentContent(tree)
     const body = content?.kind === 'frame' ? this.#filled(content.bytes) : content?.bytes
     const path = this.#text(target) ?? assert.fail(`${target} has no value`)
     const url = path === '/mcp' ? this.#url : new URL(path, this.#url)
@@ -191,7 +191,7 @@ class HttpReplay {
     }
     if (head.body !== undefined) return this.#payload(tree, head.body)
     // A server may give its answer as an event where the transcript does not say how it comes.
-    if (contentOf(tree) === undefined && tree.member('body') === undefined) return
+    if (sentContent(tree) === undefined && tree.member('body') === undefined) return
     assert(!fields.some(({ name }) => name.toLowerCase() === 'content-type'), 'events come instead of a body')
     let event = await this.#next(exchange, 'event')
     while (event.data.length === 0) event = await this.#next(exchange, 'event')
@@ -216,7 +216,7 @@ class HttpReplay {
   }
 
   #payload(tree: JsonValue, came: Buffer): void {
-    const content = contentOf(tree)
+    const content = sentContent(tree)
     const text = tree.member('text')
     if (content?.kind === 'frame')
       this.#compare(content.bytes, came, tree.string('expect') === 'json' ? 'json' : 'bytes', 'body')

@@ -59,7 +59,7 @@ export function ownEntry(
 }
 
 /** The words with which an entry starts a program; undefined for one that does not. */
-export function wordsOf(entry: unknown): string[] | undefined {
+export function commandWords(entry: unknown): string[] | undefined {
   if (!isObject(entry) || typeof entry['command'] !== 'string') return undefined
   const { command, args } = entry
   return [command, ...(Array.isArray(args) ? args.map(String) : [])]
@@ -69,7 +69,7 @@ const programs = ['mcps-proxy', 'mcp-all-in-one']
 
 /** Whether an entry starts this program, wherever it is installed; `script` is the file of the running program. */
 export function isOwnEntry(entry: unknown, script?: string): boolean {
-  const words = wordsOf(entry) ?? []
+  const words = commandWords(entry) ?? []
   // The program itself, or the one that `node`, `npx -y` or `cmd /c npx -y` starts.
   const start = words[0] === 'cmd' ? words.slice(2, 5) : words.slice(0, 3)
   return start.some((word) => {

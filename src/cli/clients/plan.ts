@@ -12,7 +12,7 @@ import { isObject, memberAt } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import type { FileChange } from './import-record.js'
-import { type Launch, isBlocked, isOwnEntry, ownEntry, withAllowed, wordsOf } from './launch.js'
+import { type Launch, isBlocked, isOwnEntry, ownEntry, withAllowed, commandWords } from './launch.js'
 import { type KeptSecret, type StoredSecrets, secretsOfEntry, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import { type ServerEdits, parseServersFile } from './servers-file.js'
@@ -141,7 +141,7 @@ function ownNameIn(
 
 /** Whether an entry of ours is for all servers. */
 function startsAll(entry: unknown, script: string | undefined): boolean {
-  return isOwnEntry(entry, script) && wordsOf(entry)?.includes('--server') === false
+  return isOwnEntry(entry, script) && commandWords(entry)?.includes('--server') === false
 }
 
 function editsOf(
