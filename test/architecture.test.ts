@@ -101,10 +101,10 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2601
+  jsonrpc                | 2598
   folder                 | 5
   version                | 2
-  text                   | 611
+  text                   | 609
   runtime                | 855
   mcp                    | 3235
   calls                  | 721
@@ -119,12 +119,12 @@ const linesMax = table(`
   login                  | 2466
   upstream/server        | 4615
   upstream/http          | 227
-  kept                   | 416
+  kept                   | 415
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
   config                 | 4261
-  lock                   | 651
+  lock                   | 649
   log                    | 483
   record                 | 254
   events                 | 237

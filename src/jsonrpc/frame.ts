@@ -12,11 +12,8 @@ import { LONG_BYTES_MIN, longStrings } from './long-strings.js'
 import { Members, itemsAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
 import { ambiguity, messageNames, metaNames, paramsNames } from './routed-names.js'
-import { Scanner, type Span, scanText } from './scan.js'
+import { DEPTH_MAX, Scanner, type Span, scanText } from './scan.js'
 import { isKey, stringAt } from './text.js'
-
-/** Containers within each other: no real message nests deeper, and a parser that recurses overflows soon after. */
-export const DEPTH_MAX = 128
 
 /** The length of a method, in bytes. */
 const METHOD_BYTES_MAX = 256
@@ -206,7 +203,7 @@ export function isBlank(line: Uint8Array): boolean {
  * @throws FrameError when the line is not JSON, is empty, or holds more messages than allowed
  */
 export function splitBatch(line: Line): Line[] {
-  const span = scanText(line, DEPTH_MAX)
+  const span = scanText(line)
   const items = itemsAt(line, span, BATCH_MAX)
   if (items.length === 0) throw new FrameError('FRAME_ENVELOPE', 'a batch is not empty', span.start)
   if (items.length > BATCH_MAX) {

@@ -9,7 +9,7 @@ import { COLON, COMMA, OPEN_OBJECT, QUOTE } from './ascii.js'
 import { FrameError } from './jsonrpc-errors.js'
 import { type RequestId, readId } from './request-id.js'
 import { fold } from './routed-names.js'
-import { Scanner, scanText } from './scan.js'
+import { DEPTH_MAX, Scanner, scanText } from './scan.js'
 import { stringAt } from './text.js'
 
 /** How much is kept of the beginning. */
@@ -17,9 +17,6 @@ const HEAD_BYTES = 16 * 1024
 
 /** How much is kept of the end: more than the longest id takes. */
 const TAIL_BYTES = 2 * 1024
-
-/** A beginning that is nested deeper is not read further. */
-const DEPTH_MAX = 128
 
 /**
  * A last member `id`, and the brace that ends the message; other text may follow the message.

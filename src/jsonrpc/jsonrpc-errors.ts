@@ -66,7 +66,7 @@ export type TransportErrorCode =
   /** There is no token for it just now; nothing was sent. */
   | 'TRANSPORT_TOKEN'
 
-export interface TransportErrorOptions extends ErrorOptions {
+interface TransportErrorOptions extends ErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>
 }
 

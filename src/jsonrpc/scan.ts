@@ -49,12 +49,15 @@ export interface MemberSink {
   add(key: number, keyEnd: number, value: number, end: number): boolean
 }
 
+/** Containers within each other: no real message nests deeper, and a parser that recurses overflows soon after. */
+export const DEPTH_MAX = 128
+
 /**
  * Scans one whole JSON text; gives where its value stands.
  *
  * @throws FrameError when the bytes are not one
  */
-export function scanText(bytes: Buffer, depthMax: number): Span {
+export function scanText(bytes: Buffer, depthMax: number = DEPTH_MAX): Span {
   const scanner = new Scanner(bytes, depthMax)
   const start = scanner.skipSpace(0)
   const end = scanner.value(start, 0)

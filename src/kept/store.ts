@@ -7,7 +7,6 @@
 import { strict as assert } from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { createHash, randomBytes } from 'node:crypto'
-import { DEPTH_MAX } from '../jsonrpc/frame.js'
 import { scanText } from '../jsonrpc/scan.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
@@ -272,7 +271,7 @@ function toDescription(said: unknown): SelfDescription {
 function rawJson(text: unknown): Buffer {
   assert(typeof text === 'string')
   const bytes = Buffer.from(text)
-  scanText(bytes, DEPTH_MAX)
+  scanText(bytes)
   return bytes
 }
 

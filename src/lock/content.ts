@@ -2,7 +2,6 @@
 // numbers keep their spelling, and members that stand twice stay both. Invisible characters are escapes in it.
 
 import { createHash } from 'node:crypto'
-import { DEPTH_MAX } from '../jsonrpc/frame.js'
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { type Span, scanText } from '../jsonrpc/scan.js'
@@ -22,7 +21,7 @@ const INDENT_MAX = 12
 
 /** @throws FrameError for bytes that are no JSON */
 export function contentOf(json: Buffer): Content {
-  const text = textOf(json, scanText(json, DEPTH_MAX), 0)
+  const text = textOf(json, scanText(json), 0)
   return { hash: `sha256-${createHash('sha256').update(text).digest('base64')}`, text }
 }
 

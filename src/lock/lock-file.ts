@@ -4,11 +4,10 @@
 // fit its hash, and the whole file is refused.
 
 import { membersAt } from '../jsonrpc/members.js'
-import { type Span, scanText } from '../jsonrpc/scan.js'
+import { DEPTH_MAX, type Span, scanText } from '../jsonrpc/scan.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { errorText } from '../text/error-text.js'
 import type { LockedKind } from '../upstream/contracts/list-guard.js'
-import { DEPTH_MAX } from '../jsonrpc/frame.js'
 import { type Content, contentOf, indented, type JsonMember, objectText } from './content.js'
 
 export const lockedKinds = ['instructions', 'tools', 'prompts'] as const

@@ -4,7 +4,7 @@ import type { RequestFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
-import { type Edit, NO_EDITS, inOrder, splice, writing } from '../jsonrpc/splice.js'
+import { type Edit, bothEdits, NO_EDITS, inOrder, splice, writing } from '../jsonrpc/splice.js'
 import { quote, stringAt } from '../jsonrpc/text.js'
 import { cutMembers, insertMembers, insertion } from './member-edits.js'
 
@@ -28,7 +28,7 @@ export function argumentEdits({ line, params }: RequestFrame, set: SetArguments)
   const cuts = cutMembers(members, ({ key }) =>
     names.has((stringAt(line, key) ?? '').toLowerCase()) ? 'argument' : undefined,
   )
-  return [...insertMembers(span.start, members, cuts, [{ text, why: 'argument' }]), ...cuts]
+  return bothEdits(insertMembers(span.start, members, cuts, [{ text, why: 'argument' }]), cuts)
 }
 
 /** A tool whose schema lacks these parameters, in its properties and in those that are required. */

@@ -205,12 +205,16 @@ function partAtEnd(text: string, secret: string): number {
   return 0
 }
 
-/** Replaces the ranges, which may overlap. */
-function masked(text: string, ranges: readonly Span[]): string {
+/** Replaces the ranges, which may overlap; `maskAt` gives what stands in the place of the one that begins there. */
+export function masked(
+  text: string,
+  ranges: readonly Span[],
+  maskAt: (start: number) => string = () => REDACTED,
+): string {
   let shown = ''
   let at = 0
   for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
-    if (start >= at) shown += text.slice(at, start) + REDACTED
+    if (start >= at) shown += text.slice(at, start) + maskAt(start)
     at = Math.max(at, end)
   }
   return shown + text.slice(at)

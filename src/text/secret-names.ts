@@ -3,7 +3,7 @@
 // A name is compared word by word, so `api_key` and `authToken` count, and `tokenizer` and `keyboard` do not.
 
 import type { Span } from '../jsonrpc/scan.js'
-import { REDACTED } from './redactor.js'
+import { REDACTED, masked } from './redactor.js'
 
 const secretWords: ReadonlySet<string> = new Set(
   `password passwords passwd passphrase passcode pass pwd secret secrets token credential credentials
@@ -77,12 +77,6 @@ export function secretMemberRanges(json: string): Span[] {
 
 /** JSON, or the beginning of it, without the values under such names. */
 export function withoutSecretMembers(json: string): string {
-  let shown = ''
-  let from = 0
-  for (const { start, end } of secretMemberRanges(json)) {
-    if (start < from) continue
-    shown += json.slice(from, start) + (json[start - 1] === '"' ? REDACTED : `"${REDACTED}"`)
-    from = end
-  }
-  return shown + json.slice(from)
+  const mask = (start: number): string => (json[start - 1] === '"' ? REDACTED : `"${REDACTED}"`)
+  return masked(json, secretMemberRanges(json), mask)
 }

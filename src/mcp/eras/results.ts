@@ -6,6 +6,7 @@
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
+import type { Peer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Edit, NO_EDITS, bothEdits, type Message } from '../../jsonrpc/splice.js'
 import { rawAt, stringAt, write } from '../../jsonrpc/text.js'
@@ -36,9 +37,8 @@ export interface Answer {
   readonly message: Message
 }
 
-export interface ClientWriter {
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Message
-}
+/** Makes the bytes of an answer, as the peer of the client does. */
+export type ClientWriter = Pick<Peer<unknown>, 'answerBytes'>
 
 type Answered = Outcome & { readonly kind: 'answered' }
 
@@ -167,7 +167,7 @@ export function resultEdits(
   const cuts = isGiven
     ? cutMembers(members, (_member, index) => given.find(({ name }) => name === members.name(index))?.why)
     : NO_EDITS
-  return [...insertMembers(result.start, members, cuts, given), ...cuts]
+  return bothEdits(insertMembers(result.start, members, cuts, given), cuts)
 }
 
 /** The edits by which an error of a server becomes one that a stateless client knows. */
