@@ -98,25 +98,25 @@ export class Message {
     return this.joined.toString()
   }
 
-  /** Writes the message, and a line feed directly behind it. */
+  /** Writes the message, and a line feed directly behind it. What the memory has behind that may be overwritten. */
   writeTo(memory: Buffer, start: number): void {
     const input = this.#input
-    memory[start + this.length] = LF
     let to = start
-    if (!(input instanceof Uint8Array)) {
-      for (const part of between(input, this.#edits)) to = copy(part, 0, part.length, memory, to)
-      return
-    }
-    // One copy of a message that gets longer puts all that is behind its edits in place.
-    const ahead = this.length - input.length
-    if (ahead >= 0) memory.set(input, start + ahead)
-    let from = 0
-    for (const { bytes, start: edited, end } of this.#edits) {
-      to = copy(input, from, edited, memory, to)
-      to = copy(bytes, 0, bytes.length, memory, to)
-      from = end
-    }
-    if (ahead < 0) copy(input, from, input.length, memory, to)
+    if (input instanceof Uint8Array) {
+      // One copy puts what is behind the edits in place, or a few bytes too far.
+      const at = start + Math.max(0, this.length - input.length)
+      const hasRoom = at + input.length <= memory.length
+      if (hasRoom) memory.set(input, at)
+      let from = 0
+      for (const { bytes, start: edited, end } of this.#edits) {
+        to = copy(input, from, edited, memory, to)
+        to = copy(bytes, 0, bytes.length, memory, to)
+        from = end
+      }
+      if (!hasRoom) copy(input, from, input.length, memory, to)
+      else if (to < at + from) memory.copyWithin(to, at + from, at + input.length)
+    } else for (const part of between(input, this.#edits)) to = copy(part, 0, part.length, memory, to)
+    memory[start + this.length] = LF
   }
 }
 
