@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5384
+  cli                    | 5382
   cli/clients            | 1442
   servers                | 277
   sandbox                | 5835

@@ -190,7 +190,9 @@ async function enter(
     device || settings?.isByDevice === true
       ? await logInByDevice(target, store, runtime, showCode)
       : await logIn(target, store, runtime, personFor(!isWithoutBrowser))
-  await print(`${name}: logged in at ${new URL(login.issuer).host}${until(login)}`)
+  await print(
+    `${name}: logged in at ${new URL(login.issuer).host}, and it ${stateOf(login, runtime.wallNow())}`,
+  )
   return 0
 }
 
@@ -227,22 +229,18 @@ function personFor(opensBrowser: boolean): LoginPerson {
   }
 }
 
-function until({ expiresAtMs, refreshToken }: Login): string {
-  if (refreshToken !== undefined) return ', and it is renewed by itself'
-  return expiresAtMs === undefined ? '' : `, until ${new Date(expiresAtMs).toISOString()}`
+function stateOf({ expiresAtMs, refreshToken }: Login, nowMs: number): string {
+  if (refreshToken !== undefined) return 'is renewed by itself'
+  if (expiresAtMs === undefined) return 'ends when the server says so'
+  return expiresAtMs <= nowMs ? 'is over' : `ends ${new Date(expiresAtMs).toISOString()}`
 }
 
 async function list(only: string | undefined, store: LoginStore, runtime: LoginRuntime): Promise<number> {
   const chosen = store.all().filter(({ user }) => only === undefined || user === only)
-  const lines = chosen.map(({ url: whole, user, issuer, expiresAtMs, refreshToken }) => {
-    const url = new Redactor(secretsOfUrl(whole)).clean(whole)
-    const expires = expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString()
-    const isRenewed = refreshToken !== undefined
-    const isOver = !isRenewed && expiresAtMs !== undefined && expiresAtMs <= runtime.wallNow()
-    const ends = isOver ? 'is over' : `ends ${expires ?? 'when the server says so'}`
-    const whose = user === undefined ? '' : `  of ${user}`
-    const state = isRenewed ? 'is renewed by itself' : ends
-    return `${url}${whose}  at ${new URL(issuer).host}, ${state}`
+  const lines = chosen.map((login) => {
+    const url = new Redactor(secretsOfUrl(login.url)).clean(login.url)
+    const whose = login.user === undefined ? '' : `  of ${login.user}`
+    return `${url}${whose}  at ${new URL(login.issuer).host}, ${stateOf(login, runtime.wallNow())}`
   })
   await print(...lines)
   if (lines.length > 0) return 0
