@@ -178,9 +178,6 @@ function gatewayOf(
   }
 }
 
-/** One schema may be gone before the others, and the common parts are theirs too. */
-const nothing = (): Promise<void> => Promise.resolve()
-
 /** The value of the command line, or of the configuration. */
 function addressOf(
   { server: { host, port } }: Configuration,
@@ -212,7 +209,8 @@ class SchemaProxies {
 
   constructor(options: GatewayOptions, common: Common) {
     this.#options = options
-    this.#common = { ...common, close: nothing }
+    // One schema may be gone before the others, and the common parts are theirs too.
+    this.#common = { ...common, close: () => Promise.resolve() }
   }
 
   /** Every schema of the configuration that the proxies were changed to. */
