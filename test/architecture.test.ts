@@ -110,7 +110,7 @@ const linesMax = table(`
   calls                  | 721
   mcp/eras               | 1049
   transports             | 871
-  transports/http1       | 1498
+  transports/http1       | 1489
   transports/http-client | 1769
   transports/http-server | 2575
   upstream/contracts     | 749
@@ -136,7 +136,7 @@ const linesMax = table(`
   policy                 | 336
   proxy                  | 888
   front-auth             | 1050
-  gateway                | 1129
+  gateway                | 1127
   metrics                | 912
   index                  | 49
   replay                 | 1876

@@ -96,7 +96,7 @@ function exchange(
           if (whole === undefined)
             return failed(why === 'too-large' ? 'its answer is too large' : 'its answer was cut')
           const text = joinedLine(whole).toString('utf8')
-          resolve({ status: answer.status, all: (name) => answer.all(name), text })
+          resolve({ status: answer.status, all: (name) => answer.fields.all(name), text })
         }),
     })
   })

@@ -16,7 +16,7 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
     answer.drop()
     done(undefined, 'too-large')
   }
-  if (Number(answer.get('content-length') ?? 0) > bytesMax) return tooLarge()
+  if (Number(answer.fields.get('content-length') ?? 0) > bytesMax) return tooLarge()
   answer.readBy({
     data: (chunk) => (body.bytes + chunk.length <= bytesMax ? body.add(chunk) : tooLarge()),
     end: () => done(withoutMark(body.end()), undefined),
@@ -48,18 +48,18 @@ export function readExcerpt(answer: HttpAnswer, done: (text: string) => void): v
 
 /** The media type of a body, without its parameters. */
 export function mediaType(answer: HttpAnswer): string {
-  const [type = ''] = (answer.get('content-type') ?? '').split(';', 1)
+  const [type = ''] = (answer.fields.get('content-type') ?? '').split(';', 1)
   return type.trim().toLowerCase()
 }
 
 /** The coding of a compressed body, although every request asks for none (RFC 9110, section 8.4). */
 export function compression(answer: HttpAnswer): string | undefined {
-  const codings = answer.all('content-encoding').join(', ')
+  const codings = answer.fields.all('content-encoding').join(', ')
   return /^[\s,]*(?:identity[\s,]*)*$/i.test(codings) ? undefined : codings
 }
 
 /** `Retry-After` in seconds (RFC 9110, section 10.2.3). A date is not read, since two clocks may differ. */
 export function retryAfterMs(answer: HttpAnswer): number | undefined {
-  const wait = answer.get('retry-after') ?? ''
+  const wait = answer.fields.get('retry-after') ?? ''
   return /^\d{1,9}$/.test(wait) ? Number(wait) * 1000 : undefined
 }

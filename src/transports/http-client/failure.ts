@@ -30,7 +30,7 @@ export function noAnswer(target: HttpTarget, answer: HttpAnswer, said: string): 
   const rpcWords = rpcMessage(text)
   const body = excerpt(text)
   const words = rpcWords ?? body
-  if (status >= 300 && status < 400) return redirected(target, status, answer.get('location'))
+  if (status >= 300 && status < 400) return redirected(target, status, answer.fields.get('location'))
   const isUnauthorized = status === 401 || status === 403 || (status < 300 && saysUnauthorized.test(text))
   const refusal = isUnauthorized ? target.refusal(status, words) : undefined
   // The words of the server are in the log: they may repeat the key, and the remedy says what to change.

@@ -83,7 +83,7 @@ export class HttpSession {
 
   /** Takes the session id from a response to a message. A server may name another with each; the latest is used. */
   learn(answer: HttpAnswer): void {
-    const id = answer.get('mcp-session-id')
+    const id = answer.fields.get('mcp-session-id')
     if (id === undefined || id === this.#namedId) return
     this.#namedId = id
     this.target.redactor.add(id)
@@ -95,7 +95,7 @@ export class HttpSession {
   /** Takes the cookies of a response. They go to every address of the server until it takes them back. */
   learnCookies(answer: HttpAnswer): void {
     const { redactor, limits } = this.target
-    for (const field of answer.all('set-cookie')) {
+    for (const field of answer.fields.all('set-cookie')) {
       const [pair = ''] = field.split(';', 1)
       const [, name] = cookiePair.exec(pair.trim()) ?? []
       if (name === undefined || pair.length > limits.cookieBytesMax) continue
@@ -119,7 +119,7 @@ export class HttpSession {
    * GET does. */
   redirect(answer: HttpAnswer, method: HttpAsk['method'], from: URL): URL | undefined {
     if (!redirects[method].includes(answer.status)) return undefined
-    const to = resolvedAddress(answer.get('location'), from)
+    const to = resolvedAddress(answer.fields.get('location'), from)
     return to?.origin === this.target.url.origin ? to : undefined
   }
 

@@ -157,7 +157,7 @@ export class OutgoingRequest implements ClientSocketUser {
     const { credentials } = this.#session.target
     if (credentials === undefined || (status !== 401 && status !== 403)) return undefined
     if (++this.#verdicts > this.#verdictsMax) return undefined
-    const challenges = answer.all('www-authenticate')
+    const challenges = answer.fields.all('www-authenticate')
     return credentials.refused(this.#credential, { status, challenges, rpc: this.#ask.rpc })
   }
 

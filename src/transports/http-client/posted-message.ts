@@ -222,7 +222,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
       if (why === 'cut')
         return this.#retryCut(`the answer was cut${error === undefined ? '' : `: ${error.message}`}`)
       if (body === undefined) {
-        const bytes = Number(answer.get('content-length') ?? 0)
+        const bytes = Number(answer.fields.get('content-length') ?? 0)
         this.#link.oversize(this.head.id, Math.max(bytes, answerBytesMax), false)
         return this.cancel()
       }

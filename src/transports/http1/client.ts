@@ -11,7 +11,7 @@ import type { SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from '../address.js'
 import { behind, type HttpSocket, writeAll } from './bytes.js'
 import { type Dial, opened } from './dial.js'
-import type { ResponseHead } from './head.js'
+import type { HeaderFields, ResponseHead } from './head.js'
 import { type MessageSink, responseReader } from './reader.js'
 import { asError } from './trouble.js'
 
@@ -261,26 +261,17 @@ export interface BodyConsumer {
 /** A response; its body goes to its reader, or is dropped. */
 export class HttpAnswer {
   readonly head: ResponseHead
+  readonly status: number
+  readonly fields: HeaderFields
   /** Undefined when the connection may be another's. */
   #source: ClientSocket | undefined
   #reader: BodyConsumer | undefined
 
   constructor(head: ResponseHead, source: ClientSocket) {
     this.head = head
+    this.status = head.status
+    this.fields = head.fields
     this.#source = source
-  }
-
-  get status(): number {
-    return this.head.status
-  }
-
-  /** The first field of this name, which is in lower case. */
-  get(name: string): string | undefined {
-    return this.head.fields.get(name)
-  }
-
-  all(name: string): readonly string[] {
-    return this.head.fields.all(name)
   }
 
   /** Sets the reader of the body; a reader that is set together with the head gets all of it. */
