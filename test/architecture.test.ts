@@ -112,7 +112,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1489
   transports/http-client | 1769
-  transports/http-server | 2575
+  transports/http-server | 2576
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331

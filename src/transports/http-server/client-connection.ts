@@ -288,7 +288,8 @@ export class ClientConnection implements Connection {
       this.#look = undefined
       const dueMs = environment.now() - environment.limits.answerWaitMs
       for (const reply of this.#replies.values()) {
-        if (reply.askedMs > dueMs) return this.#lookIn(reply.askedMs - dueMs)
+        // A fraction of a millisecond may be lost in the sum, and time would stand still.
+        if (reply.askedMs > dueMs) return this.#lookIn(Math.ceil(reply.askedMs - dueMs))
         reply.waited()
       }
     })
