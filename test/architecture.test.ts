@@ -111,8 +111,8 @@ const linesMax = table(`
   mcp/eras               | 1049
   transports             | 871
   transports/http1       | 1489
-  transports/http-client | 1769
-  transports/http-server | 2576
+  transports/http-client | 1778
+  transports/http-server | 2571
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331

@@ -288,7 +288,7 @@ describe('a session', () => {
     assert.equal(heard.closed?.cause, undefined)
   })
 
-  test('the id of each response counts for the next request', async (t) => {
+  test('the id of each response counts for the next request, also for one that a newer id has overtaken', async (t) => {
     let answered = 0
     const server = await scripted(t, (seen, response) => {
       if (seen.method === 'GET') return void response.writeHead(405).end()
@@ -305,7 +305,8 @@ describe('a session', () => {
     request(1, 'work')
     await heard.until(() => heard.messages.length === 2)
     request(2, 'work')
-    await heard.until(() => heard.messages.length === 3)
+    request(3, 'work')
+    await heard.until(() => heard.messages.length === 4)
     assert.deepEqual(heard.failures, [])
   })
 

@@ -25,6 +25,8 @@ export interface RequestHandler {
 export class OutgoingRequest implements ClientSocketUser {
   /** The address that the response comes from. */
   url: URL
+  /** The session that the last attempt named. */
+  sessionId: string | undefined
   readonly #session: HttpSession
   readonly #ask: HttpAsk
   readonly #handler: RequestHandler
@@ -47,7 +49,7 @@ export class OutgoingRequest implements ClientSocketUser {
     this.#ask = ask
     this.#handler = handler
     this.url = ask.url
-    if (ask.afterMs === undefined) this.#again()
+    if (ask.afterMs === undefined) this.again()
     else this.#after(ask.afterMs)
   }
 
@@ -68,7 +70,7 @@ export class OutgoingRequest implements ClientSocketUser {
     this.#socket?.leave(this)
   }
 
-  #again(): void {
+  again(): void {
     this.#state = 'held'
     if (this.#isAbandoned) return this.#fail(failure('TRANSPORT_IO', 'it was taken back'))
     const { credentials, trace, timers } = this.#session.target
@@ -91,17 +93,18 @@ export class OutgoingRequest implements ClientSocketUser {
   #after(delayMs: number): void {
     const { timers, limits } = this.#session.target
     this.#state = 'held'
-    this.#timer = timers.setTimer(Math.min(delayMs, limits.retryAfterMsMax), () => this.#again())
+    this.#timer = timers.setTimer(Math.min(delayMs, limits.retryAfterMsMax), () => this.again())
   }
 
   #send(credential: Credential | undefined): void {
-    const { agent, target } = this.#session
+    const { agent, id, target } = this.#session
     const { timers, limits } = target
     if (credential !== undefined && !mayCarryTokens(this.url))
       return void setImmediate(() => this.#fail(failure('TRANSPORT_AUTH', plainHttp)))
     this.#state = 'sent'
     this.#credential = credential
     this.#socket = undefined
+    this.sessionId = id
     try {
       const head = this.#session.headOf(this.#ask, this.url, credential)
       const socket = agent.request(head, this.#ask.body, this)
@@ -132,7 +135,7 @@ export class OutgoingRequest implements ClientSocketUser {
       this.url = to
       // Later POSTs go to the new address directly.
       if (this.#ask.method === 'POST') this.#session.url = to
-      return this.#again()
+      return this.again()
     }
     const verdict = this.#verdictOn(answer)
     if (verdict === undefined) return this.#settle(answer)
@@ -169,7 +172,7 @@ export class OutgoingRequest implements ClientSocketUser {
       return this.#settle(answer)
     }
     answer.drop()
-    if (said === 'again' || said === 'other') this.#again()
+    if (said === 'again' || said === 'other') this.again()
     else this.#fail(said, answer.status)
   }
 

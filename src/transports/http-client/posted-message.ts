@@ -44,6 +44,8 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   /** The response, where it is events, and the responses that go on with it. */
   #stream: ResponseStream | undefined
   #timeout: Timer
+  /** Whether it was sent again because the server had named another session meanwhile. */
+  #hasFollowed = false
 
   constructor(head: MessageHead, bytes: Line, session: HttpSession, link: HttpLink, number: number) {
     this.head = head
@@ -250,8 +252,12 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     this.#link.deliver(message, received, this.head.id)
   }
 
-  /** The request was not executed. */
+  /** The request was not executed. The server may have named another session since it was sent. */
   #forgotten(status: number): void {
+    if (this.#state === 'waits' && !this.#hasFollowed && this.#request?.sessionId !== this.#session.id) {
+      this.#hasFollowed = true
+      return this.#request?.again()
+    }
     this.#link.forgotten(this, status)
     this.cancel()
   }
