@@ -17,6 +17,9 @@ import { keptLock, unlistedServers } from './warm-up.js'
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000
 
+/** So long for an install: a server may have answered before its process came here, and then it says nothing more. */
+const INSTALL_MS = 45_000
+
 const LOOK_MS = 200
 
 const STREAMS = 2
@@ -39,8 +42,9 @@ export async function learnLists(
   const lock = new FileLock(keptLock(config, process.env), own)
   const isOwner = lock.tryTake()
   const goesOn = (): boolean => Date.now() < endsAt && (!isOwner || lock.isHeld)
+  const installsEndAt = Date.now() + INSTALL_MS
   const installing = starts.map(async ({ pid, server, spoken }) => {
-    await installOver(pid, spoken, goesOn)
+    await installOver(pid, spoken, () => goesOn() && Date.now() < installsEndAt)
     return server
   })
   if (!isOwner) {
