@@ -111,12 +111,12 @@ const linesMax = table(`
   mcp/eras               | 1049
   transports             | 871
   transports/http1       | 1489
-  transports/http-client | 1778
-  transports/http-server | 2571
+  transports/http-client | 1780
+  transports/http-server | 2576
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331
-  login                  | 2466
+  login                  | 2469
   upstream/server        | 4615
   upstream/http          | 227
   kept                   | 415
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5382
+  cli                    | 5386
   cli/clients            | 1442
   servers                | 277
   sandbox                | 5835

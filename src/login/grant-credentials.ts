@@ -7,6 +7,7 @@ import { readTextFile } from '../runtime/read-file.js'
 import { TransportError } from '../jsonrpc/jsonrpc-errors.js'
 import type { LogLevel } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
+import { mayCarryTokens } from '../text/loopback.js'
 import type {
   Credential,
   CredentialRefusal,
@@ -110,6 +111,8 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   async #fetchAlone(): Promise<Credential> {
+    // Another machine on the way could name an issuer of its own, which would get the secret of the client.
+    if (!mayCarryTokens(this.#url)) throw this.#failed('tokens are only sent over https')
     const startedAt = this.#runtime.now()
     try {
       const { accessToken, expiresIn = Number.POSITIVE_INFINITY } = await this.#tokens()

@@ -86,6 +86,18 @@ const basic = `Basic ${Buffer.from('worker:hush').toString('base64')}`
 const urn = 'urn:ietf:params:oauth:'
 
 describe('the tokens of a grant without a person', () => {
+  test('are not asked for where the server is reached over http on another machine', async (t) => {
+    const { server, asked, credentials } = await place(t)
+    const metadata = `${server.url}/.well-known/oauth-protected-resource`
+    const challenges = [`Bearer resource_metadata="${metadata}"`]
+    const verdict = await credentials({}, {}, 'http://192.0.2.2/mcp').refused(undefined, {
+      status: 401,
+      challenges,
+    })
+    assert.match(messageOf(verdict), /^TRANSPORT_AUTH .*tokens are only sent over https/)
+    assert.deepEqual(asked, [])
+  })
+
   const grants: readonly [Partial<UnattendedGrant>, object][] = [
     [{}, { grant_type: 'client_credentials' }],
     [

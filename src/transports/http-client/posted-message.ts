@@ -27,6 +27,9 @@ const TOO_MANY = 429
 
 const ACCEPT = 'application/json, text/event-stream'
 
+/** A server that names another session in each answer overtakes a message once for each request beside it. */
+const FOLLOWS_MAX = 16
+
 /** Sends one message and reads everything that belongs to it. */
 export class PostedMessage implements RequestHandler, StreamOwner {
   readonly head: MessageHead
@@ -44,8 +47,8 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   /** The response, where it is events, and the responses that go on with it. */
   #stream: ResponseStream | undefined
   #timeout: Timer
-  /** Whether it was sent again because the server had named another session meanwhile. */
-  #hasFollowed = false
+  /** How often it was sent again because the server had named another session meanwhile. */
+  #follows = 0
 
   constructor(head: MessageHead, bytes: Line, session: HttpSession, link: HttpLink, number: number) {
     this.head = head
@@ -254,10 +257,9 @@ export class PostedMessage implements RequestHandler, StreamOwner {
 
   /** The request was not executed. The server may have named another session since it was sent. */
   #forgotten(status: number): void {
-    if (this.#state === 'waits' && !this.#hasFollowed && this.#request?.sessionId !== this.#session.id) {
-      this.#hasFollowed = true
+    const isOvertaken = this.#request?.sessionId !== this.#session.id
+    if (this.#state === 'waits' && isOvertaken && ++this.#follows <= FOLLOWS_MAX)
       return this.#request?.again()
-    }
     this.#link.forgotten(this, status)
     this.cancel()
   }
