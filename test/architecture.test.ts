@@ -106,7 +106,7 @@ const linesMax = table(`
   version                | 2
   text                   | 609
   runtime                | 855
-  mcp                    | 3235
+  mcp                    | 3282
   calls                  | 721
   mcp/eras               | 1049
   transports             | 871

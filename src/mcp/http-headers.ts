@@ -5,7 +5,9 @@
 // stand only where `properties` alone lead. Text that a header field cannot carry is written in Base64.
 
 import { readMessage, type RequestFrame } from '../jsonrpc/frame.js'
-import { parse, write } from '../jsonrpc/text.js'
+import { membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { parse, rawAt, stringAt, write } from '../jsonrpc/text.js'
 import { isObject, memberAt } from '../text/json-object.js'
 import { listOf } from './arguments/json-value.js'
 import type { Line } from '../jsonrpc/line.js'
@@ -113,10 +115,10 @@ function* marksIn(schema: unknown, path: readonly string[] | undefined): Iterabl
 
 /** The fields that repeat arguments, names and values in turn; what is not given, or null, has none. */
 export function paramFields(headers: readonly ParamHeader[], args: Buffer): readonly string[] {
-  const given = parse(args.toString())
+  const given = new Given(args)
   return headers.flatMap(({ field, path }) => {
-    const value = memberAt(given, path) ?? null
-    return value === null ? [] : [field, fieldOfText(textOf(value))]
+    const value = given.at(path)
+    return value === null ? [] : [field, fieldOfText(given.textOf(value, path))]
   })
 }
 
@@ -127,24 +129,64 @@ export function differingField(
   field: FieldReader,
 ): string | undefined {
   if (args === undefined) return undefined
-  const given = parse(args.toString())
-  return headers.find((header) => !isRepeated(memberAt(given, header.path) ?? null, field(header.field)))
-    ?.field
+  const given = new Given(args)
+  return headers.find((header) => !isRepeated(given, header.path, field(header.field)))?.field
 }
 
 /** An argument that is absent or null is not repeated, and a field for it has no meaning. */
-function isRepeated(value: unknown, sent: string | undefined): boolean {
+function isRepeated(given: Given, path: readonly string[], sent: string | undefined): boolean {
+  const value = given.at(path)
   if (value === null) return true
   const text = sent === undefined ? undefined : textOfField(sent)
   if (text === undefined) return false
-  return text === textOf(value) || (NUMBER.test(text) && Number(text) === value)
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : write(value)
+  return text === given.textOf(value, path) || (NUMBER.test(text) && Number(text) === value)
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
+
+/** The arguments of a call: their values, and the bytes of numbers, which values do not keep. */
+class Given {
+  readonly #args: Buffer
+  readonly #value: unknown
+  /** Each object with numbers is read once, as it may be long and many of them marked: its members, by where it begins. */
+  readonly #objects = new Map<number, ReadonlyMap<string, Span>>()
+
+  constructor(args: Buffer) {
+    this.#args = args
+    this.#value = parse(args.toString())
+  }
+
+  /** Null where there is nothing. */
+  at(path: readonly string[]): unknown {
+    return memberAt(this.#value, path) ?? null
+  }
+
+  textOf(value: unknown, path: readonly string[]): string {
+    if (typeof value === 'string') return value
+    const span = typeof value === 'number' ? this.#spanOf(path) : undefined
+    return span === undefined ? write(value) : rawAt(this.#args, span)
+  }
+
+  /** Undefined where an object on the way has more members than are kept. */
+  #spanOf(path: readonly string[]): Span | undefined {
+    let span: Span | undefined = { start: 0, end: this.#args.length }
+    for (const name of path) span = span && this.#membersOf(span).get(name)
+    return span
+  }
+
+  #membersOf(object: Span): ReadonlyMap<string, Span> {
+    const members = (): ReadonlyMap<string, Span> =>
+      new Map(
+        [...(membersAt(this.#args, object) ?? [])].map(({ key, value }) => [
+          stringAt(this.#args, key) ?? '',
+          value,
+        ]),
+      )
+    const known = this.#objects.get(object.start) ?? members()
+    this.#objects.set(object.start, known)
+    return known
+  }
+}
 
 /** The marked arguments of a tool, by the server's own name of it. */
 export type MarkedParams = (tool: string) => readonly ParamHeader[]

@@ -88,6 +88,11 @@ const cases: readonly (readonly [kind: ListKind, item: string, want: string | Re
   ],
   [
     'tools',
+    `{"name":"t",${S},"outputSchema":{"type":"object","$ref":"#/$defs/%zz","$defs":{"%zz":{}}}}`,
+    `{"name":"t",${S},"outputSchema":{"type":"object","$ref":"#/$defs/%zz","$defs":{"%zz":{}}}}`,
+  ],
+  [
+    'tools',
     `{"name":"t",${S},"outputSchema":{"type":"object","properties":{"s":{"$ref":"#/$defs/X"}}}}`,
     `{"name":"t",${S}}`,
   ],

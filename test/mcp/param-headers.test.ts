@@ -29,6 +29,9 @@ const cases: readonly (readonly [
   ['{"reg\\u0069on":"us"}', {}, 'mcp-param-region'],
   ['{"region":"eu","reg\\u0069on":"us"}', { region: 'eu' }, 'mcp-param-region'],
   ['{"deep":{"region":"us"}}', {}, undefined],
+  ['{"size":1e3}', { size: '1e3' }, undefined],
+  ['{"size":1e3}', { size: '1000' }, undefined],
+  ['{"size":1e3}', { size: '1e4' }, 'mcp-param-size'],
   ['[]', {}, undefined],
 ]
 
@@ -85,4 +88,22 @@ test('a server over HTTP is told of the argument that it reads', () => {
     'mcp-param-region',
     'us',
   ])
+})
+
+/** The fields of numbers are their bytes: a value of JavaScript has fewer digits. */
+const numbers = ['9007199254740993', '1.0', '1e3', '-0', '1E400']
+
+for (const number of numbers)
+  test(`a server over HTTP is told of ${number} as it is written`, () => {
+    const args = Buffer.from(`{"region":"eu","size":0,"deep":{ "count" : ${number} },"s\\u0069ze":${number}}`)
+    const deep = { field: 'mcp-param-count', path: ['deep', 'count'] }
+    const told = paramFields([...headers, deep], args)
+    const wanted = ['mcp-param-region', 'eu', 'mcp-param-size', number, 'mcp-param-count', number]
+    assert.deepEqual(told, wanted)
+  })
+
+test('a number among more arguments than are read as bytes is told of by its value', () => {
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`n${at}`, at]))
+  const args = Buffer.from(JSON.stringify({ ...many, size: 42 }))
+  assert.deepEqual(paramFields(headers, args), ['mcp-param-size', '42'])
 })

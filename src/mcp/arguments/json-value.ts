@@ -27,12 +27,17 @@ export function referredTo(root: unknown, reference: unknown): unknown {
   if (reference === '#') return root
   const [document, first, ...names] = typeof reference === 'string' ? reference.split(/[#/]/) : []
   if (document !== '' || first !== '') return undefined
+  return memberAt(
+    root,
+    names.map((name) => fromPointer(unescaped(name))),
+  )
+}
+
+/** The text itself where it has an escape that is none. */
+function unescaped(text: string): string {
   try {
-    return memberAt(
-      root,
-      names.map((name) => fromPointer(decodeURIComponent(name))),
-    )
+    return decodeURIComponent(text)
   } catch {
-    return undefined
+    return text
   }
 }
