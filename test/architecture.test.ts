@@ -134,9 +134,9 @@ const linesMax = table(`
   proxy/clients          | 1680
   secrets                | 342
   policy                 | 336
-  proxy                  | 888
+  proxy                  | 891
   front-auth             | 1050
-  gateway                | 1127
+  gateway                | 1129
   metrics                | 912
   index                  | 49
   replay                 | 1876

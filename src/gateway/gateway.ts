@@ -105,7 +105,8 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     // No server starts for a front that cannot listen. No request arrives before the proxies exist, since they are
     // made in the same turn of the event loop.
     refuseGateway(config, options)
-    await common.loaded.change(config)
+    const take = await common.loaded.load(config)
+    take()
     const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
     serving = await listen(config, options, { ...common, startPages }, proxies.served(config))
@@ -145,13 +146,14 @@ function gatewayOf(
   let isClosing = false
   const fixed = fixedKeys(config, options)
   const changes = new CoalescedChanges(async (next: Configuration) => {
+    const take = await common.loaded.load(next)
+    await serving.prepare(rulesOf(next, options))
     if (isClosing)
       return common.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
     for (const [key, value] of fixedKeys(next, options))
       if (value !== fixed.get(key))
         common.log({ level: 'warn', message: `server.${key} has changed, which needs a restart` })
-    await common.loaded.change(next)
-    await serving.prepare(rulesOf(next, options))
+    take()
     const changed = proxies.change(next)
     serving.change(proxies.served(next), rulesOf(next, options))
     await changed

@@ -96,22 +96,23 @@ export class LoadedParts {
     this.#log = log
   }
 
-  /** Takes the limits and confirmations of this configuration, and its lock as the file is now. */
-  async change(config: Configuration): Promise<void> {
+  /**
+   * Loads what this configuration needs, and changes nothing before what it resolves with is called: that takes the limits and
+   * confirmations of the configuration, and its lock as the file is now.
+   */
+  async load(config: Configuration): Promise<() => void> {
     if (this.#policy === undefined && hasPolicy(config)) {
       const { Policy } = await import('../policy/policy.js')
       // Schemas that are reloaded at the same time share it.
       this.#policy ??= new Policy(this.#runtime)
     }
-    this.#policy?.change(config.limits, secretsIn(config))
     const { isOn, path } = config.lock
-    if (!isOn) {
-      this.#lock = undefined
-      return
+    const Store = isOn ? (await import('../lock/store.js')).LockStore : undefined
+    return () => {
+      this.#policy?.change(config.limits, secretsIn(config))
+      if (Store !== undefined && this.#lock?.path === path) this.#lock.read()
+      else this.#lock = Store && new Store(path, this.#runtime, this.#log)
     }
-    const { LockStore } = await import('../lock/store.js')
-    if (this.#lock?.path === path) this.#lock.read()
-    else this.#lock = new LockStore(path, this.#runtime, this.#log)
   }
 
   /** A limit holds for what a principal calls through any schema. Undefined until a configuration has rules. */

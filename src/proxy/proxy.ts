@@ -56,7 +56,8 @@ export async function openReady(
   options: ProxyOptions,
   common: Common,
 ): Promise<McpProxy> {
-  await common.loaded.change(config)
+  const take = await common.loaded.load(config)
+  take()
   return new ConfiguredProxy(config, options, common)
 }
 
@@ -238,11 +239,12 @@ export class ConfiguredProxy implements McpProxy {
 
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
     const { log, events, loaded } = this.#common
-    await loaded.change(config)
+    const take = await loaded.load(config)
     if (this.#directory.isClosing) {
       log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
       return undefined
     }
+    take()
     this.#config = config
     this.#changeViews(config)
     this.#directory.leaveGone()

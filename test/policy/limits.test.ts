@@ -93,9 +93,22 @@ test('a policy is loaded by the first configuration with limits or confirmations
   ] as const
   for (const [more, isThere] of cases) {
     const context = { source: 'memory', folder: '/', env: {}, home: '/' }
-    await parts.change(resolveConfig({ mcpServers: { s: { command: 'x' } }, ...more }, context))
+    const take = await parts.load(resolveConfig({ mcpServers: { s: { command: 'x' } }, ...more }, context))
+    take()
     assert.equal(parts.policy('default') !== undefined, isThere)
   }
+})
+
+test('what is loaded is in force when it is taken', async () => {
+  const parts = new LoadedParts(new FakeRuntime(), () => {})
+  const context = { source: 'memory', folder: '/', env: {}, home: '/' }
+  const lock = { file: '/none/mcps.lock' }
+  const take = await parts.load(
+    resolveConfig({ mcpServers: { s: { command: 'x' } }, limits: [{ perMinute: 1 }], lock }, context),
+  )
+  assert.equal(parts.guard('default'), undefined)
+  take()
+  assert.notEqual(parts.guard('default'), undefined)
 })
 
 const refusal = ({ value }: Heard): unknown[] => [

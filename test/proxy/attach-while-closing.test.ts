@@ -2,13 +2,16 @@
 
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
+import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import type { Configuration } from '../../src/config/configuration.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
-import { itServer, root } from '../integration/support/programs.js'
+import { asRead, itServer, root } from '../integration/support/programs.js'
 import { libraryProxy } from '../integration/support/library.js'
+import { scratch } from '../integration/support/spawned.js'
 import { both, message, read } from '../transports/support/http.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 
@@ -25,6 +28,19 @@ test('whoever attaches to a proxy that is closed is gone at once, and starts not
   await settled()
   assert.equal(runtime.children.length, 1)
   assert.deepEqual(await late.session.ended, { exitCode: 0, cause: undefined })
+})
+
+test('a proxy that is closing ignores another configuration, and reads no lock of it', async (t) => {
+  const { proxy, log } = await libraryProxy(t, {}, { runtime: new FakeRuntime() })
+  const file = join(scratch(t), 'mcps.lock')
+  writeFileSync(file, '<<<<<<< HEAD')
+  const closed = proxy.close()
+  assert.equal(await proxy.reload(asRead({ mcpServers: { s: { command: 'x' } }, lock: { file } })), undefined)
+  await closed
+  assert.deepEqual(
+    log.map(({ message }) => message),
+    ['a changed configuration is ignored: the proxy is closing'],
+  )
 })
 
 const old = { s: itServer({ IT_NAME: 'old' }) }
