@@ -108,7 +108,7 @@ const linesMax = table(`
   runtime                | 855
   mcp                    | 3282
   calls                  | 721
-  mcp/eras               | 1049
+  mcp/eras               | 1056
   transports             | 871
   transports/http1       | 1489
   transports/http-client | 1780
@@ -117,7 +117,7 @@ const linesMax = table(`
   upstream/process       | 1200
   upstream/auth          | 331
   login                  | 2469
-  upstream/server        | 4615
+  upstream/server        | 4616
   upstream/http          | 227
   kept                   | 415
   upstream/kinds         | 608

@@ -252,18 +252,48 @@ describe('a server that says nothing to the first question', () => {
     assert.deepEqual(spoken(), [N, 'described'])
   })
 
-  test('and refuses the handshake is asked again, and spoken to as it describes itself', async (t) => {
-    let asked = 0
+  test('and refuses the handshake is spoken to as it has described itself meanwhile', async (t) => {
     const { runtime, heard, revision } = await run(t, (method, params, child) => {
-      if (method === 'server/discover' && ++asked === 1) return undefined
+      if (method === 'server/discover') return undefined
       if (method !== 'initialize') return stateless(method, params, child)
       // It was not up, and reads everything now.
       child.say(`{"jsonrpc":"2.0","id":1,"result":${description([N])}}`)
       return refusal(child, '{"code":-32601,"message":"no such method"}')
     })
     await runtime.pass(probeMs)
-    assert.deepEqual(heard(), [['server/discover', 'initialize', 'server/discover', 'tools/list']])
+    assert.deepEqual(heard(), [['server/discover', 'initialize', 'tools/list']])
     assert.equal(revision(), N)
+  })
+
+  test('and refuses the handshake has its refusal told at once, and is started once in each round, also where it ends', async (t) => {
+    const first = ['server/discover', 'initialize']
+    const unset = '{"code":-32000,"message":"API key missing"}'
+    const stays: Script = (method, _params, child) =>
+      method === 'initialize' ? refusal(child, unset) : undefined
+    const ends: Script = (method, params, child) => {
+      stays(method, params, child)
+      if (method === 'initialize') setImmediate(() => child.end(1))
+      return undefined
+    }
+    const endsOnQuestion: Script = (method, params, child) => {
+      stays(method, params, child)
+      if (method === 'server/discover' && child.heard.length > 1) child.end(1)
+      return undefined
+    }
+    for (const [script, second] of [
+      [stays, first.toReversed()],
+      [ends, ['initialize']],
+      [endsOnQuestion, first.toReversed()],
+    ] as const) {
+      const { runtime, heard, problems } = await run(t, script, { restartDelay: 20_000 })
+      await runtime.pass(probeMs - 2000)
+      assert.deepEqual(heard(), [first])
+      assert.equal(problems().length, 1)
+      await runtime.pass(25_000)
+      assert.deepEqual(heard(), [first, second])
+      assert.equal(problems().length, 2)
+      for (const problem of problems()) assert.match(problem, /answered initialize with .*API key missing/)
+    }
   })
 })
 

@@ -145,6 +145,8 @@ class ServerOpener {
   readonly #opening: Opening
   readonly #offered: string
   readonly #writer: StatelessWriter
+  /** The answer to the question, where it came after the time for it. */
+  #lateAnswer: ResponseFrame | undefined
 
   constructor(
     identity: ServerIdentity,
@@ -176,7 +178,7 @@ class ServerOpener {
       case 'silent':
         memory.probeFailure = 'silent'
         this.#learnLate(probed.late)
-        return this.#openSession('silent', true)
+        return this.#openSession('silent')
       case 'ended':
         memory.probeFailure = 'ended'
         return { kind: 'ended' }
@@ -209,22 +211,27 @@ class ServerOpener {
     return { ...opened, evidence: 'described' }
   }
 
-  /** `asksAfterwards` says that a server is asked which refuses the handshake: it may want none. */
+  /**
+   * `asksAfterwards` says that a server is asked which refuses the handshake, since it may want none. One that has been asked
+   * on this connection is not asked again: its refusal is told at once.
+   */
   async #openSession(evidence: EraEvidence, asksAfterwards = false): Promise<Opened> {
     const opened = await this.shakeHands()
     if (opened.kind !== 'opened') {
       const probed = asksAfterwards ? await this.#probe().catch(() => undefined) : undefined
-      const isOurs = probed?.kind === 'answered' && spokenIn(probed.answer).kind === 'ours'
-      return isOurs ? this.#answered(probed.answer) : opened
+      const answer = probed?.kind === 'answered' ? probed.answer : this.#lateAnswer
+      const isOurs = answer !== undefined && spokenIn(answer).kind === 'ours'
+      return isOurs ? this.#answered(answer) : opened
     }
     // A late description does not change the era of a connection that is open.
     if (this.#memory.era === undefined) this.#memory.learned('session', evidence)
     return { ...opened, evidence }
   }
 
-  /** A description that comes late is for the next connection. */
+  /** A description that comes late is for the next connection, or for this one where the handshake is refused. */
   #learnLate(late: Promise<ResponseFrame>): void {
     const onAnswer = (answer: ResponseFrame): void => {
+      this.#lateAnswer = answer
       this.#memory.probeFailure = undefined
       if (spokenIn(answer).kind === 'ours') this.#memory.learned('stateless', 'described')
     }

@@ -96,6 +96,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
   #closed: CloseReason | undefined
   /** Runs out when no further answer of a stopping server is waited for. */
   #lastAnswers: Timer | undefined
+  /** The server owes its first answer, to `server/discover`; a server that has answered anything does not end on that question. */
   #isProbing = false
   /** Undefined before the handshake. */
   facts: ServerFacts | undefined
@@ -206,7 +207,7 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
    */
   async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
     const { probeMs, runtime } = this.#context
-    this.#isProbing = true
+    this.#isProbing = this.#answers === 0
     try {
       const answer = await (probeMs === Infinity ? asked : within(asked, probeMs, runtime))
       this.#isProbing = false
