@@ -143,8 +143,8 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5386
-  cli/clients            | 1442
+  cli                    | 5374
+  cli/clients            | 1432
   servers                | 277
   sandbox                | 5835
   sandbox/egress         | 649

@@ -17,7 +17,6 @@ import {
   type FileChange,
   applyChanges,
   assertUnchanged,
-  newestSecrets,
   undoNewest,
 } from './clients/import-record.js'
 import { launchOf, commandWords } from './clients/launch.js'
@@ -99,7 +98,7 @@ async function importNow(command: ImportTask, path: string, folder: string): Pro
     await show([`No file of a client was found: ${titles.join(', ')}.`])
     return 0
   }
-  const store = openStore()
+  const store = new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
   const stored = command.secrets ? await storedSecrets(store) : undefined
   const { profiles } = command
   const plan = planImport(files, path, { profiles, stored, launch: launchOf(path), machine, read: readText })
@@ -133,8 +132,7 @@ async function write({ changes, secrets }: ImportPlan, folder: string, store: Se
   try {
     // Another import may have given its secrets the same names.
     assertUnchanged(changes)
-    const names = secrets.map(({ name }) => name)
-    const record = await withSecretsStored(store, secrets, () => applyChanges(changes, folder, names))
+    const record = await withSecretsStored(store, secrets, () => applyChanges(changes, folder))
     await show([`${counted(changes.length, 'file')} written; ${record} has them as they were.`])
   } catch (error) {
     if (error instanceof ChangedMeanwhile)
@@ -144,23 +142,13 @@ async function write({ changes, secrets }: ImportPlan, folder: string, store: Se
   }
 }
 
-function openStore(): SecretStore {
-  return new SecretStore(ownPath(homeOf(process.env), 'secrets.json'), realRuntime())
-}
-
 async function undo(folder: string, isDry: boolean): Promise<number> {
-  const secrets = newestSecrets(folder)
   const undone = undoNewest(folder, isDry)
   if (undone === undefined) throw new Failure('there is no import to undo')
   const verb = isDry ? 'would be as it was' : 'as it was'
   await show(undone.map(({ path, note }) => `${path}: ${note ?? verb}`))
-  if (undone.some((each) => !each.isDone))
-    throw new Failure('run mcps-proxy import --undo again for what is left')
-  if (isDry) return 0
-  const texts = undone.map(({ path }) => readText(path) ?? '')
-  for (const name of secrets)
-    if (!texts.some((text) => text.includes(`\${keyring:${name}}`))) await openStore().remove(name)
-  return 0
+  if (undone.every((each) => each.isDone)) return 0
+  throw new Failure('run mcps-proxy import --undo again for what is left')
 }
 
 function clientReport(plan: ClientPlan, own: string, added: ReadonlySet<string>): string[] {

@@ -31,8 +31,6 @@ interface ImportRecord {
   readonly path: string
   /** Our file is the first. */
   readonly changes: readonly FileChange[]
-  /** The names of the secrets that the import has put into the store. */
-  readonly secrets: readonly string[]
 }
 
 /** Another program has written a file since it was read. */
@@ -53,14 +51,13 @@ const FORMAT = 2
 export function applyChanges(
   changes: readonly FileChange[],
   folder: string,
-  secrets: readonly string[] = [],
   onStep: () => void = () => undefined,
 ): string {
   assertUnchanged(changes)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const number = (Number(newestIn(folder)?.slice(0, NUMBER_LENGTH)) || 0) + 1
   const path = join(folder, `${String(number).padStart(NUMBER_LENGTH, '0')}.json`)
-  replaceFile(path, `${JSON.stringify({ format: FORMAT, secrets, changes }, undefined, 2)}\n`, 0o600, true)
+  replaceFile(path, `${JSON.stringify({ format: FORMAT, changes }, undefined, 2)}\n`, 0o600, true)
   try {
     for (const change of changes) {
       onStep()
@@ -68,7 +65,7 @@ export function applyChanges(
       rewriteFile(change.path, change.after)
     }
   } catch (error) {
-    undo({ path, changes, secrets }, false)
+    undo({ path, changes }, false)
     throw error
   }
   return path
@@ -93,12 +90,6 @@ export interface Undone {
 export function undoNewest(folder: string, isDry = false): readonly Undone[] | undefined {
   const newest = newestIn(folder)
   return newest === undefined ? undefined : undo(readRecord(join(folder, newest)), isDry)
-}
-
-/** The secrets that the newest import has stored. @throws EditMistake for a record that cannot be used */
-export function newestSecrets(folder: string): readonly string[] {
-  const newest = newestIn(folder)
-  return newest === undefined ? [] : readRecord(join(folder, newest)).secrets
 }
 
 function undo({ path, changes }: ImportRecord, isDry: boolean): readonly Undone[] {
@@ -212,11 +203,10 @@ function newestIn(folder: string): string | undefined {
 /** @throws EditMistake */
 function readRecord(path: string): ImportRecord {
   const read = readJson(readFileSync(path, 'utf8'))
-  const { format, changes, secrets } = read.kind === 'value' && isObject(read.value) ? read.value : {}
+  const { format, changes } = read.kind === 'value' && isObject(read.value) ? read.value : {}
   if (format !== FORMAT || !Array.isArray(changes) || !changes.every(isChange))
     throw new EditMistake(`${path} is no record that this version of mcps-proxy can read`)
-  const names = Array.isArray(secrets) ? secrets.filter((name) => typeof name === 'string') : []
-  return { path, changes, secrets: names }
+  return { path, changes }
 }
 
 function isChange(value: unknown): value is FileChange {
