@@ -39,7 +39,7 @@ export async function learnLists(
   const schema = selectSchema(config, name)
   refuseLoop(config, [schema.name], process.env)
   const own = realRuntime()
-  const lock = new FileLock(keptLock(config, process.env), own)
+  const lock = new FileLock(keptLock(config, schema, process.env), own)
   const isOwner = lock.tryTake()
   const goesOn = (): boolean => Date.now() < endsAt && (!isOwner || lock.isHeld)
   const installsEndAt = Date.now() + INSTALL_MS

@@ -109,18 +109,19 @@ export class WarmUp {
   }
 }
 
-/** The path of the lock that a process holds while it learns what this configuration's servers list. */
-export function keptLock({ source }: Configuration, env: Environment): string {
-  return `${ownPath(homeOf(env), 'kept')}/${keptFileName(source).replace(/json$/, 'lock')}`
+/** The path of the lock that a process holds while it learns what the servers of this schema list. */
+export function keptLock({ source }: Configuration, schema: SchemaConfig, env: Environment): string {
+  const name = keptFileName(`${source}\0${schema.name}`).replace(/json$/, 'lock')
+  return `${ownPath(homeOf(env), 'kept')}/${name}`
 }
 
-/** Whether a warm-up of this configuration installs a server of the schema now. */
+/** Whether a warm-up of this schema installs one of its servers now. */
 export function isWarmingUp(
   config: Configuration,
   schema: SchemaConfig,
   runtime: Runtime,
 ): (server: string) => boolean {
-  const lock = new FileLock(keptLock(config, runtime.env), runtime)
+  const lock = new FileLock(keptLock(config, schema, runtime.env), runtime)
   return (server) =>
     lock.isTaken && unlistedServers(config, schema, runtime.env).some(({ name }) => name === server)
 }

@@ -71,10 +71,10 @@ export class FileLock {
     return file.kind === 'read' && file.text === this.#mark
   }
 
-  /** Whether some process has it. */
+  /** Whether some process has it, and touches the file: one with a time of the future is left over. */
   get isTaken(): boolean {
     const ageMs = this.#ageMs(this.path)
-    return ageMs !== undefined && ageMs <= STALE_MS
+    return ageMs !== undefined && Math.abs(ageMs) <= STALE_MS
   }
 
   /** Leaves a lock that another process has taken since, because this process stood still. */

@@ -71,6 +71,22 @@ for (const moment of [1, 2])
     assert.deepEqual(readdirSync(join(path, '..')), ['lock'])
   })
 
+test('a lock counts as taken while its holder touches it now, and not in the past or the future', (t: Scope) => {
+  const path = join(scratch(t), 'lock')
+  const lock = lockAt(path, { wallNow: () => 100_000 })
+  assert.equal(lock.isTaken, false)
+  writeFileSync(path, '')
+  for (const [touchedAtS, isTaken] of [
+    [84, false],
+    [86, true],
+    [114, true],
+    [116, false],
+  ] as const) {
+    utimesSync(path, touchedAtS, touchedAtS)
+    assert.equal(lock.isTaken, isTaken, `${touchedAtS}`)
+  }
+})
+
 test('a turn that a killed process left is not waited for', async (t: Scope) => {
   const path = join(scratch(t), 'lock')
   writeStale(path)
