@@ -116,7 +116,7 @@ const linesMax = table(`
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331
-  login                  | 2469
+  login                  | 2486
   upstream/server        | 4616
   upstream/http          | 227
   kept                   | 415

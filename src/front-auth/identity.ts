@@ -20,7 +20,7 @@ export class Identity {
     this.#redirectUri = redirectUri
     const http = loginHttp(runtime, new URL(login.issuer))
     this.#front = new LazyValue(async () => {
-      const metadata = await serverMetadata(login.issuer, http, { assumesPkce: true })
+      const metadata = await serverMetadata(login.issuer, http, { assumesPkce: true, isOfFront: true })
       const requests = await TokenRequests.of(metadata, http)
       return [requests, requests.ownClient(login.clientId, login.clientSecret)]
     })

@@ -214,7 +214,7 @@ class IssuerKeys {
 
 /** The address of the keys in the metadata of an issuer (RFC 8414, or OpenID Connect Discovery). @throws LoginError, Error */
 async function jwksUriOf(issuer: string, http: LoginHttp): Promise<URL> {
-  const { jwks_uri: uri } = await serverMetadata(issuer, http, { issuer, endpoints: [] })
+  const { jwks_uri: uri } = await serverMetadata(issuer, http, { endpoints: [], isOfFront: true })
   if (uri === undefined || !URL.canParse(uri)) throw new Error('its metadata has no jwks_uri')
   return new URL(uri)
 }

@@ -98,6 +98,8 @@ interface MetadataWish extends LoginWish {
   readonly named?: string | undefined
   /** Nothing names the authorization server, so it may be one without metadata. */
   readonly isGuess?: boolean
+  /** The front names the issuer, not a server with `auth`. */
+  readonly isOfFront?: boolean
 }
 
 /** @throws LoginError */
@@ -109,7 +111,7 @@ export async function serverMetadata(
   const { metadataUrl, isGuess = false } = wish
   if (!URL.canParse(issuer)) throw new LoginError(`the authorization server '${issuer}' has no address`)
   const places = metadataUrl === undefined ? placesOf(new URL(issuer)) : [metadataUrl]
-  const found = (await firstOf(places, http)) ?? (await firstOf(placesAsNamed(issuer, wish), http))
+  const found = await firstOf([...places, ...placesAsNamed(issuer, wish)], http, isGuess)
   if (found !== undefined) return checked(found, issuer, wish)
   if (isGuess) return withoutMetadata(issuer)
   throw new LoginError(`there is no metadata of ${issuer}`)
@@ -128,11 +130,25 @@ function placesAsNamed(
   return URL.canParse(named) ? placesOf(new URL(named)) : []
 }
 
-async function firstOf(places: readonly string[], http: LoginHttp): Promise<JsonObject | undefined> {
-  for (const place of places) {
-    const found = await membersAt(new URL(place), http)
-    if (found !== undefined) return found
-  }
+/**
+ * Some servers answer with an error where others have their metadata.
+ *
+ * @throws LoginError, the first one, where no place has metadata
+ */
+async function firstOf(
+  places: readonly string[],
+  http: LoginHttp,
+  mayBeNone: boolean,
+): Promise<JsonObject | undefined> {
+  let problem: unknown
+  for (const place of places)
+    try {
+      const found = await membersAt(new URL(place), http, mayBeNone)
+      if (found !== undefined) return found
+    } catch (error) {
+      problem ??= error
+    }
+  if (problem !== undefined) throw problem
   return undefined
 }
 
@@ -153,7 +169,7 @@ function checked(metadata: JsonObject, issuer: string, wish: MetadataWish): Auth
   const own = metadata['issuer']
   if (own !== issuer) {
     const names = `the metadata of ${issuer} names the issuer '${String(own)}'`
-    if (typeof own !== 'string') throw new LoginError(names)
+    if (typeof own !== 'string' || wish.isOfFront === true) throw new LoginError(names)
     const [whose, key] = configured === undefined ? ['the server', 'set'] : ['auth.issuer', 'change']
     throw new LoginError(
       `${names}, and ${whose} names '${issuer}'; if the first is right, ${key} auth.issuer to '${own}'`,
@@ -182,11 +198,12 @@ function checkPkce(metadata: JsonObject, issuer: string, { assumesPkce = false }
     throw new LoginError(`${issuer} supports the PKCE methods '${textsIn(methods).join(' ')}', and not S256`)
 }
 
-/** The object at an address; undefined where there is none. */
-async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
+/** The object at an address; undefined where there is none. @throws LoginError */
+async function membersAt(url: URL, http: LoginHttp, mayBeNone = true): Promise<JsonObject | undefined> {
   const { status, text } = await http(url, { headers: { 'MCP-Protocol-Version': latestSession.version } })
-  if (status !== 200) return undefined
-  return objectIn(text)
+  if (!mayBeNone && (status === 429 || status >= 500))
+    throw new LoginError(`${url.host} answered with HTTP ${status}`)
+  return status === 200 ? objectIn(text) : undefined
 }
 
 export function textsIn(value: unknown): string[] {

@@ -219,7 +219,10 @@ describe('the keys of an issuer', () => {
       clientSecret: 'y',
     }
     assert.equal(await trouble({}), undefined)
-    assert.match((await trouble({ issuer: `${issuer.issuer}/` })) ?? '', /names the issuer 'http.*team'/)
+    assert.match(
+      (await trouble({ issuer: `${issuer.issuer}/` })) ?? '',
+      /names the issuer 'http[^']*team'; "jwksUri"/,
+    )
     assert.match(
       (await trouble({ issuer: `${issuer.issuer}/x` })) ?? '',
       /there is no metadata of .*; "jwksUri" can name them$/,
@@ -298,11 +301,21 @@ describe('the keys of an issuer', () => {
     assert('principal' in (await verdictOf(token)))
   })
 
-  test('are found where the issuer has its metadata, though it fails at the places before', async (t) => {
+  for (const failure of [503, 'reset', 'too large'] as const)
+    test(`are found where the issuer has its metadata, though it fails at the places before: ${failure}`, async (t) => {
+      const { issuer, outcomeOf, claims } = await setup(t)
+      Object.assign(issuer, { failure, metadataPath: '/team/.well-known/openid-configuration' })
+      assert.match(await outcomeOf(issuer.token(claims())), /#ann$/)
+      assert.equal(issuer.asked.length, 4)
+    })
+
+  test('are not there where each place fails, and the first failure is told', async (t) => {
     const { issuer, outcomeOf, claims } = await setup(t)
-    issuer.metadataPath = '/team/.well-known/openid-configuration'
-    assert.match(await outcomeOf(issuer.token(claims())), /#ann$/)
-    assert.equal(issuer.asked.length, 4)
+    issuer.metadataPath = '/none'
+    assert.match(
+      await outcomeOf(issuer.token(claims())),
+      /cannot be had: 127\.0\.0\.1:\d+ answered with HTTP 503/,
+    )
   })
 
   test('are not asked for at an address of this network that the metadata of the issuer names', async (t) => {

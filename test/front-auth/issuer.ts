@@ -20,6 +20,8 @@ interface Asked {
   readonly person: string
 }
 
+const usualPath = '/.well-known/oauth-authorization-server/team'
+
 export class Issuer {
   /** The paths that were asked for. */
   readonly asked: string[] = []
@@ -27,7 +29,9 @@ export class Issuer {
   /** Keys that stand before the one with which tokens are signed. */
   readonly otherKeys: object[] = []
   /** It fails at the path that is usual, where this is another one. */
-  metadataPath = '/.well-known/oauth-authorization-server/team'
+  metadataPath = usualPath
+  /** How it fails there. */
+  failure: 503 | 'reset' | 'too large' = 503
   /** Claims that replace those of its next ID tokens. */
   idClaims: object = {}
   readonly #codes = new Map<string, Asked>()
@@ -108,6 +112,8 @@ export class Issuer {
     this.asked.push(path)
     const body = await text(request)
     await this.#held
+    if (path === usualPath && this.metadataPath !== usualPath && this.failure === 'reset')
+      return void request.socket.resetAndDestroy()
     if (path.startsWith('/authorize?')) return this.#authorize(request, response)
     const [status, value] = this.isDown ? [500, {}] : this.#valueAt(path, request, body)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
@@ -155,8 +161,8 @@ export class Issuer {
             ...this.metadataChanges,
           },
         ]
-      case '/.well-known/oauth-authorization-server/team':
-        return [500, {}]
+      case usualPath:
+        return this.failure === 503 ? [503, {}] : [200, { much: 'x'.repeat(300_000) }]
       case '/keys':
         return [
           200,
