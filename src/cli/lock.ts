@@ -111,7 +111,7 @@ async function runLock(command: LockTask): Promise<number> {
         await store.update((fresh) => {
           found = listed.map((each) => judged(mode, fresh, each))
           const all = written(fresh, found)
-          return mode === 'write' ? pruned(config, all) : all
+          return mode === 'write' ? pruned(schemas, all) : all
         })
     } catch (error) {
       throw new Failure(
@@ -211,13 +211,13 @@ function written(fresh: LockedSchemas, found: readonly Found[]): LockedSchemas {
   )
 }
 
-/** Without the entries of servers that have left the configuration. */
-function pruned({ schemas }: Configuration, locked: LockedSchemas): LockedSchemas {
+/** Without the entries of servers that have left these schemas. */
+function pruned(schemas: readonly SchemaConfig[], locked: LockedSchemas): LockedSchemas {
   const left = [...locked].map(([schema, servers]) => {
-    const names = schemas.get(schema)?.servers.map(({ name }) => name)
-    return [schema, new Map([...servers].filter(([name]) => names?.includes(name) !== false))] as const
+    const there = schemas.find(({ name }) => name === schema)?.servers.map(({ name }) => name)
+    return [schema, new Map([...servers].filter(([name]) => there?.includes(name) !== false))] as const
   })
-  return new Map(left)
+  return new Map(left.filter(([, servers]) => servers.size > 0))
 }
 
 function linesOf(found: Found): string[] {

@@ -115,6 +115,23 @@ describe('lock', () => {
     assert.deepEqual(Object.keys(Object(servers)), ['s'])
   })
 
+  test('--schema prunes one group alone, and keeps no group without servers', (t) => {
+    const it = machine(t)
+    const groups = (a: Servers, b: Servers): void =>
+      writeFileSync(it.file, JSON.stringify({ schemas: { a: { mcpServers: a }, b: { mcpServers: b } } }))
+    const locked = (): unknown => {
+      const all = Object.entries(Object(at(parsed(readFileSync(it.lock, 'utf8')), 'schemas')))
+      return all.map(([name, servers]) => [name, Object.keys(Object(servers))])
+    }
+    groups({ s: itEcho() }, { one: itEcho(), two: itEcho() })
+    it.run('lock')
+    groups({}, { one: itEcho() })
+    it.run('lock', '--schema', 'a')
+    assert.deepEqual(locked(), [['b', ['one', 'two']]])
+    it.run('lock')
+    assert.deepEqual(locked(), [['b', ['one']]])
+  })
+
   for (const [args, want] of [
     [
       ['--accept', 'nothing/there'],
