@@ -172,6 +172,7 @@ export class SimClient {
     // Whoever says nothing more answers no question, and nobody at a server without sessions waits for that.
     for (const { entry } of this.inbox.waiting)
       entry.untimed ||= this.#ledger.sessionless.has(entry.service ?? '')
+    this.#ledger.endedInput(this.name)
     this.#wire.finish()
   }
 

@@ -391,9 +391,18 @@ export class Ledger {
     return this.sessionless.has(service) || consent !== undefined
   }
 
+  /** A client has ended its input, so nothing that it is asked gets an answer any more. */
+  endedInput(client: string): void {
+    for (const entry of this.entries.values())
+      if (entry.client === client && entry.asks > 0) {
+        entry.asks = 1
+        this.#heardOf(entry)
+      }
+  }
+
   /** Its client has answered one of the questions about it. */
   #heardOf(entry: Entry): void {
-    if (--entry.asks > 0) return
+    if (entry.asks === 0 || --entry.asks > 0) return
     entry.askedMs = askedMs(entry, this.#now())
     entry.askedAt = undefined
   }
