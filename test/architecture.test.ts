@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5375
+  cli                    | 5388
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

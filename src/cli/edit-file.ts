@@ -11,7 +11,7 @@ import { readJson } from '../config/json-syntax.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { realPlace } from '../runtime/places.js'
-import { errorCode } from '../text/error-text.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { type SecretStore, SecretStoreError } from '../secrets/store.js'
 import type { KeptSecret, StoredSecrets } from './clients/secrets.js'
 import { Failure, print } from './console.js'
@@ -43,7 +43,12 @@ export function changeFile(path: string, change: (text: string) => string): Prom
     const before = configTextAt(path)
     const after = change(before)
     assertUsable(path, before, after)
-    if (after !== before) rewriteFile(path, after)
+    if (after === before) return
+    try {
+      rewriteFile(path, after)
+    } catch (error) {
+      throw writeFailure(path, error)
+    }
   })
 }
 
@@ -51,16 +56,24 @@ export function changeFile(path: string, change: (text: string) => string): Prom
 export async function alone<T>(path: string, run: () => Promise<T>): Promise<T> {
   const runtime = realRuntime()
   const lock = new FileLock(`${realPlace(path)}.lock`, runtime)
+  let isTaken = false
+  const runAlone = (): Promise<T> => {
+    isTaken = true
+    return run()
+  }
   try {
-    return await lock.during(run, (why) => new EditMistake(why))
+    return await lock.during(runAlone, (why) => new EditMistake(why))
   } catch (error) {
-    const code = errorCode(error) ?? ''
-    if (!/^E[A-Z0-9]+$/.test(code)) throw error
-    const remedy = 'check the permissions of the file and of its folder; nothing was changed'
-    throw new Failure(`${path} cannot be written: ${code}; ${remedy}`)
+    throw isTaken || error instanceof EditMistake ? error : writeFailure(path, error)
   } finally {
     await runtime.close()
   }
+}
+
+/** The system does not let the file, or the lock beside it, be written. */
+function writeFailure(path: string, cause: unknown): Failure {
+  const remedy = 'check the permissions of the file and of its folder; nothing was changed'
+  return new Failure(`${path} cannot be written: ${errorCode(cause) ?? errorText(cause)}; ${remedy}`)
 }
 
 /** Names that stay there twice are shown where the file has them. @throws ConfigError with every problem that a start would refuse */

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { changeFile } from '../../src/cli/edit-file.js'
+import { alone, changeFile } from '../../src/cli/edit-file.js'
 import { EditMistake, type ServerEdit, editServer, editTokens } from '../../src/config/edit.js'
 import { readJson } from '../../src/config/json-syntax.js'
 import { changedLines } from '../../src/text/changed-lines.js'
@@ -196,6 +196,21 @@ describe('the commands', () => {
       },
     )
     assert.equal(readFileSync(path, 'utf8'), '{"mcpServers":{}}')
+  })
+
+  test('a folder that takes no lock is named in the same way, and an error of what runs alone stays as it is', async (t) => {
+    const file = join(scratch(t), 'file')
+    writeFileSync(file, '')
+    const path = join(file, 'config.json')
+    await assert.rejects(
+      alone(path, () => assert.fail()),
+      (error: Error) => error.message.startsWith(`${path} cannot be written: E`),
+    )
+    const cause = Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    await assert.rejects(
+      alone(join(scratch(t), 'config.json'), () => Promise.reject(cause)),
+      cause,
+    )
   })
 
   test('a file with a byte order mark is changed, and one in UTF-16 is not', (t) => {
