@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
-  config                 | 4261
+  config                 | 4258
   lock                   | 649
   log                    | 483
   record                 | 254
@@ -143,7 +143,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5388
+  cli                    | 5392
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

@@ -8,7 +8,7 @@ import type { Paint } from '../log/lines.js'
 import { counted } from '../text/counted.js'
 import type { FrontConfig } from '../config/configuration.js'
 import { homeOf, ownPath } from '../config/file.js'
-import { frontDefaults } from '../config/keys.js'
+import { resolveConfig } from '../config/config.js'
 import { ConfigError } from '../config/problems.js'
 import { loadWithSecrets } from './load.js'
 import { Failure, aligned, print, say, tableStyle } from './console.js'
@@ -87,24 +87,28 @@ const NO_SCHEMA = ''
 /** The token of the configuration is sent to the gateway of the configuration only. */
 async function placeOf({ words: [url], header: headers, config: path, port }: StatusTask): Promise<Place> {
   if (url !== undefined) return { origin: new URL(url).origin, headers }
-  const server = await frontOf(path)
+  const server = await frontOf(path, port !== undefined)
   const host = ['0.0.0.0', '::'].includes(server.host) ? '127.0.0.1' : server.host
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port ?? server.port}`
   return { origin, headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...headers } }
 }
 
-/** Of a file that was broken since the gateway has read it, the default address. */
-async function frontOf(path: string | undefined): Promise<Pick<FrontConfig, 'host' | 'port' | 'token'>> {
+/**
+ * Where a file was broken since the gateway has read it, the front without a file. A file that was named may be that of another
+ * gateway, unless the port is named too. @throws ConfigError
+ */
+async function frontOf(path: string | undefined, isPortNamed: boolean): Promise<FrontConfig> {
+  const { env } = process
+  const asked = { servesHttp: false, asksFront: true }
   try {
-    const options = { path, servesHttp: false, asksFront: true }
-    return (await loadWithSecrets(options, { schema: NO_SCHEMA })).server
+    return (await loadWithSecrets({ path, ...asked }, { schema: NO_SCHEMA })).server
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    await say(
-      'stderr',
-      `${error.message}\nmcps-proxy: without this file the default address is asked, with no token\n`,
-    )
-    return { ...frontDefaults, token: undefined }
+    const isNamed = path !== undefined || Boolean(env['MCPS_PROXY_CONFIG'])
+    if (!(error instanceof ConfigError) || (isNamed && !isPortNamed)) throw error
+    const instead = 'mcps-proxy: the gateway is asked without this file, so with no token of it'
+    await say('stderr', `${error.message}\n${instead}\n`)
+    const context = { ...asked, source: 'the environment', folder: process.cwd(), env }
+    return resolveConfig({ mcpServers: {} }, context).server
   }
 }
 

@@ -236,14 +236,11 @@ const hostName = text(
   '^(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9_.])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
 )
 
-/** The address of the HTTP front. */
-export const frontDefaults = { host: '127.0.0.1', port: 3095 } as const
-
 export const frontFields = {
   /** TCP port of the HTTP front; 0 takes a free one. */
-  port: field(integer(0, 65_535), frontDefaults.port, 'MCP_SERVER_PORT'),
+  port: field(integer(0, 65_535), 3095, 'MCP_SERVER_PORT'),
   /** Address that the HTTP front binds. */
-  host: field(anyText, frontDefaults.host, 'MCP_SERVER_HOST'),
+  host: field(anyText, '127.0.0.1', 'MCP_SERVER_HOST'),
   /** The name that clients see as serverInfo.name. */
   name: field(anyText, 'mcps-proxy'),
   /** The version that clients see as serverInfo.version. Absent: the version of mcps-proxy. */

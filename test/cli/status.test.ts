@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { readArguments } from '../../src/cli/commands.js'
 import { gatewayPage } from '../../src/gateway/status.js'
@@ -76,8 +78,12 @@ interface Printed {
 }
 
 function status(t: TestContext, ...args: string[]): Promise<Printed> {
+  return statusIn(t, {}, ...args)
+}
+
+function statusIn(t: TestContext, more: NodeJS.ProcessEnv, ...args: string[]): Promise<Printed> {
   return new Promise((resolve) => {
-    const options = { env: { ...process.env, HOME: scratch(t) } }
+    const options = { env: { ...process.env, HOME: scratch(t), ...more } }
     const child = execFile(process.execPath, [cli, 'status', ...args], options, (_, out, err) =>
       resolve({ code: child.exitCode ?? -1, out, err }),
     )
@@ -123,8 +129,37 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     assert.equal((await status(t, '--config', config, '--port', port)).code, 0)
     const { code, err } = await status(t, '--config', broken, '--port', port, ...token)
     assert.equal(code, 0, err)
-    assert.match(err, /logging[^]*without this file the default address is asked, with no token/)
+    assert.match(err, /logging[^]*the gateway is asked without this file, so with no token of it/)
     assert.deepEqual(seen, ['GET /api/status Bearer abcdefgh', 'GET /api/status Bearer abcdefgh'])
+  })
+
+  test('asks no other gateway where the file that was named is missing or broken', async (t) => {
+    const { url, seen } = await gateway(t, { body: ready })
+    const { port } = new URL(url)
+    const broken = configFile(t, {}, { logging: 1 })
+    const env = { MCP_SERVER_PORT: port, MCPS_PROXY_TOKEN: 'abcdefgh' }
+    for (const config of [broken, `${broken}.missing`])
+      for (const { code, err } of [
+        await statusIn(t, env, '--config', config),
+        await statusIn(t, { ...env, MCPS_PROXY_CONFIG: config }),
+      ]) {
+        assert.equal(code, 2, err)
+        assert(err.includes(config), err)
+      }
+    assert.deepEqual(seen, [])
+  })
+
+  test('asks the gateway that the environment names where the file that was not named is broken', async (t) => {
+    const { url, seen } = await gateway(t, { body: ready })
+    const { port } = new URL(url)
+    const home = scratch(t)
+    mkdirSync(join(home, '.mcps-proxy'))
+    writeFileSync(join(home, '.mcps-proxy', 'config.json'), '{"logging":1}')
+    const env = { HOME: home, MCP_SERVER_HOST: 'localhost', MCP_SERVER_PORT: `${port}` }
+    const { code, out, err } = await statusIn(t, env, ...token)
+    assert.equal(code, 0, err)
+    assert(out.startsWith(`http://localhost:${port}, `), out)
+    assert.deepEqual(seen, ['GET /api/status Bearer abcdefgh'])
   })
 
   test('sends no token of the configuration to another gateway', async (t) => {
