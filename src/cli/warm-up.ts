@@ -3,7 +3,7 @@
 // A client that lists once and leaves ends the proxy while `npx` is still installing servers, and the next start would wait as long.
 // So the proxy leaves a detached process behind (`run-warm-up.ts`), which starts the servers of which nothing is kept, keeps their
 // lists, and ends. An install that is under way is not killed, because npm would later take the finished part for the whole
-// package: the detached process gets its streams, and waits until it ends by itself at the end of its stdin.
+// package: the detached process gets its streams, and waits until it ends by itself at the end of its stdin, or until 45 s have passed.
 //
 // Some clients kill the proxy before it can do that. So while such servers are starting, a detached process (the successor) waits
 // for the end of the proxy, and does the same without the installs, which are killed.
