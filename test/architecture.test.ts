@@ -123,7 +123,7 @@ const linesMax = table(`
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
-  config                 | 4258
+  config                 | 4271
   lock                   | 649
   log                    | 483
   record                 | 254

@@ -8,6 +8,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { programFolder } from '../folder.js'
 import { requests, statelessRequests } from '../mcp/methods.js'
+import { isObject } from '../text/json-object.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { namesHint, nearest } from '../text/nearest.js'
 import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
@@ -101,11 +102,21 @@ export function resolveConfig(value: unknown, context: ResolveContext): Configur
   const problems = new ProblemList(lineOf)
   const home = context.home ?? homeOf(context.env)
   const obeyed = new Set([...files, ...(isAbsolute(source) ? [source] : [])])
-  const root = new Location(value, '', { problems, folder, home, files: obeyed, defaults })
+  const meant = context.only === undefined ? value : withoutClients(value)
+  const root = new Location(meant, '', { problems, folder, home, files: obeyed, defaults })
   const config = readRoot(root, context, obeyed)
   if (config === undefined || problems.problems.length > 0)
     throw new ConfigError('CONFIG_INVALID', source, problems.problems, problems.warnings)
   return { ...config, warnings: problems.warnings }
+}
+
+/** One server alone has no profiles and no tokens, so mistakes in them do not count. */
+function withoutClients(value: unknown): unknown {
+  if (!isObject(value)) return value
+  const { profiles: _, server, ...rest } = value
+  if (!isObject(server)) return { ...rest, ...(server !== undefined && { server }) }
+  const { tokens: __, ...front } = server
+  return { ...rest, server: front }
 }
 
 /** @throws ConfigError (`CONFIG_SCHEMA`) that names the schemas there are when it is missing or disabled. */
@@ -189,11 +200,13 @@ function readRoot(
     root.reading.problems.warn(serverPath(root, schema, name), message)
   const { schemas, path } = withConfinement(read, { env, home, folder, files, warn })
   references.declare({ inputs: values.inputs, folder, ...(path !== undefined && { env: { PATH: path } }) })
-  const profiles = context.only ? new Map() : readProfiles(values.profiles, root.at('profiles'), schemas)
+  const profiles = readProfiles(values.profiles, root.at('profiles'), schemas)
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   if (server === undefined) return undefined
-  if (context.only === undefined) checkProfilesOfTokens(root, server, profiles)
-  warnOfUsers(root, server, schemas)
+  if (context.only === undefined) {
+    checkProfilesOfTokens(root, server, profiles)
+    warnOfUsers(root, server, schemas)
+  }
   const locks = [...schemas.values()].flatMap(({ servers }) => servers.map((each) => each.lock))
   return {
     source,

@@ -25,6 +25,11 @@ describe('one server alone', () => {
     ['mcpServers', { mcpServers: servers, profiles: { p: { servers: ['gone'] } } }, 'default'],
     ['servers of an editor', { servers }, 'default'],
     ['schemas', { schemas: { a: { mcpServers: servers }, b: { mcpServers: {} } } }, 'a'],
+    [
+      'beside profiles and tokens with mistakes',
+      { mcpServers: servers, server: { port: 1, tokens: [{}] }, profiles: { p: { servers: 5 }, q: 5 } },
+      'default',
+    ],
     ['beside one with mistakes', { mcpServers: { wrong, ...servers } }, 'default'],
   ]
   for (const [title, value, schema] of shapes)
