@@ -129,7 +129,7 @@ const linesMax = table(`
   record                 | 254
   events                 | 237
   audit                  | 180
-  proxy/routing          | 1858
+  proxy/routing          | 1860
   proxy/input            | 805
   proxy/clients          | 1680
   secrets                | 342

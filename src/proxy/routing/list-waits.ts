@@ -110,7 +110,7 @@ export class ListWaits {
   readonly #watches = new Set<Wait>()
   #timer: Timer | undefined
   #isLooking = false
-  /** The client has cancelled a list that waited: its next lists do not wait. */
+  /** The client of a session has cancelled a list that waited: its next lists do not wait. */
   #isGivenUp = false
 
   constructor(servers: Pick<Router, 'lanes'>, client: Pick<ClientPort, 'profile'>, context: RoutingContext) {
@@ -126,7 +126,9 @@ export class ListWaits {
     const times = this.#timesOf(call)
     const dueAt = (): number => (this.#isGivenUp ? -Infinity : answerAt(this.#lanes, kind, times))
     const ended = (): void => {
-      if (dueAt() > this.#now) this.#isGivenUp = true
+      // Requests without a session may come from several clients, and a lost connection ends them too.
+      const isOne = this.#client.profile.revision.era === 'session'
+      if (isOne && dueAt() > this.#now) this.#isGivenUp = true
       this.#giveUp(kind)
     }
     // The client may kill the proxy as soon as it has the answer.

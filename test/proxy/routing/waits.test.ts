@@ -2,7 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { Call } from '../../../src/calls/call.js'
+import type { Call, ClientPort } from '../../../src/calls/call.js'
+import { latestStateless } from '../../../src/mcp/revisions.js'
 import { answerAt, listTimes, ListWaits, type Wanted } from '../../../src/proxy/routing/list-waits.js'
 import type { CallTarget, Lane } from '../../../src/upstream/contracts/upstream.js'
 import { limits } from '../../../src/limits.js'
@@ -21,12 +22,16 @@ class Stage {
   readonly a = new FakeServer('a', { tools: ['x'] }, [], { starts: true })
   readonly b = new FakeServer('b', { tools: ['y'] }, [], { starts: true })
   lanes: readonly Lane[] = [this.a.lane, this.b.lane]
-  readonly waits = new ListWaits(this, nobody, {
-    ...routingOf(this.runtime),
-    startupGraceMs: GRACE_MS,
-    limits: { ...limits, session: { ...limits.session, waitingBytesMax: BYTES_MAX } },
-  })
+  readonly waits: ListWaits
   #calls = 0
+
+  constructor(client: Pick<ClientPort, 'profile'> = nobody) {
+    this.waits = new ListWaits(this, client, {
+      ...routingOf(this.runtime),
+      startupGraceMs: GRACE_MS,
+      limits: { ...limits, session: { ...limits.session, waitingBytesMax: BYTES_MAX } },
+    })
+  }
 
   /** A call whose message has so many bytes, if it is to be long. */
   call(bytes = 0): Call {
@@ -126,6 +131,16 @@ describe('a call that waits', () => {
     stage.list('first').cancel(undefined)
     stage.list('second')
     assert.deepEqual(stage.events, ['cancelled 1', 'second'])
+    await start(stage, stage.a)
+    await start(stage, stage.b)
+    assert.deepEqual(stage.events, ['cancelled 1', 'second'])
+  })
+
+  test('as a list without a session is given up, and the next list waits: it may be of another client', async () => {
+    const stage = new Stage({ profile: { ...nobody.profile, revision: latestStateless } })
+    stage.list('first').cancel(undefined)
+    stage.list('second')
+    assert.deepEqual(stage.events, ['cancelled 1'])
     await start(stage, stage.a)
     await start(stage, stage.b)
     assert.deepEqual(stage.events, ['cancelled 1', 'second'])
