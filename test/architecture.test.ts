@@ -110,7 +110,7 @@ const linesMax = table(`
   calls                  | 721
   mcp/eras               | 1056
   transports             | 871
-  transports/http1       | 1489
+  transports/http1       | 1491
   transports/http-client | 1780
   transports/http-server | 2576
   upstream/contracts     | 749

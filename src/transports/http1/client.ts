@@ -123,6 +123,8 @@ export class ClientSocket implements MessageSink<ResponseHead> {
     if (this.#isPaused !== on) return
     this.#isPaused = !on
     this.#throttle?.want(on)
+    // No byte begins the idle time anew where the rest of the answer came during the pause.
+    if (on) this.#socket?.setTimeout?.(this.#agent.limits.idleSocketMs)
   }
 
   /** The reader of the body has taken so many pieces, such as lines of an event stream. */
