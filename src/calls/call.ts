@@ -158,7 +158,7 @@ export class Call implements CallHolder {
   /** The name of its tool or prompt at that server. */
   item: string | undefined
   #owner: CallOwner
-  /** Where its answer goes; undefined for a call of the proxy itself. */
+  /** The way of its answer; undefined for a call of the proxy itself. */
   reply: Reply | undefined
   readonly deadline: CallDeadline
   #settled = false

@@ -1,6 +1,6 @@
 // The table of a command, and the reading of a command line by it.
 //
-// `mri` takes values apart. What it would let pass in silence is refused before and after it: an option that the command does not
+// `mri` takes values apart. A mistake that it would let pass in silence is refused before and after it: an option that the command does not
 // have, an option without its value or given twice, a switch with a value.
 
 import mri from 'mri'
@@ -38,7 +38,7 @@ export class UsageError extends Error {
   }
 }
 
-/** What a command line gives: the values of the options by their names, and the words. */
+/** The result of reading a command line: the values of the options by their names, and the words. */
 export type Given<O extends Options> = {
   readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never
 } & Words
@@ -76,7 +76,7 @@ interface CommandTable<O extends Options> {
 
 export interface Command<G = unknown> extends Omit<CommandTable<Options>, 'conflicts'> {
   readonly takes: string
-  /** What the arguments behind the name of the command give. @throws UsageError */
+  /** The result of reading the arguments behind the name of the command. @throws UsageError */
   readonly read: (argv: readonly string[]) => G
   /** @returns the exit code */
   run(given: G, invocation: Invocation): Promise<number>

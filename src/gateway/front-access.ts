@@ -8,7 +8,7 @@ import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
 import type { Sender, SenderVerdict } from '../transports/http-server/access.js'
 
-/** Who may use the front. */
+/** The clients that may use the front. */
 export interface AccessConfig {
   /** One token for everything. */
   readonly token: string | undefined

@@ -80,7 +80,7 @@ export class Message {
     if (this.length <= 0) throw fault('a message is not empty')
   }
 
-  /** The message as it lies in memory, with a line feed behind the last part. What no edit touches stays where it lies. */
+  /** The message as it lies in memory, with a line feed behind the last part. A part that no edit touches stays where it lies. */
   get parts(): readonly Uint8Array[] {
     const parts = this.#input instanceof Uint8Array ? [this.#input] : this.#input
     if (this.#edits.length === 0) return parts
@@ -98,7 +98,7 @@ export class Message {
     return this.joined.toString()
   }
 
-  /** Writes the message, and a line feed directly behind it. What the memory has behind that may be overwritten. */
+  /** Writes the message, and a line feed directly behind it. The bytes behind it may be overwritten. */
   writeTo(memory: Buffer, start: number): void {
     const input = this.#input
     let to = start

@@ -61,7 +61,7 @@ export class LoginStore {
     return login?.url === url && login.user === this.user ? login : undefined
   }
 
-  /** Another text after every change of the login; empty where there is none. What `read` throws has one too. */
+  /** Another text after every change of the login; empty where there is none. An error of `read` has one too. */
   versionOf(url: string): string {
     try {
       const stats = statSync(this.#pathOf(url), { throwIfNoEntry: false })

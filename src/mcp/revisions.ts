@@ -23,7 +23,7 @@ export interface Revision {
   readonly elicitationModes: boolean
   /** Whether a call may go on as a task, which its client asks for its result later. */
   readonly tasks: boolean
-  /** What the output schemas of tools describe. */
+  /** The subject of the output schemas of tools. */
   readonly outputs: 'objects' | 'any'
   /** Whether an HTTP client names its version with every request. */
   readonly versionHeader: boolean

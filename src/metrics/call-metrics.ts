@@ -111,7 +111,7 @@ export function isKnownMethod(method: string): boolean {
   return requests.get(method) !== undefined || statelessRequests.get(method) !== undefined
 }
 
-/** What decides about the error of a call. */
+/** The facts that decide about the error of a call. */
 type Ended = Pick<CallEvent, 'outcome' | 'code' | 'reason' | 'isToolError'>
 
 /**

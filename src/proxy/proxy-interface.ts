@@ -38,7 +38,7 @@ export interface McpProxy extends EventSource<ProxyEvents> {
    *
    * A server whose resolved configuration is the same keeps its processes and its calls, also when only its `tools`,
    * `prefix`, `describe` or `argumentChecks` differ. One that differs otherwise is started anew: the new one takes
-   * the calls that come, those on the old one may finish for the drain time and then get one error. What is new is
+   * the calls that come, those on the old one may finish for the drain time and then get one error. A new server is
    * waited for up to `startupGraceMs`, which is 10 s by default. Each client gets at most one `list_changed` of a kind, and none
    * when what it sees is the same. Subscriptions and log levels go over to the new servers.
    *

@@ -53,7 +53,7 @@ export class BoundedText {
   readonly #half: number
   #head: Buffer = Buffer.alloc(0)
   #tail: Buffer = Buffer.alloc(0)
-  /** What follows the tail. */
+  /** The bytes behind the tail. */
   #recent: Buffer[] = []
   #recentBytes = 0
   /** All bytes of the stream, kept or not. */

@@ -84,7 +84,7 @@ function editorForms(others: string): { readonly form: RegExp } {
   return { form: new RegExp(String.raw`^\$\{(?:env:[A-Za-z_]\w*|${others})\}$`) }
 }
 
-/** What most clients have. */
+/** The form of most clients. */
 const usual = {
   format: 'json',
   key: 'mcpServers',

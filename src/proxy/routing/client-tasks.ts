@@ -63,7 +63,7 @@ export class TaskTable implements TaskKeeper {
   }
 
   /**
-   * The error of a call that would begin one too many. What is over makes room, the oldest before others; of the tasks of
+   * The error of a call that would begin one too many. A task that is over makes room, the oldest before others; of the tasks of
    * a principal also the oldest that runs.
    */
   #fullError(): ErrorBody | undefined {

@@ -5,7 +5,7 @@
 // reached while nothing else is on its way.
 //
 // MCP 2024-11-05, Transports, HTTP with SSE. Answers come on the one stream of the server, which names the address for the POSTs, and
-// whose end is the end of the session. Where it may be either, only `initialize` chooses (MCP 2025-03-26, Transports, backwards
+// whose end is the end of the session. If it may be either, only `initialize` chooses (MCP 2025-03-26, Transports, backwards
 // compatibility): if its POST is refused with 400, 404 or 405 and not in JSON-RPC, the address may be that of an older server. A
 // server that accepts no POST (405) may refuse it in JSON-RPC.
 

@@ -24,7 +24,7 @@ export interface StreamOwner {
 }
 
 export interface StreamCut {
-  /** What happened, in words. */
+  /** The event in words. */
   readonly what: string
   /** Whether the same stream may be there later. */
   readonly isPassing: boolean

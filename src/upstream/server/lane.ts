@@ -1,6 +1,6 @@
 // A lane: the processes of one server that one set of clients uses, and what these processes say.
 //
-// Everything that a server says without naming a client is decided here. What cannot be tied to one client is refused or
+// Everything that a server says without naming a client is decided here. A message that cannot be tied to one client is refused or
 // logged, never broadcast. On stdio a request of a server does not name its call, so one askable call runs at a time in a
 // process that several clients share. `Worker` replaces a process that may still ask for a call of a client that has
 // cancelled it.
