@@ -155,7 +155,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     const home = scratch(t)
     mkdirSync(join(home, '.mcps-proxy'))
     writeFileSync(join(home, '.mcps-proxy', 'config.json'), '{"logging":1}')
-    const env = { HOME: home, MCP_SERVER_HOST: 'localhost', MCP_SERVER_PORT: String(port) }
+    const env = { HOME: home, MCP_SERVER_HOST: 'localhost', MCP_SERVER_PORT: port }
     const { code, out, err } = await statusIn(t, env, ...token)
     assert.equal(code, 0, err)
     assert(out.startsWith(`http://localhost:${port}, `), out)
