@@ -106,7 +106,7 @@ const linesMax = table(`
   version                | 2
   text                   | 609
   runtime                | 855
-  mcp                    | 3282
+  mcp                    | 3274
   calls                  | 721
   mcp/eras               | 1056
   transports             | 871
@@ -131,10 +131,10 @@ const linesMax = table(`
   audit                  | 180
   proxy/routing          | 1860
   proxy/input            | 805
-  proxy/clients          | 1680
+  proxy/clients          | 1677
   secrets                | 342
   policy                 | 336
-  proxy                  | 891
+  proxy                  | 890
   front-auth             | 1050
   gateway                | 1129
   metrics                | 912

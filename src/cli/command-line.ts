@@ -1,7 +1,7 @@
 // The table of a command, and the reading of a command line by it.
 //
-// `mri` takes values apart. A mistake that it would let pass in silence is refused before and after it: an option that the command does not
-// have, an option without its value or given twice, a switch with a value.
+// `mri` takes values apart. A mistake that it would let pass in silence is refused before and after it: an option that the
+// command does not have, an option without its value or given twice, a switch with a value.
 
 import mri from 'mri'
 import { nearest } from '../text/nearest.js'

@@ -13,7 +13,6 @@ import type { ClientPort } from '../calls/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/client-leg.js'
 import { describeServers } from './routing/description.js'
-
 import { type RoutedClient, Router, type RoutingContext } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/upstream-error.js'

@@ -1,5 +1,6 @@
 // Values that JSON.parse made.
 
+import { percentDecoded } from '../../text/escape.js'
 import { memberAt } from '../../text/json-object.js'
 
 /** Array.isArray that leaves the items unknown. */
@@ -29,15 +30,6 @@ export function referredTo(root: unknown, reference: unknown): unknown {
   if (document !== '' || first !== '') return undefined
   return memberAt(
     root,
-    names.map((name) => fromPointer(unescaped(name))),
+    names.map((name) => fromPointer(percentDecoded(name))),
   )
-}
-
-/** The text itself where it has an escape that is none. */
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -180,9 +180,9 @@ function codeEdits({ line, error }: ErrorFrame, known: (code: number) => number)
   return [...(membersAt(line, error) ?? [])].flatMap(({ key, value }): Edit[] => {
     if (stringAt(line, key) !== 'code') return []
     const code = numberIn(line, value)
+    const meant = known(code)
     // A code that is no number has no meaning, and stays.
-    if (Object.is(known(code), code)) return []
-    return [{ ...value, bytes: Buffer.from(String(known(code))), why: 'error-code' }]
+    return Object.is(meant, code) ? [] : [{ ...value, bytes: Buffer.from(String(meant)), why: 'error-code' }]
   })
 }
 

@@ -39,7 +39,6 @@ import {
 import { isFilter, subscribed } from '../../mcp/subscription-edits.js'
 import { askClient } from '../input/input-rounds.js'
 import type { CatalogView } from '../routing/views.js'
-
 import type { RoutedClient, Router } from '../routing/router.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientContext, ClientDirectory } from './client-directory.js'

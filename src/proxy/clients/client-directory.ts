@@ -19,7 +19,6 @@ import type { CallTracer } from '../../mcp/meta-edits.js'
 import { ClientLeg, type ServerDescription } from '../../mcp/eras/client-leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/views.js'
-
 import type { RoutedClient, Router, RoutingContext } from '../routing/router.js'
 import type { Emitter } from '../../events/emitter.js'
 import type { ProxyEvents } from '../../events/proxy-events.js'

@@ -34,7 +34,6 @@ import {
 import { within } from '../../runtime/deadline.js'
 import { requestFrame } from '../input/own-frames.js'
 import type { PendingInput } from '../input/pending-input.js'
-
 import type { RoutedClient, Router, RoutingContext } from '../routing/router.js'
 import type { TaskTable } from '../routing/client-tasks.js'
 import { ListChanges } from '../routing/list-changes.js'
