@@ -33,6 +33,7 @@ const rooms = table(`
   upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | login transports/ upstream/process limits
   upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/ limits
   kept                   | jsonrpc mcp runtime limits text | upstream/
+  store                  | runtime
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras
   real-runtime           | runtime upstream/process
   config                 | folder mcp runtime text upstream/contracts | upstream/
@@ -82,7 +83,7 @@ const users = table(`
   smol-toml              | cli/clients
   yaml                   | cli/clients
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | audit cli cli/clients config front-auth gateway kept lock login metrics policy proxy/ runtime sandbox inspector
+  node:crypto            | audit cli cli/clients config front-auth gateway kept lock login metrics policy proxy/ runtime sandbox store inspector
   node:dns               | login sandbox/
   node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers upstream/ sandbox/ inspector
   node:http              | login metrics sandbox
@@ -120,6 +121,7 @@ const linesMax = table(`
   upstream/server        | 4616
   upstream/http          | 227
   kept                   | 415
+  store                  | 241
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
