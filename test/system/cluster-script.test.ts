@@ -1,0 +1,105 @@
+// examples/deploy: cluster.mjs, and which instance gets which request through HAProxy and nginx with the files beside it.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, test } from 'node:test'
+import { program, root } from '../integration/support/programs.js'
+import { gone, until } from '../integration/support/waiting.js'
+import { type Answer, send } from '../transports/support/http.js'
+
+interface Process {
+  readonly pid: number
+  readonly url: string
+}
+
+interface Cluster {
+  /** What the script has started, by its names. */
+  readonly processes: ReadonlyMap<string, Process>
+  stop(): Promise<number | null>
+}
+
+async function startCluster(...args: readonly string[]): Promise<Cluster> {
+  const script = join(root, 'examples/deploy/cluster.mjs')
+  const child = spawn(process.execPath, [script, '--port', '0', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = new Promise<number | null>((resolve) => {
+    child.on('exit', resolve)
+  })
+  const processes = new Map<string, Process>()
+  await new Promise<void>((resolve, reject) => {
+    void exited.then((code) => reject(new Error(`the script has ended with ${code}`)))
+    createInterface(child.stdout).on('line', (line) => {
+      const [name = '', pid = '', url = ''] = line.split(' ')
+      if (name === 'ready') resolve()
+      else processes.set(name, { pid: Number(pid), url })
+    })
+  })
+  const stop = (): Promise<number | null> => {
+    child.kill('SIGTERM')
+    return exited
+  }
+  return { processes, stop }
+}
+
+const labels = ['a', 'b', 'c']
+
+for (const balancer of ['haproxy', 'nginx'])
+  describe(`behind ${balancer}`, () => {
+    let cluster: Cluster | undefined
+    before(async () => {
+      const front = program('labelled-front.mjs')
+      cluster = await startCluster('--balancer', balancer, '--program', front, '--no-restart')
+    })
+    after(async () => {
+      assert.equal(await cluster?.stop(), 0)
+      for (const [name, { pid }] of cluster?.processes ?? []) assert(gone(pid), name)
+    })
+
+    /** To an instance, or to the balancer. */
+    const post = (path: string, session?: string, to = balancer): Promise<Answer> => {
+      const headers = session === undefined ? {} : { 'mcp-session-id': session }
+      const { port } = new URL(cluster?.processes.get(to)?.url ?? '')
+      return send(Number(port), { path, headers, body: '{}' })
+    }
+    const begun = async (): Promise<number> => {
+      const counts = await Promise.all(labels.map((label) => post('/begun', undefined, label)))
+      return counts.reduce((sum, { body }) => sum + Number(body), 0)
+    }
+
+    test('a session goes to the instance that its id names', async () => {
+      for (const label of [...labels, ...labels, ...labels])
+        assert.equal((await post('/mcp', `${label}.AAAA`)).body, label)
+    })
+
+    test('requests without a session, and sessions of other instances, go to all instances in turn', async () => {
+      for (const session of [undefined, 'another.AAAA', 'ab.AAAA', 'AAAA']) {
+        const answers = await Promise.all(Array.from({ length: 12 }, () => post('/mcp', session)))
+        assert.deepEqual([...new Set(answers.map(({ body }) => body))].sort(), labels)
+      }
+    })
+
+    test('a request that an instance may have begun is not sent again', async () => {
+      const before = await begun()
+      assert.equal((await post('/cut', 'c.AAAA')).status, 502)
+      assert.equal(await begun(), before + 1)
+    })
+
+    test('while an instance refuses requests, others answer them', async () => {
+      assert.equal((await post('/drain', undefined, 'a')).status, 503)
+      for (const session of ['a.AAAA', undefined, undefined, undefined, undefined, 'a.AAAA'])
+        assert.match((await post('/mcp', session)).body, /^[bc]$/)
+      await post('/undrain', undefined, 'a')
+    })
+
+    test('when an instance is gone, others have its sessions', async () => {
+      const { pid } = cluster?.processes.get('b') ?? assert.fail()
+      process.kill(pid, 'SIGKILL')
+      // What a balancer sends on a connection to an instance that is ending is lost with it.
+      await until(() => gone(pid))
+      for (const session of ['b.AAAA', undefined, undefined, undefined, 'b.AAAA'])
+        assert.match((await post('/mcp', session)).body, /^[ac]$/)
+    })
+  })
