@@ -46,8 +46,8 @@ const rooms = table(`
   proxy/input            | calls jsonrpc mcp runtime text | limits
   proxy/clients          | calls jsonrpc mcp mcp/eras runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
-  policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | calls upstream/
-  proxy                  | jsonrpc mcp mcp/eras runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/ | calls
+  policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | calls store upstream/
+  proxy                  | jsonrpc mcp mcp/eras runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/ | calls store
   front-auth             | jsonrpc runtime text login transports/http-server transports/http1 | config upstream/contracts
   gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
@@ -107,7 +107,7 @@ const linesMax = table(`
   version                | 2
   text                   | 609
   runtime                | 855
-  mcp                    | 3274
+  mcp                    | 3287
   calls                  | 721
   mcp/eras               | 1056
   transports             | 871
@@ -135,8 +135,8 @@ const linesMax = table(`
   proxy/input            | 805
   proxy/clients          | 1677
   secrets                | 342
-  policy                 | 336
-  proxy                  | 890
+  policy                 | 418
+  proxy                  | 893
   front-auth             | 1050
   gateway                | 1129
   metrics                | 912

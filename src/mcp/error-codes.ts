@@ -53,6 +53,7 @@ export type FailureReason =
 
 /** Why the policy of the configuration refuses a call; the value of `data.reason` too. */
 const RATE_LIMITED = 'rate-limited'
+const STORE_AWAY = 'store-away'
 
 // The meaning of the numbers of others.
 
@@ -308,11 +309,13 @@ export const tooManyCalls = row(INTERNAL_ERROR, () => [
   { reason: 'overloaded' },
 ])
 /** A principal calls a tool more often than its limit allows; `waitMs` is the time until the next call may come. */
-export const rateLimited = row(INTERNAL_ERROR, (tool: string, waitMs: number) => {
-  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const message = `'${tool}' is called too often; call it again in ${counted(retryAfterSeconds, 'second')}`
-  return [message, { reason: RATE_LIMITED, retryAfterSeconds }]
-})
+export const rateLimited = row(INTERNAL_ERROR, (tool: string, waitMs: number) =>
+  laterAgain(`'${tool}' is called too often`, RATE_LIMITED, waitMs),
+)
+/** The calls of all instances are counted in the store, and what this instance had taken from it is used up. */
+export const limitsAway = row(INTERNAL_ERROR, (tool: string, waitMs: number) =>
+  laterAgain(`'${tool}' has a limit, and the store that counts calls does not answer`, STORE_AWAY, waitMs),
+)
 /** `audit.onError` says that no call passes without its line. */
 export const auditFailed = row(INTERNAL_ERROR, () => [
   'the audit cannot be written, so no call passes; the log has the reason',
@@ -325,13 +328,23 @@ export const notConfirmed = row(DECLINED, (tool: string, why: string) => [
 ])
 export const internalError = row(INTERNAL_ERROR, (why: string) => why)
 
-/** The seconds after which a call may come again that was refused by a limit; undefined for every other error. */
-export function retryAfterIn({ line, error }: ErrorFrame): number | undefined {
+const retryStatuses: ReadonlyMap<string | undefined, number> = new Map([
+  [RATE_LIMITED, 429],
+  [STORE_AWAY, 503],
+])
+
+/** The HTTP status of a call that the policy refuses for so many seconds; undefined for every other error. */
+export function retryIn({ line, error }: ErrorFrame): { status: number; seconds: number } | undefined {
   const data = membersAt(line, membersAt(line, error)?.span('data'))
-  const seconds = data?.span('retryAfterSeconds')
-  const isLimit = seconds !== undefined && data?.string('reason') === RATE_LIMITED
-  const value = isLimit ? numberIn(line, seconds) : Number.NaN
-  return Number.isInteger(value) && value > 0 ? value : undefined
+  const status = retryStatuses.get(data?.string('reason'))
+  const span = data?.span('retryAfterSeconds')
+  const seconds = span === undefined ? Number.NaN : numberIn(line, span)
+  return status !== undefined && Number.isInteger(seconds) && seconds > 0 ? { status, seconds } : undefined
+}
+
+function laterAgain(why: string, reason: string, waitMs: number): Said {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
+  return [`${why}; call it again in ${counted(retryAfterSeconds, 'second')}`, { reason, retryAfterSeconds }]
 }
 
 // HTTP and stateless requests.

@@ -1,8 +1,10 @@
-// How often a principal may call tools: token buckets in memory.
+// How often a principal may call tools: token buckets, in memory or in a store that several instances share.
 
+import { createHash } from 'node:crypto'
 import { write } from '../jsonrpc/text.js'
 import type { Clock } from '../runtime/deadline.js'
 import { putNewest } from '../runtime/limited-table.js'
+import type { Store } from '../store/store.js'
 import { matcherOf } from '../text/name-patterns.js'
 
 /** One rule; `*` in a pattern stands for any characters. */
@@ -27,15 +29,37 @@ export interface LimitedCall {
   readonly name: string
 }
 
+/** A call may not go now. */
+export interface LimitRefusal {
+  /** The call may come again after so many milliseconds. */
+  readonly waitMs: number
+  /** Whether the reason is that the store cannot be asked. */
+  readonly isAway: boolean
+}
+
 const MINUTE_MS = 60_000
 
 /** Buckets of all rules and principals together. The bucket that was used longest ago, which is the fullest, makes room. */
 const BUCKETS_MAX = 10_000
 
+/** An instance takes this part of a bucket from the store at a time, so that most calls wait for nothing. */
+const LEASED_PART = 10
+
+/** How long calls are refused after the store could not be asked. */
+const AWAY_MS = 2000
+
 interface Bucket {
+  readonly key: string
+  readonly limit: Limit
+  /** With a store: those that this instance has taken from the store and not used. */
   tokens: number
-  /** The time at which `tokens` was computed. */
+  /** Without a store: the time at which `tokens` was computed. */
   atMs: number
+  /** Until then the store is not asked again. */
+  refused: { readonly untilMs: number; readonly isAway: boolean } | undefined
+  /** Calls that wait for tokens of the store. */
+  waiting: number
+  lease: Promise<void> | undefined
 }
 
 interface Limit extends LimitRule {
@@ -47,11 +71,14 @@ interface Limit extends LimitRule {
 
 export class CallLimits {
   readonly #clock: Pick<Clock, 'now'>
+  readonly #store: Pick<Store, 'take'> | undefined
   #limits: readonly Limit[] = []
   readonly #buckets = new Map<string, Bucket>()
 
-  constructor(rules: readonly LimitRule[], clock: Pick<Clock, 'now'>) {
+  /** With a store, all instances on it share the buckets of rules that are the same. */
+  constructor(rules: readonly LimitRule[], clock: Pick<Clock, 'now'>, store?: Pick<Store, 'take'>) {
     this.#clock = clock
+    this.#store = store
     this.change(rules)
   }
 
@@ -59,36 +86,77 @@ export class CallLimits {
   change(rules: readonly LimitRule[]): void {
     this.#limits = rules.map(limitOf)
     const kept = new Set(this.#limits.map(({ id }) => id))
-    for (const key of this.#buckets.keys())
-      if (!kept.has(key.slice(0, key.indexOf('\n')))) this.#buckets.delete(key)
+    for (const [key, { limit }] of this.#buckets) if (!kept.has(limit.id)) this.#buckets.delete(key)
   }
 
-  /** Takes a token from the bucket of each rule for this call, or from none; gives the milliseconds to wait in that case. */
-  take(call: LimitedCall): number | undefined {
-    const buckets: Bucket[] = []
-    let waitMs = 0
-    for (const limit of this.#limits) {
-      if (!limit.isFor(call.principal) || !limit.covers(call.name)) continue
-      const bucket = this.#bucket(limit, call)
-      buckets.push(bucket)
-      waitMs = Math.max(waitMs, ((1 - bucket.tokens) * MINUTE_MS) / limit.perMinute)
+  /**
+   * Takes a token from the bucket of each rule for this call, or from none; undefined where the call may go.
+   *
+   * The result is a promise where the store must be asked for tokens. It resolves always, and then `take` is called again.
+   */
+  take(call: LimitedCall): LimitRefusal | Promise<unknown> | undefined {
+    const limits = this.#limits.filter((each) => each.isFor(call.principal) && each.covers(call.name))
+    const buckets = limits.map((limit) => this.#bucket(limit, call))
+    const empty = buckets.filter(({ tokens }) => tokens < 1)
+    if (empty.length === 0) {
+      for (const bucket of buckets) bucket.tokens -= 1
+      return undefined
     }
-    if (waitMs > 0) return waitMs
-    for (const bucket of buckets) bucket.tokens -= 1
-    return undefined
+    const refusals = empty.map((bucket) => this.#refusal(bucket)).filter((each) => each !== undefined)
+    const [longest] = refusals.sort((one, other) => other.waitMs - one.waitMs)
+    return longest ?? Promise.all(empty.map((bucket) => this.#lease(bucket)))
   }
 
   /** The bucket, refilled up to now; it becomes the one that was used last. */
-  #bucket({ id, burst, perMinute, each }: Limit, { principal, tool }: LimitedCall): Bucket {
+  #bucket(limit: Limit, { principal, tool }: LimitedCall): Bucket {
+    const { id, burst, perMinute, each } = limit
     const now = this.#clock.now()
     // The id and the tool are JSON, which contains no line end.
     const key = `${id}\n${each ? tool : ''}\n${principal}`
-    const bucket = this.#buckets.get(key) ?? { tokens: burst, atMs: now }
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.atMs) * perMinute) / MINUTE_MS)
+    const isShared = this.#store !== undefined
+    const bucket = this.#buckets.get(key) ?? newBucket(key, limit, isShared ? 0 : burst, now)
+    if (!isShared)
+      bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.atMs) * perMinute) / MINUTE_MS)
     bucket.atMs = now
     putNewest(this.#buckets, key, bucket, BUCKETS_MAX)
     return bucket
   }
+
+  /** Of an empty bucket; undefined where the store may have tokens. */
+  #refusal({ tokens, limit, refused }: Bucket): LimitRefusal | undefined {
+    if (this.#store === undefined)
+      return { waitMs: ((1 - tokens) * MINUTE_MS) / limit.perMinute, isAway: false }
+    const waitMs = refused === undefined ? 0 : refused.untilMs - this.#clock.now()
+    return waitMs > 0 ? { waitMs, isAway: refused?.isAway === true } : undefined
+  }
+
+  /** Asks the store once for all calls that wait for this bucket. */
+  #lease(bucket: Bucket): Promise<void> {
+    bucket.waiting += 1
+    bucket.lease ??= this.#fill(bucket).finally(() => {
+      bucket.lease = undefined
+    })
+    return bucket.lease
+  }
+
+  async #fill(bucket: Bucket): Promise<void> {
+    // The calls that the last lease was not enough for come in the same turn, and are counted.
+    await Promise.resolve()
+    const { burst } = bucket.limit
+    const want = Math.max(1, Math.floor(burst / LEASED_PART), bucket.waiting)
+    bucket.waiting = 0
+    const key = `limit:${createHash('sha256').update(bucket.key).digest('base64url')}`
+    const given = await this.#store?.take(key, bucket.limit, want).catch(() => undefined)
+    bucket.tokens += given?.taken ?? 0
+    const waitMs = given === undefined ? AWAY_MS : Math.max(1, given.waitMs)
+    const isAway = given === undefined
+    bucket.refused =
+      given !== undefined && given.taken > 0 ? undefined : { untilMs: this.#clock.now() + waitMs, isAway }
+  }
+}
+
+function newBucket(key: string, limit: Limit, tokens: number, atMs: number): Bucket {
+  return { key, limit, tokens, atMs, refused: undefined, waiting: 0, lease: undefined }
 }
 
 function limitOf(rule: LimitRule): Limit {

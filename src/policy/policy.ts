@@ -7,17 +7,18 @@ import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
 import { membersAt, membersOf } from '../jsonrpc/members.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 import type { Call } from '../calls/call.js'
-import { rateLimited } from '../mcp/error-codes.js'
+import { limitsAway, rateLimited } from '../mcp/error-codes.js'
 import type { ListItem } from '../mcp/list-items.js'
 import type { CallPolicy } from '../proxy/routing/router.js'
 import type { Target } from '../proxy/routing/catalog.js'
 import { usualName } from '../proxy/routing/views.js'
 import type { Runtime } from '../runtime/runtime.js'
+import type { Store } from '../store/store.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { Redactor } from '../text/redactor.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { Confirmations } from './confirmations.js'
-import { CallLimits, type LimitRule } from './limits.js'
+import { CallLimits, type LimitedCall, type LimitRule } from './limits.js'
 
 /** Admits calls within their limits, and those of some tools when a person has agreed. */
 export class Policy {
@@ -28,8 +29,9 @@ export class Policy {
   readonly #admitted = new WeakMap<Call, string>()
   readonly #consent = new Consent()
 
-  constructor(runtime: Runtime) {
-    this.#limits = new CallLimits([], runtime)
+  /** With a store, the limits are common to all instances on it. */
+  constructor(runtime: Runtime, store?: Pick<Store, 'take'>) {
+    this.#limits = new CallLimits([], runtime, store)
     this.#questions = new Confirmations(runtime, this.#redactor)
   }
 
@@ -56,15 +58,27 @@ export class Policy {
     const name = usualName(config, 'tools', item.key)
     const mustAsk = this.#consent.isNeeded(config, item, id)
     const principal = call.context.origin?.principal ?? ''
-    const waitMs = this.#limits.take({ principal, tool, name })
-    if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
     const admitted = (): void => {
       this.#admitted.set(call.root, id)
       go()
     }
-    if (!mustAsk) return admitted()
-    const asked = { schema, server: config.name, tool: item.key, args: argumentsOf(call, edits) }
-    this.#questions.confirm(call, asked, admitted)
+    this.#limit(call, { principal, tool, name }, () => {
+      if (!mustAsk) return admitted()
+      const asked = { schema, server: config.name, tool: item.key, args: argumentsOf(call, edits) }
+      this.#questions.confirm(call, asked, admitted)
+    })
+  }
+
+  /** Calls `go` when the call is within its limits, now or when the store has answered; otherwise fails the call. */
+  #limit(call: Call, limited: LimitedCall, go: () => void): void {
+    const taken = this.#limits.take(limited)
+    if (taken === undefined) return go()
+    if (!(taken instanceof Promise))
+      return call.fail((taken.isAway ? limitsAway : rateLimited)(limited.name, taken.waitMs))
+    call.keep()
+    void taken.then(() => {
+      if (!call.settled) this.#limit(call, limited, go)
+    })
   }
 }
 

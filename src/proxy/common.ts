@@ -15,6 +15,7 @@ import type { CallPolicy } from './routing/router.js'
 import { Unread } from './clients/unread.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { Store } from '../store/store.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
 import type { ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ProxyContext } from '../upstream/server/context.js'
@@ -87,6 +88,8 @@ function openKept(
 export class LoadedParts {
   readonly #runtime: Runtime
   readonly #log: LogSink
+  /** That of several instances, which count their limits there; set before the first `load`. */
+  store: Pick<Store, 'take'> | undefined
   /** Stays when the rules leave the configuration, as they may come back. */
   #policy: Policy | undefined
   #lock: LockStore | undefined
@@ -104,7 +107,7 @@ export class LoadedParts {
     if (this.#policy === undefined && hasPolicy(config)) {
       const { Policy } = await import('../policy/policy.js')
       // Schemas that are reloaded at the same time share it.
-      this.#policy ??= new Policy(this.#runtime)
+      this.#policy ??= new Policy(this.#runtime, this.store)
     }
     const { isOn, path } = config.lock
     const Store = isOn ? (await import('../lock/store.js')).LockStore : undefined

@@ -34,7 +34,11 @@ function stage(...rules: LimitRule[]): {
   return {
     limits,
     pass: (ms) => void (now += ms),
-    take: (principal = 'p', name = 'a__x') => limits.take({ principal, tool: name, name }),
+    take: (principal = 'p', name = 'a__x') => {
+      const taken = limits.take({ principal, tool: name, name })
+      assert(!(taken instanceof Promise))
+      return taken?.waitMs
+    },
   }
 }
 

@@ -7,7 +7,7 @@ import type { TransportError } from '../../jsonrpc/jsonrpc-errors.js'
 import { LongLine, joinedLine, readLong } from '../../jsonrpc/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { retryAfterIn } from '../../mcp/error-codes.js'
+import { retryIn } from '../../mcp/error-codes.js'
 import { requests, statelessRequests } from '../../mcp/methods.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -163,7 +163,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
   /** The error of a tool that may be called less often is not asked for again. */
   isAnswer({ status }: HttpAnswer, body: string): boolean {
     const error = status === TOO_MANY ? errorTo(this.head.id, body) : undefined
-    return error !== undefined && retryAfterIn(error) !== undefined
+    return error !== undefined && retryIn(error) !== undefined
   }
 
   refused(answer: HttpAnswer, body: string): void {

@@ -10,7 +10,7 @@ import {
   invalidRequest,
   isMissing,
   numberOfError,
-  retryAfterIn,
+  retryIn,
   statelessRefusal,
 } from '../../mcp/error-codes.js'
 import type { PostedMessage } from './body.js'
@@ -34,8 +34,8 @@ type StatelessJudgement = Refusal | 'ignored' | 'stateless'
 export function statusOf(error: Message): AnswerStatus {
   const frame = readFrame(error.joined)
   if (frame.kind !== 'error') return { status: 200, fields: [] }
-  const seconds = retryAfterIn(frame)
-  if (seconds !== undefined) return { status: 429, fields: ['retry-after', String(seconds)] }
+  const retry = retryIn(frame)
+  if (retry !== undefined) return { status: retry.status, fields: ['retry-after', String(retry.seconds)] }
   const code = numberOfError(frame)
   if (isMissing(code)) return { status: 404, fields: [] }
   return { status: statelessRefusal(code) === undefined ? 200 : 400, fields: [] }
