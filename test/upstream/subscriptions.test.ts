@@ -38,6 +38,15 @@ describe('two subscriptions of one client to one resource', () => {
     assert(!follows())
   })
 
+  test('when the first one fails and the second is granted the client follows it', () => {
+    const { asks, follows } = run()
+    const calls = [asks(true), asks(true)]
+    calls[0]?.fail(refusal)
+    assert(follows())
+    grant(calls[1] ?? assert.fail())
+    assert(follows())
+  })
+
   test('one that is repeated after it was granted, and then fails, stays', () => {
     const { asks, follows } = run()
     grant(asks(true))

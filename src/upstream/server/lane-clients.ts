@@ -119,10 +119,10 @@ export class LaneClients {
   resubscribe(connection: ServerConnection): void {
     if (connection.isStateless) return
     const { resources } = this
-    const isGranted = (uri: string): boolean => [...resources.at(uri).values()].includes(true)
-    void eachAtOnce([...resources.names].filter(isGranted), AT_ONCE, (uri) =>
-      this.#subscribe(connection, uri),
+    const granted = [...resources.names].filter((uri) =>
+      [...resources.at(uri).values()].some(({ isGranted }) => isGranted),
     )
+    void eachAtOnce(granted, AT_ONCE, (uri) => this.#subscribe(connection, uri))
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
@@ -136,17 +136,23 @@ export class LaneClients {
       call.settle({ kind: 'result', result: '{}' })
       return undefined
     }
-    if (followed.at(name).has(client)) return call
-    if (followed.size >= this.#context.limits.subscriptionsMax) {
+    const isNew = !followed.at(name).has(client)
+    if (isNew && followed.size >= this.#context.limits.subscriptionsMax) {
       call.fail(this.#full(followed === this.tasks ? 'tasks' : 'resources'))
       return undefined
     }
     // Updates may come before the answer.
-    followed.add(client, name, false)
+    if (isNew) followed.add(client, name, false)
+    const follow = followed.at(name).get(client)
+    if (follow !== undefined) follow.asked++
     return call.attempt({
       settled: (_attempt, outcome) => {
-        if (!isResult(outcome)) followed.remove(client, name)
-        else if (followed.at(name).has(client)) followed.add(client, name)
+        // The client may have ended it meanwhile, and may have begun anew.
+        if (follow !== undefined && followed.at(name).get(client) === follow) {
+          follow.asked--
+          follow.isGranted ||= isResult(outcome)
+          if (!follow.isGranted && follow.asked === 0) followed.remove(client, name)
+        }
         call.settle(outcome)
       },
     })
@@ -199,10 +205,17 @@ export class LaneClients {
   }
 }
 
+/** That a client follows something. */
+interface Follow {
+  /** Whether the server has granted it. */
+  isGranted: boolean
+  /** The requests of the client for it that are in flight. */
+  asked: number
+}
+
 /** The clients of one lane that follow something: the first one asks the server for it, and the last one ends that. */
 export class Follows {
-  /** By name; whether the server has granted it to each client. */
-  readonly #clients = new Map<string, Map<ClientPort, boolean>>()
+  readonly #clients = new Map<string, Map<ClientPort, Follow>>()
 
   get size(): number {
     return this.#clients.size
@@ -217,14 +230,14 @@ export class Follows {
   }
 
   /** The clients that follow exactly this. */
-  at(name: string): ReadonlyMap<ClientPort, boolean> {
+  at(name: string): ReadonlyMap<ClientPort, Follow> {
     return this.#clients.get(name) ?? new Map()
   }
 
   /** Whether this is the first one who follows it. */
   add(client: ClientPort, name: string, isGranted: boolean = true): boolean {
-    const clients = this.#clients.get(name) ?? new Map<ClientPort, boolean>()
-    clients.set(client, isGranted)
+    const clients = this.#clients.get(name) ?? new Map<ClientPort, Follow>()
+    clients.set(client, { isGranted, asked: 0 })
     this.#clients.set(name, clients)
     return clients.size === 1
   }
