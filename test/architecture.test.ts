@@ -118,7 +118,7 @@ const linesMax = table(`
   upstream/process       | 1200
   upstream/auth          | 331
   login                  | 2486
-  upstream/server        | 4616
+  upstream/server        | 4629
   upstream/http          | 227
   kept                   | 415
   store                  | 241
