@@ -11,6 +11,7 @@ import { delimiter, join } from 'node:path'
 const packages = {
   nginx: 'nginx',
   haproxy: 'haproxy',
+  'redis-server': 'redis-server',
   bwrap: 'bubblewrap',
   python3: 'python3',
   podman: 'podman',

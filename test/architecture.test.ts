@@ -67,6 +67,7 @@ const rooms = table(`
 /** Packages, and the builtins that reach outside of the process, with the rooms that use them. */
 const users = table(`
   @opentelemetry         | metrics
+  @redis                 | store
   ajv                    | mcp
   chalk                  | log
   cross-spawn            | upstream/process
@@ -121,7 +122,7 @@ const linesMax = table(`
   upstream/server        | 4629
   upstream/http          | 227
   kept                   | 415
-  store                  | 241
+  store                  | 527
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47

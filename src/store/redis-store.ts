@@ -1,0 +1,286 @@
+// A store in Redis or Valkey. Loaded only where the configuration names one; the package is installed beside the proxy.
+//
+// Each instance reads one stream of its own and one of all. A command that gets no answer in time makes the store be away
+// until a probe is answered, so that no request waits for a store that is gone.
+
+import type { RedisArgument } from '@redis/client'
+import { repeat, within } from '../runtime/deadline.js'
+import type { Runtime, Timer } from '../runtime/runtime.js'
+import { ALL, type Bucket, type Store, StoreAway, type TakenTokens } from './store.js'
+
+/** The store cannot be used as it is. */
+export class StoreRefused extends Error {
+  readonly hint: string
+
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, { cause })
+    this.hint = hint
+  }
+}
+
+const COMMAND_MS = 500
+const CONNECT_MS = 5000
+const PROBE_MS = 500
+/** A blocked reader returns this often, so that a connection that is dead shows. */
+const BLOCK_MS = 5000
+const SILENCE_MS = 10_000
+const RECONNECT_MS_MAX = 1000
+/** Messages that are read together. */
+const READ_MAX = 100
+/** Kept for an instance that does not read, and of messages to all. */
+const INBOX_MS = 30_000
+const MESSAGES_TO_ALL_MAX = 1000
+
+/** Numbers of Lua lose their fraction on the way, so the tokens are a text. */
+const TAKE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local perMs, burst, want = ARGV[1] / 60000, tonumber(ARGV[2]), tonumber(ARGV[3])
+local last = redis.call('HMGET', KEYS[1], 'tokens', 'at')
+local tokens = math.min(burst, (last[1] or burst) + math.max(0, now - (last[2] or now)) * perMs)
+local taken = math.min(want, math.floor(tokens))
+tokens = tokens - taken
+redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', string.format('%.3f', now))
+redis.call('PEXPIRE', KEYS[1], math.ceil(burst / perMs) + 1000)
+return { taken, tokens >= 1 and 0 or math.ceil((1 - tokens) / perMs) }`
+
+type Clock = Pick<Runtime, 'now' | 'setTimer'>
+type Client = Awaited<ReturnType<typeof connected>>
+
+/** @throws StoreRefused when it cannot be reached, may drop entries, or its package is not installed */
+export async function openRedisStore(url: string, clock: Clock): Promise<RedisStore> {
+  const client = await connected(url)
+  try {
+    const info = await client.sendCommand(['INFO', 'memory'])
+    const [, policy] = /maxmemory_policy:(\S+)/.exec(String(info)) ?? []
+    if (policy !== 'noeviction')
+      throw new StoreRefused(
+        `the store has the maxmemory-policy ${policy ?? 'unknown'}, and an entry that it drops may give access back`,
+        'set maxmemory-policy noeviction',
+      )
+    return new RedisStore(client, clock)
+  } catch (error) {
+    client.destroy()
+    throw error instanceof StoreRefused ? error : unreachable(error)
+  }
+}
+
+async function connected(url: string) {
+  const { createClient, RESP_TYPES } = await loadPackage()
+  const client = createClient({
+    url,
+    RESP: 2,
+    disableOfflineQueue: true,
+    maintNotifications: 'disabled',
+    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+    socket: {
+      connectTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, RECONNECT_MS_MAX),
+    },
+  })
+  // Each command rejects by itself.
+  client.on('error', () => {})
+  const first = new Promise<never>((_, reject) => client.once('error', reject))
+  try {
+    await Promise.race([client.connect(), first])
+    return client
+  } catch (error) {
+    client.destroy()
+    throw unreachable(error)
+  }
+}
+
+function unreachable(cause: unknown): StoreRefused {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new StoreRefused(
+    `the store cannot be used: ${why}`,
+    'check server.store, and whether Redis runs there',
+    cause,
+  )
+}
+
+async function loadPackage() {
+  try {
+    return await import('@redis/client')
+  } catch (error) {
+    throw new StoreRefused('its package is not installed', 'npm install --global @redis/client', error)
+  }
+}
+
+export class RedisStore implements Store {
+  onChange: () => void = () => {}
+  /** Of the commands that were answered. */
+  readonly latency: { count: number; sumMs: number } = { count: 0, sumMs: 0 }
+  readonly #client: Client
+  readonly #clock: Clock
+  #reader: Client | undefined
+  #probe: Timer | undefined
+  #isAway = false
+  #isClosed = false
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client
+    this.#clock = clock
+    client.on('error', () => this.#leave())
+  }
+
+  get isAway(): boolean {
+    return this.#isAway
+  }
+
+  async get(key: string): Promise<Buffer | undefined> {
+    const value = await this.#ask(['GET', named(key)])
+    return Buffer.isBuffer(value) ? value : undefined
+  }
+
+  async put(key: string, value: Buffer, ttlMs: number): Promise<void> {
+    await this.#ask(['SET', named(key), value, 'PX', String(ttlMs)])
+  }
+
+  async add(key: string, value: Buffer, ttlMs: number): Promise<boolean> {
+    return (await this.#ask(['SET', named(key), value, 'PX', String(ttlMs), 'NX'])) !== null
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#ask(['DEL', named(key)])
+  }
+
+  async take(key: string, { perMinute, burst }: Bucket, want: number): Promise<TakenTokens> {
+    const numbers = [perMinute, burst, want].map(String)
+    const reply = await this.#ask(['EVAL', TAKE, '1', named(key), ...numbers])
+    const [taken, waitMs] = Array.isArray(reply) ? reply.map(Number) : []
+    return { taken: taken ?? 0, waitMs: waitMs ?? 0 }
+  }
+
+  async send(to: string, message: Buffer): Promise<void> {
+    const key = inbox(to)
+    const trim = to === ALL ? ['MAXLEN', '~', String(MESSAGES_TO_ALL_MAX)] : []
+    await Promise.all([
+      this.#ask(['XADD', key, ...trim, '*', 'm', message]),
+      this.#ask(['PEXPIRE', key, String(INBOX_MS)]),
+    ])
+  }
+
+  async receive(instance: string, take: (message: Buffer) => void): Promise<void> {
+    const keys = [inbox(instance), inbox(ALL)]
+    const newest = await Promise.all(keys.map((key) => this.#ask(['XREVRANGE', key, '+', '-', 'COUNT', '1'])))
+    const reader = this.#client.duplicate()
+    reader.on('error', () => {})
+    this.#reader = reader
+    await reader.connect()
+    const places = new Map(keys.map((key, at) => [key, entriesOf(newest[at])[0]?.id ?? '0-0']))
+    void this.#read(reader, places, take)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#probe?.cancel()
+    this.#reader?.destroy()
+    this.#client.destroy()
+  }
+
+  /** Reads on after the last message of each stream; the messages to this instance are removed once they are read. */
+  async #read(reader: Client, places: Map<string, string>, take: (message: Buffer) => void): Promise<void> {
+    const [own = ''] = places.keys()
+    while (!this.#isClosed) {
+      try {
+        const block = ['BLOCK', String(BLOCK_MS), 'COUNT', String(READ_MAX)]
+        const reply = await reader.sendCommand([
+          'XREAD',
+          ...block,
+          'STREAMS',
+          ...places.keys(),
+          ...places.values(),
+        ])
+        for (const [key, entries] of streamsOf(reply)) {
+          for (const { id, message } of entries) {
+            places.set(key, id)
+            take(message)
+          }
+          if (key === own) this.#ask(['XTRIM', own, 'MINID', places.get(own) ?? '0']).catch(() => {})
+        }
+      } catch {
+        await new Promise<void>((resolve) => void this.#clock.setTimer(PROBE_MS, resolve))
+      }
+    }
+  }
+
+  #ask(command: readonly RedisArgument[]): Promise<unknown> {
+    return this.#isAway ? Promise.reject(new StoreAway()) : this.#command(command)
+  }
+
+  async #command(command: readonly RedisArgument[]): Promise<unknown> {
+    const startedMs = this.#clock.now()
+    const answer = this.#client.sendCommand<unknown>(command).then((reply) => ({ reply }))
+    try {
+      const came = await within(answer, COMMAND_MS, this.#clock)
+      if (came === undefined) throw new Error(`no answer within ${COMMAND_MS} ms`)
+      this.latency.count++
+      this.latency.sumMs += this.#clock.now() - startedMs
+      return came.reply
+    } catch (error) {
+      answer.catch(() => {})
+      // A store that answers is there, whatever it says.
+      if (!isReply(error)) this.#leave()
+      throw new StoreAway(error)
+    }
+  }
+
+  #leave(): void {
+    if (this.#isAway || this.#isClosed) return
+    this.#isAway = true
+    this.onChange()
+    this.#probe = repeat(
+      this.#clock,
+      PROBE_MS,
+      () =>
+        void this.#command(['PING']).then(
+          () => this.#comeBack(),
+          () => {},
+        ),
+    )
+  }
+
+  #comeBack(): void {
+    if (!this.#isAway || this.#isClosed) return
+    this.#probe?.cancel()
+    this.#isAway = false
+    this.onChange()
+  }
+}
+
+function named(key: string): string {
+  return `mcps:${key}`
+}
+
+function inbox(to: string): string {
+  return named(`inbox:${to}`)
+}
+
+/** The first word of an error that the store itself has written. */
+function isReply(error: unknown): boolean {
+  return error instanceof Error && /^[A-Z]+ /.test(error.message)
+}
+
+interface Entry {
+  readonly id: string
+  readonly message: Buffer
+}
+
+function streamsOf(reply: unknown): (readonly [string, Entry[]])[] {
+  if (!Array.isArray(reply)) return []
+  return reply.flatMap((stream: unknown) =>
+    Array.isArray(stream) ? [[String(stream[0]), entriesOf(stream[1])] as const] : [],
+  )
+}
+
+/** An entry is an id and a list of one name and one value. */
+function entriesOf(list: unknown): Entry[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((entry: unknown) => {
+    const [id, fields]: unknown[] = Array.isArray(entry) ? entry : []
+    const message: unknown = Array.isArray(fields) ? fields[1] : undefined
+    return Buffer.isBuffer(message) ? [{ id: String(id), message }] : []
+  })
+}
