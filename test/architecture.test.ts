@@ -49,7 +49,7 @@ const rooms = table(`
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | calls store upstream/
   proxy                  | jsonrpc mcp mcp/eras runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/ | calls store
   front-auth             | jsonrpc runtime text login transports/http-server transports/http1 | config upstream/contracts
-  gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
+  gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/ | store
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | ask jsonrpc mcp runtime text transports/ folder log real-runtime cli
@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1491
   transports/http-client | 1780
-  transports/http-server | 2576
+  transports/http-server | 2581
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331
@@ -139,7 +139,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 893
   front-auth             | 1050
-  gateway                | 1129
+  gateway                | 1224
   metrics                | 912
   index                  | 49
   replay                 | 1876

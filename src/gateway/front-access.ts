@@ -6,7 +6,8 @@ import type { FrontAuth } from '../front-auth/front-auth.js'
 import { write } from '../jsonrpc/text.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
-import type { Sender, SenderVerdict } from '../transports/http-server/access.js'
+import type { Sender, SenderVerdict, TokenRefusal } from '../transports/http-server/access.js'
+import type { Revocations } from './revocations.js'
 
 /** The clients that may use the front. */
 export interface AccessConfig {
@@ -25,11 +26,14 @@ const OWN = /^mcps_/
 interface OwnToken extends Pick<FrontToken, 'expiresAtMs'> {
   readonly sender: Sender
   readonly hash: Buffer
+  /** The hash as the store has it; undefined for the token for everything, which no command revokes. */
+  readonly sha256: string | undefined
 }
 
 export class FrontAccess {
   readonly #tokens: readonly OwnToken[]
   readonly #wallNow: () => number
+  readonly #revocations: Pick<Revocations, 'stateOf'> | undefined
   /** Undefined where clients cannot log in. */
   readonly auth: FrontAuth | undefined
 
@@ -37,12 +41,15 @@ export class FrontAccess {
     { token, tokens = [] }: Pick<AccessConfig, 'token' | 'tokens'>,
     wallNow: () => number,
     auth?: FrontAuth,
+    revocations?: Pick<Revocations, 'stateOf'>,
   ) {
     this.#wallNow = wallNow
+    this.#revocations = revocations
     this.auth = auth
     const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
       sender: { principal: name, profiles },
       hash: Buffer.from(sha256, 'hex'),
+      sha256,
       expiresAtMs,
     }))
     this.#tokens = token === undefined ? named : [tokenForAll(token), ...named]
@@ -55,14 +62,14 @@ export class FrontAccess {
     if (found === undefined && auth !== undefined && !OWN.test(token))
       return auth.senderOf(token, hash.toString('latin1'), path, from)
     if (found === undefined) return { status: 401, why: 'its bearer token is not accepted' }
-    if (!this.#isExpired(found)) return found.sender
-    return { status: 401, why: `the token '${found.sender.principal}' has expired` }
+    return this.#refusalOf(found) ?? found.sender
   }
 
   /** The credential of a principal while it is valid; another one is another client. */
   readonly credentialOf = (principal: string): string | undefined => {
     const found = this.#tokens.find((each) => each.sender.principal === principal)
-    if (found === undefined || this.#isExpired(found)) return this.auth?.credentialOf(principal)
+    if (found === undefined || this.#refusalOf(found)?.status === 401)
+      return this.auth?.credentialOf(principal)
     return write([found.hash.toString('hex'), found.sender.profiles])
   }
 
@@ -96,15 +103,20 @@ export class FrontAccess {
     return found
   }
 
-  #isExpired({ expiresAtMs = Infinity }: OwnToken): boolean {
-    return this.#wallNow() >= expiresAtMs
+  #refusalOf({ sender, sha256, expiresAtMs = Infinity }: OwnToken): TokenRefusal | undefined {
+    const { principal } = sender
+    if (this.#wallNow() >= expiresAtMs) return { status: 401, why: `the token '${principal}' has expired` }
+    const state = sha256 === undefined ? 'valid' : this.#revocations?.stateOf(sha256)
+    if (state === 'revoked') return { status: 401, why: `the token '${principal}' is revoked` }
+    if (state !== 'unknown') return undefined
+    return { status: 503, why: `the store has not said whether the token '${principal}' is revoked` }
   }
 }
 
 /** The token for everything has no name. Its principal is the same on every instance, and does not show the token. */
 function tokenForAll(token: string): OwnToken {
   const principal = `bearer ${hashOf(`principal of ${token}`).toString('base64url')}`
-  return { sender: { principal }, hash: hashOf(token), expiresAtMs: undefined }
+  return { sender: { principal }, hash: hashOf(token), sha256: undefined, expiresAtMs: undefined }
 }
 
 export function hashOf(text: string): Buffer {

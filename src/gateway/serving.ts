@@ -14,6 +14,7 @@ import type { HttpServerLimits } from '../transports/http-server/front-limits.js
 import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
 import type { GuardRemedies, HttpRules } from '../transports/http-server/access.js'
 import { type AccessConfig, FrontAccess } from './front-access.js'
+import type { Revocations } from './revocations.js'
 import { type MorePaths, Routes, type ServedGateway } from './routes.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
@@ -33,6 +34,8 @@ export interface FrontOptions extends FrontRules {
   readonly port: number
   readonly allowUnauthenticated: boolean
   readonly limits: HttpServerLimits
+  /** Tokens that another instance may revoke. */
+  readonly revocations?: Revocations | undefined
   readonly log: LogSink
   readonly runtime: Runtime
   /** The name of the configuration in messages, and the remedy that they propose. */
@@ -104,6 +107,7 @@ export class Front {
     this.#Auth = Auth
     const own = { host, port, remedies, environment: environmentOf(options, watch) }
     this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
+    if (options.revocations !== undefined) options.revocations.onRevoked = () => this.server.leave()
   }
 
   /** Undefined where no client has ever needed a token. */
@@ -123,6 +127,8 @@ export class Front {
   /** Loads what these rules need; to be awaited before a change to them. */
   async prepare(rules: FrontRules): Promise<void> {
     this.#Auth ??= await authFor(rules)
+    // Clients with a token that is new get 503 until the store answers.
+    await this.#options.revocations?.read(rules.tokens).catch(() => {})
   }
 
   /**
@@ -141,12 +147,12 @@ export class Front {
 
   #rulesOf(rules: FrontRules): HttpRules {
     const { auth, publicUrl, allowedHosts, clientAddressField, cors } = rules
-    const { runtime } = this.#options
+    const { runtime, revocations } = this.#options
     const Auth = this.#Auth
     if (this.#access !== undefined || needsToken(rules)) {
       const canLogIn = auth !== undefined && publicUrl !== undefined && Auth !== undefined
       const made = canLogIn ? new Auth({ auth, publicUrl, runtime }, this.#access?.auth) : undefined
-      this.#access = new FrontAccess(rules, () => runtime.wallNow(), made)
+      this.#access = new FrontAccess(rules, () => runtime.wallNow(), made, revocations)
     }
     const { senderOf, challenge, credentialOf } = this.#access ?? {}
     const own = publicUrl === undefined ? [] : [new URL(publicUrl).host]

@@ -119,6 +119,11 @@ export class HttpServer {
 
   #sweep(): void {
     this.#clients.sweep()
+    this.leave()
+  }
+
+  /** Principals whose token has ended may only finish. */
+  leave(): void {
     const { credentialOf } = this.#rules
     if (credentialOf !== undefined) this.#clients.leave((principal) => credentialOf(principal) === undefined)
   }
