@@ -6,7 +6,7 @@ import { LongLine } from '../../src/jsonrpc/long-line.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { readId } from '../../src/jsonrpc/request-id.js'
 import { UnfinishedLine } from '../../src/transports/unfinished-line.js'
-import { answeredId, answers, readMessages } from '../../src/transports/http-client/posted-message.js'
+import { answeredId, answers, readMessages } from '../../src/transports/http-client/message-post.js'
 
 const one = readId(toLine('1'), 0, 1)
 

@@ -15,7 +15,7 @@ import type { HttpSession } from './http-session.js'
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 
 /** A refusal of a request: its status, its body, and the error to the request in it. */
-export interface Refusal {
+interface RefusedRequest {
   readonly status: number
   readonly error: ErrorFrame | undefined
   readonly body?: string
@@ -25,7 +25,7 @@ export interface Refusal {
 export function forgetsSession(
   session: HttpSession,
   { method }: MessageHead,
-  { status, error, body = '' }: Refusal,
+  { status, error, body = '' }: RefusedRequest,
 ): boolean {
   const isPossible = status === 404 || status === 400 || (status === 200 && session.hasServed)
   if (!isPossible || session.id === undefined || method === 'initialize') return false

@@ -20,7 +20,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { messagePassesTap } from '../tap.js'
 import { within } from '../../runtime/deadline.js'
 import type { HttpAgent } from '../http1/client.js'
-import { answeredId, readMessages, PostedMessage } from './posted-message.js'
+import { answeredId, readMessages, MessagePost } from './message-post.js'
 import type { HttpTarget } from './options.js'
 import { OutgoingRequest } from './outgoing-request.js'
 import { ServerStream } from './server-stream.js'
@@ -51,17 +51,17 @@ export class HttpLink implements Connection {
   #isClosed = false
   #cause: TransportError | undefined
   #closing: Promise<void> | undefined
-  readonly #posts = new ChurnMap<number, PostedMessage>()
+  readonly #posts = new ChurnMap<number, MessagePost>()
   #number = 0
   /** Of messages that may be sent again, since they are not answered. */
   backlogBytes = 0
   /** Called when the server has taken every message that has no answer. */
   #onQuiet: (() => void) | undefined
   /** The message that the server must take before any other is sent. */
-  #gate: PostedMessage | undefined
+  #gate: MessagePost | undefined
   #gateTimer: { cancel(): void } | undefined
   /** Messages that wait for that, or for the address of an older server. */
-  #held: PostedMessage[] = []
+  #held: MessagePost[] = []
   #isForgotten = false
   /** Its messages say by themselves what they speak. */
   #isSessionless = false
@@ -97,7 +97,7 @@ export class HttpLink implements Connection {
   }
 
   #send(head: MessageHead, bytes: Line): void {
-    const post = new PostedMessage(head, bytes, this.#session, this, ++this.#number)
+    const post = new MessagePost(head, bytes, this.#session, this, ++this.#number)
     this.#posts.set(post.number, post)
     this.backlogBytes += bytes.length
     if (head.method === 'initialize') this.#isSessionless = false
@@ -119,7 +119,7 @@ export class HttpLink implements Connection {
   }
 
   /** The message did not get through, or its answer will not come. */
-  failed(post: PostedMessage, error: TransportError): void {
+  failed(post: MessagePost, error: TransportError): void {
     if (this.#mayBeOlder && post.head.method === 'initialize' && isRefusal(error))
       return this.#tryOlder(post, error)
     this.#tellFailed(post, error)
@@ -129,13 +129,13 @@ export class HttpLink implements Connection {
   }
 
   /** The server does not know the session any more, and has not taken the message. */
-  forgotten(post: PostedMessage, status: number): void {
+  forgotten(post: MessagePost, status: number): void {
     this.#tellFailed(post, forgetful(status))
     if (this.answersElsewhere) this.end(forgetful(status))
     else this.forget()
   }
 
-  ended(post: PostedMessage): void {
+  ended(post: MessagePost): void {
     this.#posts.take(post.number)
     this.backlogBytes -= post.bytes.length
     if (post === this.#gate) this.#openGate()
@@ -205,13 +205,13 @@ export class HttpLink implements Connection {
     this.#stop()
   }
 
-  #request(id: RequestId | undefined): PostedMessage | undefined {
+  #request(id: RequestId | undefined): MessagePost | undefined {
     if (id === undefined) return undefined
     return [...this.#posts.values()].find(({ head }) => head.id === id)
   }
 
   /** Two POSTs may overtake each other, and a server must not be called before it has taken `notifications/initialized`. */
-  #post(post: PostedMessage): void {
+  #post(post: MessagePost): void {
     if (this.#gate !== undefined || !this.#stream.hasAddress) return void this.#held.push(post)
     if (post.head.method === 'notifications/initialized') {
       const { timers, limits } = this.#session.target
@@ -232,7 +232,7 @@ export class HttpLink implements Connection {
     for (const post of this.#held.splice(0)) this.#post(post)
   }
 
-  #tryOlder({ head, bytes }: PostedMessage, refusal: TransportError): void {
+  #tryOlder({ head, bytes }: MessagePost, refusal: TransportError): void {
     const { target, agent } = this.#session
     this.#mayBeOlder = false
     this.#refusal = refusal
@@ -243,12 +243,12 @@ export class HttpLink implements Connection {
     this.#send(head, bytes)
   }
 
-  #tellFailed({ head }: PostedMessage, error: TransportError): void {
+  #tellFailed({ head }: MessagePost, error: TransportError): void {
     if (!this.#isClosed) this.#sink?.failed?.(head.id, error)
   }
 
   /** The server did not accept it, so its sender may send it to the next session. */
-  #refuse(post: PostedMessage): void {
+  #refuse(post: MessagePost): void {
     this.#tellFailed(post, forgetful())
     post.cancel()
   }

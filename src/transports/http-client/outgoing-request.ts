@@ -13,7 +13,7 @@ import type { Credential, CredentialVerdict } from './options.js'
 import type { HttpAsk, HttpSession } from './http-session.js'
 
 /** Exactly one of `responded`, `refused` and `troubled` is called for each time that it is sent, unless it is cancelled. */
-export interface RequestHandler {
+export interface ResponseHandler {
   responded(answer: HttpAnswer): void
   /** The server has refused it (400 and above), and it is not sent again; `body` is the beginning of the response. */
   refused(answer: HttpAnswer, body: string): void
@@ -29,7 +29,7 @@ export class OutgoingRequest implements ClientSocketUser {
   sessionId: string | undefined
   readonly #session: HttpSession
   readonly #ask: HttpAsk
-  readonly #handler: RequestHandler
+  readonly #handler: ResponseHandler
   /** `held` until the next attempt, for a credential, or for the verdict on a refused one. */
   #state: 'held' | 'sent' | 'over' = 'held'
   #credential: Credential | undefined
@@ -44,7 +44,7 @@ export class OutgoingRequest implements ClientSocketUser {
   #verdictsMax = 1
   #isAbandoned = false
 
-  constructor(session: HttpSession, ask: HttpAsk, handler: RequestHandler) {
+  constructor(session: HttpSession, ask: HttpAsk, handler: ResponseHandler) {
     this.#session = session
     this.#ask = ask
     this.#handler = handler

@@ -16,7 +16,7 @@ import { EXCERPT_BYTES_MAX, compression, mediaType, readExcerpt, readWhole } fro
 import { errorTo, failure, noAnswer } from './failure.js'
 import { forgetsSession } from './forgotten-session.js'
 import type { HttpLink } from './link.js'
-import { OutgoingRequest, type RequestHandler } from './outgoing-request.js'
+import { OutgoingRequest, type ResponseHandler } from './outgoing-request.js'
 import { ResponseStream, type StreamCut, type StreamOwner } from './response-stream.js'
 import type { HttpSession } from './http-session.js'
 
@@ -31,7 +31,7 @@ const ACCEPT = 'application/json, text/event-stream'
 const FOLLOWS_MAX = 16
 
 /** Sends one message and reads everything that belongs to it. */
-export class PostedMessage implements RequestHandler, StreamOwner {
+export class MessagePost implements ResponseHandler, StreamOwner {
   readonly head: MessageHead
   readonly bytes: Line
   readonly number: number
@@ -125,7 +125,7 @@ export class PostedMessage implements RequestHandler, StreamOwner {
     this.cancel()
   }
 
-  // RequestHandler: what becomes of the POST.
+  // ResponseHandler: what becomes of the POST.
 
   troubled(error: TransportError): void {
     this.#fail(error)
