@@ -39,12 +39,12 @@ export async function apiJson<T>(path: string, isThat: (value: unknown) => value
   throw new ApiError(0, 'the proxy has sent something else than this page expects: load the page again')
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
 function isFeedLine(value: unknown): value is FeedLine {
-  return isObject(value) && ['hello', 'frames', 'skipped', 'counts'].some((name) => name in value)
+  return isRecord(value) && ['hello', 'frames', 'skipped', 'counts'].some((name) => name in value)
 }
 
 /** Reads the feed until it ends or `signal` fires. */

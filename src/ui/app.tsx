@@ -3,7 +3,7 @@
 import { type JSX, render } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { StatusReport } from '../inspector/protocol.js'
-import { ApiError, apiJson, isObject, readFeed, takeKey } from './api.js'
+import { ApiError, apiJson, isRecord, readFeed, takeKey } from './api.js'
 import { Frame } from './frame.js'
 import { RowsStore, indexOfFrame } from './rows-store.js'
 import { Clients } from './clients.js'
@@ -206,7 +206,7 @@ function WithStatus({ children }: WithStatusProps): JSX.Element {
 }
 
 function isStatus(value: unknown): value is StatusReport {
-  return isObject(value) && Array.isArray(value['servers'])
+  return isRecord(value) && Array.isArray(value['servers'])
 }
 
 const root = document.getElementById('app')

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { FrameView, MessageSide, Segment } from '../inspector/protocol.js'
-import { apiJson, isObject } from './api.js'
+import { apiJson, isRecord } from './api.js'
 import { Copy } from './copy.js'
 import { type JsonLine, type Range, jsonLines, visibleLines } from './json-lines.js'
 import { reasons } from './reasons.js'
@@ -107,7 +107,7 @@ function Step({ name, to, onOpen }: StepProps): JSX.Element {
 }
 
 function isFrameView(value: unknown): value is FrameView {
-  return isObject(value) && 'row' in value && 'fixture' in value
+  return isRecord(value) && 'row' in value && 'fixture' in value
 }
 
 interface SideProps {

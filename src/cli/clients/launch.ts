@@ -10,7 +10,7 @@ import { pathFolders } from '../../runtime/path-folders.js'
 import { isObject, memberAt } from '../../text/json-object.js'
 import type { Client, UserMachine } from './table.js'
 
-export interface Launch {
+export interface OwnLaunch {
   /** The words that start it through PATH, or through `npx`; undefined when neither finds it. */
   readonly short: readonly [command: string, ...args: string[]] | undefined
   /** The words that start it without PATH where that is possible: the program of Node.js and the file of this one. */
@@ -20,7 +20,7 @@ export interface Launch {
 }
 
 /** How a client starts this program. The client is taken to have our PATH, so the name alone is enough where PATH leads to this file. */
-export function launchOf(config: string): Launch {
+export function launchOf(config: string): OwnLaunch {
   const script = process.argv[1] ?? ''
   const real = realpathSync(script)
   // npm deletes that folder some day.
@@ -47,7 +47,7 @@ function isOnPath(real: string): boolean {
 export function ownEntry(
   client: Client,
   { platform }: UserMachine,
-  launch: Launch,
+  launch: OwnLaunch,
   words: readonly string[] = [],
 ): object {
   const needsWhole = platform === 'win32' || (platform === 'darwin' && client.lacksPath)

@@ -12,7 +12,7 @@ import { isObject, memberAt } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import type { FileChange } from './import-record.js'
-import { type Launch, isBlocked, isOwnEntry, ownEntry, withAllowed, commandWords } from './launch.js'
+import { type OwnLaunch, isBlocked, isOwnEntry, ownEntry, withAllowed, commandWords } from './launch.js'
 import { type KeptSecret, type StoredSecrets, secretsOfEntry, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import { type ServerEdits, parseServersFile } from './servers-file.js'
@@ -61,7 +61,7 @@ export interface ImportOptions {
   readonly profiles: boolean
   /** The content of the store of secrets; undefined leaves secrets in the file. */
   readonly stored: StoredSecrets | undefined
-  readonly launch: Launch
+  readonly launch: OwnLaunch
   readonly machine: UserMachine
   /** Gives the text of a file; undefined where there is none that can be read. */
   readonly read: (path: string) => string | undefined

@@ -18,7 +18,7 @@ import { dirname, join, relative } from 'node:path'
 import { once } from 'node:events'
 import { type TestContext, describe, test } from 'node:test'
 import { ChangedMeanwhile, applyChanges, undoNewest } from '../../../src/cli/clients/import-record.js'
-import type { Launch } from '../../../src/cli/clients/launch.js'
+import type { OwnLaunch } from '../../../src/cli/clients/launch.js'
 import { type ImportPlan, planImport } from '../../../src/cli/clients/plan.js'
 import { type Client, type UserMachine, clientNames, clients } from '../../../src/cli/clients/table.js'
 import { parseServersFile } from '../../../src/cli/clients/servers-file.js'
@@ -55,7 +55,7 @@ const fixtures: readonly Fixture[] = readdirSync(fixturesFolder).map((client) =>
   return { client, source, servers, stays, before, after }
 })
 
-const launch: Launch = { short: ['mcps-proxy'], whole: ['/opt/node', '/opt/cli.js'], config: undefined }
+const launch: OwnLaunch = { short: ['mcps-proxy'], whole: ['/opt/node', '/opt/cli.js'], config: undefined }
 
 function clientOf(name: string): Client {
   return clients.find((client) => client.name === name) ?? assert.fail(`no client ${name}`)
@@ -274,7 +274,7 @@ describe('servers of several clients', () => {
     const path = home.putClient('claude', file({ a: entry('a') }))
     const own = join(home.machine.home, 'other.json')
     const files = [{ client: clientOf('claude'), path, text: readFileSync(path, 'utf8') }]
-    const named: Launch = { ...launch, config: own }
+    const named: OwnLaunch = { ...launch, config: own }
     const { changes } = planImport(files, own, {
       profiles: false,
       stored: undefined,
