@@ -12,7 +12,7 @@ export interface Parameter<T> {
   readonly read: (value: unknown) => T
 }
 
-export function text(name: string, description: string, more: Schema = {}): Parameter<string> {
+export function string(name: string, description: string, more: Schema = {}): Parameter<string> {
   const read = (value: unknown): string => {
     if (typeof value === 'string') return value
     throw wrongArgument(`Parameter '${name}' must be a string`, name)
@@ -20,7 +20,7 @@ export function text(name: string, description: string, more: Schema = {}): Para
   return { name, schema: { type: 'string', description, ...more }, read }
 }
 
-export function texts(name: string, description: string): Parameter<readonly string[]> {
+export function strings(name: string, description: string): Parameter<readonly string[]> {
   const read = (value: unknown): readonly string[] => {
     if (Array.isArray(value) && value.every((each): each is string => typeof each === 'string')) return value
     throw wrongArgument(`Parameter '${name}' must be an array of strings`, name)
@@ -28,13 +28,13 @@ export function texts(name: string, description: string): Parameter<readonly str
   return { name, schema: { type: 'array', items: { type: 'string' }, description }, read }
 }
 
-export function choice<const T extends string>(
+export function enumOf<const T extends string>(
   name: string,
   description: string,
   options: readonly T[],
   usual: T | undefined,
 ): Parameter<T> {
-  const any = text(name, description, { enum: options, default: usual })
+  const any = string(name, description, { enum: options, default: usual })
   const read = (value: unknown): T => {
     const given = any.read(value)
     const found = options.find((option) => option === given)
@@ -45,7 +45,7 @@ export function choice<const T extends string>(
   return { ...any, read }
 }
 
-export function integer(
+export function int(
   name: string,
   description: string,
   [minimum, maximum = Infinity]: readonly [minimum: number, maximum?: number],

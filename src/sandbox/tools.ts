@@ -17,7 +17,7 @@ import {
   resourceUri,
   writeFile,
 } from './files.js'
-import { type Arguments, type Parameter, type Schema, choice, integer, text, texts } from './parameters.js'
+import { type Arguments, type Parameter, type Schema, enumOf, int, string, strings } from './parameters.js'
 import type { CallResult, CallTerms, SandboxSession, Sessions } from './sessions.js'
 import { type MachineUse, readAll } from './runs.js'
 
@@ -74,9 +74,9 @@ export function toolNamed(name: string, tools: readonly SandboxTool[]): SandboxT
   return tools.find((tool) => tool.name === current)
 }
 
-const code = text('code', 'Code to execute')
-const command = text('command', 'Command to execute')
-const commandArguments = texts('args', 'Optional command arguments')
+const code = string('code', 'Code to execute')
+const command = string('command', 'Command to execute')
+const commandArguments = strings('args', 'Optional command arguments')
 
 function runTools(settings: SandboxSettings): SandboxTool[] {
   const hint = sessionHint(settings)
@@ -111,8 +111,8 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
   ]
 }
 
-const queriedSession = text('session_id', 'Optional specific session ID to query')
-const stoppedSession = text('session_id', 'ID of the session to stop')
+const queriedSession = string('session_id', 'Optional specific session ID to query')
+const stoppedSession = string('session_id', 'ID of the session to stop')
 
 function sessionTools(settings: SandboxSettings): SandboxTool[] {
   return [
@@ -153,17 +153,17 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
   ]
 }
 
-const fileSession = text('session_id', 'ID of the session')
-const filePath = text('path', 'Path of the file, from the working folder of the session')
-const fileOffset = integer('offset', 'First byte to read', [0], { default: 0 })
-const fileContent = text('content', 'Content of the file')
-const fileEncoding = choice('encoding', 'How content is written', ['utf8', 'base64'], 'utf8')
-const folderPath = text('path', 'Path of the folder, from the working folder of the session', {
+const fileSession = string('session_id', 'ID of the session')
+const filePath = string('path', 'Path of the file, from the working folder of the session')
+const fileOffset = int('offset', 'First byte to read', [0], { default: 0 })
+const fileContent = string('content', 'Content of the file')
+const fileEncoding = enumOf('encoding', 'How content is written', ['utf8', 'base64'], 'utf8')
+const folderPath = string('path', 'Path of the folder, from the working folder of the session', {
   default: '.',
 })
 
 function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
-  const limit = integer('limit', 'Most bytes to read', [1, fileBytesMax], { default: outputBytesMax })
+  const limit = int('limit', 'Most bytes to read', [1, fileBytesMax], { default: outputBytesMax })
   return [
     {
       name: 'read_file',
@@ -280,10 +280,10 @@ function runParameters({ templates, defaultFlavor, executionTimeoutMsMax }: Sand
   const names = templates.map(({ name }) => name)
   const flavors = 'Resource configuration for the sandbox'
   return {
-    template: choice('template', 'Sandbox template', names, names[0]),
-    session: text('session_id', 'Optional session ID for session reuse'),
-    flavor: choice('flavor', flavors, flavorNames, defaultFlavor),
-    timeout: integer('timeout', 'Optional execution timeout in seconds', [1, executionTimeoutMsMax / 1000]),
+    template: enumOf('template', 'Sandbox template', names, names[0]),
+    session: string('session_id', 'Optional session ID for session reuse'),
+    flavor: enumOf('flavor', flavors, flavorNames, defaultFlavor),
+    timeout: int('timeout', 'Optional execution timeout in seconds', [1, executionTimeoutMsMax / 1000]),
   }
 }
 
