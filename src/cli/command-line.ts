@@ -109,11 +109,11 @@ export function flag(about: string, aliases: readonly string[] = []): Option<boo
   return { kind: 'switch', value: '', about, aliases, read: (texts) => texts.length > 0 }
 }
 
-export function text(value: string, about: string, more: More = {}): Option<string | undefined> {
+export function valued(value: string, about: string, more: More = {}): Option<string | undefined> {
   return { kind: 'value', value, about, aliases: [], ...more, read: ([first]) => first }
 }
 
-export function list(value: string, about: string): Option<readonly string[]> {
+export function repeated(value: string, about: string): Option<readonly string[]> {
   return { kind: 'list', value, about, aliases: [], read: (texts) => texts }
 }
 

@@ -4,7 +4,7 @@ import { readJson } from '../config/json-syntax.js'
 import { readTextFile } from '../runtime/read-file.js'
 import type { LogLevel } from '../runtime/runtime.js'
 import { isObject } from '../text/json-object.js'
-import { type Given, type Option, UsageError, flag, formed, oneOf, text } from './command-line.js'
+import { type Given, type Option, UsageError, flag, formed, oneOf, valued } from './command-line.js'
 
 const timeoutMsMax = 2_147_483_647
 
@@ -19,18 +19,18 @@ function wholeNumber(min: number, max: number): (given: string) => number | unde
 
 const portOf = wholeNumber(0, PORT_MAX)
 
-export const config: Option<string | undefined> = text(
+export const config: Option<string | undefined> = valued(
   'FILE',
   'The configuration file; --mcp-config is the same',
   { aliases: ['c', 'mcp-config'] },
 )
 
-export const schema: Option<string | undefined> = text(
+export const schema: Option<string | undefined> = valued(
   'NAME',
   'The group of servers that is meant (default: "default")',
 )
 
-const profile: Option<string | undefined> = text('NAME', 'What this profile shows')
+const profile: Option<string | undefined> = valued('NAME', 'What this profile shows')
 
 export const json: Option<boolean> = flag('Print JSON')
 
@@ -49,7 +49,7 @@ export const port: Option<number | undefined> = formed(
   { aliases: ['p'] },
 )
 
-export const host: Option<string | undefined> = text('HOST', 'Address to listen on (default: 127.0.0.1)')
+export const host: Option<string | undefined> = valued('HOST', 'Address to listen on (default: 127.0.0.1)')
 
 export const allowUnauthenticated: Option<boolean> = flag('Listen beyond this machine without a token')
 
@@ -92,7 +92,7 @@ export const uiPort: Option<number | undefined> = {
 /** The options of every command that serves. */
 export const serving = {
   timeout,
-  record: text('FILE.jsonl', 'Write every frame on every hop to a file while running'),
+  record: valued('FILE.jsonl', 'Write every frame on every hop to a file while running'),
   force: flag('Let --record replace a file that exists'),
   verbose,
   'log-level': oneOf('LEVEL', 'error, warn, info or debug', ['error', 'warn', 'info', 'debug'], {
@@ -134,7 +134,7 @@ export interface LoginClientInfo {
 const CLIENT_INFO_BYTES_MAX = 64 * 1024
 
 export const clientOptions = {
-  'client-info': text('JSON|@FILE', 'The client for the login: {"client_id": …, "client_secret": …}'),
+  'client-info': valued('JSON|@FILE', 'The client for the login: {"client_id": …, "client_secret": …}'),
   'client-metadata-url': formed(
     'URL',
     'A client ID metadata document, for the login',

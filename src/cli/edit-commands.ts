@@ -6,7 +6,7 @@ import { homeOf, ownPath } from '../config/file.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore } from '../secrets/store.js'
 import { secretNamesIn, withReferences } from './clients/secrets.js'
-import { type Command, type Given, UsageError, command, flag, list } from './command-line.js'
+import { type Command, type Given, UsageError, command, flag, repeated } from './command-line.js'
 import { config, header, schema } from './common-options.js'
 import { print } from './console.js'
 import { changeFile, editing, offerStart, storedSecrets, withSecretsStored } from './edit-file.js'
@@ -15,7 +15,7 @@ const editOptions = { schema, config }
 
 const addOptions = {
   ...editOptions,
-  env: list('NAME=VALUE', 'A variable of the server; may be given again'),
+  env: repeated('NAME=VALUE', 'A variable of the server; may be given again'),
   header,
   force: flag('Replace a server of that name'),
   secrets: flag('Keep what looks like a secret in the store of secrets'),

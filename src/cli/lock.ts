@@ -29,7 +29,7 @@ import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { counted } from '../text/counted.js'
 import { loadWithSecrets } from './load.js'
-import { type Given, command, flag, list } from './command-line.js'
+import { type Given, command, flag, repeated } from './command-line.js'
 import { config, schema } from './common-options.js'
 import { Failure, print } from './console.js'
 import { eachAtOnce } from '../runtime/deferred.js'
@@ -46,7 +46,7 @@ const options = {
   schema,
   config,
   check: flag('Compare and write nothing; exit 0 or 1'),
-  accept: list('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
+  accept: repeated('SERVER[/TOOL]', 'What it lists now is right; may be given again'),
 }
 
 type LockTask = Given<typeof options>

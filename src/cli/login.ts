@@ -21,18 +21,18 @@ import { Redactor } from '../text/redactor.js'
 import type { FrontConfig } from '../config/configuration.js'
 import { type LoginSettings, isRemote } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
-import { type Given, UsageError, command, flag, text } from './command-line.js'
+import { type Given, UsageError, command, flag, valued } from './command-line.js'
 import { type LoginClientInfo, clientInfoOf, clientOptions, config, schema } from './common-options.js'
 import { Failure, note, print, say } from './console.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
 
-const user = text('NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"')
+const user = valued('NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"')
 
 const loginOptions = {
   schema,
   config,
-  scope: text("'SCOPES'", 'Scopes to ask for beside those that the server wants'),
+  scope: valued("'SCOPES'", 'Scopes to ask for beside those that the server wants'),
   user,
   'no-browser': flag('Open no browser, read the address that it was sent to'),
   device: flag('Show a code, which you enter on another device'),

@@ -11,7 +11,7 @@ import { definedIn } from '../text/json-object.js'
 import { realRuntime } from '../real-runtime.js'
 import { settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
-import { type Given, type Invocation, command, flag, oneOf, text } from './command-line.js'
+import { type Given, type Invocation, command, flag, oneOf, valued } from './command-line.js'
 import { servingConflicts } from './common-options.js'
 import { httpOptions } from './serve-commands.js'
 import type { Configuration, Environment } from '../config/configuration.js'
@@ -22,7 +22,7 @@ import { Failure, say } from './console.js'
 const options = {
   stdio: flag('Serve on stdin and stdout'),
   http: flag('Serve on HTTP, which is the default'),
-  check: text('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
+  check: valued('[FILE]', 'Say which runtimes can be used here; exit 0 or 1', { kind: 'optional-value' }),
   runtime: oneOf('NAME', 'What runs the code (default: auto)', [
     'auto',
     'bubblewrap',

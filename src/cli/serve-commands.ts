@@ -7,7 +7,7 @@ import process from 'node:process'
 import { refuseLoop } from '../config/proxy-chain.js'
 import { enabledSchemas, selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import { type Given, UsageError, command, flag, oneOf, text } from './command-line.js'
+import { type Given, UsageError, command, flag, oneOf, valued } from './command-line.js'
 import {
   allowUnauthenticated,
   clientInfoOf,
@@ -39,7 +39,7 @@ Without --schema it is the group "default", which a plain "mcpServers" file is.`
   ],
   options: {
     ...viewOptions,
-    server: text('NAME', 'Serve this one server, under its own names'),
+    server: valued('NAME', 'Serve this one server, under its own names'),
     ui: uiPort,
     ...serving,
   },
@@ -113,8 +113,8 @@ configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
 const connectOptions = {
   header,
   auth: oneOf('HOW', 'auto, google (send ID tokens) or none', ['auto', 'google', 'none']),
-  audience: text('URL', 'Audience of the ID tokens (default: the origin of the url)'),
-  'impersonate-service-account': text('EMAIL', 'Get the ID tokens as this service account'),
+  audience: valued('URL', 'Audience of the ID tokens (default: the origin of the url)'),
+  'impersonate-service-account': valued('EMAIL', 'Get the ID tokens as this service account'),
   ...clientOptions,
   ui: uiPort,
   ...serving,

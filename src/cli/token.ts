@@ -9,7 +9,7 @@ import { hasSeveralPrincipals, refusesEveryClient } from '../config/front.js'
 import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
 import { aligned, note, print } from './console.js'
-import { type Given, UsageError, command, formed, list } from './command-line.js'
+import { type Given, UsageError, command, formed, repeated } from './command-line.js'
 import { config } from './common-options.js'
 
 const TOKEN_BYTES = 32
@@ -26,7 +26,7 @@ const options = {
     endOf,
     'like 12h, 30d, 8w, or a day to come as YYYY-MM-DD',
   ),
-  profile: list('NAME', 'With create: the profile that it reaches; may be given again'),
+  profile: repeated('NAME', 'With create: the profile that it reaches; may be given again'),
 }
 
 type TokenTask = Given<typeof options>
@@ -90,7 +90,7 @@ const actions: Readonly<Record<string, Action>> = {
     await print(`${name} is revoked`)
     if (refusesEveryClient(await frontOf(config)))
       await note(
-        `it was the last token, and the gateway refuses every client now; make a token with mcps-proxy token create, or take "tokens": [] out of ${path} and restart the gateway to serve without one`,
+        `it was the last token of the file, and a gateway without MCPS_PROXY_TOKEN refuses every client now; make a token with mcps-proxy token create, or take "tokens": [] out of ${path} and restart the gateway to serve without one`,
       )
   },
 }

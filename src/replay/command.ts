@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { askLine, isAtTerminal } from '../ask/terminal.js'
 import { Children } from '../cli/shutdown.js'
-import { type Given, UsageError, command, flag, text } from '../cli/command-line.js'
+import { type Given, UsageError, command, flag, valued } from '../cli/command-line.js'
 import { header, timeout, verbose } from '../cli/common-options.js'
 import { say } from '../cli/console.js'
 import { programFolder } from '../folder.js'
@@ -31,7 +31,7 @@ const options = {
   verbose,
   portable: flag('Replay the transcripts of the package: every correct server passes'),
   trust: flag('Start what the transcripts name without a question'),
-  url: text('URL', 'The address of the server that is tested'),
+  url: valued('URL', 'The address of the server that is tested'),
   header,
   http: flag('Start the proxy with HTTP'),
 }
