@@ -36,8 +36,8 @@ export const statusCommand = command({
   group: 'LOOK',
   details: `Asks a running gateway (mcps-proxy http) for its servers and clients, and prints them. Without
 a URL it asks the host and port of the configuration, with the token of the configuration; another
-gateway gets only the header fields that are given. The exit code is 1 when no gateway answers,
-or when one of its servers has failed.`,
+gateway, also one at another --port, gets only the header fields that are given. The exit code is
+1 when no gateway answers, or when one of its servers has failed.`,
   examples: [
     'mcps-proxy status',
     "mcps-proxy status https://mcp.example.com -H 'Authorization: Bearer …' --json",
@@ -84,13 +84,14 @@ interface Place {
 
 const NO_SCHEMA = ''
 
-/** The token of the configuration is sent to the gateway of the configuration only. */
+/** The token of the configuration is sent to the host and port of the configuration only. */
 async function placeOf({ words: [url], header: headers, config: path, port }: StatusTask): Promise<Place> {
   if (url !== undefined) return { origin: new URL(url).origin, headers }
   const server = await frontOf(path, port !== undefined)
   const host = ['0.0.0.0', '::'].includes(server.host) ? '127.0.0.1' : server.host
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port ?? server.port}`
-  return { origin, headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...headers } }
+  const token = port === undefined || port === server.port ? server.token : undefined
+  return { origin, headers: { ...(token && { authorization: `Bearer ${token}` }), ...headers } }
 }
 
 /**

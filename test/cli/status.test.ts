@@ -123,7 +123,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     const { url, seen } = await gateway(t, { body: ready })
     const { port } = new URL(url)
     const [config, broken] = [
-      configFile(t, {}, { server: { token: 'abcdefgh' } }),
+      configFile(t, {}, { server: { token: 'abcdefgh', port: Number(port) } }),
       configFile(t, {}, { logging: 1 }),
     ]
     assert.equal((await status(t, '--config', config, '--port', port)).code, 0)
@@ -162,18 +162,18 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     assert.deepEqual(seen, ['GET /api/status Bearer abcdefgh'])
   })
 
-  test('sends no token of the configuration to another gateway', async (t) => {
-    const { url, seen } = await gateway(t, { body: ready })
-    const { code, err } = await status(
-      t,
-      url,
-      '--config',
-      configFile(t, {}, { server: { token: 'abcdefgh' } }),
-    )
-    assert.equal(code, 1)
-    assert.match(err, /wants a token; -H/)
-    assert.deepEqual(seen, ['GET /api/status undefined'])
-  })
+  for (const [title, placeOf] of [
+    ['gateway', (url: string) => [url]],
+    ['port', (url: string) => ['--port', new URL(url).port]],
+  ] as const)
+    test(`sends no token of the configuration to another ${title}`, async (t) => {
+      const { url, seen } = await gateway(t, { body: ready })
+      const config = configFile(t, {}, { server: { token: 'abcdefgh' } })
+      const { code, err } = await status(t, ...placeOf(url), '--config', config)
+      assert.equal(code, 1)
+      assert.match(err, /wants a token; -H 'Authorization: Bearer …' passes one/)
+      assert.deepEqual(seen, ['GET /api/status undefined'])
+    })
 
   for (const [title, answer] of [
     ['text', { body: 'hello' }],
