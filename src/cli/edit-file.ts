@@ -36,7 +36,7 @@ export async function editing(
 /**
  * Writes the changed text, unless a start would refuse it. Two commands that change the file at the same time keep both changes.
  *
- * @throws ConfigError with every problem that a start would have, Failure, and what `change` throws
+ * @throws ConfigError with every problem that a start would have, Failure, FileLockError, and what `change` throws
  */
 export function changeFile(path: string, change: (text: string) => string): Promise<void> {
   return alone(path, async () => {
@@ -47,33 +47,20 @@ export function changeFile(path: string, change: (text: string) => string): Prom
     try {
       rewriteFile(path, after)
     } catch (error) {
-      throw writeFailure(path, error)
+      const remedy = 'check the permissions of the file and of its folder; nothing was changed'
+      throw new Failure(`${path} cannot be written: ${errorCode(error) ?? errorText(error)}; ${remedy}`)
     }
   })
 }
 
-/** Runs while no other command changes the file. @throws EditMistake, Failure, and what `run` throws */
+/** Runs while no other command changes the file. @throws FileLockError, and what `run` throws */
 export async function alone<T>(path: string, run: () => Promise<T>): Promise<T> {
   const runtime = realRuntime()
-  const lock = new FileLock(`${realPlace(path)}.lock`, runtime)
-  let isTaken = false
-  const runAlone = (): Promise<T> => {
-    isTaken = true
-    return run()
-  }
   try {
-    return await lock.during(runAlone, (why) => new EditMistake(why))
-  } catch (error) {
-    throw isTaken || error instanceof EditMistake ? error : writeFailure(path, error)
+    return await new FileLock(`${realPlace(path)}.lock`, runtime).during(run)
   } finally {
     await runtime.close()
   }
-}
-
-/** The system does not let the file, or the lock beside it, be written. */
-function writeFailure(path: string, cause: unknown): Failure {
-  const remedy = 'check the permissions of the file and of its folder; nothing was changed'
-  return new Failure(`${path} cannot be written: ${errorCode(cause) ?? errorText(cause)}; ${remedy}`)
 }
 
 /** Names that stay there twice are shown where the file has them. @throws ConfigError with every problem that a start would refuse */

@@ -113,10 +113,9 @@ export class LockStore {
   /**
    * Changes the lock of one schema while no other process writes it.
    *
-   * Rejects with a LockError where the file cannot be used, or the error of the system where it cannot be written.
+   * Rejects with a LockError where the file cannot be used, a FileLockError, or the error of the system where it cannot be written.
    */
   async update(change: (schemas: LockedSchemas) => LockedSchemas): Promise<void> {
-    const lock = new FileLock(`${this.path}.held`, this.#runtime)
     const write = (): void => {
       const before = textAt(this.path)
       const schemas = change(schemasIn(before))
@@ -125,7 +124,7 @@ export class LockStore {
       this.#text = text
       this.#use(schemas)
     }
-    await lock.during(write, (why) => new LockError(`cannot be written: ${why}`))
+    await new FileLock(`${this.path}.held`, this.#runtime).during(write)
   }
 
   /** Resolves when every first list is written. */

@@ -127,10 +127,9 @@ export class LoginStore {
     return new FileLock(join(this.#folder, 'browser.lock'), this.#runtime)
   }
 
-  /** Runs alone among all processes, for this address. Rejects with LoginError when others keep it from that too long. */
-  async alone<T>(url: string, run: () => Promise<T>): Promise<T> {
-    const lock = new FileLock(`${this.#pathOf(url)}.lock`, this.#runtime)
-    return lock.during(run, (why) => new LoginError(why))
+  /** Runs alone among all processes, for this address. Rejects with FileLockError when others keep it from that too long. */
+  alone<T>(url: string, run: () => Promise<T>): Promise<T> {
+    return new FileLock(`${this.#pathOf(url)}.lock`, this.#runtime).during(run)
   }
 
   #readFile(path: string): Login | undefined {

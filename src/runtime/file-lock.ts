@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { lstatSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
-import { errorCode } from '../text/error-text.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { repeat } from './deadline.js'
 import { readTextFile } from './read-file.js'
 import type { Runtime, Timer } from './runtime.js'
@@ -25,6 +25,16 @@ const WAIT_MS = 60_000
 const MARK_BYTES_MAX = 1024
 
 export type LockRuntime = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
+
+/** Another process keeps the lock (`EBUSY`), or its file cannot be made (the code of the system). */
+export class FileLockError extends Error {
+  readonly code: string
+
+  constructor(message: string, code: string) {
+    super(message)
+    this.code = code
+  }
+}
 
 /** One lock in one process. `path` is removed when the lock is free. */
 export class FileLock {
@@ -50,12 +60,12 @@ export class FileLock {
     return true
   }
 
-  /** Runs while no other process has it. Rejects with what `refuse` makes where another one keeps it, or where the file cannot be made. */
-  async during<T>(run: () => T | Promise<T>, refuse: (why: string) => Error): Promise<T> {
+  /** Runs while no other process has it. Rejects with FileLockError, or with the error of `run`. */
+  async during<T>(run: () => T | Promise<T>): Promise<T> {
     const endsAt = this.#runtime.now() + WAIT_MS
-    while (!this.tryTake()) {
+    while (!this.#take()) {
       if (this.#runtime.now() >= endsAt)
-        throw refuse(`other processes hold ${this.path}; remove it if none of them runs`)
+        throw new FileLockError(`other processes hold ${this.path}; remove it if none of them runs`, 'EBUSY')
       await new Promise<void>((resolve) => void this.#runtime.setTimer(LOOK_MS, resolve))
     }
     try {
@@ -81,6 +91,18 @@ export class FileLock {
   free(): void {
     this.#beat?.cancel()
     if (this.isHeld) rmSync(this.path, { force: true })
+  }
+
+  #take(): boolean {
+    try {
+      return this.tryTake()
+    } catch (error) {
+      const code = errorCode(error) ?? errorText(error)
+      throw new FileLockError(
+        `${this.path} cannot be made: ${code}; check the permissions of its folder`,
+        code,
+      )
+    }
   }
 
   #touch(): void {

@@ -119,8 +119,7 @@ export class SecretStore {
       const content = { format: FORMAT, secrets: Object.fromEntries(secrets) }
       replaceFile(this.path, `${JSON.stringify(content, undefined, 2)}\n`, 0o600)
     }
-    const lock = new FileLock(`${this.path}.lock`, this.#runtime)
-    await lock.during(write, (why) => new SecretStoreError(why))
+    await new FileLock(`${this.path}.lock`, this.#runtime).during(write)
   }
 }
 

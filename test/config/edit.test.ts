@@ -186,7 +186,7 @@ describe('the commands', () => {
 
   test('a file that cannot be written is named, with what to look at', async (t) => {
     // The name of the file that replaces it would be too long.
-    const path = join(scratch(t), 'c'.repeat(251))
+    const path = join(scratch(t), 'c'.repeat(250))
     writeFileSync(path, '{"mcpServers":{}}')
     await assert.rejects(
       changeFile(path, (text) => editServer(text, 'default', add('s'))),
@@ -198,13 +198,13 @@ describe('the commands', () => {
     assert.equal(readFileSync(path, 'utf8'), '{"mcpServers":{}}')
   })
 
-  test('a folder that takes no lock is named in the same way, and an error of what runs alone stays as it is', async (t) => {
+  test('a folder that takes no lock is named, and an error of what runs alone stays as it is', async (t) => {
     const file = join(scratch(t), 'file')
     writeFileSync(file, '')
     const path = join(file, 'config.json')
     await assert.rejects(
       alone(path, () => assert.fail()),
-      (error: Error) => error.message.startsWith(`${path} cannot be written: E`),
+      (error: Error) => error.message.startsWith(`${path}.lock cannot be made: E`),
     )
     const cause = Object.assign(new Error('a folder'), { code: 'EISDIR' })
     await assert.rejects(

@@ -14,8 +14,6 @@ const ROUNDS = 30
 
 const ignore = (): void => undefined
 
-const refused = (why: string): Error => new Error(why)
-
 /** The lock of a process that fires no timers unless the test does it. */
 function lockAt(path: string, runtime: Partial<LockRuntime> = {}): FileLock {
   return new FileLock(path, { ...realRuntime(), setTimer: () => ({ cancel: ignore }), ...runtime })
@@ -34,7 +32,7 @@ test('a lock has one owner, until that owner frees it', async (t: Scope) => {
     one.free()
     assert.equal(other.isHeld, true, 'the lock of another owner is not freed')
     return 1
-  }, refused)
+  })
   one.free()
   assert.equal(await waiting, 1)
   assert.equal(other.isHeld, false)
@@ -49,8 +47,9 @@ test('a lock that another process keeps is refused after a minute', async (t: Sc
     queueMicrotask(fire)
     return { cancel: ignore }
   }
-  const waiting = lockAt(path, { now: () => now, setTimer }).during(() => assert.fail(), refused)
-  await assert.rejects(waiting, { message: `other processes hold ${path}; remove it if none of them runs` })
+  const waiting = lockAt(path, { now: () => now, setTimer }).during(() => assert.fail())
+  const message = `other processes hold ${path}; remove it if none of them runs`
+  await assert.rejects(waiting, { code: 'EBUSY', message })
   assert(now >= 60_000)
 })
 
@@ -91,7 +90,7 @@ test('a turn that a killed process left is not waited for', async (t: Scope) => 
   const path = join(scratch(t), 'lock')
   writeStale(path)
   writeStale(`${path}.turn`)
-  assert.equal(await lockAt(path, realRuntime()).during(() => 1, refused), 1)
+  assert.equal(await lockAt(path, realRuntime()).during(() => 1), 1)
 })
 
 describe('among processes', () => {
