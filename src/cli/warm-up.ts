@@ -115,6 +115,9 @@ export function keptLock({ source }: Configuration, schema: SchemaConfig, env: E
   return `${ownPath(homeOf(env), 'kept')}/${name}`
 }
 
+/** One look at what is kept counts for all servers of a schema in this time, which is shorter than a wait of `StartGate`. */
+const LOOK_MS = 900
+
 /** Whether a warm-up of this schema installs one of its servers now. */
 export function isWarmingUp(
   config: Configuration,
@@ -122,8 +125,16 @@ export function isWarmingUp(
   runtime: Runtime,
 ): (server: string) => boolean {
   const lock = new FileLock(keptLock(config, schema, runtime.env), runtime)
-  return (server) =>
-    lock.isTaken && unlistedServers(config, schema, runtime.env).some(({ name }) => name === server)
+  let lookedAt = -Infinity
+  let names: readonly string[] = []
+  return (server) => {
+    const now = runtime.now()
+    if (now - lookedAt >= LOOK_MS) {
+      lookedAt = now
+      names = lock.isTaken ? unlistedServers(config, schema, runtime.env).map(({ name }) => name) : []
+    }
+    return names.includes(server)
+  }
 }
 
 /** A clock that stands still at 0: no entry is old then, so a look does not mark entries as used. */
