@@ -12,12 +12,10 @@ import { internalErrorCode } from './shutdown.js'
 const runTimeFailure = 1
 const usageMistake = 2
 
-export interface Reply {
-  readonly exitCode: number
-  readonly text: string
-}
-
-export async function replyToFailure(error: unknown, program: string): Promise<Reply> {
+export async function replyToFailure(
+  error: unknown,
+  program: string,
+): Promise<{ readonly exitCode: number; readonly text: string }> {
   if (error instanceof UsageError) return { exitCode: usageMistake, text: await usageText(error, program) }
   const exitCode = exitCodeOf(error)
   const message = errorText(error)
@@ -26,12 +24,12 @@ export async function replyToFailure(error: unknown, program: string): Promise<R
   return { exitCode, text: `${program}: ${text.split('\n').map(escapeText).join('\n')}\n` }
 }
 
-/** Ends with one command that is right, unless the hint has it. */
+/** Ends with an example of the command, unless the hint has one or no command is known. */
 async function usageText({ message, command }: UsageError, program: string): Promise<string> {
-  const { examples } = await loadCommand(command ?? 'stdio')
-  const [first = 'mcps-proxy help'] = message.includes('for example: ') ? [''] : examples
-  const example = first && `For example: ${first.replace('mcps-proxy ', `${program} `)}\n`
-  return `${program}: ${escapeText(message)}\n${example}`
+  const text = `${program}: ${escapeText(message)}\n`
+  if (command === undefined || message.includes('for example: ')) return text
+  const [example = ''] = (await loadCommand(command)).examples
+  return `${text}For example: ${example.replace('mcps-proxy ', `${program} `)}\n`
 }
 
 /** By the `code` of the error: the caller's mistake, the world's (ours and the system's codes), or ours. */

@@ -239,7 +239,6 @@ describe('the example behind a usage mistake', () => {
     ['import nosuch', 'import cursor --dry-run'],
     ['token create ci --expires tomorrow', 'token create ci --expires 30d'],
     ['stdio --record', 'stdio'],
-    ['nosuch', 'stdio'],
   ]
   for (const [line, example] of cases)
     test(`of ${line}`, async () => {
@@ -247,6 +246,12 @@ describe('the example behind a usage mistake', () => {
       const { text } = await replyToFailure(error, 'p')
       assert.equal(text.split('\n')[1], `For example: p ${example}`)
     })
+
+  test('of no command is missing', async () => {
+    const error: unknown = await readArguments(['tols']).catch((mistake: unknown) => mistake)
+    const { text } = await replyToFailure(error, 'p')
+    assert.equal(text, 'p: unknown command "tols"; did you mean tools?\n')
+  })
 })
 
 const commands = await loadCommands()
