@@ -107,7 +107,7 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 609
-  runtime                | 855
+  runtime                | 877
   mcp                    | 3287
   calls                  | 721
   mcp/eras               | 1056
@@ -118,8 +118,8 @@ const linesMax = table(`
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331
-  login                  | 2486
-  upstream/server        | 4629
+  login                  | 2485
+  upstream/server        | 4635
   upstream/http          | 227
   kept                   | 415
   store                  | 527
@@ -127,7 +127,7 @@ const linesMax = table(`
   limits                 | 171
   real-runtime           | 47
   config                 | 4271
-  lock                   | 649
+  lock                   | 648
   log                    | 483
   record                 | 254
   events                 | 237
@@ -135,7 +135,7 @@ const linesMax = table(`
   proxy/routing          | 1860
   proxy/input            | 805
   proxy/clients          | 1677
-  secrets                | 342
+  secrets                | 341
   policy                 | 418
   proxy                  | 893
   front-auth             | 1050
@@ -146,7 +146,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5392
+  cli                    | 5423
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

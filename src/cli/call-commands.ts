@@ -19,12 +19,11 @@ import { json, timeout, viewConflict, viewOptions } from './common-options.js'
 import { counted } from '../text/counted.js'
 import { loadView } from './load.js'
 import { Failure, aligned, note, pass, say, tableStyle } from './console.js'
-import { lateWords, withChildren } from './server-trials.js'
+import { INTERRUPTED, disabledWords, lateWords, withChildren } from './server-trials.js'
 import { quote } from '../jsonrpc/text.js'
 import { type Keep, toolResult } from '../ask/content.js'
 import type { JsonValue } from '../ask/json-value.js'
 import { AnswerError, LocalClient } from '../ask/local-client.js'
-import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
@@ -61,7 +60,7 @@ content as JSON where there is no text; --json prints the result as the server w
 server asks meanwhile is asked on the terminal. The exit code is 1 when the call fails or its
 result has isError.`,
     examples: [
-      'mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
+      'mcps-proxy call memory__search_nodes query=Berlin',
       `mcps-proxy call files__read_file '{"path":"/tmp/a.txt"}'`,
     ],
     wordsMax: Infinity,
@@ -69,15 +68,12 @@ result has isError.`,
       if (words.length === 0)
         throw new UsageError(
           'call needs the name of a tool',
-          'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
+          'for example: mcps-proxy call memory__search_nodes query=Berlin',
         )
     },
     run: (task) => runAsk(task, callTool, false),
   }),
 }
-
-/** An interrupt ends a command in the middle of its work (128 + SIGINT). */
-const INTERRUPTED = 130
 
 /** A person waits for a server as long as it may start, and for a list as long as most installs take. */
 const WAIT_MS = 600_000
@@ -95,7 +91,7 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
   const named = schema.servers.filter((server) => server.prefix && hasPrefixOf(server, name))
   const servers = named.length === 0 || profile !== undefined ? schema.servers : named
   return withChildren(config, [schema.name], async ({ runtime, logger, shutdown }) => {
-    const on = { server: sayLate(servers) }
+    const on = { server: sayLate }
     const own = { schema: schema.name, keep: true, ownStart: 'with-client' } as const
     const onDemand = servers.map((server) => ({ ...server, lazy: true }))
     const schemas = new Map([[schema.name, { ...schema, servers: onDemand }]])
@@ -115,6 +111,8 @@ async function runAsk(task: AskTask, ask: Ask, needsAll: boolean): Promise<numbe
         // An interrupt ends the request, which is nothing to say.
         .catch((error: unknown) => (isCut ? cut : refused(error, (text) => logger.clean(text))))
       if (isCut) return exitCode
+      const disabled = needsAll || named.length > 0 ? disabledWords(servers) : undefined
+      if (disabled !== undefined) await note(disabled)
       const seen = proxy.status().filter(({ name }) => servers.some((server) => server.name === name))
       return needsAll && (await nameFailed(seen)) ? 1 : exitCode
     }
@@ -134,11 +132,8 @@ async function refused(error: unknown, clean: (text: string) => string): Promise
 }
 
 /** A person who waits for a list or a call learns which server it waits for. */
-function sayLate(servers: readonly ServerConfig[]): (event: ServerEvent) => void {
-  return (event) => {
-    const late = servers.find(({ name }) => name === event.server)
-    if (event.state === 'late' && late !== undefined) void note(lateWords(event.server, late, event.ms))
-  }
+function sayLate(event: ServerEvent): void {
+  if (event.state === 'late') void note(lateWords(event.server, event))
 }
 
 /** Without this the list looks whole. @returns whether no server has been reached */

@@ -9,6 +9,7 @@ import { warningLine, ConfigError } from '../config/problems.js'
 import { fileProblem } from '../log/rotating-file.js'
 import { realRuntime } from '../real-runtime.js'
 import { escapeText } from '../text/escape.js'
+import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { type Given, cannotBoth, command, flag } from './command-line.js'
 import {
   allowUnauthenticated,
@@ -19,7 +20,8 @@ import {
 import { counted } from '../text/counted.js'
 import { type CheckedConfig, tryAll } from './doctor.js'
 import { loadWithSecrets } from './load.js'
-import { startTrouble } from './start-troubles.js'
+import { INTERRUPTED } from './server-trials.js'
+import { downloadTrouble, startTrouble } from './start-troubles.js'
 import { print, say } from './console.js'
 
 const options = {
@@ -39,8 +41,9 @@ export const checkCommand = command({
   takes: '[FILE]',
   about: 'every problem of the configuration; starts nothing',
   group: 'SET UP',
-  details: `Prints every problem of a configuration, and what is allowed and would fail, such as a
-program that does not exist. With --start it also starts every server and says what came of it.`,
+  details: `Prints every problem of a configuration, and every server that cannot start, such as one
+whose program does not exist. With --start it also starts every server and says what came of it.
+The exit code is 1 when there is a problem or a server failed; warnings do not count.`,
   examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
   options,
   conflicts: [['stdio', 'http']],
@@ -52,7 +55,8 @@ program that does not exist. With --start it also starts every server and says w
     const { text, exitCode, checked } = await checkConfig(task, process.env)
     await say('stdout', text)
     if (checked === undefined || !task.start) return exitCode
-    return Math.max(await tryAll(checked), await tryIssuers(checked.config))
+    const tried = await tryAll(checked)
+    return tried === INTERRUPTED ? tried : Math.max(tried, await tryIssuers(checked.config))
   },
 })
 
@@ -96,6 +100,10 @@ export async function checkConfig(task: CheckTask, env: Environment): Promise<Ch
     )
     const checked = { config, schemas: await servedBy(task, schema, config) }
     const warnings = await warningsOf(checked, env, schema === undefined)
+    // A start says more than its forecast.
+    const troubles = start ? [] : troublesOf(checked, (server) => startTrouble(server, env))
+    const problems = troubles.map(({ path, message }) => ({ path, problem: message, hint: '' }))
+    if (problems.length > 0) throw new ConfigError('CONFIG_INVALID', config.source, problems, warnings)
     return { text: validText(config, warnings, start), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -115,33 +123,39 @@ async function servedBy(
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 
-/** Faults that do not stop a start, although a part of it would fail. */
+/** Faults that stop neither the start nor a server for certain, although a part may fail. */
 async function warningsOf(
-  { config, schemas }: CheckedConfig,
+  checked: CheckedConfig,
   env: Environment,
   mayBeStdout: boolean,
 ): Promise<readonly ConfigWarning[]> {
+  const { config, schemas } = checked
   const { audit, lock } = config
   const names = schemas.map(({ name }) => name)
   const loops = loopProblems(config, names, env).map(({ problem, hint }) => `${problem}; ${hint}`)
-  const starts = schemas.flatMap(({ name: schema, servers }) =>
-    servers
-      .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
-      .map((server) => ({
-        path: `server "${server.name}" of group "${schema}"`,
-        message: server.kind === 'stdio' ? startTrouble(server, env) : undefined,
-      })),
-  )
   const locked = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
   // A file that cannot be written loses the lines of the audit, or refuses every call.
   const unwritten = audit?.file && (await fileProblem({ path: audit.file, mayBeStdout }))
   const found = [
     ...[...loops, locked].map((message) => ({ path: '', message })),
-    ...starts,
     { path: 'audit', message: unwritten && `the audit file ${audit?.file}: ${unwritten}` },
   ]
   const named = found.flatMap(({ path, message }) => (message === undefined ? [] : [{ path, message }]))
-  return [...config.warnings, ...named]
+  return [...config.warnings, ...troublesOf(checked, downloadTrouble), ...named]
+}
+
+/** The troubles of the programs that a start would start. */
+function troublesOf(
+  { schemas }: CheckedConfig,
+  troubleOf: (server: StdioServerConfig) => string | undefined,
+): ConfigWarning[] {
+  return schemas.flatMap(({ name: schema, servers }) =>
+    servers.flatMap((server) => {
+      const isStarted = server.kind === 'stdio' && !server.disabled && server.unavailable === undefined
+      const message = isStarted ? troubleOf(server) : undefined
+      return message === undefined ? [] : [{ path: `server "${server.name}" of group "${schema}"`, message }]
+    }),
+  )
 }
 
 function validText(config: Configuration, warnings: readonly ConfigWarning[], isStarted: boolean): string {

@@ -16,18 +16,20 @@ import { type ServerConfig, isRemote } from '../upstream/contracts/server-config
 import { evidenceInWords } from '../upstream/contracts/upstream.js'
 import { type Command, type Given, command } from './command-line.js'
 import { type View, viewConflict, viewOptions } from './common-options.js'
-import { Failure, print, say } from './console.js'
+import { Failure, note, print, say } from './console.js'
 import { loadView } from './load.js'
 import {
+  INTERRUPTED,
   TRIALS_AT_ONCE_MAX,
   type Candidate,
   candidatesOf,
+  disabledWords,
   lateWords,
   withChildren,
   type Trial,
   tryServer,
 } from './server-trials.js'
-import { startTrouble, hiddenArgument } from './start-troubles.js'
+import { downloadTrouble, hiddenArgument, startTrouble } from './start-troubles.js'
 import { UnmatchedPatterns } from './unmatched-patterns.js'
 
 function doctorCommand(
@@ -74,9 +76,8 @@ export async function runDoctor(view: View, name: string | undefined, isBrief: b
   }
   const checked = { config, schemas: [{ ...schema, servers }], profile: view.profile }
   const exitCode = await tryAll(checked, isBrief ? inOneLine : inDetail, Math.max(1, servers.length))
-  const off = servers.filter(({ disabled }) => disabled).map((server) => server.name)
-  if (off.length > 0)
-    await print(`  disabled: ${off.join(', ')}; mcps-proxy enable NAME lets one start again`)
+  const disabled = disabledWords(servers)
+  if (disabled !== undefined) await print(`  ${disabled}`)
   const problem = isBrief || !config.lock.isOn ? undefined : lockProblem(config.lock.path)
   if (problem !== undefined) await print(`  ${problem}`)
   return problem === undefined ? exitCode : 1
@@ -140,9 +141,13 @@ export async function tryAll(
     let isCut = false
     const all = eachAtOnce(candidates, atOnce, async (candidate) => {
       const { schema, server, label } = candidate
-      const onLate = (ms: number, warning?: string): void =>
-        void say('stderr', `  ${escapeText(logger.clean(lateWords(label, server, ms, warning)))}\n`)
-      const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile, on, onLate })
+      const trial = await tryServer(config, schema, atOnceRefused(server), {
+        runtime,
+        profile,
+        on,
+        onLate: (event, warning) =>
+          void say('stderr', `  ${escapeText(logger.clean(lateWords(label, event, warning)))}\n`),
+      })
       // The end of the command ends the servers too, which says nothing of them.
       if (isCut) return
       trials.set(candidate, trial)
@@ -151,7 +156,11 @@ export async function tryAll(
       await say('stdout', `  ${escapeText(label).padEnd(width)}  ${text}\n`)
     })
     isCut = await Promise.race([all.then(() => false), shutdown.ended.then(() => true)])
-    if (isCut) return 1
+    if (isCut) {
+      const missing = candidates.length - trials.size
+      await note(`interrupted: ${missing} of ${counted(candidates.length, 'server')} not tried`)
+      return shutdown.verdict(INTERRUPTED)
+    }
     const failures = [...trials].filter(([, { failure }]) => failure !== undefined)
     const { length: failed } = failures.filter(([{ server }, trial]) => !isOfUsers(config, server, trial))
     await print(`  started: ${trials.size - failures.length} ready, ${failed} failed`)
@@ -221,6 +230,6 @@ function remediesOf(server: ServerConfig, { failure }: Pick<Trial, 'failure'>, e
   const absent = inheritEnv === true ? [] : inheritEnv.filter((each) => env[each] === undefined)
   return [
     ...absent.map((each) => `"inheritEnv" names ${each}, which is not set where the proxy starts`),
-    startTrouble(server, env) ?? hiddenArgument(server) ?? [],
+    startTrouble(server, env) ?? downloadTrouble(server) ?? hiddenArgument(server) ?? [],
   ].flat()
 }

@@ -27,6 +27,9 @@ export interface Attended {
   readonly shutdown: Shutdown
 }
 
+/** The exit code of a command that an interrupt ends in the middle of its work (128 + SIGINT). */
+export const INTERRUPTED = 130
+
 /** Runs a command with servers of these schemas: none of its children outlives it, also after a second signal. */
 export async function withChildren(
   config: Configuration,
@@ -63,13 +66,23 @@ export function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
   )
 }
 
+/** Undefined where every server is enabled. */
+export function disabledWords(servers: readonly ServerConfig[]): string | undefined {
+  const names = servers.filter(({ disabled }) => disabled).map(({ name }) => name)
+  return names.length === 0
+    ? undefined
+    : `disabled: ${names.join(', ')}; mcps-proxy enable NAME lets one start again`
+}
+
 /** Servers that are tried at the same time, unless a command says otherwise. */
 export const TRIALS_AT_ONCE_MAX = 4
 
+type LateEvent = Extract<ServerEvent, { state: 'late' }>
+
 /** The wait of a server that was never installed is long, and its warnings often say that it will never answer. */
-export function lateWords(label: string, server: ServerConfig, ms: number, warning?: string): string {
+export function lateWords(label: string, { ms, startTimeoutMs }: LateEvent, warning?: string): string {
   const why = warning === undefined ? '' : `; ${warning}`
-  return `${label} is not ready after ${inSeconds(ms)}, and may take ${inSeconds(longestStartMs(server))} (startTimeout)${why}`
+  return `${label} is not ready after ${inSeconds(ms)}, and may take ${inSeconds(startTimeoutMs)} (startTimeout)${why}`
 }
 
 function inSeconds(ms: number): string {
@@ -110,8 +123,8 @@ interface TrialOptions {
   /** Whom the server may ask; undefined is a client without capabilities. */
   readonly person?: Person
   readonly on?: ProxyListeners
-  /** Called when a start takes long, with the milliseconds so far and the last warning of the log. */
-  readonly onLate?: (ms: number, warning: string | undefined) => void
+  /** Called when a start takes long, with the last warning of the log. */
+  readonly onLate?: (event: LateEvent, warning: string | undefined) => void
 }
 
 /** Starts a server of a schema as a client would, reads its lists, and stops it. */
@@ -122,7 +135,8 @@ export async function tryServer(
   { runtime, profile, guard, gate, person, on: listeners = {}, onLate }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
-  const waitMs = longestStartMs(server) + server.startTimeoutMs + MARGIN_MS
+  const { startTimeoutMs, firstStartTimeoutMs } = server
+  const waitMs = Math.max(startTimeoutMs, firstStartTimeoutMs) + startTimeoutMs + MARGIN_MS
   // Its only client has no name.
   const front = { ...config.server, tokens: undefined, auth: undefined }
   const alone = { ...withOneServer(config, schema, server, waitMs), server: front }
@@ -142,7 +156,7 @@ export async function tryServer(
   const own: ProxyListeners = {
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
-      if (news.state === 'late') onLate?.(news.ms, [...warnings].at(-1))
+      if (news.state === 'late') onLate?.(news, [...warnings].at(-1))
       if (news.state === 'ready') addresses = news.names.resources
       if (isSettled(news)) settled.resolve()
     },
@@ -178,11 +192,6 @@ export async function tryServer(
   } finally {
     await proxy.close(0)
   }
-}
-
-/** The time of a start, whether the server has listed before or not. */
-function longestStartMs({ startTimeoutMs, firstStartTimeoutMs }: ServerConfig): number {
-  return Math.max(startTimeoutMs, firstStartTimeoutMs)
 }
 
 /** Whether a start has ended. A server that ended when it was asked what it speaks is started anew. */

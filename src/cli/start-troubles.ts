@@ -43,12 +43,19 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** The reason why a server cannot start in its sandbox: a path that does not exist, or a package that it may not download. */
-function sandboxTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
-  if (sandbox === undefined) return undefined
+/** A package that its sandbox probably keeps from being downloaded. */
+export function downloadTrouble({ sandbox, command, args }: StdioServerConfig): string | undefined {
+  if (sandbox === undefined || mayReachRegistry(sandbox.network) || !isInstaller(command, args))
+    return undefined
   const hasInstalled = ['.npm', '.cache'].some((name) => existsSync(join(sandbox.home, name)))
-  if (!mayReachRegistry(sandbox.network) && isInstaller(command, args) && !hasInstalled)
-    return `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
+  return hasInstalled
+    ? undefined
+    : `may not download its package; add the host of your registry (npm config get registry) to "network" of its "sandbox"`
+}
+
+/** A path of its sandbox that does not exist. */
+function sandboxTrouble({ sandbox }: StdioServerConfig): string | undefined {
+  if (sandbox === undefined) return undefined
   const paths = (['read', 'write'] as const).flatMap((key) => sandbox[key].map((path) => ({ key, path })))
   const missing = paths.find(({ path }) => !existsSync(path))
   return missing === undefined

@@ -252,18 +252,21 @@ describe('a server that takes long to start', { concurrency: true }, () => {
     })
 })
 
-describe('an interrupt ends quietly', () => {
+describe('an interrupt ends', () => {
   const silent = node("process.kill(process.ppid, 'SIGINT'); setInterval(() => {}, 1000)")
-  for (const [words, code] of [
-    [['tools'], 130],
-    [['call', 's__x'], 130],
-    [['doctor'], 1],
+  const left = 'mcps-proxy: interrupted: 1 of 1 server not tried\n'
+  for (const [words, err] of [
+    [['tools'], ''],
+    [['call', 's__x'], ''],
+    [['doctor'], left],
+    [['check', '--start'], left],
   ] as const)
     test(words.join(' '), async (t) => {
       const args = [cli, ...words, '--config', configFile(t, { s: silent })]
       const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
       const said = await Promise.all([whole(child.stdout), whole(child.stderr), once(child, 'close')])
-      assert.deepEqual(said, ['', '', [code, null]])
+      const checked = /^\S+:\n {2}valid: .*\n$/
+      assert.deepEqual([said[0].replace(checked, ''), ...said.slice(1)], ['', err, [130, null]])
     })
 })
 
@@ -379,8 +382,13 @@ describe('doctor', () => {
 
   test('a disabled server has no tools', (t) => {
     const off = { s: { command: 'x', disabled: true } }
-    const none = 'mcps-proxy: no server lists a tool\n'
+    const named = 'mcps-proxy: disabled: s; mcps-proxy enable NAME lets one start again\n'
+    const none = `mcps-proxy: no server lists a tool\n${named}`
     assert.deepEqual(run(t, off, 'tools'), { code: 0, out: '', err: none })
+    const fits = run(t, { ...off, m: memory }, 'tools', 's__x')
+    assert.deepEqual([fits.code, fits.err.endsWith(named)], [1, true], fits.err)
+    assert(run(t, { ...off, m: memory }, 'call', 's__x').err.endsWith(named))
+    assert.equal(run(t, { ...off, m: memory }, 'call', 'm__read_graph').err, '')
   })
 
   test('a profile that shows no tool is named', (t) => {

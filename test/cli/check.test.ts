@@ -84,12 +84,12 @@ describe('--check', () => {
     [
       'a package that a sandbox keeps from its registry',
       { command: 'npx', args: ['-y', 'some-package'], sandbox: {} },
-      /may not download its package; .* \(npm config get registry\) to "network"/,
+      /warning: .* may not download its package; .* \(npm config get registry\) to "network"/,
     ],
     [
       'a package whose registry is none of the hosts of a sandbox',
       { command: 'npx', args: ['-y', 'some-package'], sandbox: { network: ['api.example.com'] } },
-      /may not download its package; /,
+      /warning: .* may not download its package; /,
     ],
     [
       'a package whose registry is one of them',
@@ -99,7 +99,7 @@ describe('--check', () => {
     [
       'a folder of a sandbox that is not there',
       { command: 'sh', sandbox: { filesystem: { read: ['.'], write: ['nowhere'] } } },
-      /has \S+nowhere in "write" of its "sandbox", which is not there/,
+      /^ {2}server "s" of group "default" has \S+nowhere in "write" of its "sandbox", which is not there/m,
     ],
     [
       'a PATH of its own',
@@ -112,8 +112,10 @@ describe('--check', () => {
       const path = join(scratch(t), 'config.json')
       writeFileSync(path, JSON.stringify({ mcpServers: { s: server } }))
       const { exitCode, text } = await checked([path])
-      assert.equal(exitCode, 0)
-      assert.match(text, wanted ?? /valid: 1 group, 1 server, 0 warnings/)
+      assert.match(text, wanted ?? /^ {2}valid: 1 group, 1 server, 0 warnings/m)
+      const isWarning = text.includes('  warning: ')
+      assert.equal(exitCode, wanted === undefined || isWarning ? 0 : 1)
+      if (exitCode === 1) assert.match(text, /^ {2}server "s" of group "default" has .*\n1 problem$/m)
     })
 })
 

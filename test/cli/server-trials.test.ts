@@ -22,14 +22,17 @@ for (const [title, printed, warning] of [
     runtime.script = () => undefined
     runtime.files = () => new MemoryFiles(() => runtime.wallNow())
     const late: unknown[] = []
-    const onLate = (...news: readonly unknown[]): void => void late.push(news)
-    const trial = tryServer(config, schema, server, { runtime, profile: undefined, onLate })
+    const trial = tryServer(config, schema, server, {
+      runtime,
+      profile: undefined,
+      onLate: ({ ms, startTimeoutMs }, last) => void late.push([ms, startTimeoutMs, last]),
+    })
     await settled()
     runtime.children[0]?.stdout.write(printed)
     await runtime.pass(9999)
     assert.deepEqual(late, [])
     await runtime.pass(1)
-    assert.deepEqual(late, [[10_000, warning]])
+    assert.deepEqual(late, [[10_000, 120_000, warning]])
     await runtime.pass(120_000)
     assert.match((await trial).failure ?? '', /did not answer initialize within 120000 ms/)
     assert.equal(late.length, 1)

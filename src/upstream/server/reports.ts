@@ -60,7 +60,9 @@ export class ProcessReport {
     this.#connection = connection
     this.#about = about
     this.#startedAt = runtime.now()
-    this.#late = runtime.setTimer(LATE_MS, () => this.#tell({ state: 'late' }))
+    this.#late = runtime.setTimer(LATE_MS, () => {
+      this.#tell({ state: 'late', startTimeoutMs: context.times[connection.startBudget] })
+    })
     this.#tell({ state: 'starting' })
     void connection.over.promise.then(() => this.#ended())
   }
@@ -153,8 +155,8 @@ export type ServerNews = ServerProcessNews &
         /** How many went before it for the same clients. */
         readonly restarts: number
       }
-    /** It should be ready; clients still wait for it. */
-    | { readonly state: 'late' }
+    /** It should be ready; clients still wait for it. Its start fails after `startTimeoutMs`. */
+    | { readonly state: 'late'; readonly startTimeoutMs: number }
     /** It could not be started, for want of a variable perhaps, or has ended by itself. */
     | { readonly state: 'failed'; readonly reason: FailureReason; readonly message: string }
     /** The proxy has ended it. */

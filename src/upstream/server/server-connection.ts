@@ -178,9 +178,13 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     return this.facts?.revision.outputs ?? 'objects'
   }
 
+  /** A server that has listed before is installed. */
+  get startBudget(): Budget {
+    return this.#context.memory.kept?.description === undefined ? 'firstStartTimeoutMs' : 'startTimeoutMs'
+  }
+
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
-    const hasListed = this.#context.memory.kept?.description !== undefined
-    const patience = this.patience(hasListed ? 'startTimeoutMs' : 'firstStartTimeoutMs')
+    const patience = this.patience(this.startBudget)
     const opened = await this.#context.open({
       declared,
       request: opening,
