@@ -19,7 +19,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
@@ -33,7 +32,6 @@ const options = {
   'no-restart': { type: 'boolean', default: false },
 }
 const { values: given } = parseArgs({ options })
-const pollMs = 50
 /** How long a start may take, and an orderly end. */
 const patienceMs = 30_000
 const folder = mkdtempSync(join(tmpdir(), 'mcps-cluster-'))
@@ -42,7 +40,7 @@ let isEnding = false
 
 /** Starts a program, waits until it is ready, and starts it again when it ends. */
 async function keep(program) {
-  const { name, url, command, args, env, isReady } = program
+  const { name, port, scheme = 'http', command, args, env } = program
   // Debian has nginx and HAProxy in the PATH of root only.
   const whole = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin`, ...env }
   // Each program leads a process group, so that Ctrl-C in a terminal reaches this script alone.
@@ -51,16 +49,13 @@ async function keep(program) {
     child.on('error', ({ message }) => done(message))
     child.on('exit', (code, signal) => done(signal ?? `exit code ${code}`))
   })
-  const entry = { name, child, ended, end: undefined }
+  const entry = { name, child, ended }
   running.add(entry)
-  void ended.then((end) => {
-    entry.end = end
-    running.delete(entry)
-  })
-  for (const from = Date.now(); !(await isReady()); await delay(pollMs))
-    if (entry.end ?? (isEnding || Date.now() - from > patienceMs))
-      throw new Error(`${name} does not start: ${entry.end}`)
-  console.log(`${name} ${child.pid} ${url}`)
+  void ended.then(() => running.delete(entry))
+  for (const from = Date.now(); !(await accepts(port)); await delay(50))
+    if (isEnding || !running.has(entry) || Date.now() - from > patienceMs)
+      throw new Error(`${name} does not start`)
+  console.log(`${name} ${child.pid} ${scheme}://127.0.0.1:${port}`)
   void ended.then((end) => {
     if (isEnding) return
     console.error(`${name} has ended: ${end}`)
@@ -78,11 +73,10 @@ async function end(exitCode) {
   process.exit(exitCode)
 }
 
-async function stop({ child, ended }) {
+function stop({ child, ended }) {
   child.kill('SIGTERM')
-  const late = setTimeout(() => child.kill('SIGKILL'), patienceMs)
-  await ended
-  clearTimeout(late)
+  setTimeout(() => child.kill('SIGKILL'), patienceMs)
+  return ended
 }
 
 function fail({ message }) {
@@ -106,18 +100,15 @@ async function freePort() {
 function redis(port) {
   const memory = ['--maxmemory-policy', 'noeviction', '--save', '', '--appendonly', 'yes']
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--loglevel', 'warning', ...memory]
-  const url = `redis://127.0.0.1:${port}`
-  return { name: 'redis', url, command: 'redis-server', args, env: {}, isReady: () => accepts(port) }
+  return { name: 'redis', port, scheme: 'redis', command: 'redis-server', args }
 }
 
 function instance(label, port, shared) {
   const HOME = join(folder, label)
   mkdirSync(HOME)
   const front = { MCP_SERVER_HOST: '127.0.0.1', MCP_SERVER_PORT: String(port), MCPS_PROXY_INSTANCE: label }
-  const env = { ...shared, ...front, HOME }
   const args = [resolve(given.program), 'http']
-  const url = `http://127.0.0.1:${port}`
-  return { name: label, url, command: process.execPath, args, env, isReady: () => accepts(port) }
+  return { name: label, port, command: process.execPath, args, env: { ...shared, ...front, HOME } }
 }
 
 /** HAProxy or nginx with the configuration beside this file; `ports` are those of the instances. */
@@ -126,28 +117,25 @@ function balancer(name, port, ports) {
   const text = readFileSync(join(import.meta.dirname, file), 'utf8')
     .replaceAll(/\b([abc]):3095\b/g, (_, label) => `127.0.0.1:${ports[label]}`)
     .replace(/(bind|listen) (?:\S*:)?3095/, `$1 127.0.0.1:${port}`)
-  // The file for nginx is a part of its block http.
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (each) => `${each}_temp_path ${each};`,
-  )
+  const config = join(folder, file)
+  writeFileSync(config, name === 'nginx' ? wholeNginx(text) : text)
+  const args = { haproxy: ['-db', '-f', config], nginx: ['-p', folder, '-e', 'stderr', '-c', config] }
+  return { name, port, command: name, args: args[name] }
+}
+
+/** The file for nginx is a part of its block http. */
+function wholeNginx(part) {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const paths = kinds.map((kind) => `${kind}_temp_path ${kind};`).join(' ')
   const user = process.getuid() === 0 ? 'user root;' : ''
-  const http = `access_log off; ${paths.join(' ')}\n${text}`
-  const whole = `${user} daemon off; pid pid; events {} http { ${http} }\n`
-  writeFileSync(join(folder, file), name === 'nginx' ? whole : text)
-  const args = {
-    haproxy: ['-db', '-f', file],
-    nginx: ['-p', folder, '-e', 'stderr', '-c', join(folder, file)],
-  }
-  const url = `http://127.0.0.1:${port}`
-  return { name, url, command: name, args: args[name], env: {}, isReady: () => accepts(port) }
+  return `${user} daemon off; pid pid; events {} http { access_log off; ${paths}\n${part} }\n`
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void end(0))
 try {
-  const key = process.env.MCPS_PROXY_STATE_KEY ?? randomBytes(32).toString('hex')
   const shared = {
-    MCPS_PROXY_STATE_KEY: key,
-    ...(given.config && { MCPS_PROXY_CONFIG: resolve(given.config) }),
+    MCPS_PROXY_CONFIG: given.config && resolve(given.config),
+    MCPS_PROXY_STATE_KEY: process.env.MCPS_PROXY_STATE_KEY ?? randomBytes(32).toString('hex'),
   }
   if (given.store) {
     const port = await freePort()
