@@ -33,7 +33,7 @@ const rooms = table(`
   upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | login transports/ upstream/process limits
   upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/ limits
   kept                   | jsonrpc mcp runtime limits text | upstream/
-  store                  | runtime
+  store                  | jsonrpc runtime | transports/http-server
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras
   real-runtime           | runtime upstream/process
   config                 | folder mcp runtime text upstream/contracts | upstream/
@@ -114,7 +114,7 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1491
   transports/http-client | 1780
-  transports/http-server | 2581
+  transports/http-server | 2920
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331
@@ -122,7 +122,7 @@ const linesMax = table(`
   upstream/server        | 4635
   upstream/http          | 227
   kept                   | 415
-  store                  | 527
+  store                  | 1007
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47

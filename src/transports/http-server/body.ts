@@ -9,8 +9,8 @@ import { FrameError } from '../../jsonrpc/jsonrpc-errors.js'
 import { type LongLine, joinedLine } from '../../jsonrpc/long-line.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { UnfinishedLine, withoutMark } from '../unfinished-line.js'
-import type { HttpRequest, RequestHead, HttpResponse } from '../http1/server.js'
-import type { HttpEnvironment } from './endpoint.js'
+import type { RequestHead, HttpResponse } from '../http1/server.js'
+import type { HttpEnvironment, ReadableRequest } from './endpoint.js'
 import type { HttpServerLimits } from './front-limits.js'
 import { type Refusal, isRefusal, refuse, unreadable } from './refusal.js'
 
@@ -51,7 +51,7 @@ export class Bodies {
   }
 
   /** Reads the message of a POST, synchronously where it has come with its head; a message that is too large is not read. */
-  read(request: HttpRequest): ReadResult | Promise<ReadResult> {
+  read(request: ReadableRequest): ReadResult | Promise<ReadResult> {
     const { head, body, response } = request
     if (!isJson(head.get('content-type'))) return refuse(415, 'Content-Type must be application/json')
     if (response.isClosed) return undefined
@@ -65,7 +65,7 @@ export class Bodies {
     return this.#message(came, head)
   }
 
-  #readPieces({ wire, response }: HttpRequest): Promise<Body | Refusal | undefined> {
+  #readPieces({ wire, response }: ReadableRequest): Promise<Body | Refusal | undefined> {
     return new Promise((resolve) => {
       const whole = new UnfinishedLine()
       const done = (came: Body | Refusal | undefined): void => {
@@ -78,7 +78,7 @@ export class Bodies {
       const giveUp = (): void => done(refuse(408, 'The body comes too slowly'))
       const reading: Reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#environment.now(), giveUp }
       this.#readings.add(reading)
-      wire.readBody({
+      wire?.readBody({
         data: (chunk) => {
           // The rest of a refused body still arrives.
           if (reading.giveUp === undefined) return

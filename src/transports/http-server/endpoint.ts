@@ -6,6 +6,7 @@ import type { Revision } from '../../mcp/revisions.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpServerLimits } from './front-limits.js'
 import type { HttpRequest } from '../http1/server.js'
+import type { Peers } from './peers.js'
 import type { Refusal, ServeResult } from './refusal.js'
 import type { Accepts, Sender } from './access.js'
 
@@ -34,8 +35,16 @@ export interface Owner {
   readonly onStream?: (() => void) | undefined
 }
 
+/** The parts of a request that its handler needs; only a body that comes in pieces needs the connection. */
+export interface ReadableRequest extends Omit<HttpRequest, 'wire'> {
+  readonly wire?: HttpRequest['wire'] | undefined
+}
+
 /** A request to an endpoint: its message and its response, whose it is, and which answers its client takes. */
-export interface EndpointRequest extends HttpRequest, Owner {
+export interface EndpointRequest extends ReadableRequest, Owner {
+  readonly sender: Sender
+  /** Whether another instance has handed it over. */
+  readonly isForwarded: boolean
   readonly accepts: Accepts
   readonly query: string
 }
@@ -81,6 +90,8 @@ export interface HttpEnvironment extends Pick<Runtime, 'now' | 'wallNow' | 'setT
   readonly limits: HttpServerLimits
   /** An unguessable session id of visible ASCII characters. */
   readonly newId: (owner: Owner) => string
+  /** Absent for a front that is the only one. */
+  readonly peers?: Peers | undefined
   /** The room that the system has in descriptors: `enough` for sessions and connections, `little` for connections, `none` for neither. */
   readonly room: () => 'enough' | 'little' | 'none'
   readonly watch: SessionWatch

@@ -14,15 +14,18 @@ import {
   type GuardRemedies,
   type HttpRules,
   preflightFields,
+  readAccept,
   type Sender,
   type SenderVerdict,
   isSender,
   reachable,
+  targetOf,
 } from './access.js'
+import { type ForwardedRequest, ForwardedServing, readForwarded, unheardResponse } from './forwarding.js'
 import { namedRevision } from './protocol.js'
 import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest } from '../http1/server.js'
-import { type Refusal, isRefusal, refuse, type ServeResult, frontClosing } from './refusal.js'
+import { type Refusal, isRefusal, noSession, refuse, type ServeResult, frontClosing } from './refusal.js'
 import { repeat } from '../../runtime/deadline.js'
 import { TokenStreams } from './token-streams.js'
 
@@ -69,10 +72,17 @@ export class HttpServer {
     this.#clients = new ClientRegistry(environment)
     this.#handlers = new McpHandlers(this.#clients, this.#bodies)
     this.#tokenStreams = new TokenStreams(environment)
+    environment.peers?.serve({
+      opened: (channel) =>
+        new ForwardedServing(channel, environment.limits.bodyBytesMax, (request) =>
+          this.#handle(request, this.#serveForwarded),
+        ),
+      told: (bytes) => this.#told(bytes),
+    })
     this.#listening = new FrontListener(
       environment,
       () => this.#rules.senderOf !== undefined,
-      (request) => this.#handle(request),
+      (request) => this.#handle(request, this.#serve),
     )
   }
 
@@ -132,7 +142,7 @@ export class HttpServer {
     return new Guard(this.#rules, { ...this.#options, port: this.#port }, this.#routes, this.#notices)
   }
 
-  #handle(request: HttpRequest): void {
+  #handle<R extends Answerable>(request: R, serve: (request: R) => ServeResult): void {
     const end = (refusal: Refusal | undefined): void => {
       if (refusal !== undefined) this.#refuse(request, refusal)
     }
@@ -141,7 +151,7 @@ export class HttpServer {
       end(refuse(500, 'Internal error'))
     }
     try {
-      const served = this.#serve(request)
+      const served = serve(request)
       if (served instanceof Promise) served.then(end).catch(fail)
       else end(served)
     } catch (error) {
@@ -149,7 +159,7 @@ export class HttpServer {
     }
   }
 
-  #serve(request: HttpRequest): ServeResult {
+  readonly #serve = (request: HttpRequest): ServeResult => {
     const { head, response } = request
     if (this.#listening.isStopping) return frontClosing
     const admitted = this.#guard.admit(request)
@@ -195,7 +205,9 @@ export class HttpServer {
       accepts,
       query,
       endpoint: route.endpoint,
+      sender: sender ?? nobody,
       principal: sender?.principal ?? '',
+      isForwarded: false,
       address: admission.forwardedFor ?? wire.socket.remoteAddress,
       onStream: this.#streamEnd(request, path, route.endpoint, sender),
     }
@@ -207,6 +219,24 @@ export class HttpServer {
       case 'messages':
         return this.#handlers.message(asked)
     }
+  }
+
+  /** Serves a request that came to another instance, which has let it in. */
+  readonly #serveForwarded = (request: ForwardedRequest): ServeResult => {
+    const { sender, head } = request
+    const { path, query } = targetOf(head.target)
+    const route = this.#routes.find(path, sender)
+    if (route.kind !== 'mcp') return route.kind === 'nothing' ? route.refusal : noSession
+    const { endpoint } = route
+    const accepts = readAccept(head.list('accept'))
+    const { principal } = sender
+    return this.#handlers.streamable({ ...request, endpoint, principal, accepts, query, isForwarded: true })
+  }
+
+  /** A request that another instance serves, and that matters to every instance that has its session. */
+  #told(bytes: Buffer): void {
+    const read = readForwarded(bytes)
+    this.#handle({ ...read, response: unheardResponse(read.head) }, this.#serveForwarded)
   }
 
   /** Ends the stream of a request with its token; undefined for a token without an end. */
@@ -239,7 +269,7 @@ export class HttpServer {
     return undefined
   }
 
-  #refuse({ head, response }: HttpRequest, refusal: Refusal): void {
+  #refuse({ head, response }: Answerable, refusal: Refusal): void {
     if (response.hasBegun || response.isClosed) return response.cut()
     const revision = refusal.revision ?? namedRevision(head)
     const { status, error, id, headers = {}, body } = refusal
@@ -247,3 +277,8 @@ export class HttpServer {
     response.sendText(status, text, Object.entries(headers).flat())
   }
 }
+
+type Answerable = Pick<HttpRequest, 'head' | 'response'>
+
+/** Where no route asks who sends a request. */
+const nobody: Sender = { principal: '' }

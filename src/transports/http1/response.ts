@@ -26,13 +26,13 @@ export class HttpResponse {
   /** Called when the client has taken everything of a stream that it had left unread. */
   onDrain: () => void = () => {}
   readonly #wire: ResponseWire
-  readonly #asked: RequestHead
+  readonly #asked: Pick<RequestHead, 'method' | 'version'>
   #more: Fields = []
   #state: 'none' | 'stream' | 'ended' = 'none'
   #isClosed = false
   #closers: (() => void)[] = []
 
-  constructor(wire: ResponseWire, asked: RequestHead) {
+  constructor(wire: ResponseWire, asked: Pick<RequestHead, 'method' | 'version'>) {
     this.#wire = wire
     this.#asked = asked
   }

@@ -12,8 +12,8 @@ import { type MessageReader, type MessageSink, type RequestLimits, requestReader
 import { HttpResponse, statusLine } from './response.js'
 
 export { type HttpSocket, TCP_KEEP_ALIVE_MS } from './bytes.js'
-export type { RequestHead } from './head.js'
-export type { Fields, HttpResponse } from './response.js'
+export { HttpSyntaxError, RequestHead, ResponseHead } from './head.js'
+export { type Fields, HttpResponse, type ResponseWire } from './response.js'
 
 export interface HttpRequest {
   /** Its connection. */

@@ -1,0 +1,335 @@
+// The instances of a front that share a store: which of them run, and the messages between them.
+//
+// Each start of an instance has a mark, which its lease in the store shows. A message is sealed for one mark, so that it opens
+// nowhere else, and numbered, so that it opens once. An instance that loses the store takes another mark: what was on the way
+// is lost, and the other instances notice that by the lease.
+
+import { randomBytes } from 'node:crypto'
+import { parse, write } from '../jsonrpc/text.js'
+import { repeat, setDeadline } from '../runtime/deadline.js'
+import { putNewest } from '../runtime/limited-table.js'
+import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
+import type { PeerChannel, PeerHandlers, Peers, PeerSink } from '../transports/http-server/peers.js'
+import { Channel, type ChannelWire } from './channel.js'
+import { Sealer } from './keys.js'
+import { ALL, type Store, StoreAway } from './store.js'
+
+export interface ClusterOptions {
+  /** The name of this instance, which no other one has. */
+  readonly label: string
+  readonly store: Store
+  /** The secrets of the configuration in force. */
+  readonly secrets: () => readonly string[]
+  readonly runtime: Pick<Runtime, 'now' | 'setTimer' | 'secret'>
+  readonly log: LogSink
+}
+
+const LEASE_MS = 10_000
+const RENEWAL_MS = 2000
+/** An instance that has not taken a message after this time is taken to be gone. */
+const TAKEN_MS = 2000
+/** Of all channels together: the memory that they need in the store. */
+const ON_THE_WAY_BYTES_MAX = 67_108_864 // 64 MiB
+/** As many as there may be connections, and as many from others. */
+const CHANNELS_MAX = 2048
+const TOLD_BYTES_MAX = 65_536 // 64 KiB
+/** Starts of instances whose messages are numbered. */
+const SENDERS_MAX = 4096
+const MARK_BYTES = 9
+const LINE_FEED = 10
+
+/** One start of an instance. */
+interface Peer {
+  readonly label: string
+  readonly mark: string
+}
+
+/** `isOpener` says that the sender has opened the channel, whose number is of the one that has. */
+interface Head extends Peer {
+  readonly number: number
+  readonly kind: string
+  readonly channel: number
+  readonly isOpener: boolean
+  /** Of bytes that were taken, or 1 for the last message of a direction. */
+  readonly value: number
+}
+
+type Handler = (bytes: Buffer) => void
+
+export class Cluster implements Peers {
+  readonly label: string
+  readonly store: Store
+  /** Channels that were opened here. */
+  forwards = 0
+  readonly #options: ClusterOptions
+  readonly #sealer: Sealer
+  #mark = ''
+  /** The numbers of the last messages: to each address, and from each. */
+  readonly #sent = new Map<string, number>()
+  readonly #received = new Map<string, number>()
+  readonly #leases = new Map<string, { readonly mark: string; readonly atMs: number }>()
+  readonly #channels = new Map<string, OpenChannel>()
+  readonly #topics = new Map<string, Handler>()
+  #opened: PeerHandlers['opened'] | undefined
+  #lastChannel = 0
+  #onTheWayBytes = 0
+  #renewal: Timer | undefined
+  #awaySinceMs: number | undefined
+  #hasTwin = false
+
+  constructor(options: ClusterOptions) {
+    const { label, store, secrets, runtime } = options
+    this.label = label
+    this.store = store
+    this.#options = options
+    this.#sealer = new Sealer(secrets, 'store', runtime)
+    this.#newMark()
+  }
+
+  get isAway(): boolean {
+    return this.store.isAway
+  }
+
+  /** For how long nothing can be sent, in milliseconds; 0 while it can. */
+  get awayMs(): number {
+    return this.#awaySinceMs === undefined ? 0 : this.#options.runtime.now() - this.#awaySinceMs
+  }
+
+  /** Rejects with StoreAway. */
+  async start(): Promise<void> {
+    const { store, label, runtime } = this.#options
+    store.onChange = () => this.#changed()
+    await store.receive(label, (message) => this.#take(message))
+    await this.#renew()
+    this.#renewal = repeat(runtime, RENEWAL_MS, () => void this.#watch().catch(() => {}))
+  }
+
+  async close(): Promise<void> {
+    this.#renewal?.cancel()
+    for (const { channel } of this.#channels.values()) channel.cut()
+    const { store, label } = this.#options
+    if (!this.#hasTwin) await store.delete(leaseOf(label)).catch(() => {})
+    await store.close()
+  }
+
+  serve({ opened, told }: PeerHandlers): void {
+    this.#opened = opened
+    this.on('http', told)
+  }
+
+  /** Handles what other instances tell all others about this topic. */
+  on(topic: string, handler: Handler): void {
+    this.#topics.set(topic, handler)
+  }
+
+  tellAll(bytes: Buffer, topic = 'http'): void {
+    if (bytes.length > TOLD_BYTES_MAX || this.isAway) return
+    const text = Buffer.concat([Buffer.from(`${topic}\n`), bytes])
+    this.#send(ALL, { kind: 'tell', channel: 0, isOpener: true, value: 0 }, text)?.catch(() => {})
+  }
+
+  async open(label: string, sink: PeerSink): Promise<PeerChannel | undefined> {
+    if (this.isAway || this.#channels.size >= CHANNELS_MAX) throw new StoreAway()
+    const mark = await this.#markOf(label)
+    if (mark === undefined) return undefined
+    this.forwards++
+    const open = this.#channelTo({ label, mark }, ++this.#lastChannel, true)
+    open.channel.sink = sink
+    open.patience = setDeadline(this.#options.runtime, TAKEN_MS, () => {
+      open.channel.cut()
+      sink.gone()
+    })
+    return open.channel
+  }
+
+  #channelTo(peer: Peer, number: number, isOpener: boolean): OpenChannel {
+    const key = keyOf(peer, number, isOpener)
+    const send = (kind: string, value: number, bytes?: Buffer): void => {
+      const head = { kind, channel: number, isOpener, value }
+      this.#send(addressOf(peer), head, bytes)?.catch(() => open.channel.lost())
+    }
+    const hasRoom = (): boolean => this.#onTheWayBytes < ON_THE_WAY_BYTES_MAX
+    const wire: ChannelWire = {
+      get hasRoom() {
+        return hasRoom()
+      },
+      data: (bytes, isLast) => {
+        send(isOpener && !open.hasSent ? 'open' : 'data', Number(isLast), bytes)
+        open.hasSent = true
+      },
+      taken: (bytes) => send('taken', bytes),
+      cut: () => send('cut', 0),
+      count: (bytes) => this.#count(bytes),
+      over: () => {
+        open.patience?.cancel()
+        this.#channels.delete(key)
+      },
+    }
+    const open: OpenChannel = { peer, channel: new Channel(wire), hasSent: false, patience: undefined }
+    this.#channels.set(key, open)
+    return open
+  }
+
+  #count(bytes: number): void {
+    const wasFull = this.#onTheWayBytes >= ON_THE_WAY_BYTES_MAX
+    this.#onTheWayBytes += bytes
+    if (!wasFull || this.#onTheWayBytes >= ON_THE_WAY_BYTES_MAX) return
+    for (const { channel } of this.#channels.values()) channel.flush()
+  }
+
+  // Leases.
+
+  async #renew(): Promise<void> {
+    await this.store.put(leaseOf(this.label), Buffer.from(this.#mark), LEASE_MS)
+  }
+
+  async #watch(): Promise<void> {
+    const lease = await this.store.get(leaseOf(this.label))
+    if (lease !== undefined && lease.toString() !== this.#mark && !this.#hasTwin) {
+      this.#hasTwin = true
+      const message = `another instance is named "${this.label}" too: give each a server.instance of its own`
+      this.#options.log({ level: 'error', message })
+    }
+    await this.#renew()
+    const peers = new Set([...this.#channels.values()].map(({ peer }) => peer.label))
+    for (const label of peers) {
+      const mark = await this.#lookUp(label)
+      for (const { peer, channel } of this.#channels.values())
+        if (peer.label === label && peer.mark !== mark) channel.lost()
+    }
+  }
+
+  /** Of the instance of that name that runs. */
+  #markOf(label: string): Promise<string | undefined> {
+    const { mark, atMs = -Infinity } = this.#leases.get(label) ?? {}
+    const isFresh = this.#options.runtime.now() - atMs < RENEWAL_MS
+    return isFresh ? Promise.resolve(mark) : this.#lookUp(label)
+  }
+
+  async #lookUp(label: string): Promise<string | undefined> {
+    const mark = (await this.store.get(leaseOf(label)))?.toString()
+    if (mark === undefined) this.#leases.delete(label)
+    else putNewest(this.#leases, label, { mark, atMs: this.#options.runtime.now() }, SENDERS_MAX)
+    return mark
+  }
+
+  #changed(): void {
+    const { log, runtime } = this.#options
+    if (!this.isAway) {
+      this.#awaySinceMs = undefined
+      log({ level: 'info', message: 'the store can be reached again' })
+      return void this.#renew().catch(() => {})
+    }
+    this.#awaySinceMs = runtime.now()
+    log({ level: 'error', message: 'the store cannot be reached: new sessions are refused until it can be' })
+    this.#newMark()
+    for (const { channel } of this.#channels.values()) channel.lost()
+  }
+
+  #newMark(): void {
+    const { secret = randomBytes } = this.#options.runtime
+    this.#mark = secret(MARK_BYTES).toString('base64url')
+    this.#sent.clear()
+  }
+
+  // Messages.
+
+  #send(to: string, head: Omit<Head, 'number' | keyof Peer>, bytes?: Buffer): Promise<void> | undefined {
+    const number = (this.#sent.get(to) ?? 0) + 1
+    putNewest(this.#sent, to, number, SENDERS_MAX)
+    const { kind, channel, isOpener, value } = head
+    const line = write([this.label, this.#mark, number, kind, channel, isOpener, value])
+    const opened = Buffer.concat([Buffer.from(`${line}\n`), bytes ?? Buffer.alloc(0)])
+    const [label = to] = to.split(' ')
+    return this.store.send(label, this.#sealer.seal(opened, to))
+  }
+
+  #take(message: Buffer): void {
+    const own = addressOf({ label: this.label, mark: this.#mark })
+    for (const address of [own, ALL]) {
+      const opened = this.#sealer.open(message, address)
+      if (opened !== undefined) return this.#takeOpened(opened, address)
+    }
+  }
+
+  #takeOpened(opened: Buffer, address: string): void {
+    const end = opened.indexOf(LINE_FEED)
+    const head = headIn(opened.toString('utf8', 0, end))
+    if (head === undefined || head.label === this.label) return
+    const from = `${addressOf(head)} ${address}`
+    const last = this.#received.get(from)
+    if (last !== undefined && head.number <= last) return
+    putNewest(this.#received, from, head.number, SENDERS_MAX)
+    const isGap = last !== undefined && head.number > last + 1
+    if (isGap && address !== ALL) this.#loseAllOf(head)
+    const bytes = opened.subarray(end + 1)
+    if (address === ALL) this.#told(bytes)
+    else this.#onChannel(head, bytes)
+  }
+
+  #told(bytes: Buffer): void {
+    const end = bytes.indexOf(LINE_FEED)
+    this.#topics.get(bytes.toString('utf8', 0, end))?.(bytes.subarray(end + 1))
+  }
+
+  #onChannel(head: Head, bytes: Buffer): void {
+    const isLast = head.value === 1
+    const key = keyOf(head, head.channel, !head.isOpener)
+    const known = this.#channels.get(key)
+    if (head.kind === 'open' && known === undefined) return this.#accept(head, bytes, isLast)
+    if (known === undefined) {
+      if (head.kind !== 'data') return
+      const answer = { kind: 'cut', channel: head.channel, isOpener: !head.isOpener, value: 0 }
+      return void this.#send(addressOf(head), answer)?.catch(() => {})
+    }
+    known.patience?.cancel()
+    if (head.kind === 'data') known.channel.received(bytes, isLast)
+    else if (head.kind === 'taken') known.channel.wasTaken(head.value)
+    else if (head.kind === 'cut') known.channel.lost()
+  }
+
+  #accept(head: Head, bytes: Buffer, isLast: boolean): void {
+    const { channel } = this.#channelTo({ label: head.label, mark: head.mark }, head.channel, false)
+    if (this.#opened === undefined || this.#channels.size > 2 * CHANNELS_MAX) return channel.cut()
+    const taken = { kind: 'taken', channel: head.channel, isOpener: false, value: 0 }
+    this.#send(addressOf(head), taken)?.catch(() => channel.lost())
+    channel.sink = this.#opened(channel)
+    channel.received(bytes, isLast)
+  }
+
+  #loseAllOf({ label, mark }: Peer): void {
+    for (const { peer, channel } of this.#channels.values())
+      if (peer.label === label && peer.mark === mark) channel.lost()
+  }
+}
+
+interface OpenChannel {
+  readonly peer: Peer
+  readonly channel: Channel
+  hasSent: boolean
+  /** Ends when the other instance has taken the first message. */
+  patience: Timer | undefined
+}
+
+function leaseOf(label: string): string {
+  return `instance:${label}`
+}
+
+function addressOf({ label, mark }: Peer): string {
+  return `${label} ${mark}`
+}
+
+/** `isOpener` says whether the channel was opened here. */
+function keyOf(peer: Peer, number: number, isOpener: boolean): string {
+  return `${addressOf(peer)} ${isOpener ? 'to' : 'from'} ${number}`
+}
+
+function headIn(line: string): Head | undefined {
+  const parts = parse(line)
+  const [label, mark, number, kind, channel, isOpener, value]: readonly unknown[] = Array.isArray(parts)
+    ? parts
+    : []
+  if (typeof label !== 'string' || typeof mark !== 'string' || typeof kind !== 'string') return undefined
+  if (typeof number !== 'number' || typeof channel !== 'number' || typeof value !== 'number') return undefined
+  return { label, mark, number, kind, channel, isOpener: isOpener === true, value }
+}
