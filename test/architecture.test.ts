@@ -33,7 +33,7 @@ const rooms = table(`
   upstream/server        | calls jsonrpc mcp mcp/eras runtime text upstream/contracts | login transports/ upstream/process limits
   upstream/http          | jsonrpc mcp runtime text transports transports/http-client transports/http1 login upstream/auth upstream/contracts upstream/process | upstream/ limits
   kept                   | jsonrpc mcp runtime limits text | upstream/
-  store                  | jsonrpc runtime | transports/http-server
+  store                  | jsonrpc runtime text | transports/http-server
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox | calls mcp/eras
   real-runtime           | runtime upstream/process
   config                 | folder mcp runtime text upstream/contracts | upstream/
@@ -49,7 +49,7 @@ const rooms = table(`
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | calls store upstream/
   proxy                  | jsonrpc mcp mcp/eras runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/ | calls store
   front-auth             | jsonrpc runtime text login transports/http-server transports/http1 | config upstream/contracts
-  gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/ | store
+  gateway                | front-auth jsonrpc kept mcp runtime text config events real-runtime store transports/ upstream/ version proxy/
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | ask jsonrpc mcp runtime text transports/ folder log real-runtime cli
@@ -84,9 +84,9 @@ const users = table(`
   smol-toml              | cli/clients
   yaml                   | cli/clients
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | audit cli cli/clients config front-auth gateway kept lock login metrics policy proxy/ runtime sandbox store inspector
+  node:crypto            | audit cli cli/clients config front-auth gateway kept lock login metrics policy proxy/ runtime sandbox store transports/http-server inspector
   node:dns               | login sandbox/
-  node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers upstream/ sandbox/ inspector
+  node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers store upstream/ sandbox/ inspector
   node:http              | login metrics sandbox
   node:https             | sandbox
   node:net               | login replay runtime transports/ upstream/ sandbox/
@@ -103,7 +103,7 @@ interface Row {
  * feature.
  */
 const linesMax = table(`
-  jsonrpc                | 2598
+  jsonrpc                | 2608
   folder                 | 5
   version                | 2
   text                   | 609
@@ -114,39 +114,39 @@ const linesMax = table(`
   transports             | 871
   transports/http1       | 1491
   transports/http-client | 1780
-  transports/http-server | 2920
+  transports/http-server | 3241
   upstream/contracts     | 749
   upstream/process       | 1200
   upstream/auth          | 331
   login                  | 2485
-  upstream/server        | 4635
+  upstream/server        | 4637
   upstream/http          | 227
   kept                   | 415
-  store                  | 1007
+  store                  | 1393
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
-  config                 | 4271
+  config                 | 4288
   lock                   | 648
   log                    | 483
   record                 | 254
-  events                 | 237
+  events                 | 239
   audit                  | 180
   proxy/routing          | 1860
   proxy/input            | 805
   proxy/clients          | 1677
   secrets                | 341
   policy                 | 418
-  proxy                  | 893
+  proxy                  | 903
   front-auth             | 1050
-  gateway                | 1224
+  gateway                | 1267
   metrics                | 912
   index                  | 49
   replay                 | 1876
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5423
+  cli                    | 5424
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

@@ -149,6 +149,7 @@ export function serveHttp(
       host,
       port,
       allowUnauthenticated,
+      keepSessions: true,
       beforeListening,
       ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
     })

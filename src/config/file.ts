@@ -119,7 +119,17 @@ export function configFileInForce(path: string | undefined, env: Environment): s
 }
 
 /** Files and folders that outlive a run. The proxy obeys them, so that confined programs must not write them. */
-const obeyedNames = ['config.json', 'secrets.json', 'auth', 'kept', 'imports', 'sandbox', 'ui'] as const
+const obeyedNames = [
+  'config.json',
+  'secrets.json',
+  'state-key',
+  'auth',
+  'kept',
+  'sessions',
+  'imports',
+  'sandbox',
+  'ui',
+] as const
 
 /** One of the files and folders in `~/.mcps-proxy`. */
 export function ownPath(home: string, name: (typeof obeyedNames)[number] | 'sandboxed'): string {

@@ -263,10 +263,17 @@ export const frontFields = {
     secret('letters, digits and signs of ASCII, without spaces', '^[\\u0021-\\u007e]+$'),
     'MCPS_PROXY_TOKEN',
   ),
-  /** Secret that signs the requestState of servers if there are several principals; the same on all instances. ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: random at each start. */
+  /** Secret that seals session ids, and signs the requestState of servers if there are several principals; the same on all instances. ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: session ids have a key in ~/.mcps-proxy, and states a random one at each start. */
   stateKey: optional(stateKey, 'MCPS_PROXY_STATE_KEY'),
-  /** The previous stateKey, whose signatures stay valid; ${VAR} is expanded. */
+  /** The previous stateKey, whose session ids and signatures stay valid; ${VAR} is expanded. */
   previousStateKey: optional(stateKey),
+  /** The name of this instance among those with the same stateKey, which session ids begin with. MCPS_PROXY_INSTANCE overrides it. Absent: random at each start. */
+  instance: optional(
+    text('1 to 32 lower-case letters, digits and "-"', '^[a-z0-9-]{1,32}$'),
+    'MCPS_PROXY_INSTANCE',
+  ),
+  /** How long after its start a session may go on in another process, in milliseconds. */
+  sessionMaxAge: field(milliseconds(0, undefined, 60_000), 604_800_000),
   /** Metrics for Prometheus. Absent: nothing is counted. */
   metrics: optional(object(metricsFields, { expected: 'an object like { "port": 9464 }' })),
   /** The web pages that may call the HTTP front. */

@@ -3,7 +3,7 @@
 import type { Emitter } from './emitter.js'
 import type { SessionTransport, SessionWatch } from '../transports/http-server/endpoint.js'
 
-/** A session over HTTP is opened or has ended. Its id is in no event, because anyone who has it may use the session. */
+/** A session over HTTP is opened, goes on here, or has ended. Its id is in no event, because anyone who has it may use the session. */
 export type SessionEvent = {
   /** The schema that is served there, by the name of its path. */
   readonly endpoint: string
@@ -13,6 +13,8 @@ export type SessionEvent = {
   readonly transport: SessionTransport
 } & (
   | { readonly state: 'opened' }
+  /** A session that another process has opened, or that was idle for too long, goes on. */
+  | { readonly state: 'revived' }
   | {
       /** By its client, for want of use, or with the front. */
       readonly state: 'ended'
@@ -29,9 +31,9 @@ export interface ServingEvents {
 /** Numbers the sessions of a front, and emits their events. */
 export function sessionWatch(events: Emitter<ServingEvents>): SessionWatch {
   let opened = 0
-  return (endpoint, transport) => {
+  return (endpoint, transport, isRevived) => {
     const session = ++opened
-    events.emit('session', { endpoint, session, transport, state: 'opened' })
+    events.emit('session', { endpoint, session, transport, state: isRevived ? 'revived' : 'opened' })
     return (ms) => events.emit('session', { endpoint, session, transport, state: 'ended', ms })
   }
 }

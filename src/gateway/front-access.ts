@@ -47,7 +47,7 @@ export class FrontAccess {
     this.#revocations = revocations
     this.auth = auth
     const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
-      sender: { principal: name, profiles },
+      sender: { principal: name, profiles, credential: sha256 },
       hash: Buffer.from(sha256, 'hex'),
       sha256,
       expiresAtMs,

@@ -2,11 +2,15 @@
 //
 // Loaded only when something is served over HTTP.
 
+import { join } from 'node:path'
 import { type Common, openCommon } from '../proxy/common.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { write } from '../jsonrpc/text.js'
 import { enabledSchemas } from '../config/config.js'
+import { homeOf, ownPath } from '../config/file.js'
+import { FolderFiles } from '../kept/folder-files.js'
+import { SessionState } from '../store/session-state.js'
 import type { StartPages } from '../front-auth/start-pages.js'
 import { CoalescedChanges } from '../runtime/deferred.js'
 import type { Serving } from '../proxy/listener.js'
@@ -36,6 +40,11 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   readonly port?: number | undefined
   readonly allowUnauthenticated?: boolean
   readonly allowedHosts?: readonly string[]
+  /**
+   * Keeps the key of session ids, and what the clients of sessions have said, so that sessions outlive the process: in
+   * `~/.mcps-proxy`, or in another folder, whose parent exists.
+   */
+  readonly keepSessions?: boolean | { readonly folder: string }
   /** Served at `/metrics`, behind the token. */
   readonly metrics?: MetricsPage | undefined
   /** Serves paths that are none of the gateway's own, and asks for credentials itself. */
@@ -100,6 +109,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     !isLoopback(addressOf(config, options).host) || publicUrl !== undefined || auth !== undefined
   const isFar = options.person === 'here' && isPublic
   const proxies = new SchemaProxies({ ...options, ...(isFar && { person: 'elsewhere' }) }, common)
+  const sessions = sessionsOf(config, options, common)
   let serving: ProxiesServing | undefined
   try {
     // No server starts for a front that cannot listen. No request arrives before the proxies exist, since they are
@@ -109,17 +119,29 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     take()
     const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
-    serving = await listen(config, options, { ...common, startPages }, proxies.served(config))
+    serving = await listen(config, options, { ...common, startPages, sessions }, proxies.served(config))
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, options))
     await opened
-    return gatewayOf(config, options, proxies, serving, common)
+    return gatewayOf(config, options, proxies, serving, { ...common, sessions })
   } catch (error) {
     await proxies.close(0)
     await serving?.close()
     await common.close()
     throw error
   }
+}
+
+function sessionsOf(
+  { server, source }: Configuration,
+  { keepSessions = false }: GatewayOptions,
+  { runtime, log }: Common,
+): SessionState {
+  const own = keepSessions === true ? ownPath(homeOf(runtime.env), 'sessions') : undefined
+  const folder = typeof keepSessions === 'object' ? join(keepSessions.folder, 'sessions') : own
+  const files = folder === undefined ? undefined : (runtime.files?.(folder) ?? new FolderFiles(folder))
+  const disk = files && { files, log, source }
+  return new SessionState({ keys: server, instance: server.instance, runtime, log, disk })
 }
 
 /** Loaded where a configuration needs them. */
@@ -141,7 +163,7 @@ function gatewayOf(
   options: GatewayOptions,
   proxies: SchemaProxies,
   serving: ProxiesServing,
-  common: Common,
+  common: Common & { readonly sessions: SessionState },
 ): Gateway {
   let isClosing = false
   const fixed = fixedKeys(config, options)
@@ -154,6 +176,7 @@ function gatewayOf(
       if (value !== fixed.get(key))
         common.log({ level: 'warn', message: `server.${key} has changed, which needs a restart` })
     take()
+    common.sessions.change(next.server)
     const changed = proxies.change(next)
     serving.change(proxies.served(next), rulesOf(next, options))
     await changed
@@ -175,6 +198,7 @@ function gatewayOf(
       serving.stop()
       await proxies.close(graceMs)
       await serving.close()
+      common.sessions.close()
       await common.close()
     },
   }
@@ -197,13 +221,14 @@ function fixedKeys(config: Configuration, options: GatewayOptions): Map<string, 
   const { host, port } = addressOf(config, options)
   const { auth, publicUrl } = config.server
   const login = auth?.login && write([auth.login, publicUrl])
-  return new Map(Object.entries({ host, port, 'auth.login or its publicUrl': login }))
+  const { instance } = config.server
+  return new Map(Object.entries({ host, port, instance, 'auth.login or its publicUrl': login }))
 }
 
 class SchemaProxies {
   readonly #options: GatewayOptions
   readonly #common: Common
-  readonly #proxies = new Map<string, McpProxy>()
+  readonly #proxies = new Map<string, ConfiguredProxy>()
   /** The keys are names of schemas. */
   readonly all: ReadonlyMap<string, McpProxy> = this.#proxies
   /** Proxies of removed schemas, whose calls may still run. */
@@ -267,7 +292,12 @@ class SchemaProxies {
 function listen(
   config: Configuration,
   options: GatewayOptions,
-  { log, runtime, startPages }: Common & { readonly startPages: StartPages | undefined },
+  {
+    log,
+    runtime,
+    startPages,
+    sessions,
+  }: Common & { readonly startPages: StartPages | undefined; readonly sessions: SessionState },
   served: ServedGateway,
 ): Promise<ProxiesServing> {
   const { source } = config
@@ -280,6 +310,7 @@ function listen(
       ...defaultHttpServerLimits,
       ...(session && { bodyBytesMax: session.ndjson.lineBytesMax }),
     },
+    sessions,
     log,
     runtime,
     metrics: options.metrics,

@@ -200,6 +200,7 @@ function endpointAt(path: string, name: string, proxy: ServedProxy, view?: strin
     name,
     // All clients with the token are one principal, and so are all clients of a front without a token.
     attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true, view }),
+    isBound: () => proxy.isBound(view),
     // The page of a view says nothing of the servers, since it may be for clients that do not see all of them.
     status: () => (view === undefined ? schemaPage(name, proxy) : write({ view: name, status: 'active' })),
   }

@@ -18,6 +18,7 @@ import type { Revocations } from './revocations.js'
 import { type MorePaths, Routes, type ServedGateway } from './routes.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
+import { SessionState } from '../store/session-state.js'
 import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -36,6 +37,8 @@ export interface FrontOptions extends FrontRules {
   readonly limits: HttpServerLimits
   /** Tokens that another instance may revoke. */
   readonly revocations?: Revocations | undefined
+  /** Absent: sessions end with the front. */
+  readonly sessions?: SessionState | undefined
   readonly log: LogSink
   readonly runtime: Runtime
   /** The name of the configuration in messages, and the remedy that they propose. */
@@ -178,7 +181,8 @@ async function authFor({ auth }: FrontRules): Promise<typeof FrontAuth | undefin
   return auth === undefined ? undefined : (await import('../front-auth/front-auth.js')).FrontAuth
 }
 
-function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWatch): HttpEnvironment {
+function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironment {
+  const { limits, log, runtime } = options
   const secret = runtime.secret ?? randomBytes
   let drawn: Buffer = Buffer.alloc(0)
   return {
@@ -193,6 +197,7 @@ function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWat
     now: () => runtime.now(),
     wallNow: () => runtime.wallNow(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
+    sessions: options.sessions ?? ownSessions(options),
     room: descriptorRoom(),
     ...(runtime.listen && { listen: runtime.listen }),
     watch,
@@ -200,6 +205,12 @@ function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWat
     failed: (error) =>
       log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } }),
   }
+}
+
+/** A front whose sessions do not outlive it goes on with those that were idle for too long. */
+function ownSessions({ runtime, log }: FrontOptions): SessionState {
+  const keys = { stateKeys: [], sessionMaxAgeMs: 604_800_000 }
+  return new SessionState({ keys, instance: undefined, runtime, log, disk: undefined })
 }
 
 /** The system's error with its `code`, and why the front cannot listen, with a remedy. */

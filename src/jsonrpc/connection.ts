@@ -91,6 +91,8 @@ export type TransportName = 'stdio' | 'http' | 'sse' | 'memory'
 export interface Connection {
   /** Undefined for a transport that another program has written. */
   readonly transport?: TransportName
+  /** The ids of our requests are texts that begin so, where answers to another process may come too. */
+  readonly idPrefix?: string | undefined
   start(sink: Sink): void
   /** Queues a message, or drops it once closed. */
   send(message: Message, head: MessageHead): void

@@ -5,16 +5,19 @@
 // sender gets back the bytes of its own id.
 
 import { ChurnMap } from './churn-map.js'
-import { type RequestId, canonical, numericId, ofOtherType } from './request-id.js'
+import { type RequestId, canonical, numericId, ofOtherType, textId } from './request-id.js'
 
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
   readonly #entries = new ChurnMap<RequestId, E>()
   readonly #inflightMax: number
+  readonly #prefix: string | undefined
   #last = 0
 
-  constructor(inflightMax: number) {
+  /** With a prefix, the ids are texts that begin with it. */
+  constructor(inflightMax: number, prefix?: string) {
     this.#inflightMax = inflightMax
+    this.#prefix = prefix
   }
 
   get size(): number {
@@ -24,7 +27,8 @@ export class Inflight<E> {
   /** Remembers the entry of a request; gives its id, or undefined once `inflightMax` requests are out, or twice as many where it `isOwn`. */
   mint(entry: E, isOwn = false): RequestId | undefined {
     if (this.size >= this.#inflightMax * (isOwn ? 2 : 1)) return undefined
-    const id = numericId(++this.#last)
+    const number = ++this.#last
+    const id = this.#prefix === undefined ? numericId(number) : textId(`${this.#prefix}:${number}`)
     this.#entries.set(id, entry)
     return id
   }

@@ -129,7 +129,7 @@ export class Peer<E> {
     this.#connection = connection
     this.#owner = owner
     this.#watch = watch
-    this.#inflight = new Inflight(inflightMax)
+    this.#inflight = new Inflight(inflightMax, connection.idPrefix)
   }
 
   /** Begins to deliver; no handler of the owner is called before. */

@@ -74,6 +74,10 @@ export function numericId(value: number): RequestId {
   return brand(String(value))
 }
 
+export function textId(text: string): RequestId {
+  return brand(JSON.stringify(text))
+}
+
 /** One text for all spellings of an id. */
 export function canonical(id: RequestId): RequestId {
   // Every JSON writer writes these exactly so.

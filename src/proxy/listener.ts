@@ -13,6 +13,8 @@ export interface ServedProxy {
   attach(connection: Connection, origin?: ClientOrigin): Promise<HttpAttached>
   status(): UpstreamStatus[]
   sessions(): SessionStatus[]
+  /** Whether a client of this view has a server to itself that keeps the session in the memory of its process. */
+  isBound(view?: string): boolean
 }
 
 /** The dependencies that a front shares with its proxy. */

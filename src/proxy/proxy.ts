@@ -125,6 +125,14 @@ export class ConfiguredProxy implements McpProxy {
     return this.#directory.status()
   }
 
+  isBound(name?: string): boolean {
+    const view = this.#views.of(name)
+    return this.#fleet.upstreams.some(
+      ({ config }) =>
+        config.kind === 'stdio' && config.isolation === 'session' && view?.hasServer(config) === true,
+    )
+  }
+
   async reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined> {
     const wanted = await resolvedConfig(config, this.#options.runtime)
     this.#serversOf(wanted)

@@ -80,6 +80,8 @@ const full = {
     stateKey: 'a key of sixteen and more',
     metrics: { port: 9464, host: '0.0.0.0', open: true, tools: true },
     previousStateKey: 'the key of before it',
+    instance: 'web-1',
+    sessionMaxAge: 3_600_000,
     cors: {
       enabled: false,
       origins: ['https://a.example'],
@@ -122,10 +124,11 @@ describe('a configuration', () => {
     assert.deepEqual(config.warnings, [])
     const validate = new Ajv2020({ strict: true, strictRequired: false }).compile({ ...configJsonSchema() })
     assert.ok(validate(full), JSON.stringify(validate.errors))
-    const { drainTimeout, stateKey, previousStateKey, ...server } = full.server
+    const { drainTimeout, sessionMaxAge, stateKey, previousStateKey, ...server } = full.server
     assert.deepEqual(config.server, {
       ...server,
       drainTimeoutMs: drainTimeout,
+      sessionMaxAgeMs: sessionMaxAge,
       tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expiresAtMs: Date.UTC(2027, 0, 1) }],
       ui: { remote: true, redact: false, historyBytes: 1024 ** 2 },
       stateKeys: [stateKey, previousStateKey],

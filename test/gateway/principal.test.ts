@@ -38,6 +38,7 @@ async function principalAt(scope: Scope, token: string): Promise<string | undefi
     },
     status: () => [],
     sessions: () => [],
+    isBound: () => false,
   }
   const around = { name: 'one', log: () => undefined, runtime: realRuntime() }
   const serving = await httpServer({ port: 0, token }).serve(served, around)

@@ -74,7 +74,8 @@ export class SimFront {
     this.#forgets = (limits.events?.eventsMax ?? Infinity) < EVENTS_ENOUGH
     this.#crowds = limits.bodiesBytesMax !== undefined
     const listener: Listener = {
-      serve: (_, context) => httpServer({ port: PORT, limits }).serve(this.#counted(proxy), context),
+      serve: (served, context) =>
+        httpServer({ port: PORT, limits }).serve(this.#counted(proxy, served), context),
     }
     await proxy.serve(listener)
   }
@@ -108,7 +109,7 @@ export class SimFront {
     server.emit('connection', socket)
   }
 
-  #counted(proxy: McpProxy): ServedProxy {
+  #counted(proxy: McpProxy, served: ServedProxy): ServedProxy {
     return {
       attach: (connection, caller) => {
         const attached = proxy.attach(connection, caller)
@@ -126,6 +127,7 @@ export class SimFront {
       },
       status: () => proxy.status(),
       sessions: () => proxy.sessions(),
+      isBound: (view) => served.isBound(view),
     }
   }
 }

@@ -17,6 +17,8 @@ export interface Sender {
   readonly profiles?: readonly string[] | undefined
   /** The scopes of its token. */
   readonly scopes?: readonly string[]
+  /** Tells its token from another one of the same principal; absent where that makes no difference. */
+  readonly credential?: string
   /** When its streams end unless its token is found valid again, in milliseconds since 1970; undefined is never. */
   readonly untilMs?: number
 }

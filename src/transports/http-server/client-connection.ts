@@ -4,15 +4,19 @@
 // the response to its POST, all else on the client's standalone stream, where it waits until there is one. With the older
 // transport (MCP 2024-11-05, Transports, HTTP with SSE) everything leaves on one stream, and the connection ends with it.
 
+import { buildNotification } from '../../jsonrpc/build.js'
 import type { Message } from '../../jsonrpc/splice.js'
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Connection, MessageHead, Reply, Sink, TransportName } from '../../jsonrpc/connection.js'
 import { ChurnMap } from '../../jsonrpc/churn-map.js'
-import type { Frame } from '../../jsonrpc/frame.js'
+import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
+import { serverCapabilities } from '../../mcp/capabilities.js'
+import { listShapes } from '../../mcp/list-items.js'
 import type { Revision } from '../../mcp/revisions.js'
 import { setDeadline } from '../../runtime/deadline.js'
+import { Deferred } from '../../runtime/deferred.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
 import { messagePassesTap } from '../tap.js'
@@ -21,6 +25,8 @@ import type { BodyReservation, PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, Owner } from './endpoint.js'
 import { type EventStore, EventStream, readEventId, textEvent } from './event-stream.js'
 import { PostReply } from './post-reply.js'
+import type { SessionFacts } from './session-ids.js'
+import { initializeAgain, type SessionRecord } from './session-record.js'
 
 /**
  * How long a connection lasts: as its session, whose events outlive its responses; as its one stream of events, of the older
@@ -28,7 +34,13 @@ import { PostReply } from './post-reply.js'
  * one message.
  */
 export type ConnectionLife =
-  | { readonly kind: 'session'; readonly id: string; readonly store: EventStore }
+  | {
+      readonly kind: 'session'
+      readonly id: string
+      readonly store: EventStore
+      /** Undefined for a session that ends with the process. */
+      readonly record: SessionRecord | undefined
+    }
   | { readonly kind: 'events' | 'shared' | 'single' }
 
 /** How an attempt to listen ends; `over` where the stream has ended, as that of a cancelled call, and the client has all of it. */
@@ -38,6 +50,7 @@ const STANDALONE = 0
 
 export class ClientConnection implements Connection {
   readonly transport: TransportName
+  idPrefix: string | undefined
   /** Resolves when its client is attached; undefined from then on. */
   ready: Promise<void> | undefined
   open = true
@@ -62,6 +75,8 @@ export class ClientConnection implements Connection {
   #posts = 0
   #look: Timer | undefined
   #hasOpened = false
+  /** Resolves with the answer to the `initialize` of a session that goes on here, or with nothing at the end. */
+  #reopened: Deferred<Message | undefined> | undefined
   readonly #standalone: EventStream
   /** The standalone stream and those of POSTs, by their numbers. */
   readonly #streams = new Map<number, EventStream>()
@@ -80,6 +95,10 @@ export class ClientConnection implements Connection {
     this.#onClosed = onClosed
     this.#standalone = new EventStream(STANDALONE, environment, this.#store, this)
     this.#streams.set(STANDALONE, this.#standalone)
+  }
+
+  get #record(): SessionRecord | undefined {
+    return this.#life.kind === 'session' ? this.#life.record : undefined
   }
 
   get kind(): ConnectionLife['kind'] {
@@ -135,6 +154,24 @@ export class ClientConnection implements Connection {
     return this.ready
   }
 
+  /**
+   * Attaches the client of a session that another process has opened, and says again what the client has said there; `begin`
+   * is called when the session goes on. Else it is closed.
+   */
+  revive(owner: Owner, facts: SessionFacts, begin: () => void): void {
+    // The client may still answer a question of the other process.
+    this.idPrefix = this.#environment.sessions?.ids.source
+    this.#hasOpened = true
+    this.ready = this.#reopen(owner, facts)
+      .catch((error: unknown) => void this.#environment.failed(error))
+      .then((changes) => {
+        this.ready = undefined
+        if (changes === undefined) return this.#end(undefined)
+        begin()
+        for (const method of changes) this.send(buildNotification(method), { kind: 'notification', method })
+      })
+  }
+
   start(sink: Sink): void {
     this.#sink = sink
     if (!this.open) setImmediate(() => sink.closed(this.#cause))
@@ -177,6 +214,12 @@ export class ClientConnection implements Connection {
     this.#replies.set(reply.number, reply)
     if (this.#look === undefined) this.#lookIn(this.#environment.limits.answerWaitMs)
     for (const frame of posted.frames) this.#deliver(frame, reply)
+  }
+
+  /** The client has ended its session. */
+  endSession(): void {
+    this.#record?.end()
+    this.#end(undefined)
   }
 
   /** Delivers a message of the older transport; answers are events. */
@@ -247,6 +290,7 @@ export class ClientConnection implements Connection {
   opens(isRefused: boolean): void {
     if (isRefused && !this.#hasOpened) {
       this.fields = []
+      this.#record?.end()
       setImmediate(() => this.#end(undefined))
     }
     this.#hasOpened ||= !isRefused
@@ -296,9 +340,46 @@ export class ClientConnection implements Connection {
   }
 
   #deliver(frame: Frame, reply: Reply | undefined): void {
-    if (!this.#passes('in', frame.line)) return
+    this.#record?.note(frame)
+    if (this.#passes('in', frame.line)) this.#receive(frame, reply)
+  }
+
+  #receive(frame: Frame, reply: Reply | undefined): void {
     if (this.#sink?.received === undefined) this.#sink?.message(frame.line, undefined, reply)
     else this.#sink.received(frame, undefined, reply)
+  }
+
+  /** Gives the notifications of lists that may have changed since the session was elsewhere; undefined where it does not go on. */
+  async #reopen(owner: Owner, facts: SessionFacts): Promise<Set<string> | undefined> {
+    const { endpoint, principal, address } = owner
+    if ((await this.#record?.load()) !== true || !this.open) return undefined
+    this.#attached = await endpoint.attach(this, { principal, address })
+    const reopened = new Deferred<Message | undefined>()
+    this.#reopened = reopened
+    this.#receive(
+      initializeAgain(facts),
+      this.#replyTo((message) => reopened.resolve(message)),
+    )
+    const answer = await reopened.promise
+    const frame = answer && readFrame(answer.joined)
+    if (frame?.kind !== 'result' || !this.open) return undefined
+    for (const message of this.#record?.messages() ?? [])
+      this.#receive(
+        message,
+        this.#replyTo(() => {}),
+      )
+    const { changes } = serverCapabilities(frame.line, frame.members?.span('capabilities'), this.revision)
+    return new Set(changes.map((kind) => listShapes[kind].changed))
+  }
+
+  /** The way back of a message that the client has not sent here: it gets no answer. */
+  #replyTo(answer: (message: Message | undefined) => void): Reply {
+    return {
+      answer,
+      drop: () => answer(undefined),
+      tell: (message, head) => this.send(message, head),
+      isCancelledByClosing: false,
+    }
   }
 
   #passes(direction: 'in' | 'out', line: Line): boolean {
@@ -361,6 +442,7 @@ export class ClientConnection implements Connection {
     this.open = false
     this.#cause = cause
     this.#look?.cancel()
+    this.#reopened?.resolve(undefined)
     for (const reply of this.#replies.drain()) reply.end()
     for (const stream of this.#streams.values()) stream.end()
     for (const reservation of this.#held) reservation.release()

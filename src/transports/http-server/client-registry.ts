@@ -4,10 +4,15 @@
 // principal that it was opened with.
 
 import { ChurnMap } from '../../jsonrpc/churn-map.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
+import { sessionRevision } from '../../mcp/revisions.js'
 import { ofMost } from '../../runtime/limited-table.js'
 import { ClientConnection, type ConnectionLife } from './client-connection.js'
-import type { HttpEnvironment, Owner } from './endpoint.js'
+import type { HttpEnvironment, Owner, SessionWatch } from './endpoint.js'
 import { EventStore, type StoredEvents } from './event-stream.js'
+import { crowded, noSession, type Refusal } from './refusal.js'
+import type { SessionFacts } from './session-ids.js'
+import { factsIn, SessionRecord } from './session-record.js'
 
 interface Entry extends Owner {
   readonly connection: ClientConnection
@@ -29,21 +34,30 @@ export class ClientRegistry {
     this.#environment = environment
   }
 
-  /**
-   * A new session of either transport; undefined when there is no room.
-   *
-   * Room may be made at the cost of the principal that has most sessions.
-   */
-  openSession(
-    kind: 'session' | 'events',
-    owner: Owner,
-  ): { id: string; connection: ClientConnection } | undefined {
-    const { newId, room, limits } = this.#environment
-    if (room() !== 'enough' || !this.#makesRoom(owner)) return undefined
-    const id = newId(owner)
-    const store = new EventStore(limits.events, this.#stored)
-    const life: ConnectionLife = kind === 'session' ? { kind, id, store } : { kind }
-    return { id, connection: this.#add(this.#sessions, id, owner, life) }
+  /** A new session of the older transport; undefined when there is no room. */
+  openEvents(owner: Owner): { id: string; connection: ClientConnection } | undefined {
+    if (!this.#hasRoom(owner)) return undefined
+    const id = this.#environment.newId(owner)
+    return { id, connection: this.#add(this.#sessions, id, owner, { kind: 'events' }) }
+  }
+
+  /** A new session, which this `initialize` opens; undefined when there is no room. */
+  openSession(owner: Owner, initialize: RequestFrame | undefined): ClientConnection | undefined {
+    if (!this.#hasRoom(owner)) return undefined
+    const { newId, sessions } = this.#environment
+    const facts = sessions && initialize && factsIn(initialize, owner.endpoint.isBound())
+    const sealed = facts && sessions?.ids.seal(facts, owner)
+    const id = sealed ?? newId(owner)
+    return this.#add(this.#sessions, id, owner, this.#lifeOf(id, sealed !== undefined))
+  }
+
+  /** The session of another process, which begins to go on here. */
+  revive(id: string, owner: Owner, version: string | undefined): ClientConnection | Refusal {
+    const facts = this.#environment.sessions?.ids.open(id, owner)
+    if (facts === undefined || facts.isBound || owner.endpoint.isBound()) return noSession
+    if (!this.#hasRoom(owner)) return crowded
+    const revision = sessionRevision(version)?.version ?? facts.revision
+    return this.#add(this.#sessions, id, owner, this.#lifeOf(id, true), { ...facts, revision })
   }
 
   /**
@@ -107,18 +121,42 @@ export class ClientRegistry {
     return isFull ? undefined : this.#add(this.#sessionless, key, owner, { kind })
   }
 
-  /** Adds synchronously, so that the limits count a connection whose client is still being attached. */
-  #add(entries: Entries, key: string, owner: Owner, life: ConnectionLife): ClientConnection {
+  #hasRoom(owner: Owner): boolean {
+    return this.#environment.room() === 'enough' && this.#makesRoom(owner)
+  }
+
+  #lifeOf(id: string, isSealed: boolean): ConnectionLife {
+    const { sessions, limits } = this.#environment
+    const record = isSealed && sessions !== undefined ? new SessionRecord(sessions.book, id) : undefined
+    return { kind: 'session', id, store: new EventStore(limits.events, this.#stored), record }
+  }
+
+  /**
+   * Adds synchronously, so that the limits count a connection whose client is still being attached, and that two requests for
+   * the same session of another process find one connection. `facts` are those of such a session.
+   */
+  #add(
+    entries: Entries,
+    key: string,
+    owner: Owner,
+    life: ConnectionLife,
+    facts?: SessionFacts,
+  ): ClientConnection {
     const environment = this.#environment
     const { endpoint, principal } = owner
     const openedMs = environment.now()
     const transport = life.kind === 'events' ? 'http+sse' : 'streamable-http'
-    const ended = entries === this.#sessions ? environment.watch(endpoint.name, transport) : undefined
+    let ended: ReturnType<SessionWatch> | undefined
+    const begin = (): void => {
+      if (entries === this.#sessions) ended = environment.watch(endpoint.name, transport, facts !== undefined)
+    }
     const connection = new ClientConnection(environment, life, () => {
       if (entries.get(key)?.connection === connection) entries.take(key)
       ended?.(environment.now() - openedMs)
     })
     entries.set(key, { endpoint, principal, connection, usedMs: openedMs })
+    if (facts === undefined) begin()
+    else connection.revive(owner, facts, begin)
     return connection
   }
 

@@ -8,6 +8,7 @@ import type { HttpServerLimits } from './front-limits.js'
 import type { HttpRequest } from '../http1/server.js'
 import type { Peers } from './peers.js'
 import type { Refusal, ServeResult } from './refusal.js'
+import type { SessionBook, SessionIds } from './session-ids.js'
 import type { Accepts, Sender } from './access.js'
 
 /** A client that has been attached. */
@@ -23,12 +24,15 @@ export interface HttpEndpoint {
   attach(connection: Connection, caller: ClientOrigin): Promise<HttpAttached>
   /** Raw JSON, for people and for machines that watch. */
   status(): string
+  /** Whether a server of it keeps a session in the memory of a process, so that no other process can go on with the session. */
+  isBound(): boolean
 }
 
 /** The endpoint and the principal of a session. */
 export interface Owner {
   readonly endpoint: HttpEndpoint
   readonly principal: string
+  readonly credential?: string | undefined
   /** The address that the request came from. */
   readonly address?: string | undefined
   /** Is called when the response of a request becomes a stream that only its client or the proxy ends. */
@@ -82,8 +86,12 @@ export interface HttpRoutes {
 /** The transport of a session. */
 export type SessionTransport = 'streamable-http' | 'http+sse'
 
-/** Is called when a session begins; the result is called when it ends, with the milliseconds since then. */
-export type SessionWatch = (endpoint: string, transport: SessionTransport) => (ms: number) => void
+/** Is called when a session begins here, or goes on here; the result is called when it ends, with the milliseconds since then. */
+export type SessionWatch = (
+  endpoint: string,
+  transport: SessionTransport,
+  isRevived: boolean,
+) => (ms: number) => void
 
 /** The limits of a front, and what it does not make by itself: time, chance, sockets and log lines. */
 export interface HttpEnvironment extends Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'listen'> {
@@ -92,6 +100,8 @@ export interface HttpEnvironment extends Pick<Runtime, 'now' | 'wallNow' | 'setT
   readonly newId: (owner: Owner) => string
   /** Absent for a front that is the only one. */
   readonly peers?: Peers | undefined
+  /** Absent where sessions end with the process. */
+  readonly sessions?: { readonly ids: SessionIds; readonly book: SessionBook } | undefined
   /** The room that the system has in descriptors: `enough` for sessions and connections, `little` for connections, `none` for neither. */
   readonly room: () => 'enough' | 'little' | 'none'
   readonly watch: SessionWatch

@@ -208,6 +208,7 @@ export class HttpServer {
       sender: sender ?? nobody,
       principal: sender?.principal ?? '',
       isForwarded: false,
+      credential: sender?.credential,
       address: admission.forwardedFor ?? wire.socket.remoteAddress,
       onStream: this.#streamEnd(request, path, route.endpoint, sender),
     }

@@ -46,7 +46,7 @@ export class McpHandlers {
     if (head.method !== 'GET') return refuse(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
     // The client may have left while its token was examined.
     if (response.isClosed) return undefined
-    const opened = this.#clients.openSession('events', asked)
+    const opened = this.#clients.openEvents(asked)
     if (opened === undefined) return crowded
     const { id, connection } = opened
     connection.openEvents(response)
@@ -72,33 +72,38 @@ export class McpHandlers {
   }
 
   #post(asked: EndpointRequest): ServeResult {
-    const { head, body, accepts } = asked
+    const { head, accepts } = asked
     if (!accepts.json && !accepts.stream)
       return refuse(406, 'Accept must list application/json and text/event-stream')
     const id = sessionIdIn(head)
-    const named = id === undefined ? undefined : this.#clients.session('session', id, asked)
-    const isLost = id !== undefined && named === undefined
+    const named = id === undefined ? undefined : this.#named(id, asked)
+    return named instanceof Promise
+      ? named.then((client) => this.#read(asked, client))
+      : this.#read(asked, named)
+  }
+
+  /** `named` is the client of the session in the head, or why there is none. */
+  #read(asked: EndpointRequest, named: ClientConnection | Refusal | undefined): ServeResult {
+    const lost = named !== undefined && isRefusal(named) ? named : undefined
     // A body that has come with the head may show that its message needs no session.
-    if (isLost && body === undefined) return noSession
+    if (lost !== undefined && asked.body === undefined) return lost
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined) return undefined
-      if (!isRefusal(came)) return this.#posted(came, asked, named, isLost)
-      return isLost ? noSession : { ...came, revision: named?.revision }
+      if (!isRefusal(came)) return this.#posted(came, asked, named)
+      return named === undefined || isRefusal(named) ? (lost ?? came) : { ...came, revision: named.revision }
     }
     // A body that has come with its head is served in the same turn.
     const read = this.#bodies.read(asked)
     return read instanceof Promise ? read.then(take) : take(read)
   }
 
-  /** `named` is the client of the session in the head; `isLost` where that session has ended. */
   #posted(
     posted: PostedMessage,
     asked: EndpointRequest,
-    named: ClientConnection | undefined,
-    isLost: boolean,
+    named: ClientConnection | Refusal | undefined,
   ): ServeResult {
     const { response, accepts } = asked
-    const judgement = judge(posted, named, isLost)
+    const judgement = judge(posted, named)
     if (typeof judgement === 'object') return judgement
     if (judgement === 'ignored') {
       response.send(202, [])
@@ -106,8 +111,11 @@ export class McpHandlers {
     }
     if (judgement === 'stateless' && staysOpen(posted)) asked.onStream?.()
     const client =
-      judgement === 'stateless' ? this.#clients.shared(asked) : (named ?? this.#opened(judgement, asked))
+      judgement === 'stateless'
+        ? this.#clients.shared(asked)
+        : (named ?? this.#opened(judgement, asked, posted))
     if (client === undefined) return crowded
+    if (isRefusal(client)) return client
     const serve = (): Refusal | undefined =>
       // The endpoint may have been removed while the body came.
       client.open ? client.post(posted, response, accepts, judgement === 'opening') : frontClosing
@@ -115,23 +123,29 @@ export class McpHandlers {
   }
 
   /** Undefined when there are too many clients. */
-  #opened(judgement: 'opening' | 'session' | 'alone', asked: EndpointRequest): ClientConnection | undefined {
+  #opened(
+    judgement: 'opening' | 'session' | 'alone',
+    asked: EndpointRequest,
+    { frames: [frame] }: PostedMessage,
+  ): ClientConnection | undefined {
     const isAlone = judgement === 'alone'
     const client = isAlone
       ? this.#clients.single(asked)
-      : this.#clients.openSession('session', asked)?.connection
+      : this.#clients.openSession(asked, frame?.kind === 'request' ? frame : undefined)
     void client?.attachTo(asked, isAlone ? asked.head.get('mcp-protocol-version') : undefined)
     return client
   }
 
-  #get(asked: EndpointRequest): Refusal | undefined {
+  #get(asked: EndpointRequest): ServeResult {
     const { response, head } = asked
-    if (head.method === 'HEAD' || !asked.accepts.stream) {
-      response.sendText(200, asked.endpoint.status())
-      return undefined
-    }
-    const client = this.#session(asked)
-    if (isRefusal(client)) return client
+    if (head.method !== 'HEAD' && asked.accepts.stream)
+      return this.#inSession(asked, (client) => this.#listen(asked, client))
+    response.sendText(200, asked.endpoint.status())
+    return undefined
+  }
+
+  #listen(asked: EndpointRequest, client: ClientConnection): Refusal | undefined {
+    const { response, head } = asked
     const listening = client.listen(response, head.get('last-event-id'))
     if (listening === 'open') asked.onStream?.()
     if (listening === 'busy') return refuse(409, 'Only one stream of this kind is allowed per session')
@@ -140,18 +154,32 @@ export class McpHandlers {
     return listening === 'unknown' ? refuse(400, 'The events after this id are not kept') : undefined
   }
 
-  #delete(asked: EndpointRequest): Refusal | undefined {
-    const client = this.#session(asked)
-    if (isRefusal(client)) return client
-    void client.close()
-    asked.response.send(200, [])
-    return undefined
+  #delete(asked: EndpointRequest): ServeResult {
+    return this.#inSession(asked, (client) => {
+      client.endSession()
+      asked.response.send(200, [])
+      return undefined
+    })
   }
 
-  #session(asked: EndpointRequest): ClientConnection | Refusal {
+  #inSession(asked: EndpointRequest, serve: (client: ClientConnection) => Refusal | undefined): ServeResult {
     const id = sessionIdIn(asked.head)
     if (id === undefined) return noSessionId
-    const client = this.#clients.session('session', id, asked)
-    return client === undefined ? noSession : (refusesVersion(asked.head, client) ?? client)
+    const take = (named: ClientConnection | Refusal): Refusal | undefined =>
+      isRefusal(named) ? named : (refusesVersion(asked.head, named) ?? serve(named))
+    const named = this.#named(id, asked)
+    return named instanceof Promise ? named.then(take) : take(named)
+  }
+
+  /** The client of a session, or why there is none. A session of another process goes on here first. */
+  #named(
+    id: string,
+    asked: EndpointRequest,
+  ): ClientConnection | Refusal | Promise<ClientConnection | Refusal> {
+    const named =
+      this.#clients.session('session', id, asked) ??
+      this.#clients.revive(id, asked, asked.head.get('mcp-protocol-version'))
+    if (isRefusal(named) || named.ready === undefined) return named
+    return named.ready.then(() => (named.open ? named : noSession))
   }
 }

@@ -16,7 +16,7 @@ import {
 import type { PostedMessage } from './body.js'
 import type { ClientConnection } from './client-connection.js'
 import type { AnswerStatus } from './post-reply.js'
-import { type Refusal, refuse, invalid, noSession, noSessionId } from './refusal.js'
+import { isRefusal, type Refusal, refuse, invalid, noSession, noSessionId } from './refusal.js'
 import type { RequestHead } from '../http1/server.js'
 import { namedVersion, metaFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
@@ -55,16 +55,16 @@ export function refusesVersion(head: RequestHead, client: ClientConnection | und
   return refuse(400, `Unsupported protocol version: ${version} (supported versions: ${versions})`)
 }
 
-/** How a message is served; `client` is that of the session that its head names, unless that is lost. */
+/** How a message is served; `client` is that of the session that its head names, or why there is none. */
 export function judge(
   posted: PostedMessage,
-  client: ClientConnection | undefined,
-  isLost: boolean,
+  client: ClientConnection | Refusal | undefined,
 ): SessionJudgement | StatelessJudgement {
   const stateless = judgeStateless(posted)
   if (stateless !== undefined) return stateless
+  if (client !== undefined && isRefusal(client)) return client
   // The session may have ended while the body came.
-  if (isLost || client?.open === false) return noSession
+  if (client?.open === false) return noSession
   const judgement = judgeInSession(posted, client)
   return typeof judgement === 'object' ? { ...judgement, revision: client?.revision } : judgement
 }

@@ -171,6 +171,8 @@ export class ServerLane implements Lane, ServerView {
     this.#standIn = undefined
     standIn.#deferred.delete(this)
     this.lists.showKept()
+    // A call that waits for the lists of the other lane waits for these from now on.
+    this.#begin()
     const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
     for (const client of this.clients) client.listsChanged(differing)
   }

@@ -162,6 +162,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       return Promise.resolve(session)
     },
     status: () => `{"schema":${quote(name)}}`,
+    isBound: () => false,
   })
   const targets = new Map<string, HttpRoute>([
     ['/mcp', { kind: 'mcp', endpoint: endpoint('one') }],

@@ -1,0 +1,73 @@
+// What a front needs so that its sessions outlive it: the key of their ids, and the book of what their clients have said.
+
+import { randomBytes } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import { errorText } from '../text/error-text.js'
+import type { SessionIds } from '../transports/http-server/session-ids.js'
+import { keyIn } from './key-file.js'
+import { newLabel, SealedIds } from './sealed-id.js'
+import { type BookDisk, MemoryBook } from './session-book.js'
+
+/** The keys of a configuration that sessions need. */
+export interface SessionKeys {
+  /** The first one seals, and all open. Without one the gateway has a key of its own. */
+  readonly stateKeys: readonly string[]
+  readonly sessionMaxAgeMs: number
+}
+
+export interface SessionStateOptions {
+  readonly keys: SessionKeys
+  /** The name of this instance; a process has a random one without it. */
+  readonly instance: string | undefined
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** Where the book is kept; the key is in a file beside this folder. Undefined keeps both in memory. */
+  readonly disk: BookDisk | undefined
+}
+
+export class SessionState {
+  readonly ids: SessionIds
+  readonly book: MemoryBook
+  #keys: SessionKeys
+  /** Of a gateway whose configuration has none. */
+  #ownKeys: readonly string[] | undefined
+
+  constructor(options: SessionStateOptions) {
+    const { runtime, instance, disk } = options
+    this.#keys = options.keys
+    const maxAgeMs = (): number => this.#keys.sessionMaxAgeMs
+    const keys = (): readonly string[] => {
+      const { stateKeys } = this.#keys
+      return stateKeys.length > 0 ? stateKeys : (this.#ownKeys ??= [ownKey(options)])
+    }
+    this.ids = new SealedIds({ keys, label: instance ?? newLabel(runtime), maxAgeMs, runtime })
+    this.book = new MemoryBook(runtime, maxAgeMs, disk)
+    // The file is made at the start, where a failure is noticed.
+    keys()
+  }
+
+  change(keys: SessionKeys): void {
+    this.#keys = keys
+  }
+
+  close(): void {
+    this.book.close()
+  }
+}
+
+/** That of the file; a random one where there is no folder, or its file cannot be used. */
+function ownKey({ disk, runtime, log }: SessionStateOptions): string {
+  const secret = runtime.secret ?? randomBytes
+  try {
+    const why = disk?.files.prepare()
+    if (why !== undefined) throw new Error(why)
+    if (disk !== undefined) return keyIn(join(dirname(disk.files.folder), 'state-key'), secret)
+  } catch (error) {
+    const message = `sessions end with this process, since their key is not kept: ${errorText(error)}`
+    log({ level: 'warn', message })
+  }
+  return secret(KEY_BYTES).toString('base64url')
+}
+
+const KEY_BYTES = 32

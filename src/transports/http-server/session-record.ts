@@ -1,0 +1,116 @@
+// What is known of one session beyond the memory of this process: the facts in its id, and what its client has said since.
+
+import { createHash } from 'node:crypto'
+import { buildNotification, buildRequest } from '../../jsonrpc/build.js'
+import { type Frame, type RequestFrame, readFrame } from '../../jsonrpc/frame.js'
+import { textId } from '../../jsonrpc/request-id.js'
+import { onOneLine, quote, rawAt, write } from '../../jsonrpc/text.js'
+import { clientInfo } from '../../mcp/capabilities.js'
+import { latestSession, sessionRevision } from '../../mcp/revisions.js'
+import type { SessionBook, SessionFacts, SessionNotes } from './session-ids.js'
+
+/** A client that follows more resources follows those again that it has named last. */
+const SUBSCRIPTIONS_MAX = 256
+const URI_LENGTH_MAX = 2048
+
+export class SessionRecord {
+  readonly #book: SessionBook
+  readonly #id: string
+  #level: string | undefined
+  readonly #subscriptions = new Set<string>()
+
+  constructor(book: SessionBook, id: string) {
+    this.#book = book
+    this.#id = id
+  }
+
+  /** Takes what other processes have noted; false where the session has ended. */
+  async load(): Promise<boolean> {
+    const notes = await this.#book.read(this.#hash)
+    if (notes === 'ended') return false
+    this.#level = notes?.level
+    for (const uri of notes?.subscriptions ?? []) this.#subscriptions.add(uri)
+    return true
+  }
+
+  note(frame: Frame): void {
+    if (frame.kind === 'result' || frame.kind === 'error') return
+    switch (frame.method) {
+      case 'exit':
+      case 'notifications/exit':
+        return this.end()
+      case 'logging/setLevel':
+        this.#level = frame.params.members.string('level')
+        return this.#write()
+      case 'resources/subscribe':
+        return this.#follow(frame)
+      case 'resources/unsubscribe':
+        if (this.#subscriptions.delete(frame.params.members.string('uri') ?? '')) this.#write()
+    }
+  }
+
+  /** The client has ended its session, everywhere. */
+  end(): void {
+    this.#book.end(this.#hash)
+  }
+
+  /** The messages that say again what the client has said, behind its `initialize`. */
+  messages(): Frame[] {
+    const [level, uris] = [this.#level, [...this.#subscriptions]]
+    return [
+      readFrame(buildNotification('notifications/initialized').joined),
+      ...(level === undefined ? [] : [again('logging/setLevel', 0, write({ level }))]),
+      ...uris.map((uri, at) => again('resources/subscribe', at, write({ uri }))),
+    ]
+  }
+
+  #follow({ params: { members } }: Pick<RequestFrame, 'params'>): void {
+    const uri = members.string('uri')
+    if (uri === undefined || uri.length > URI_LENGTH_MAX) return
+    // The one that is named last is the last to go.
+    this.#subscriptions.delete(uri)
+    this.#subscriptions.add(uri)
+    const [oldest] = this.#subscriptions
+    if (this.#subscriptions.size > SUBSCRIPTIONS_MAX && oldest !== undefined)
+      this.#subscriptions.delete(oldest)
+    this.#write()
+  }
+
+  #write(): void {
+    const notes: SessionNotes = { level: this.#level, subscriptions: [...this.#subscriptions] }
+    this.#book.write(this.#hash, notes)
+  }
+
+  /** Who reads the book must not learn the ids. */
+  get #hash(): string {
+    return createHash('sha256').update(this.#id).digest('base64url').slice(0, HASH_LENGTH)
+  }
+}
+
+/** Of 132 bits. */
+const HASH_LENGTH = 22
+
+/** The facts that the id of a session has in it. */
+export function factsIn({ line, params: { members } }: RequestFrame, isBound: boolean): SessionFacts {
+  const capabilities = members.span('capabilities')
+  const info = clientInfo(line, members.span('clientInfo'))
+  return {
+    revision: (sessionRevision(members.string('protocolVersion')) ?? latestSession).version,
+    name: info?.name,
+    version: info?.version,
+    capabilities: capabilities === undefined ? '{}' : onOneLine(rawAt(line, capabilities)),
+    isBound,
+  }
+}
+
+/** The `initialize` of a session that another process has opened. */
+export function initializeAgain({ revision, name, version, capabilities }: SessionFacts): Frame {
+  const info = write({ name: name ?? '', version: version ?? '' })
+  const params = `{"protocolVersion":${quote(revision)},"capabilities":${capabilities},"clientInfo":${info}}`
+  return again('initialize', 0, params)
+}
+
+/** The client must not have a request with the same id in flight. */
+function again(method: string, number: number, params: string): Frame {
+  return readFrame(buildRequest(textId(`mcps-proxy again: ${method} ${number}`), method, params).joined)
+}

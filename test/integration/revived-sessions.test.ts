@@ -1,0 +1,280 @@
+// Sessions that go on in another gateway with the same key, after the one that opened them is gone, with its processes.
+
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { Gateway, GatewayOptions } from '../../src/gateway/gateway.js'
+import {
+  type Answer,
+  type Event,
+  events,
+  message,
+  messageIn,
+  open,
+  send,
+} from '../transports/support/http.js'
+import { bearer, gatewayConfig, gatewayOf, tokenOf } from './support/gateway.js'
+import { at, textAt } from './support/json.js'
+import { itServer, type ServerEntry } from './support/programs.js'
+import { type Scope, scratch } from './support/spawned.js'
+import { until, untilAnswered } from './support/waiting.js'
+import { openGateway } from '../../src/gateway/gateway.js'
+
+type Fields = Readonly<Record<string, string>>
+type Json = Readonly<Record<string, unknown>>
+
+const version = { 'mcp-protocol-version': '2025-11-25' }
+const askable = { sampling: {} }
+
+/** One gateway after the other, with the same configuration and key. */
+interface Runs {
+  readonly next: (more?: Json) => Promise<Gateway>
+  readonly kill: () => Promise<void>
+}
+
+function runs(t: Scope, servers: Readonly<Record<string, ServerEntry>>, server: Json = {}): Runs {
+  const keepSessions = { folder: scratch(t) }
+  let gateway: Gateway | undefined
+  const kill = async (): Promise<void> => gateway?.close(0)
+  t.after(kill)
+  const next = async (more: Json = {}): Promise<Gateway> => {
+    await kill()
+    const options: GatewayOptions = { keepSessions }
+    gateway = await openGateway(gatewayConfig({ mcpServers: servers, server, ...more }), options)
+    return gateway
+  }
+  return { next, kill }
+}
+
+interface Opening {
+  readonly capabilities?: object
+  readonly path?: string
+  readonly headers?: Fields
+}
+
+async function opened(
+  { port }: Gateway,
+  { capabilities = {}, path, headers }: Opening = {},
+): Promise<Fields> {
+  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'eve', version: '1' } }
+  const answer = await send(port, {
+    ...(path && { path }),
+    ...(headers && { headers }),
+    body: message('initialize', 0, params),
+  })
+  const id = answer.headers['mcp-session-id']
+  assert(typeof id === 'string', answer.body)
+  const fields = { 'mcp-session-id': id, ...version, ...headers }
+  await send(port, {
+    ...(path && { path }),
+    headers: fields,
+    body: message('notifications/initialized'),
+  })
+  return fields
+}
+
+let ids = 0
+
+function ask(
+  { port }: Gateway,
+  headers: Fields,
+  method: string,
+  params: object = {},
+  path = '/mcp',
+): Promise<Answer> {
+  return send(port, { path, headers, body: message(method, ++ids, params) })
+}
+
+/** Calls a tool of `it-server.mjs`, and gives what it says. */
+async function call(gateway: Gateway, headers: Fields, name: string, args: object = {}): Promise<unknown> {
+  const answer = await ask(gateway, headers, 'tools/call', { name: `s__${name}`, arguments: args })
+  assert.equal(answer.status, 200, answer.body)
+  return JSON.parse(textAt(messageIn(answer.body), 'result', 'content', 0, 'text'))
+}
+
+/** The params with which the process of the client has got this method. */
+async function said(gateway: Gateway, headers: Fields, method: string): Promise<unknown[]> {
+  const lines = at(await call(gateway, headers, 'seen'), 'lines')
+  assert(Array.isArray(lines))
+  const messages = lines.map((line): unknown => JSON.parse(Buffer.from(String(line), 'base64').toString()))
+  return messages.filter((each) => at(each, 'method') === method).map((each) => at(each, 'params'))
+}
+
+/** The events of an open stream, as they come. */
+async function listening(
+  { port }: Gateway,
+  headers: Fields,
+): Promise<{ readonly status: number; events: Event[] }> {
+  const response = await open(port, { method: 'GET', headers: { accept: 'text/event-stream', ...headers } })
+  const stream = { status: response.statusCode ?? 0, events: new Array<Event>() }
+  let text = ''
+  response.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+    stream.events = events(text)
+  })
+  response.on('error', () => undefined)
+  return stream
+}
+
+const methodOf = ({ data = '{}' }: Event): unknown => at(JSON.parse(data || '{}'), 'method')
+
+describe('a session of a gateway that is gone', () => {
+  test('goes on in the next one, with its log level and its subscriptions', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const one = await next()
+    const headers = await opened(one, { capabilities: askable })
+    await ask(one, headers, 'logging/setLevel', { level: 'error' })
+    for (const name of ['a', 'b'])
+      await ask(one, headers, 'resources/subscribe', { uri: `it://server/${name}` })
+    await ask(one, headers, 'resources/unsubscribe', { uri: 'it://server/a' })
+    const before = await call(one, headers, 'pids')
+
+    const two = await next()
+    const after = await call(two, headers, 'pids')
+    assert.notDeepEqual(after, before)
+    await untilAnswered(async () => (await said(two, headers, 'resources/subscribe')).length > 0)
+    const [initialize] = await said(two, headers, 'initialize')
+    assert.deepEqual(at(initialize, 'capabilities'), askable)
+    assert.deepEqual(await said(two, headers, 'logging/setLevel'), [{ level: 'error' }])
+    assert.deepEqual(await said(two, headers, 'resources/subscribe'), [{ uri: 'it://server/b' }])
+    // What the client says now is kept for the next one too.
+    await ask(two, headers, 'logging/setLevel', { level: 'info' })
+    const three = await next()
+    await untilAnswered(async () => (await said(three, headers, 'logging/setLevel')).length > 0)
+    assert.deepEqual(await said(three, headers, 'logging/setLevel'), [{ level: 'info' }])
+  })
+
+  test('hears on its stream what the servers say, and that lists may have changed', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const headers = await opened(await next(), { capabilities: askable })
+    const two = await next()
+    const stream = await listening(two, headers)
+    assert.equal(stream.status, 200)
+    const updated = { method: 'notifications/resources/updated', params: { uri: 'it://server/a' } }
+    await ask(two, headers, 'resources/subscribe', updated.params)
+    await call(two, headers, 'tell', updated)
+    await until(() => stream.events.some((event) => methodOf(event) === updated.method))
+    const changes = stream.events.map(methodOf).filter((method) => String(method).endsWith('list_changed'))
+    assert(changes.includes('notifications/tools/list_changed'))
+    assert(changes.includes('notifications/resources/list_changed'))
+    assert.equal(new Set(changes).size, changes.length)
+  })
+
+  test('is asked under an id that no question of the other gateway had', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const one = await next()
+    const headers = await opened(one, { capabilities: askable })
+    const questionOf = async (gateway: Gateway): Promise<unknown> => {
+      const response = await open(gateway.port, {
+        headers,
+        body: message('tools/call', ++ids, {
+          name: 's__ask',
+          arguments: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
+        }),
+      })
+      let text = ''
+      response.on('error', () => undefined)
+      for await (const chunk of response) {
+        text += Buffer.from(chunk).toString()
+        const question = events(text).find((event) => methodOf(event) === 'sampling/createMessage')
+        if (question !== undefined) return at(JSON.parse(question.data ?? ''), 'id')
+      }
+      return undefined
+    }
+    const first = await questionOf(one)
+    const two = await next()
+    const second = await questionOf(two)
+    assert.equal(typeof second, 'string')
+    assert.notEqual(first, second)
+    const late = { jsonrpc: '2.0', id: first, result: { model: 'm', role: 'assistant', content: {} } }
+    assert.equal((await send(two.port, { headers, body: JSON.stringify(late) })).status, 202)
+  })
+
+  test('goes on once for requests that come together', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const headers = await opened(await next(), { capabilities: askable })
+    const two = await next()
+    const pids = await Promise.all([1, 2, 3].map(() => call(two, headers, 'pids')))
+    assert.deepEqual(new Set(pids.map((each) => at(each, 'pid'))).size, 1)
+    assert.equal(two.proxies.get('default')?.sessions().length, 1)
+  })
+
+  test('is ended by its client for all gateways', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const one = await next()
+    const [first, second] = [await opened(one), await opened(one)]
+    assert.equal((await send(one.port, { method: 'DELETE', headers: first })).status, 200)
+    assert.equal((await ask(one, first, 'ping')).status, 404)
+    const two = await next()
+    assert.equal((await ask(two, first, 'ping')).status, 404)
+    assert.equal((await send(two.port, { method: 'DELETE', headers: second })).status, 200)
+    assert.equal((await ask(two, second, 'ping')).status, 404)
+    assert.equal((await ask(await next(), second, 'ping')).status, 404)
+  })
+
+  test('is found by its principal, at its endpoint, with its key, before its end', async (t) => {
+    const tokens = [tokenOf('a', 'mcps_a'), tokenOf('b', 'mcps_b')]
+    const profiles = { profiles: { p: {}, q: {} } }
+    const stateKey = 'the key of both instances'
+    const { next } = runs(t, { s: itServer() }, { tokens, stateKey })
+    const one = await next(profiles)
+    const headers = await opened(one, { path: '/p/p/mcp', headers: bearer('mcps_a') })
+    const status = async (gateway: Gateway, fields: Fields = {}, path = '/p/p/mcp'): Promise<number> =>
+      (await ask(gateway, { ...headers, ...fields }, 'ping', {}, path)).status
+    const two = await next(profiles)
+    assert.deepEqual(
+      [
+        await status(two, bearer('mcps_b')),
+        await status(two, {}, '/p/q/mcp'),
+        await status(two, {}, '/mcp'),
+        await status(two, { 'mcp-session-id': `${headers['mcp-session-id']}A` }),
+        await status(two),
+        await status(two, bearer('mcps_b')),
+      ],
+      [404, 404, 404, 404, 200, 404],
+    )
+    const changed = { ...profiles, server: { tokens, stateKey: 'another key of both instances' } }
+    assert.equal(await status(await next(changed)), 404)
+    const both = { ...changed, server: { ...changed.server, previousStateKey: stateKey } }
+    assert.equal(await status(await next(both)), 200)
+    const short = { ...profiles, server: { tokens, stateKey, sessionMaxAge: 0 } }
+    assert.equal(await status(await next(short)), 404)
+  })
+
+  test('has ended where a server has kept it in the memory of a process', async (t) => {
+    const servers = { s: itServer({}, { isolation: 'session' }), o: itServer() }
+    const { next } = runs(t, servers, { stateKey: 'the key of both instances' })
+    const [all, some] = [{}, { profiles: { p: { servers: ['o'] } } }]
+    const one = await next({ ...all, ...some })
+    const [bound, free] = [await opened(one), await opened(one, { path: '/p/p/mcp' })]
+    const two = await next({ ...all, ...some })
+    assert.equal((await ask(two, bound, 'ping')).status, 404)
+    assert.equal((await ask(two, free, 'ping', {}, '/p/p/mcp')).status, 200)
+    // Nor does it go on where no server does any more.
+    const shared = await next({ mcpServers: { s: itServer() } })
+    assert.equal((await ask(shared, bound, 'ping')).status, 404)
+  })
+
+  test('has an ordinary id, and ends with its gateway, where its client says too much', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const one = await next()
+    const headers = await opened(one, { capabilities: { experimental: { x: { y: 'z'.repeat(1000) } } } })
+    assert.match(headers['mcp-session-id'] ?? '', /^[\w-]{32}$/)
+    assert.equal((await ask(one, headers, 'ping')).status, 200)
+    assert.equal((await ask(await next(), headers, 'ping')).status, 404)
+  })
+})
+
+test('a gateway that cannot keep its key says so, and serves', async (t) => {
+  const logged: string[] = []
+  const folder = join(scratch(t), 'not', 'there')
+  const gateway = await gatewayOf(
+    t,
+    { mcpServers: { s: itServer() } },
+    { keepSessions: { folder }, log: ({ message: text }) => void logged.push(text) },
+  )
+  assert(logged.some((text) => text.includes('sessions end with this process')))
+  mkdirSync(folder, { recursive: true })
+  assert.equal((await ask(gateway, await opened(gateway), 'ping')).status, 200)
+})

@@ -1,0 +1,127 @@
+// What clients of sessions have said, in memory and in a file that several processes write.
+
+import assert from 'node:assert/strict'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { FolderFiles } from '../../src/kept/folder-files.js'
+import { MemoryBook } from '../../src/store/session-book.js'
+import type { LogRecord } from '../../src/runtime/runtime.js'
+import { scratch } from '../integration/support/spawned.js'
+
+const DAY_MS = 86_400_000
+const notes = { level: 'warning', subscriptions: ['a://1', 'a://2'] }
+
+/** A process with a clock that a test moves; its timers fire when the test says so. */
+class Process {
+  nowMs = DAY_MS
+  readonly logged: LogRecord[] = []
+  readonly book: MemoryBook
+  #fire: (() => void) | undefined
+
+  constructor(folder: string, source = 'config.json') {
+    const runtime = {
+      now: () => this.nowMs,
+      wallNow: () => this.nowMs,
+      setTimer: (_delayMs: number, fire: () => void) => {
+        this.#fire = fire
+        return { cancel: () => (this.#fire = undefined) }
+      },
+    }
+    const log = (record: LogRecord): void => void this.logged.push(record)
+    const disk = { files: new FolderFiles(folder), log, source }
+    this.book = new MemoryBook(runtime, () => DAY_MS, disk)
+  }
+
+  /** The timer of the next write fires. */
+  save(): void {
+    this.#fire?.()
+  }
+}
+
+describe('the book', () => {
+  test('is read by the next process, of the same configuration alone', async (t) => {
+    const folder = join(scratch(t), 'sessions')
+    const one = new Process(folder)
+    one.book.write('a', notes)
+    one.book.write('b', notes)
+    one.book.end('b')
+    one.book.write('b', notes)
+    one.save()
+    const two = new Process(folder)
+    assert.deepEqual(await two.book.read('a'), notes)
+    assert.equal(await two.book.read('b'), 'ended')
+    assert.equal(await two.book.read('c'), undefined)
+    assert.equal(await new Process(folder, 'other.json').book.read('a'), undefined)
+  })
+
+  test('has what two processes have written, also at their ends', async (t) => {
+    const folder = join(scratch(t), 'sessions')
+    const [one, two] = [new Process(folder), new Process(folder)]
+    one.book.write('a', { subscriptions: [] })
+    two.book.write('b', notes)
+    two.nowMs++
+    two.book.write('a', notes)
+    two.book.close()
+    one.book.close()
+    const three = new Process(folder)
+    assert.deepEqual([await three.book.read('a'), await three.book.read('b')], [notes, notes])
+  })
+
+  test('is read again for what another process may have written since', async (t) => {
+    const folder = join(scratch(t), 'sessions')
+    const [one, two] = [new Process(folder), new Process(folder)]
+    assert.equal(await two.book.read('a'), undefined)
+    one.book.end('a')
+    one.save()
+    two.nowMs += 1000
+    assert.equal(await two.book.read('a'), 'ended')
+  })
+
+  test('forgets what is older than any session', async (t) => {
+    const folder = join(scratch(t), 'sessions')
+    const one = new Process(folder)
+    one.book.write('a', notes)
+    one.save()
+    const two = new Process(folder)
+    two.nowMs += DAY_MS + 1
+    assert.equal(await two.book.read('a'), undefined)
+  })
+
+  test('has a limit, beyond which the oldest go', async (t) => {
+    const one = new Process(join(scratch(t), 'sessions'))
+    const uri = `a://${'x'.repeat(2000)}`
+    for (let i = 0; i < 2000; i++) one.book.write(`w${i}`, { subscriptions: [uri] })
+    assert.equal(await one.book.read('w0'), undefined)
+    assert.deepEqual(await one.book.read('w1999'), { subscriptions: [uri] })
+    for (let i = 0; i < 10_001; i++) one.book.end(`e${i}`)
+    assert.deepEqual([await one.book.read('e0'), await one.book.read('e1')], [undefined, 'ended'])
+  })
+
+  const damaged = ['', '{', '[]', '{"format":2,"sessions":{"a":[86400000,"ended"]}}']
+  const odd = ['null', '[]', '[1e99]', '["1","ended"]', '[86400000,7]', '[86400000,{"subscriptions":7}]']
+  for (const text of [...damaged, ...odd.map((entry) => `{"format":1,"sessions":{"a":${entry}}}`)])
+    test(`goes on without a file that is ${text}`, async (t) => {
+      const folder = join(scratch(t), 'sessions')
+      const one = new Process(folder)
+      one.book.end('a')
+      one.save()
+      const [name = ''] = readdirSync(folder)
+      writeFileSync(join(folder, name), text, { mode: 0o600 })
+      const two = new Process(folder)
+      assert.equal(await two.book.read('a'), undefined)
+      two.book.write('a', notes)
+      two.save()
+      assert.deepEqual(await new Process(folder).book.read('a'), notes)
+    })
+
+  test('says once that it cannot be written, and goes on in memory', async (t) => {
+    const one = new Process(join(scratch(t), 'is', 'not', 'there'))
+    for (const hash of ['a', 'b']) {
+      one.book.write(hash, notes)
+      one.save()
+    }
+    assert.deepEqual(one.logged.length, 1)
+    assert.deepEqual(await one.book.read('a'), notes)
+  })
+})
