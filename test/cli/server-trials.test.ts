@@ -8,9 +8,16 @@ import { StartGate } from '../../src/upstream/server/start-gate.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
 
-for (const [title, printed, warning] of [
-  ['prints what is no message', 'hello\n', 'stdout has a line that is no JSON-RPC message: hello'],
-  ['prints nothing', '', undefined],
+for (const [title, hasListed, printed, startMs, warning] of [
+  [
+    'prints what is no message',
+    false,
+    'hello\n',
+    120_000,
+    'stdout has a line that is no JSON-RPC message: hello',
+  ],
+  ['prints nothing', false, '', 120_000, undefined],
+  ['has listed before', true, '', 30_000, undefined],
 ] as const)
   test(`a server that ${title} is reported after 10 s, long before its start fails`, async () => {
     const value = { mcpServers: { s: { command: 'x' } } }
@@ -19,8 +26,11 @@ for (const [title, printed, warning] of [
     const [server] = schema.servers
     assert(server !== undefined)
     const runtime = new FakeRuntime()
+    const files = new MemoryFiles(() => runtime.wallNow())
+    runtime.files = () => files
+    if (hasListed) await tryServer(config, schema, server, { runtime, profile: undefined })
+    const { length: tried } = runtime.children
     runtime.script = () => undefined
-    runtime.files = () => new MemoryFiles(() => runtime.wallNow())
     const late: unknown[] = []
     const trial = tryServer(config, schema, server, {
       runtime,
@@ -28,13 +38,15 @@ for (const [title, printed, warning] of [
       onLate: ({ ms, startTimeoutMs }, last) => void late.push([ms, startTimeoutMs, last]),
     })
     await settled()
-    runtime.children[0]?.stdout.write(printed)
+    // A start that no list waits for is put off.
+    if (hasListed) await runtime.pass(100)
+    runtime.children[tried]?.stdout.write(printed)
     await runtime.pass(9999)
     assert.deepEqual(late, [])
     await runtime.pass(1)
-    assert.deepEqual(late, [[10_000, 120_000, warning]])
+    assert.deepEqual(late, [[10_000, startMs, warning]])
     await runtime.pass(120_000)
-    assert.match((await trial).failure ?? '', /did not answer initialize within 120000 ms/)
+    assert.match((await trial).failure ?? '', new RegExp(`did not answer initialize within ${startMs} ms`))
     assert.equal(late.length, 1)
   })
 
