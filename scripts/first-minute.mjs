@@ -34,7 +34,12 @@ function prepare() {
   mkdirSync(join(home, '.cursor'))
   writeFileSync(join(home, '.cursor', 'mcp.json'), clientFile)
   mkdirSync(join(home, 'bin'))
-  const npx = `#!/bin/sh\nshift\nname=$1\nshift\nexec node "${root}/node_modules/$name/dist/index.js" "$@"\n`
+  const memory = join(home, 'memory.jsonl')
+  writeFileSync(
+    memory,
+    '{"type":"entity","name":"Ada","entityType":"person","observations":["likes engines"]}\n',
+  )
+  const npx = `#!/bin/sh\nexport MEMORY_FILE_PATH="${memory}"\nshift\nname=$1\nshift\nexec node "${root}/node_modules/$name/dist/index.js" "$@"\n`
   const own = `#!/bin/sh\nexec node "${root}/dist/cli.js" "$@"\n`
   for (const [name, text] of Object.entries({ npx, 'mcps-proxy': own })) {
     writeFileSync(join(home, 'bin', name), text)
@@ -45,7 +50,7 @@ function prepare() {
 /** The lines that a command prints. */
 function linesOf(command) {
   const path = [join(home, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter)
-  const env = { HOME: home, PATH: path, MEMORY_FILE_PATH: join(home, 'memory.jsonl') }
+  const env = { HOME: home, PATH: path }
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', `${command} 2>&1`], {
     cwd: home,
     env,

@@ -115,8 +115,8 @@ export function keptLock({ source }: Configuration, schema: SchemaConfig, env: E
   return `${ownPath(homeOf(env), 'kept')}/${name}`
 }
 
-/** One look at what is kept counts for all servers of a schema in this time, which is shorter than a wait of `StartGate`. */
-const LOOK_MS = 900
+/** One look at what is kept counts for all servers of a schema in this time. */
+const LOOK_MS = 1000
 
 /** Whether a warm-up of this schema installs one of its servers now. */
 export function isWarmingUp(

@@ -22,7 +22,7 @@ const INSTALLS_MAX = 2
 const INSTALL_MS = 20_000
 
 /** Between two looks whether another process still installs the package. */
-const LOOK_MS = 1000
+const LOOK_MS = 500
 
 /** A start, and the process that it leads to. */
 export interface Applicant {
