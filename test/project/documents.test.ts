@@ -51,8 +51,9 @@ describe('examples in the documents', () => {
   test('are in languages that are checked here', () => {
     assert.deepEqual([...new Set(blocks.map(({ language }) => language))].sort(), [
       '',
-      // Of reverse proxies: test/system tries both with settings of its own.
+      // Of reverse proxies: test/system tries them with settings of its own.
       'caddy',
+      'haproxy',
       'json',
       'jsonl',
       'nginx',
@@ -71,6 +72,16 @@ describe('examples in the documents', () => {
     test(`transcript of ${titleOf(block)}`, () => {
       const header = block.text.startsWith('{"mcps"') ? '' : '{"mcps":1}\n'
       assert.ok(parseTranscripts(block.file, Buffer.from(header + block.text)).length > 0)
+    })
+
+  for (const [language, file] of [
+    ['haproxy', 'haproxy.cfg'],
+    ['nginx', 'nginx.conf'],
+  ] as const)
+    test(`lines of docs/scale.md for ${language} are in the file that is run`, () => {
+      const [block, ...others] = blocksOf(language).filter(({ file }) => file === 'docs/scale.md')
+      assert.ok(block !== undefined && others.length === 0)
+      assert.ok(read(`examples/deploy/${file}`).includes(block.text))
     })
 
   const programs = readdirSync(join(root, 'examples'))
