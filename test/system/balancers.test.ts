@@ -15,6 +15,7 @@ import type { Scope } from '../integration/support/spawned.js'
 import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
 import { untilAnswered } from '../integration/support/waiting.js'
+import { suiteScope } from './support/suite-scope.js'
 import { startProgram } from './support/system-program.js'
 
 type Fields = Readonly<Record<string, string>>
@@ -252,15 +253,6 @@ const operations: readonly (readonly [string, Operation])[] = [
     },
   ],
 ]
-
-/** What begins before all tests of a suite and ends after them. */
-function suiteScope(): { scope: Scope; end: () => Promise<void> } {
-  const ends: (() => void | Promise<void>)[] = []
-  const end = async (): Promise<void> => {
-    for (const each of ends.splice(0).toReversed()) await each()
-  }
-  return { scope: { after: (run) => void ends.push(run) }, end }
-}
 
 for (const balancer of balancers)
   describe(`behind ${balancer.title}`, () => {

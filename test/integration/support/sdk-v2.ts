@@ -5,6 +5,12 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from './programs.js'
 
+/** What a client over HTTP sends with each request, and when it opens a stream again. */
+export interface HttpOptions {
+  readonly requestInit: { readonly headers: Readonly<Record<string, string>> }
+  readonly reconnectionOptions: Readonly<Record<string, number>>
+}
+
 /** What tests use of the client library, as it documents it. */
 export interface ClientLibrary {
   readonly Client: new (
@@ -13,7 +19,7 @@ export interface ClientLibrary {
   ) => LibraryClient
   readonly StreamableHTTPClientTransport: new (
     url: URL,
-    options?: { readonly authProvider: object },
+    options?: { readonly authProvider: object } | HttpOptions,
   ) => { finishAuth(code: string): Promise<void> }
   readonly SSEClientTransport: new (url: URL) => object
 }
@@ -29,7 +35,11 @@ export interface StdioLibrary {
 }
 
 export interface CallOptions {
-  readonly onprogress?: (progress: { readonly progress: number }) => void
+  readonly onprogress?: (progress: {
+    readonly progress: number
+    readonly message?: string | undefined
+  }) => void
+  readonly timeout?: number
   readonly signal?: AbortSignal
 }
 

@@ -1,0 +1,97 @@
+// Official clients of both versions keep their sessions while the gateway behind nginx is started again under load: no call
+// that was answered is lost and none runs twice.
+//
+// PROOF=full: 10 clients of each version and five restarts of each kind, in place of fewer.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { freePort } from '../integration/support/free-port.js'
+import { cli } from '../integration/support/programs.js'
+import { missing } from '../integration/support/sdk-v2.js'
+import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
+import { balancers } from './support/balancers.js'
+import { Ledger, countsOf, wrongCalls } from './support/ledger.js'
+import { connectAll, stopAll } from './support/ledger-clients.js'
+import { Restartable } from './support/restartable.js'
+import { goesOn } from './support/progress.js'
+import { wrongProxy, wrongs } from './support/wrong-proxy.js'
+
+const isFull = process.env['PROOF'] === 'full'
+const perVersion = isFull ? 10 : 4
+const restarts = isFull ? 5 : 2
+const isAskable = (index: number): boolean => index % 2 === 1
+
+const [nginx] = balancers
+assert(nginx !== undefined)
+
+interface Gateway {
+  readonly port: number
+  readonly said: string
+  start(): Promise<void>
+  restart(signal: NodeJS.Signals): Promise<void>
+}
+
+/** The arguments of a gateway with a home of its own. */
+function argsOf(t: Scope, ledger: Ledger, port?: number): string[] {
+  const servers = { ledger: ledger.server({ prefix: false, describe: false }) }
+  const config = configFile(t, servers, { server: { allowedHosts: ['127.0.0.1'] } })
+  return [cli, 'http', '--config', config, ...(port === undefined ? [] : ['--port', String(port)])]
+}
+
+async function bound(t: Scope, ledger: Ledger): Promise<Gateway> {
+  const port = await freePort()
+  const env = { HOME: scratch(t) }
+  return new Restartable(t, { command: process.execPath, args: argsOf(t, ledger, port), env, port })
+}
+
+const cases = [['SIGTERM', bound, 'SIGTERM']] as const
+
+describe('a gateway that is started again under load', { skip: missing }, () => {
+  for (const [title, open, signal] of cases)
+    test(title, async (t) => {
+      const ledger = new Ledger(t)
+      const gateway = await open(t, ledger)
+      await gateway.start()
+      const { port } = await nginx.start(t, gateway.port)
+      const clients = await connectAll(t, port, { perVersion, isAskable })
+      for (const client of clients) client.start()
+      for (let done = 0; done < restarts; done++) {
+        await goesOn(clients, gateway)
+        await gateway.restart(signal)
+      }
+      await goesOn(clients, gateway)
+      const { calls, foreign } = await stopAll(clients)
+      t.diagnostic(JSON.stringify(countsOf(calls)))
+      assert.deepEqual(wrongCalls(ledger.lines, calls), [])
+      assert.deepEqual(foreign, [])
+    })
+})
+
+describe('what is checked fails', () => {
+  for (const wrong of wrongs)
+    test(`behind a proxy that ${wrong} calls`, { skip: missing }, async (t) => {
+      const ledger = new Ledger(t)
+      const gateway = await bound(t, ledger)
+      await gateway.start()
+      const clients = await connectAll(t, await wrongProxy(t, wrong, gateway.port), {
+        perVersion: 2,
+        isAskable,
+      })
+      for (const client of clients) client.start()
+      await goesOn(clients, gateway)
+      const { calls, foreign } = await stopAll(clients)
+      const found = wrongCalls(ledger.lines, calls).join('\n')
+      if (wrong === 'invents') assert.match(found, /was answered and never run/)
+      else assert.match(found, /was run 2 times/)
+      if (wrong === 'confuses') assert.notEqual(foreign.length, 0)
+    })
+
+  test('where a line of the ledger is missing, is there twice, or is of no client', () => {
+    const calls = ['a', 'b', 'c'].map((n) => ({ n, end: n === 'c' ? 'broken' : 'answered' }))
+    assert.deepEqual(wrongCalls(['run a', 'run b'], calls), [])
+    assert.deepEqual(wrongCalls(['run a', 'run c'], calls), ['b was answered and never run'])
+    assert.deepEqual(wrongCalls(['run a', 'run b', 'run b'], calls), ['b was run 2 times'])
+    assert.deepEqual(wrongCalls(['run a', 'run b', 'run d'], calls), ['d was run, and no client made it'])
+    assert.deepEqual(wrongCalls(['run a'], [{ n: 'a', end: 'Session not found' }]), ['a: Session not found'])
+  })
+})
