@@ -56,7 +56,7 @@ const rooms = table(`
   inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server transports/http1 | events proxy/ upstream/
   ui                     | | inspector
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask front-auth audit index jsonrpc kept limits mcp metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
+  cli                    | ask front-auth audit index jsonrpc kept limits mcp metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector store
   cli/clients            | config mcp runtime text
   servers                | text
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
@@ -126,7 +126,7 @@ const linesMax = table(`
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
-  config                 | 4288
+  config                 | 4298
   lock                   | 648
   log                    | 483
   record                 | 254
@@ -139,14 +139,14 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 903
   front-auth             | 1050
-  gateway                | 1267
+  gateway                | 1273
   metrics                | 912
   index                  | 49
   replay                 | 1876
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5424
+  cli                    | 5452
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

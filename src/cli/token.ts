@@ -6,13 +6,21 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { FrontConfig } from '../config/configuration.js'
 import { editTokens } from '../config/edit.js'
 import { hasSeveralPrincipals, refusesEveryClient } from '../config/front.js'
+import { revokeEverywhere } from '../gateway/revocations.js'
+import { realClock } from '../runtime/deadline.js'
+import { Cluster } from '../store/cluster.js'
+import { StoreRefused, openRedisStore } from '../store/redis-store.js'
+import { errorText } from '../text/error-text.js'
 import { changeFile, editing } from './edit-file.js'
 import { loadWithSecrets } from './load.js'
-import { aligned, note, print } from './console.js'
+import { Failure, aligned, note, print } from './console.js'
 import { type Given, UsageError, command, formed, repeated } from './command-line.js'
 import { config } from './common-options.js'
 
 const TOKEN_BYTES = 32
+
+/** Names this process in messages to instances, which have no such names. */
+const LABEL = 'token.revoke'
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
 
@@ -39,7 +47,8 @@ export const tokenCommand = command({
   details: `token create prints a new token once. The configuration gets its name and its SHA-256, from which
 the token cannot be had. With --profile its clients reach that profile alone, at /p/NAME/mcp.
 token revoke takes it out again. A running gateway reads the file:
-clients of a revoked token get 401, and their sessions end.`,
+clients of a revoked token get 401, and their sessions end. With server.store that holds for all
+instances on the store, also where their configuration still has the token.`,
   examples: ['mcps-proxy token create ci --expires 30d', 'mcps-proxy token revoke ci'],
   options,
   wordsMax: 2,
@@ -86,6 +95,8 @@ const actions: Readonly<Record<string, Action>> = {
     return print(...aligned(rows))
   },
   revoke: async (name, { config }, path) => {
+    // A revocation in the store alone is safe, so it comes first.
+    await revokeInStore(name, config)
     await changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
     await print(`${name} is revoked`)
     if (refusesEveryClient(await frontOf(config)))
@@ -95,9 +106,26 @@ const actions: Readonly<Record<string, Action>> = {
   },
 }
 
-async function frontOf(path: string | undefined): Promise<FrontConfig> {
-  const { server } = await loadWithSecrets({ path, servesHttp: false }, { runsPrograms: false })
+async function frontOf(path: string | undefined, servesHttp = false): Promise<FrontConfig> {
+  const { server } = await loadWithSecrets({ path, servesHttp }, { runsPrograms: servesHttp })
   return server
+}
+
+/** Revokes the token for all instances where the configuration has a store. @throws Failure when that cannot be asked */
+async function revokeInStore(name: string, path: string | undefined): Promise<void> {
+  if ((await frontOf(path)).store === undefined) return
+  const { store: url = '', stateKeys, tokens = [] } = await frontOf(path, true)
+  const token = tokens.find((each) => each.name === name)
+  if (token === undefined) return
+  try {
+    const store = await openRedisStore(url, realClock)
+    const secrets = (): readonly string[] => stateKeys
+    const cluster = new Cluster({ label: LABEL, store, secrets, runtime: realClock, log: () => {} })
+    await revokeEverywhere(cluster, token.sha256).finally(() => store.close())
+  } catch (error) {
+    const hint = error instanceof StoreRefused ? `; ${error.hint}` : ''
+    throw new Failure(`'${name}' is not revoked: ${errorText(error)}${hint}`)
+  }
 }
 
 /** One profile is at `/mcp` for its token. */

@@ -57,19 +57,20 @@ export function neededReading(at: Location, sources: ExpansionSources, use: Fron
     variables: { env: sources.env, areAbove: true, problems: use.isServed ? problems : silent },
     expand: (text, place, { expected, isRight }) => {
       const isToken = place.path === at.at('token').path
+      const isStore = place.path === at.at('store').path
       const isNeeded = use.isServed || (use.isAsked && isToken)
       const expansion = new Expansion(isNeeded ? sources : { ...sources, references: undefined })
       const value = expansion.text(text)
       const { missing, isPartial } = expansion
-      // Of an unresolved token it is known that there is one.
-      if (missing === undefined && isPartial) return isToken ? text : undefined
+      // Of an unresolved token or store it is known that there is one.
+      if (missing === undefined && isPartial) return isToken || isStore ? text : undefined
       if (missing === undefined && isRight(value)) return value
       const [problem, hint] =
         missing === undefined
           ? ['has a value that cannot be used once its variables are put in', `must be ${expected}`]
           : [`has no value: ${missing}`, 'set it, or take the key out']
       if (isNeeded) place.problem(problem, hint)
-      return undefined
+      return isStore && !isNeeded ? text : undefined
     },
   }
 }

@@ -6,6 +6,7 @@
 import { isObject } from '../text/json-object.js'
 import { isLoopback } from '../text/loopback.js'
 import { wholeFileKeyHints } from './key-hints.js'
+import { secretsOfUrl } from './secrets.js'
 import {
   anyText,
   httpCharacter,
@@ -45,6 +46,7 @@ import {
   secret,
   size,
   text,
+  withSecrets,
   wrong,
 } from './values.js'
 
@@ -231,6 +233,11 @@ const corsFields = {
 /** A client that guesses the key can answer for other clients. */
 const stateKey = secret('a text of at least 16 characters', '^[^\\u0000]{16,}$')
 
+const storeAddress = withSecrets(
+  secret('an address that begins with redis:// or rediss://', '^rediss?://\\S+$'),
+  secretsOfUrl,
+)
+
 const hostName = text(
   'a host name with or without a port, such as "mcp.example.com"',
   '^(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9_.])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
@@ -274,6 +281,8 @@ export const frontFields = {
   ),
   /** How long after its start a session may go on in another process, in milliseconds. */
   sessionMaxAge: field(milliseconds(0, undefined, 60_000), 604_800_000),
+  /** The Redis or Valkey that several instances share, such as "redis://store:6379"; ${VAR} is expanded. MCPS_PROXY_STORE overrides it. Absent: each instance counts and remembers alone. */
+  store: optional(storeAddress, 'MCPS_PROXY_STORE'),
   /** Metrics for Prometheus. Absent: nothing is counted. */
   metrics: optional(object(metricsFields, { expected: 'an object like { "port": 9464 }' })),
   /** The web pages that may call the HTTP front. */

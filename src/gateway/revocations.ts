@@ -4,7 +4,7 @@ import type { FrontToken } from '../config/configuration.js'
 import { repeat } from '../runtime/deadline.js'
 import { putNewest } from '../runtime/limited-table.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
-import type { Store } from '../store/store.js'
+import type { Cluster } from '../store/cluster.js'
 
 /** The configuration of some instance may have a revoked token for as long. */
 const KEPT_MS = 10 * 365 * 24 * 3_600_000
@@ -15,24 +15,31 @@ const READ_EVERY_MS = 60_000
 /** More tokens than a configuration has. */
 const TOKENS_MAX = 10_000
 
+type Instances = Pick<Cluster, 'store' | 'on' | 'tellAll'>
+
 /** Unknown while the store has not answered. */
 type TokenState = 'valid' | 'revoked' | 'unknown'
 
-/** @throws StoreAway */
-export function writeRevoked(store: Pick<Store, 'put'>, sha256: string): Promise<void> {
-  return store.put(keyOf(sha256), Buffer.of(1), KEPT_MS)
+const TOPIC = 'revoked'
+
+/** Instances that run refuse the token from now on, and others after their start. @throws StoreAway */
+export function revokeEverywhere(cluster: Instances, sha256: string): Promise<void> {
+  // The commands of one process reach the store in their order.
+  cluster.tellAll(Buffer.from(sha256), TOPIC)
+  return cluster.store.put(keyOf(sha256), Buffer.of(1), KEPT_MS)
 }
 
 export class Revocations {
   /** Is called when further tokens are revoked. */
   onRevoked: () => void = () => {}
-  readonly #store: Pick<Store, 'get'>
+  readonly #cluster: Instances
   readonly #timer: Timer
   /** By the hashes of tokens. */
   readonly #states = new Map<string, TokenState>()
 
-  constructor(store: Pick<Store, 'get'>, runtime: Pick<Runtime, 'setTimer'>) {
-    this.#store = store
+  constructor(cluster: Instances, runtime: Pick<Runtime, 'setTimer'>) {
+    this.#cluster = cluster
+    cluster.on(TOPIC, (sha256) => this.#revoke(sha256.toString()))
     this.#timer = repeat(runtime, READ_EVERY_MS, () => void this.#readAll().catch(() => {}))
   }
 
@@ -46,12 +53,6 @@ export class Revocations {
     return this.#readAll()
   }
 
-  /** Another process says that this token is revoked. */
-  revoke(sha256: string): void {
-    this.#set(sha256, 'revoked')
-    this.onRevoked()
-  }
-
   close(): void {
     this.#timer.cancel()
   }
@@ -60,11 +61,16 @@ export class Revocations {
   async #readAll(): Promise<void> {
     const hashes = [...this.#states.keys()].filter((sha256) => this.stateOf(sha256) !== 'revoked')
     const read = hashes.map(async (sha256) => {
-      const entry = await this.#store.get(keyOf(sha256))
-      if (entry !== undefined) this.revoke(sha256)
+      const entry = await this.#cluster.store.get(keyOf(sha256))
+      if (entry !== undefined) this.#revoke(sha256)
       else if (this.stateOf(sha256) === 'unknown') this.#set(sha256, 'valid')
     })
     await Promise.all(read)
+  }
+
+  #revoke(sha256: string): void {
+    this.#set(sha256, 'revoked')
+    this.onRevoked()
   }
 
   #set(sha256: string, state: TokenState): void {

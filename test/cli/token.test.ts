@@ -109,6 +109,24 @@ describe('token', () => {
     assert.match(err, /profiles\[0\] is "c", which is no profile; there is a, b/)
   })
 
+  for (const [title, address, why] of [
+    [
+      'cannot be asked',
+      'redis://127.0.0.1:1',
+      /'ann' is not revoked: the store cannot be used: .*; check server/,
+    ],
+    ['has an address that is not known here', '${STORE}', /server\.store has no value/],
+  ] as const)
+    test(`revokes nothing where the store of several instances ${title}`, (t: Scope) => {
+      const tokens = [{ name: 'ann', sha256: 'a'.repeat(64) }]
+      const server = { stateKey: 'a key of all instances', store: address, tokens }
+      const folder = home(t, JSON.stringify({ mcpServers: {}, server }))
+      const { code, err } = run(folder, 'revoke', 'ann')
+      assert.notEqual(code, 0)
+      assert.match(err, why)
+      assert.deepEqual(fileOf(folder).tokens, tokens)
+    })
+
   const mistakes: readonly (readonly [title: string, args: readonly string[], why: RegExp])[] = [
     ['nothing to do', [], /needs create, list or revoke/],
     ['no name', ['create'], /needs the name of a token/],

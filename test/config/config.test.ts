@@ -82,6 +82,7 @@ const full = {
     previousStateKey: 'the key of before it',
     instance: 'web-1',
     sessionMaxAge: 3_600_000,
+    store: 'rediss://ann:of-the-store@store.example.com:6380',
     cors: {
       enabled: false,
       origins: ['https://a.example'],
@@ -132,7 +133,16 @@ describe('a configuration', () => {
       tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expiresAtMs: Date.UTC(2027, 0, 1) }],
       ui: { remote: true, redact: false, historyBytes: 1024 ** 2 },
       stateKeys: [stateKey, previousStateKey],
-      secrets: [full.server.token, stateKey, previousStateKey, 'of-the-front', 'of-the-pages'],
+      secrets: [
+        full.server.token,
+        stateKey,
+        previousStateKey,
+        full.server.store,
+        'of-the-store',
+        Buffer.from('ann:of-the-store').toString('base64'),
+        'of-the-front',
+        'of-the-pages',
+      ],
     })
     assert.equal(config.schemas.get('default')?.servers.find(({ name }) => name === 'b')?.timeoutMs, 5000)
     assert.deepEqual(config.logging, {

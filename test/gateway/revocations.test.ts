@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { FrontAccess, hashOf } from '../../src/gateway/front-access.js'
-import { Revocations, writeRevoked } from '../../src/gateway/revocations.js'
+import { Revocations, revokeEverywhere } from '../../src/gateway/revocations.js'
+import { Cluster } from '../../src/store/cluster.js'
 import { MemoryStore, SharedMemory } from '../../src/store/memory-store.js'
 import { StoreAway } from '../../src/store/store.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
@@ -18,52 +19,65 @@ const [ann, bob] = [named('ann'), named('bob')]
 
 interface Instance {
   readonly store: MemoryStore
-  readonly clock: FakeClock
   readonly revocations: Revocations
   /** What a client with this token gets: its principal, or a status. */
   get(token: string): string | number
   /** How often sessions were ended. */
   ends(): number
-}
-
-function instance(shared = new SharedMemory()): Instance {
-  const clock = new FakeClock()
-  const store = new MemoryStore(shared, clock)
-  const revocations = new Revocations(store, clock)
-  const access = new FrontAccess({ token: 'all', tokens: [ann, bob] }, () => 0, undefined, revocations)
-  let ends = 0
-  revocations.onRevoked = () => void ends++
-  const get = (token: string): string | number => {
-    const verdict = access.senderOf(token, '/mcp', '')
-    assert(!(verdict instanceof Promise))
-    return 'principal' in verdict ? verdict.principal : verdict.status
-  }
-  return { store, clock, revocations, get, ends: () => ends }
+  /** Revokes a token for all instances. */
+  revoke(token: { readonly sha256: string }): Promise<void>
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+/** So many instances on one store. */
+async function instances(clock: FakeClock, count = 1): Promise<[Instance, ...Instance[]]> {
+  const shared = new SharedMemory()
+  const one = async (at: number): Promise<Instance> => {
+    const store = new MemoryStore(shared, clock)
+    const options = { label: `i${at}`, store, secrets: () => ['secret'], runtime: clock, log: () => {} }
+    const cluster = new Cluster(options)
+    await cluster.start()
+    const revocations = new Revocations(cluster, clock)
+    const access = new FrontAccess({ token: 'all', tokens: [ann, bob] }, () => 0, undefined, revocations)
+    let ends = 0
+    revocations.onRevoked = () => void ends++
+    const get = (token: string): string | number => {
+      const verdict = access.senderOf(token, '/mcp', '')
+      assert(!(verdict instanceof Promise))
+      return 'principal' in verdict ? verdict.principal : verdict.status
+    }
+    const revoke: Instance['revoke'] = async ({ sha256 }) => {
+      await revokeEverywhere(cluster, sha256)
+      clock.advance(0)
+    }
+    return { store, revocations, get, ends: () => ends, revoke }
+  }
+  return [await one(0), ...(await Promise.all(Array.from({ length: count - 1 }, (_, at) => one(at + 1))))]
+}
+
 describe('a token', () => {
   test('that was revoked before the start is refused, and others are not', async () => {
-    const { store, revocations, get } = instance()
-    await writeRevoked(store, ann.sha256)
+    const [{ revocations, get, revoke }] = await instances(new FakeClock())
+    await revoke(ann)
     await revocations.read([ann, bob])
-    assert.deepEqual([get('ann'), get('bob'), get('all')], [401, 'bob', get('all')])
+    assert.deepEqual([get('ann'), get('bob')], [401, 'bob'])
     assert.match(String(get('all')), /^bearer /)
   })
 
-  test('that is revoked now is refused immediately, and its sessions end', async () => {
-    const { revocations, get, ends } = instance()
-    await revocations.read([ann, bob])
-    assert.deepEqual([get('ann'), ends()], ['ann', 0])
-    revocations.revoke(ann.sha256)
-    assert.deepEqual([get('ann'), get('bob'), ends()], [401, 'bob', 1])
+  test('that another process revokes is refused immediately, and its sessions end', async () => {
+    const [one, other] = await instances(new FakeClock(), 2)
+    await other?.revocations.read([ann, bob])
+    assert.deepEqual([other?.get('ann'), other?.ends()], ['ann', 0])
+    await one.revoke(ann)
+    assert.deepEqual([other?.get('ann'), other?.get('bob'), other?.ends()], [401, 'bob', 1])
   })
 
   test('is found revoked within a minute where the message was lost', async () => {
-    const { store, revocations, clock, get, ends } = instance()
+    const clock = new FakeClock()
+    const [{ store, revocations, get, ends, revoke }] = await instances(clock)
     await revocations.read([ann, bob])
-    await writeRevoked(store, ann.sha256)
+    await revoke(ann)
     store.isAway = true
     clock.advance(60_000)
     await settled()
@@ -75,15 +89,17 @@ describe('a token', () => {
   })
 
   test('stays revoked where the store had answered before', async () => {
-    const { revocations, get } = instance()
-    const read = revocations.read([ann])
-    revocations.revoke(ann.sha256)
+    const [one, other] = await instances(new FakeClock(), 2)
+    await other?.revocations.read([ann])
+    const read = other?.revocations.read([ann])
+    await one.revoke(ann)
     await read
-    assert.equal(get('ann'), 401)
+    assert.equal(other?.get('ann'), 401)
   })
 
-  test('that nobody can be asked about is refused for now, and its sessions stay', async () => {
-    const { store, revocations, clock, get } = instance()
+  test('that the store cannot be asked about is refused for now', async () => {
+    const clock = new FakeClock()
+    const [{ store, revocations, get }] = await instances(clock)
     store.isAway = true
     await assert.rejects(revocations.read([ann]), StoreAway)
     assert.deepEqual([get('ann'), String(get('all')).slice(0, 6)], [503, 'bearer'])
