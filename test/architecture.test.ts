@@ -89,7 +89,7 @@ const users = table(`
   node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers store upstream/ sandbox/ inspector
   node:http              | login metrics sandbox
   node:https             | sandbox
-  node:net               | login replay runtime transports/ upstream/ sandbox/
+  node:net               | gateway login replay runtime transports/ upstream/ sandbox/
   node:tls               | transports/http1
 `)
 
@@ -112,21 +112,21 @@ const linesMax = table(`
   calls                  | 721
   mcp/eras               | 1056
   transports             | 871
-  transports/http1       | 1491
+  transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3241
+  transports/http-server | 3326
   upstream/contracts     | 749
-  upstream/process       | 1200
+  upstream/process       | 1204
   upstream/auth          | 331
   login                  | 2485
-  upstream/server        | 4637
+  upstream/server        | 4645
   upstream/http          | 227
   kept                   | 415
   store                  | 1393
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
-  config                 | 4298
+  config                 | 4300
   lock                   | 648
   log                    | 483
   record                 | 254
@@ -139,14 +139,14 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 903
   front-auth             | 1050
-  gateway                | 1273
-  metrics                | 912
+  gateway                | 1375
+  metrics                | 919
   index                  | 49
   replay                 | 1876
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5452
+  cli                    | 5460
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

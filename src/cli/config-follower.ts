@@ -38,6 +38,7 @@ const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configu
   ['audit', ({ audit }) => audit],
   ['processesMax', ({ processesMax }) => processesMax],
   ['server.drainTimeout', ({ server }) => server.drainTimeoutMs],
+  ['server.drainDelay', ({ server }) => server.drainDelayMs],
   ['server.metrics', ({ server }) => server.metrics],
   ['server.ui', ({ server }) => server.ui],
 ]

@@ -1,6 +1,7 @@
 // Serving: what a serving process opens, its work from the start to the end, and the order in which everything is closed.
 
 import process from 'node:process'
+import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { Audit } from '../audit/audit.js'
 import { secretsIn } from '../config/config.js'
@@ -25,7 +26,7 @@ import { counted } from '../text/counted.js'
 import type { Given, Invocation } from './command-line.js'
 import { logLevelOf, type serving } from './common-options.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
-import { type Banner, bannerRecord, bannerText, httpBanner, stdioBanner } from './console.js'
+import { type Banner, Failure, bannerRecord, bannerText, httpBanner, stdioBanner } from './console.js'
 import { tightLimits } from './control-group.js'
 import type { Inspection } from './inspect.js'
 import { ServerEventLog } from './server-event-log.js'
@@ -140,24 +141,30 @@ export function serveHttp(
     warnOfTightLimits(run, Infinity)
     if (!run.isNamed) warnOfClientOnStdin(run.program, logger)
     const { openGateway } = await import('../gateway/gateway.js')
+    const { inheritedSocket } = await import('../gateway/inherited-socket.js')
+    const inherited = inheritedSocket(process.env, process.pid)
+    if (typeof inherited === 'string') throw new Failure(inherited, 2)
+    const address = { host, port, ...inherited }
     if (uiPort !== undefined)
-      (await import('./inspect.js')).refuseOpenPages(config, host ?? config.server.host)
+      (await import('./inspect.js')).refuseOpenPages(config, address.host ?? config.server.host)
     const gateway = await openGateway(config, {
       ...options,
+      ...address,
       person: 'here',
       handler: inspection && ((path) => inspection.pages.find(path)),
-      host,
-      port,
       allowUnauthenticated,
       keepSessions: true,
       beforeListening,
       ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
     })
-    telemetry?.watch(() => gateway.proxies)
+    telemetry?.watch(() => gateway.proxies, gateway.readings)
     const talk = async (): Promise<void> => {
       announce(run, httpBanner(config, gateway))
       await inspection?.open(gateway.proxies, gateway, gateway.origin)
       await shutdown.ended
+      gateway.drain()
+      // Balancers need a while to see that it is not ready; another process accepts on an inherited socket at once.
+      if (!shutdown.isFaulty && inherited === undefined) await delay(config.server.drainDelayMs ?? 0)
       // Its page has a stream open, whose end the gateway would wait for.
       await inspection?.close()
     }

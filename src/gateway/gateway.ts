@@ -2,6 +2,7 @@
 //
 // Loaded only when something is served over HTTP.
 
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Common, openCommon } from '../proxy/common.js'
 import type { Configuration } from '../config/configuration.js'
@@ -12,6 +13,7 @@ import { homeOf, ownPath } from '../config/file.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { SessionState } from '../store/session-state.js'
 import type { StartPages } from '../front-auth/start-pages.js'
+import { within } from '../runtime/deadline.js'
 import { CoalescedChanges } from '../runtime/deferred.js'
 import type { Serving } from '../proxy/listener.js'
 import { ConfiguredProxy } from '../proxy/proxy.js'
@@ -38,6 +40,8 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   /** Values that override the configuration. */
   readonly host?: string | undefined
   readonly port?: number | undefined
+  /** Listens already, in place of host and port; another process accepts on it when this gateway drains. */
+  readonly socket?: Socket | undefined
   readonly allowUnauthenticated?: boolean
   readonly allowedHosts?: readonly string[]
   /**
@@ -67,7 +71,15 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
   reload(config: Configuration): Promise<void>
   /** The proxies of the enabled schemas, by name. */
   readonly proxies: ReadonlyMap<string, McpProxy>
-  /** Takes no new request, lets calls finish for up to `graceMs`, answers the others with an error, and stops every server. */
+  /** What this instance is doing, by the names of metrics; a value that is undefined is not shown. */
+  readonly readings: Readonly<Record<string, () => number | undefined>>
+  /** Serves everything on, while `GET /ready` says that balancers should choose another instance. */
+  drain(): void
+  /**
+   * Takes no new request, lets calls finish for up to `graceMs`, answers the others with an error, and stops every server.
+   *
+   * With a `socket` it takes no new connection, and answers the requests on those that it has.
+   */
   close(graceMs?: number): Promise<void>
 }
 
@@ -165,6 +177,7 @@ function gatewayOf(
   serving: ProxiesServing,
   common: Common & { readonly sessions: SessionState },
 ): Gateway {
+  const { runtime } = common
   let isClosing = false
   const fixed = fixedKeys(config, options)
   const changes = new CoalescedChanges(async (next: Configuration) => {
@@ -187,22 +200,29 @@ function gatewayOf(
     port,
     origin,
     proxies: proxies.all,
+    readings: { mcps_draining: () => Number(serving.isDraining) },
     on: (name, listener) => common.events.on(name, listener),
     reload: async (next) => {
       refuseOwnAddress(next, { host, port })
       await changes.take(next)
     },
+    drain: () => void serving.drain(),
     // The servers are stopped before the front, so that each waiting client still gets its answer.
-    close: async (graceMs) => {
+    close: async (graceMs = common.limits.drainMs * CALLS_SHARE) => {
       isClosing = true
+      const endsAtMs = runtime.now() + graceMs
+      await within(serving.drain(), graceMs, runtime)
       serving.stop()
-      await proxies.close(graceMs)
+      await proxies.close(Math.max(0, endsAtMs - runtime.now()))
       await serving.close()
       common.sessions.close()
       await common.close()
     },
   }
 }
+
+/** Of the drain time, the part that calls have; servers that work on the others end in the rest. */
+const CALLS_SHARE = 0.9
 
 /** The value of the command line, or of the configuration. */
 function addressOf(
@@ -305,6 +325,7 @@ function listen(
   return serveProxies(served, {
     ...rulesOf(config, options),
     ...addressOf(config, options),
+    socket: options.socket,
     allowUnauthenticated: options.allowUnauthenticated ?? false,
     limits: {
       ...defaultHttpServerLimits,

@@ -2,7 +2,7 @@
 
 import type { Configuration } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
-import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
+import { internalError, schemaNotFound, transportRefused } from '../mcp/error-codes.js'
 import { version } from '../version.js'
 import type { ServedProxy } from '../proxy/listener.js'
 import { gatewayPage, healthPage, sandboxStatus, schemaPage } from './status.js'
@@ -53,7 +53,10 @@ export type PathHandler = (path: string) => RequestHandler | undefined
 export class Routes implements HttpRoutes {
   /** Known once the front listens; it is not read before. */
   address = { port: 0, origin: '' }
-  front: { readonly access: FrontAccess | undefined } = { access: undefined }
+  front: { readonly access: FrontAccess | undefined; readonly isDraining: boolean } = {
+    access: undefined,
+    isDraining: false,
+  }
   #served: ServedGateway
   /** By the beginnings of their paths, as in `/api/NAME` and `/p/NAME`. */
   #endpoints: ReadonlyMap<string, ServedEndpoint> = new Map()
@@ -101,6 +104,7 @@ export class Routes implements HttpRoutes {
     const path = withoutSlash(sent)
     // For machines that have no token; it says nothing but that the process answers.
     if (path === '/health') return { kind: 'page', open: true, body: () => healthPage(this.#uptimeMs) }
+    if (path === '/ready') return this.front.isDraining ? notReady('draining') : ready
     const profiles = sender?.profiles
     if (sender !== undefined && profiles !== undefined) return this.#within(path, sender, profiles)
     switch (path) {
@@ -175,7 +179,8 @@ export class Routes implements HttpRoutes {
     const long = names.flatMap((name) => pathsAt(frontPathOf('api', name)))
     const profiles = [...this.#served.views.keys()].filter((path) => path.startsWith('/p/')).flatMap(pathsAt)
     const metrics = this.#more.metrics === undefined ? [] : ['GET /metrics']
-    return [...short, ...long, ...profiles, 'GET /health', 'GET /api/status', ...metrics, 'GET /']
+    const pages = ['GET /health', 'GET /ready', 'GET /api/status', ...metrics, 'GET /']
+    return [...short, ...long, ...profiles, ...pages]
   }
 
   #status(): string {
@@ -248,6 +253,15 @@ const SHORT = /^\/(?:mcp|sse|message)$/
  * they assume without it.
  */
 const LOGIN = /\/\.well-known(?:\/|$)|^\/(?:register|authorize|token)$/
+
+/** Whether new clients may come: for balancers, which have no token. */
+const ready: HttpRoute = { kind: 'page', open: true, body: () => write({ status: 'ready' }) }
+
+function notReady(status: string): HttpRoute {
+  const error = internalError(`Not ready: ${status}`)
+  const refusal = { status: 503, error, body: write({ status }), headers: { 'retry-after': '1' } }
+  return { kind: 'nothing', isForAll: true, refusal }
+}
 
 /** A client that gets 401 there would go on with a login that leads nowhere; it names no schema, since it needs no token. */
 const noLogin: HttpRoute = {

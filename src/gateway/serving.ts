@@ -3,6 +3,7 @@
 // Loaded only when something is served over HTTP.
 
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
 import type { CorsConfig } from '../config/configuration.js'
@@ -20,6 +21,7 @@ import { errorCode, errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
 import { SessionState } from '../store/session-state.js'
 import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
+import { acceptOn } from './inherited-socket.js'
 import { descriptorRoom } from '../upstream/process/descriptors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
@@ -33,6 +35,8 @@ export interface FrontRules extends AccessConfig {
 export interface FrontOptions extends FrontRules {
   readonly host: string
   readonly port: number
+  /** A socket that listens on that address already, and on which another process accepts after this one. */
+  readonly socket?: Socket | undefined
   readonly allowUnauthenticated: boolean
   readonly limits: HttpServerLimits
   /** Tokens that another instance may revoke. */
@@ -55,6 +59,10 @@ export interface FrontRemedies extends GuardRemedies {
 
 /** Proxies that are served, and may change while clients use them. */
 export interface ProxiesServing extends Serving {
+  /** Whether it will end soon. */
+  readonly isDraining: boolean
+  /** As `HttpServer.drain`. */
+  drain(): Promise<void>
   /** Loads what these rules need, before a change to them. */
   prepare(rules: FrontRules): Promise<void>
   /** Serves these proxies by these rules, which must have been prepared; a proxy that stays keeps its sessions. */
@@ -85,6 +93,10 @@ export async function serveProxies(
       routes.serve(next)
     },
     on: (name, listener) => events.on(name, listener),
+    get isDraining() {
+      return front.isDraining
+    },
+    drain: () => front.server.drain(),
     stop: () => front.server.stop(),
     close: () => front.server.close(),
   }
@@ -103,12 +115,13 @@ export class Front {
    */
   constructor(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch, Auth?: typeof FrontAuth) {
     refuseOpenFront(options)
-    const { host, port, remedies, log } = options
+    const { host, port, remedies, log, socket } = options
     if (!needsToken(options) && !isLoopback(host))
       log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
     this.#options = options
     this.#Auth = Auth
-    const own = { host, port, remedies, environment: environmentOf(options, watch) }
+    const handsOver = socket !== undefined
+    const own = { host, port, remedies, handsOver, environment: environmentOf(options, watch) }
     this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
     if (options.revocations !== undefined) options.revocations.onRevoked = () => this.server.leave()
   }
@@ -116,6 +129,10 @@ export class Front {
   /** Undefined where no client has ever needed a token. */
   get access(): FrontAccess | undefined {
     return this.#access
+  }
+
+  get isDraining(): boolean {
+    return this.server.isDraining
   }
 
   /** @throws the system's error with its `code`, and a message for the person who started the front */
@@ -182,7 +199,8 @@ async function authFor({ auth }: FrontRules): Promise<typeof FrontAuth | undefin
 }
 
 function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironment {
-  const { limits, log, runtime } = options
+  const { limits, log, runtime, socket } = options
+  const listen = socket === undefined ? runtime.listen : acceptOn(socket)
   const secret = runtime.secret ?? randomBytes
   let drawn: Buffer = Buffer.alloc(0)
   return {
@@ -199,7 +217,7 @@ function environmentOf(options: FrontOptions, watch: SessionWatch): HttpEnvironm
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     sessions: options.sessions ?? ownSessions(options),
     room: descriptorRoom(),
-    ...(runtime.listen && { listen: runtime.listen }),
+    ...(listen && { listen }),
     watch,
     warn: (message) => log({ level: 'warn', message }),
     failed: (error) =>

@@ -13,6 +13,9 @@ import { type Family, exposition, familyOf } from './registry.js'
 /** The proxies that are looked at, by their schemas. */
 export type WatchedProxies = ReadonlyMap<string, Pick<McpProxy, 'status' | 'sessions'>>
 
+/** What is read of the whole instance, by the names of metrics; a value that is undefined has no series. */
+export type InstanceReadings = Readonly<Record<string, () => number | undefined>>
+
 const DELAY_RESOLUTION_MS = 20
 
 const delayQuantiles = ['0.5', '0.99', '1']
@@ -36,6 +39,7 @@ export class Metrics {
   /** The length of each list, by schema and server; there are as many as were ever configured. */
   readonly #lists = new Map<string, ListsEvent['bytes']>()
   #proxies: () => WatchedProxies = () => new Map()
+  #readings: InstanceReadings = {}
 
   /** With `hasTools` each tool has separate series; `nowMs` is in milliseconds since 1970; `lostLines` counts those of the audit. */
   constructor(hasTools: boolean, nowMs: number, lostLines: () => number = () => 0) {
@@ -52,9 +56,10 @@ export class Metrics {
     }
   }
 
-  /** Servers and clients are read from these proxies. */
-  watch(proxies: () => WatchedProxies): void {
+  /** Servers and clients are read from these proxies, and what they have in common from `readings`. */
+  watch(proxies: () => WatchedProxies, readings: InstanceReadings = {}): void {
     this.#proxies = proxies
+    this.#readings = readings
   }
 
   families(): readonly Family[] {
@@ -82,6 +87,7 @@ export class Metrics {
       familyOf('mcps_unread_bytes', sessions, ({ all }) =>
         all.reduce((sum, { unreadBytes }) => sum + unreadBytes, 0),
       ),
+      ...Object.entries(this.#readings).map(([name, read]) => one(name, read())),
       ...this.#ofProcess(),
     ]
   }
@@ -120,7 +126,7 @@ export class Metrics {
 }
 
 /** A metric with one series. */
-function one(name: string, value: number, labels: readonly string[] = []): Family {
+function one(name: string, value: number | undefined, labels: readonly string[] = []): Family {
   return familyOf(name, [{ labels }], () => value)
 }
 

@@ -32,6 +32,7 @@ mcps_restarts_total | counter | {start} | schema server | Starts of the server a
 mcps_child_memory_bytes | gauge | By | schema server | Resident memory of its processes, where memoryLimitMB is set.
 mcps_sessions | gauge | {client} | schema | Clients that are attached.
 mcps_unread_bytes | gauge | By | schema | Bytes that clients with a session have not read yet.
+mcps_draining | gauge | {instance} | | 1 from the signal to end until the end.
 mcps_audit_lost_lines_total | counter | {line} | | Lines of the audit that no file has.
 mcps_eventloop_delay_seconds | gauge | s | quantile | Delay of the event loop since the last scrape.
 mcps_memory_bytes | gauge | By | | Resident memory of the proxy.

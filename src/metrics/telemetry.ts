@@ -10,7 +10,7 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import { isLoopback } from '../text/loopback.js'
 import { readAuthority } from '../transports/http-server/access.js'
-import { Metrics, type WatchedProxies } from './metrics.js'
+import { type InstanceReadings, Metrics, type WatchedProxies } from './metrics.js'
 import type { Collector } from './opentelemetry.js'
 import { EXPOSITION_TYPE } from './registry.js'
 
@@ -34,8 +34,8 @@ export interface Telemetry {
   readonly page: { readonly type: string; text(): string }
   /** Of the proxies whose calls are counted. */
   readonly listeners: readonly ProxyListeners[]
-  /** Servers and clients are read from these proxies. */
-  watch(proxies: () => WatchedProxies): void
+  /** Servers and clients are read from these proxies, and what they have in common from `readings`. */
+  watch(proxies: () => WatchedProxies, readings?: InstanceReadings): void
   /** Sends what waits for the collector, for up to two seconds. */
   close(): Promise<void>
 }
@@ -83,7 +83,7 @@ export async function openTelemetry(
     tracer,
     page: { type: EXPOSITION_TYPE, text: () => metrics.text() },
     listeners: [metrics.listeners, ...(tracer ? [{ call: (event: CallEvent) => tracer.ended(event) }] : [])],
-    watch: (proxies) => metrics.watch(proxies),
+    watch: (proxies, readings) => metrics.watch(proxies, readings),
     close,
   }
 }

@@ -56,6 +56,7 @@ const full = {
     allowedHosts: ['mcp.example.com', '[::1]:8080'],
     clientAddressField: 'X-Forwarded-For',
     drainTimeout: 9000,
+    drainDelay: 2000,
     token: 'the-token',
     tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expires: '2027-01-01' }],
     publicUrl: 'https://mcp.example.com/gate',
@@ -125,10 +126,11 @@ describe('a configuration', () => {
     assert.deepEqual(config.warnings, [])
     const validate = new Ajv2020({ strict: true, strictRequired: false }).compile({ ...configJsonSchema() })
     assert.ok(validate(full), JSON.stringify(validate.errors))
-    const { drainTimeout, sessionMaxAge, stateKey, previousStateKey, ...server } = full.server
+    const { drainTimeout, drainDelay, sessionMaxAge, stateKey, previousStateKey, ...server } = full.server
     assert.deepEqual(config.server, {
       ...server,
       drainTimeoutMs: drainTimeout,
+      drainDelayMs: drainDelay,
       sessionMaxAgeMs: sessionMaxAge,
       tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expiresAtMs: Date.UTC(2027, 0, 1) }],
       ui: { remote: true, redact: false, historyBytes: 1024 ** 2 },

@@ -66,9 +66,8 @@ describe('the unit of systemd', () => {
   const verifier = 'systemd-analyze'
   const isMissing = spawnSync(verifier, ['--version']).error !== undefined
   test('is valid', { skip: isMissing ? `${verifier} is not installed` : false }, () => {
-    const { status, stderr } = spawnSync(verifier, ['verify', join(folder, 'mcps-proxy.service')], {
-      encoding: 'utf8',
-    })
+    const units = ['mcps-proxy.service', 'mcps-proxy.socket'].map((name) => join(folder, name))
+    const { status, stderr } = spawnSync(verifier, ['verify', ...units], { encoding: 'utf8' })
     assert.deepEqual([status, stderr], [0, ''])
   })
 

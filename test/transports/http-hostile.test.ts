@@ -198,9 +198,9 @@ describe('a front', () => {
       (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(1))),
     )
     const listens = bench.listening.listen('127.0.0.1', 0)
-    bench.listening.stop()
+    const closed = bench.listening.close(10)
     await listens
-    await bench.listening.close(10)
+    await closed
     assert.equal((await bench.server).listening, false)
   })
 

@@ -24,6 +24,11 @@ export interface PostedMessage {
   readonly hold: BodyReservation | undefined
 }
 
+/** Whether anything in it is to be answered. */
+export function hasRequest({ frames }: PostedMessage): boolean {
+  return frames.some(({ kind }) => kind === 'request')
+}
+
 /** A message, or why it is refused; undefined when its client has left. */
 export type ReadResult = PostedMessage | Refusal | undefined
 

@@ -21,7 +21,7 @@ import type { Timer } from '../../runtime/runtime.js'
 import type { Fields, HttpResponse } from '../http1/server.js'
 import { messagePassesTap } from '../tap.js'
 import type { Accepts } from './access.js'
-import type { BodyReservation, PostedMessage } from './body.js'
+import { type BodyReservation, hasRequest, type PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, Owner } from './endpoint.js'
 import { type EventStore, EventStream, readEventId, textEvent } from './event-stream.js'
 import { PostReply } from './post-reply.js'
@@ -201,8 +201,7 @@ export class ClientConnection implements Connection {
   post(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening = false): undefined {
     // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
     if (this.kind === 'shared' && response.isClosed) return
-    const asks = posted.frames.some(({ kind }) => kind === 'request')
-    if (!asks) {
+    if (!hasRequest(posted)) {
       for (const frame of posted.frames) this.#deliver(frame, undefined)
       // A client without a session sends nothing more.
       if (this.kind === 'single') this.#end(undefined)
@@ -223,10 +222,10 @@ export class ClientConnection implements Connection {
   }
 
   /** Delivers a message of the older transport; answers are events. */
-  postEvent({ line, frames, isBatch, hold }: PostedMessage): void {
+  postEvent(posted: PostedMessage): void {
+    const { line, frames, isBatch, hold } = posted
     const [frame] = frames
-    const asks = frames.some(({ kind }) => kind === 'request')
-    const reply = asks && hold !== undefined ? this.#holdingReply(hold) : undefined
+    const reply = hasRequest(posted) && hold !== undefined ? this.#holdingReply(hold) : undefined
     if (!isBatch && frame !== undefined) this.#deliver(frame, reply)
     // The answers to a batch leave in one message.
     else if (this.#passes('in', line)) this.#sink?.message(line, undefined, reply)
@@ -444,6 +443,7 @@ export class ClientConnection implements Connection {
     this.#look?.cancel()
     this.#reopened?.resolve(undefined)
     for (const reply of this.#replies.drain()) reply.end()
+    this.#standalone.endLast()
     for (const stream of this.#streams.values()) stream.end()
     for (const reservation of this.#held) reservation.release()
     this.#held.clear()

@@ -36,7 +36,7 @@ export interface Owner {
   /** The address that the request came from. */
   readonly address?: string | undefined
   /** Is called when the response of a request becomes a stream that only its client or the proxy ends. */
-  readonly onStream?: (() => void) | undefined
+  readonly onStream?: () => void
 }
 
 /** The parts of a request that its handler needs; only a body that comes in pieces needs the connection. */

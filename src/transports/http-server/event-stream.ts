@@ -122,11 +122,17 @@ export class EventStream {
     this.#leaveResponse()
   }
 
-  #leaveResponse(): void {
+  /** Ends its response as `endLast` does. */
+  endLast(): void {
+    this.#leaveResponse(retryField(this.#environment.limits.retryMs))
+  }
+
+  #leaveResponse(last?: Buffer): void {
     const response = this.#response
     this.#response = undefined
     this.#beat?.cancel()
-    response?.end()
+    if (last === undefined) response?.end()
+    else response?.endLast(last)
   }
 
   #id(number: number): string {
@@ -233,6 +239,10 @@ function messageEvent(message: Message, id: string | undefined): SseEvent {
 /** An event without data: it gives the client an id to resume after, before the first message. */
 function primingEvent(id: string, retryMs: number): Buffer {
   return Buffer.from(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`)
+}
+
+function retryField(retryMs: number): Buffer {
+  return Buffer.from(`retry: ${retryMs}\n\n`)
 }
 
 export function textEvent(event: string, data: string): Buffer {

@@ -22,6 +22,12 @@ const limits = {
    * seconds, and the server must not be the one that closes first.
    */
   idleConnectionMs: 620_000,
+  /**
+   * The same while the front drains, and how often it looks. A client that uses its connection more often than that finds it
+   * closed by a response that says so, and never between its request and the answer.
+   */
+  lastIdleMs: 1000,
+  lastCheckMs: 50,
   /** As on stdio: clients send arguments, servers send files. */
   bodyBytesMax: 16_777_216, // 16 MiB
   /** Up to here a body is small. Nearly all are; a small one on every connection is another 64 MiB. */
@@ -55,7 +61,7 @@ const limits = {
   answerWaitMs: 250,
   /** Silence on an event stream after which a comment is sent. Proxies on the way cut a connection that is silent for 30 to 60 seconds. */
   keepAliveMs: 15_000,
-  /** After how long a client should resume a stream that broke. */
+  /** After how long a client should resume a stream that broke, or that a draining front has ended. */
   retryMs: 1000,
   /** Ended event streams of a session that can still be resumed. */
   endedStreamsMax: 256,

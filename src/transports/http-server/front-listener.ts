@@ -16,6 +16,7 @@ import { ofMost } from '../../runtime/limited-table.js'
 import { errorText } from '../../text/error-text.js'
 import type { HttpEnvironment } from './endpoint.js'
 import { repeat } from '../../runtime/deadline.js'
+import { Deferred } from '../../runtime/deferred.js'
 import { RareWarnings } from './rare-warnings.js'
 
 /** Serves what comes; it listens once and closes once. */
@@ -31,9 +32,15 @@ export class FrontListener implements FrontServer {
   readonly #notices: RareWarnings
   readonly #closed: Promise<void>
   #sweeper: { cancel(): void } | undefined
-  /** Whether every connection ends with what is being answered on it. */
-  isStopping = false
+  /** Whether every response that begins now is the last of its connection. */
+  isDraining = false
   #hasListened = false
+  #isClosed = false
+  /** Those with a response that lasts until its client or the front ends it. */
+  readonly #lasting = new Set<FrontConnection>()
+  readonly #quiet = new Deferred<void>()
+  /** Ends the responses that end last. */
+  readonly #last: (() => void)[] = []
   /** The field `Date`, and its second. */
   #date = ''
   #second = -1
@@ -64,25 +71,47 @@ export class FrontListener implements FrontServer {
     const { limits, listen = listening } = this.environment
     const given = await listen(this.#server, host, port)
     this.#hasListened = true
-    // `stop` was called meanwhile, and `close` waits for the end.
-    if (this.isStopping) this.#server.close()
-    this.#sweeper = repeat(this.environment, limits.lateCheckMs, () => this.#sweep())
+    // `close` was called meanwhile.
+    if (this.#isClosed) this.#server.close()
+    else this.#sweepEvery(limits.lateCheckMs)
     return given
   }
 
-  /** Takes no new connection, and ends each as soon as nothing is asked on it. */
-  stop(): void {
-    if (this.isStopping) return
-    this.isStopping = true
+  /**
+   * Ends each connection with the next response on it, or when it has been idle for a moment: a client that is about to use it
+   * again gets that response. With `handsOver` the successor accepts the next connections, on the same socket.
+   */
+  drain(handsOver: boolean): void {
+    if (this.isDraining) return
+    this.isDraining = true
     if (!this.#hasListened) return
-    this.#server.close()
-    for (const connection of this.#connections) connection.stop()
+    if (handsOver) this.#server.close()
+    // A client that loses one of its connections uses another one, which may have been idle for long.
+    for (const connection of this.#connections) connection.countIdle()
+    this.#sweepEvery(this.environment.limits.lastCheckMs)
+    this.#look()
   }
 
-  /** Waits up to `waitMs` for responses in progress, and cuts the connections that are left. */
+  /** Resolves when every connection that is left has a response that lasts; that of a front that has handed its socket over. */
+  get quiet(): Promise<void> {
+    return this.#quiet.promise
+  }
+
+  /** The response lasts until its client or the front ends it. */
+  lasts({ wire, response }: Pick<HttpRequest, 'wire' | 'response'>): void {
+    this.#lasting.add(wire)
+    response.whenClosed(() => this.#lasting.delete(wire))
+    this.#look()
+  }
+
+  /** Takes no new connection, waits up to `waitMs` for responses in progress, and cuts the connections that are left. */
   async close(waitMs: number): Promise<void> {
-    this.stop()
+    this.#isClosed = true
+    this.isDraining = true
     if (!this.#hasListened) return
+    this.#server.close()
+    for (const end of this.#last.splice(0)) end()
+    for (const connection of this.#connections) connection.stop()
     const last = this.environment.setTimer(waitMs, () => {
       for (const connection of this.#connections) connection.cut()
     })
@@ -107,6 +136,16 @@ export class FrontListener implements FrontServer {
   gone(connection: FrontConnection): void {
     this.know(connection)
     this.#connections.delete(connection)
+    this.#look()
+  }
+
+  endLast(end: () => void): boolean {
+    if (this.isDraining && !this.#isClosed) this.#last.push(end)
+    return this.isDraining && !this.#isClosed
+  }
+
+  #look(): void {
+    if (this.isDraining && this.#connections.size === this.#lasting.size) this.#quiet.resolve()
   }
 
   #come(socket: HttpSocket): void {
@@ -145,8 +184,11 @@ export class FrontListener implements FrontServer {
     return longest
   }
 
-  #sweep(): void {
-    for (const connection of this.#connections) connection.sweep()
+  #sweepEvery(ms: number): void {
+    this.#sweeper?.cancel()
+    this.#sweeper = repeat(this.environment, ms, () => {
+      for (const connection of this.#connections) connection.sweep()
+    })
   }
 }
 

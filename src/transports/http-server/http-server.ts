@@ -25,7 +25,7 @@ import { type ForwardedRequest, ForwardedServing, readForwarded, unheardResponse
 import { namedRevision } from './protocol.js'
 import { RareWarnings } from './rare-warnings.js'
 import type { HttpRequest } from '../http1/server.js'
-import { type Refusal, isRefusal, noSession, refuse, type ServeResult, frontClosing } from './refusal.js'
+import { type Refusal, isRefusal, noSession, refuse, type ServeResult } from './refusal.js'
 import { repeat } from '../../runtime/deadline.js'
 import { TokenStreams } from './token-streams.js'
 
@@ -33,6 +33,8 @@ export interface HttpFrontOptions extends HttpRules {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
+  /** Whether another process accepts on the same socket after this one. */
+  readonly handsOver?: boolean
   readonly remedies: GuardRemedies
   readonly environment: HttpEnvironment
 }
@@ -114,9 +116,25 @@ export class HttpServer {
     })
   }
 
-  /** Accepts no further connection and request; requests in progress continue. */
+  /** Whether it will end soon, and every connection ends with its next response. */
+  get isDraining(): boolean {
+    return this.#listening.isDraining
+  }
+
+  /**
+   * Serves everything on, but keeps no connection for long. Resolves when another program may go on in its place: with a
+   * socket that another one accepts on next, when all requests are answered that have come here.
+   */
+  drain(): Promise<void> {
+    const { handsOver = false } = this.#options
+    this.#listening.drain(handsOver)
+    return handsOver ? this.#listening.quiet : Promise.resolve()
+  }
+
+  /** Accepts no further call; calls in progress continue. */
   stop(): void {
-    this.#listening.stop()
+    void this.drain()
+    this.#handlers.isStopping = true
   }
 
   /** Ends every session; clients have a moment to read the last answers. */
@@ -161,7 +179,6 @@ export class HttpServer {
 
   readonly #serve = (request: HttpRequest): ServeResult => {
     const { head, response } = request
-    if (this.#listening.isStopping) return frontClosing
     const admitted = this.#guard.admit(request)
     if (isRefusal(admitted)) return admitted
     const { fields } = admitted
@@ -210,7 +227,7 @@ export class HttpServer {
       isForwarded: false,
       credential: sender?.credential,
       address: admission.forwardedFor ?? wire.socket.remoteAddress,
-      onStream: this.#streamEnd(request, path, route.endpoint, sender),
+      onStream: () => this.#lasts(request, path, route.endpoint, sender),
     }
     switch (route.kind) {
       case 'mcp':
@@ -240,14 +257,11 @@ export class HttpServer {
     this.#handle({ ...read, response: unheardResponse(read.head) }, this.#serveForwarded)
   }
 
-  /** Ends the stream of a request with its token; undefined for a token without an end. */
-  #streamEnd(
-    { head, response, wire }: HttpRequest,
-    path: string,
-    endpoint: HttpEndpoint,
-    sender: Sender | undefined,
-  ): (() => void) | undefined {
-    if (sender?.untilMs === undefined) return undefined
+  /** The response of a request is a stream, which ends with its token where that has an end. */
+  #lasts(request: HttpRequest, path: string, endpoint: HttpEndpoint, sender: Sender | undefined): void {
+    this.#listening.lasts(request)
+    if (sender?.untilMs === undefined) return
+    const { head, response, wire } = request
     const { untilMs } = sender
     const examine = async (): Promise<Sender | undefined> => {
       const admitted = this.#guard.admit({ wire, head })
@@ -260,7 +274,7 @@ export class HttpServer {
       const route = this.#routes.find(path, now)
       return 'endpoint' in route && route.endpoint === endpoint ? now : undefined
     }
-    return () => this.#tokenStreams.add({ response, sender, examine })
+    this.#tokenStreams.add({ response, sender, examine })
   }
 
   #page({ head: { method }, response }: HttpRequest, body: string, type?: string): ServeResult {

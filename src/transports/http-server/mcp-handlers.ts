@@ -4,7 +4,7 @@
 // HTTP with SSE, the older transport: events on one response, messages to another path (MCP 2024-11-05, Transports). The first
 // event names the path for messages, and the session lasts as long as the stream of events.
 
-import type { Bodies, PostedMessage, ReadResult } from './body.js'
+import { type Bodies, hasRequest, type PostedMessage, type ReadResult } from './body.js'
 import type { ClientConnection } from './client-connection.js'
 import type { ClientRegistry } from './client-registry.js'
 import type { EndpointRequest } from './endpoint.js'
@@ -24,6 +24,8 @@ import {
 export class McpHandlers {
   readonly #clients: ClientRegistry
   readonly #bodies: Bodies
+  /** Whether no request is served any more: only what calls in progress need, such as answers to their questions. */
+  isStopping = false
 
   constructor(clients: ClientRegistry, bodies: Bodies) {
     this.#clients = clients
@@ -44,6 +46,7 @@ export class McpHandlers {
   async events(asked: EndpointRequest, messagePath: string): Promise<Refusal | undefined> {
     const { head, response } = asked
     if (head.method !== 'GET') return refuse(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
+    if (this.isStopping) return frontClosing
     // The client may have left while its token was examined.
     if (response.isClosed) return undefined
     const opened = this.#clients.openEvents(asked)
@@ -65,6 +68,7 @@ export class McpHandlers {
     const posted = await this.#bodies.read(asked)
     if (posted === undefined || isRefusal(posted)) return posted
     const connection = this.#clients.session('events', id, asked)
+    if (this.isStopping && (connection === undefined || hasRequest(posted))) return frontClosing
     if (connection === undefined) return noSession
     connection.postEvent(posted)
     asked.response.send(202, [])
@@ -103,6 +107,7 @@ export class McpHandlers {
     named: ClientConnection | Refusal | undefined,
   ): ServeResult {
     const { response, accepts } = asked
+    if (this.isStopping && (named === undefined || hasRequest(posted))) return frontClosing
     const judgement = judge(posted, named)
     if (typeof judgement === 'object') return judgement
     if (judgement === 'ignored') {
@@ -145,6 +150,7 @@ export class McpHandlers {
   }
 
   #listen(asked: EndpointRequest, client: ClientConnection): Refusal | undefined {
+    if (this.isStopping) return frontClosing
     const { response, head } = asked
     const listening = client.listen(response, head.get('last-event-id'))
     if (listening === 'open') asked.onStream?.()
@@ -178,7 +184,9 @@ export class McpHandlers {
   ): ClientConnection | Refusal | Promise<ClientConnection | Refusal> {
     const named =
       this.#clients.session('session', id, asked) ??
-      this.#clients.revive(id, asked, asked.head.get('mcp-protocol-version'))
+      (this.isStopping
+        ? frontClosing
+        : this.#clients.revive(id, asked, asked.head.get('mcp-protocol-version')))
     if (isRefusal(named) || named.ready === undefined) return named
     return named.ready.then(() => (named.open ? named : noSession))
   }

@@ -53,7 +53,7 @@ export function unreadable(error: FrameError): Refusal {
 export const crowded: Refusal = refuse(503, 'Too many clients', { ...closing, 'retry-after': '5' })
 
 /** The front, or the endpoint of the request, is closing. */
-export const frontClosing: Refusal = refuse(503, 'Shutting down', { ...closing, 'retry-after': '5' })
+export const frontClosing: Refusal = refuse(503, 'Shutting down', { ...closing, 'retry-after': '1' })
 
 export const noSession: Refusal = { status: 404, error: sessionNotFound('Session not found') }
 

@@ -19,7 +19,8 @@ const bodyFields: Fields = ['cache-control', 'no-store', 'x-content-type-options
 export type ResponseWire = Pick<
   FrontConnection,
   'unsentBytes' | 'begin' | 'write' | 'ended' | 'cut' | 'cutWhenStalled'
->
+> &
+  Partial<Pick<FrontConnection, 'endLast'>>
 
 /** Answers one request, once: with a whole body, or with a stream. */
 export class HttpResponse {
@@ -99,6 +100,15 @@ export class HttpResponse {
     if (this.#isClosed) return
     if (this.#isChunked) this.#wire.write([LAST_CHUNK])
     this.#wire.ended()
+  }
+
+  /** Ends it. While the server drains, it ends with these bytes and as late as possible: its client comes back soon after. */
+  endLast(bytes: Uint8Array): void {
+    const isLate = this.#wire.endLast?.(() => {
+      this.write([bytes])
+      this.end()
+    })
+    if (isLate !== true) this.end()
   }
 
   /** Drops what was not taken, and the connection. */

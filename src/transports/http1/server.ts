@@ -39,14 +39,15 @@ export interface FrontServer {
       readonly headersTimeoutMs: number
       readonly requestTimeoutMs: number
       readonly idleConnectionMs: number
+      readonly lastIdleMs: number
       readonly refusedBodyMs: number
       readonly stallMs: number
     }
     /** Logs a fault of the proxy itself. */
     readonly failed: (error: unknown) => void
   }
-  /** Whether every connection ends with what is being answered on it. */
-  readonly isStopping: boolean
+  /** Whether every response that begins now is the last of its connection. */
+  readonly isDraining: boolean
   /** The field that says when a response is made, with its line end. */
   date(): string
   serve(request: HttpRequest): void
@@ -54,6 +55,8 @@ export interface FrontServer {
   asked(connection: FrontConnection): void
   /** The connection is closed. */
   gone(connection: FrontConnection): void
+  /** Calls `end` when it closes, while it drains; false before. */
+  endLast(end: () => void): boolean
 }
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
@@ -129,14 +132,23 @@ export class FrontConnection implements MessageSink<RequestHead> {
 
   /** Closes it when it has been idle for too long, and refuses a request that is late. */
   sweep(): void {
-    const { headersTimeoutMs, requestTimeoutMs, idleConnectionMs } = this.#server.environment.limits
+    const { headersTimeoutMs, requestTimeoutMs, idleConnectionMs, lastIdleMs } =
+      this.#server.environment.limits
     const forMs = this.#server.environment.now() - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return
-    if (this.#request !== undefined) {
+    if (this.#server.isDraining && this.#isIdle) {
+      // A request that the system has already is read before this turn ends.
+      if (forMs > lastIdleMs) setImmediate(() => this.stop())
+    } else if (this.#request !== undefined) {
       if (!this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs) this.refuse(408)
     } else if (this.#isFirst || !this.#isIdle) {
       if (forMs > headersTimeoutMs) this.refuse(408)
     } else if (forMs > idleConnectionMs) this.#close()
+  }
+
+  /** Counts the time for which it is idle from now on. */
+  countIdle(): void {
+    if (this.#isIdle) this.#sinceMs = this.#server.environment.now()
   }
 
   /** Ends it now where nothing is asked on it; otherwise the response in progress is its last. */
@@ -174,7 +186,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
   /** The fields that say what becomes of the connection, each with its line end; `closes` when it must end. */
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
-    if (closes || !keepsAlive || this.#server.isStopping) this.#isLast = true
+    if (closes || !keepsAlive || this.#server.isDraining) this.#isLast = true
     return this.#server.date() + (this.#isLast ? CLOSES : this.#keepAliveField)
   }
 
@@ -185,6 +197,10 @@ export class FrontConnection implements MessageSink<RequestHead> {
   ended(): void {
     if (this.unsentBytes === 0) this.#finish()
     else this.cutWhenStalled()
+  }
+
+  endLast(end: () => void): boolean {
+    return this.#server.endLast(end)
   }
 
   cut(): void {
@@ -274,7 +290,7 @@ export class FrontConnection implements MessageSink<RequestHead> {
     request?.response.close()
     if (this.#isGone) return
     if (!this.#reader.isWhole) return this.#dropBody()
-    if (this.#isLast || this.#server.isStopping) return this.#close()
+    if (this.#isLast) return this.#close()
     this.#isFirst = false
     this.#sinceMs = this.#server.environment.now()
     this.#served++

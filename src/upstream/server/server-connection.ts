@@ -335,8 +335,11 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
     this.listening?.close()
     this.#peer.failOwn()
     // A server that is being stopped may still answer before it gets a signal, and these answers count.
-    this.#lastAnswers ??= runtime.setTimer(limits.ladder.stdinWaitMs, () => this.#failUnanswered())
-    await endOf(this.dialed)
+    const { stdinWaitMs } = limits.ladder
+    this.#lastAnswers ??= runtime.setTimer(stdinWaitMs, () => this.#failUnanswered())
+    // What a server is doing for a call that has just been given up, the end of its stdin does not stop.
+    const isAtWork = this.calls.length === 0 && this.about.hasSince(runtime.now() - stdinWaitMs)
+    await endOf(this.dialed, isAtWork)
   }
 
   // Calls:
@@ -690,8 +693,8 @@ export class ServerConnection implements PeerOwner<SentCall>, Asker {
 }
 
 /** Ends the process, or the session; resolves when it is gone. */
-export function endOf(dialed: Dialed): Promise<void> {
-  return dialed.stop?.() ?? dialed.connection.close()
+export function endOf(dialed: Dialed, isAtWork?: boolean): Promise<void> {
+  return dialed.stop?.(isAtWork) ?? dialed.connection.close()
 }
 
 const handshakes: readonly string[] = ['initialize', 'server/discover']

@@ -1,0 +1,49 @@
+// A listening socket that another program has opened and passed on: socket activation, as systemd does it
+// (sd_listen_fds(3)). That program keeps the socket while this one restarts, and connections wait in it meanwhile.
+
+import { type Server, Socket } from 'node:net'
+
+/** The first descriptor that is passed. */
+const FIRST = 3
+
+/** How many connections may wait for a successor; the system may allow fewer. */
+const BACKLOG = 4096
+
+export interface InheritedSocket {
+  readonly socket: Socket
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * The socket that was passed to this process, or why it cannot be used; undefined where there is none. Its variables are removed
+ * from `env`, because they are not meant for the programs that this process starts.
+ */
+export function inheritedSocket(env: NodeJS.ProcessEnv, pid: number): InheritedSocket | string | undefined {
+  const { LISTEN_FDS: count = '', LISTEN_PID: owner = '' } = env
+  for (const name of ['LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES']) delete env[name]
+  // A program in between cannot always know the id of this process, and leaves it out.
+  if (count === '' || count === '0' || (owner !== '' && owner !== String(pid))) return undefined
+  if (count !== '1')
+    return `LISTEN_FDS is ${count}; one socket can be served, so give the unit one ListenStream`
+  try {
+    const socket = new Socket({ fd: FIRST, readable: false, writable: false })
+    const address = socket.address()
+    if ('port' in address) return { socket, host: address.address, port: address.port }
+  } catch {
+    // The reason is the same.
+  }
+  return `descriptor ${FIRST} is no socket of TCP, although LISTEN_FDS is 1; ListenStream must be an address and a port`
+}
+
+/** Lets connections come to a server on a socket that listens already. */
+export function acceptOn(socket: Socket): (server: Server, host: string, port: number) => Promise<number> {
+  return (server, _host, port) =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(socket, BACKLOG, () => {
+        server.off('error', reject)
+        resolve(port)
+      })
+    })
+}
