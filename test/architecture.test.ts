@@ -146,7 +146,7 @@ const linesMax = table(`
   inspector              | 1959
   ui                     | 1850
   ask                    | 356
-  cli                    | 5460
+  cli                    | 5467
   cli/clients            | 1432
   servers                | 277
   sandbox                | 5835

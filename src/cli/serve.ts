@@ -164,13 +164,20 @@ export function serveHttp(
       await shutdown.ended
       gateway.drain()
       // Balancers need a while to see that it is not ready; another process accepts on an inherited socket at once.
-      if (!shutdown.isFaulty && inherited === undefined) await delay(config.server.drainDelayMs ?? 0)
+      if (!shutdown.isFaulty && inherited === undefined) await delay(drainDelayOf(config))
       // Its page has a stream open, whose end the gateway would wait for.
       await inspection?.close()
     }
     await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
     return 0
   })
+}
+
+/** Only several instances have another one that a balancer can choose. */
+const DRAIN_DELAY_MS = 5000
+
+function drainDelayOf({ server: { drainDelayMs, store } }: Configuration): number {
+  return drainDelayMs ?? (store === undefined ? 0 : DRAIN_DELAY_MS)
 }
 
 /** `processesMax` is how many processes of servers can come at once. */

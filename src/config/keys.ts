@@ -265,7 +265,7 @@ export const frontFields = {
   publicUrl: optional(publicUrl),
   /** How long calls may take to finish after the proxy is asked to stop, in milliseconds. Absent: 5000. */
   drainTimeout: optional(milliseconds(0, 3_600_000)),
-  /** How long the HTTP front serves everything on after SIGTERM, in milliseconds, while GET /ready has balancers choose another instance. Absent: 0. */
+  /** How long the HTTP front serves everything on after SIGTERM, in milliseconds, while GET /ready has balancers choose another instance. Absent: 5000 with a store, else 0. */
   drainDelay: optional(milliseconds(0, 3_600_000)),
   /** Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it. */
   token: optional(

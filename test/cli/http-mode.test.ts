@@ -9,6 +9,7 @@ import { noPaint } from '../../src/log/lines.js'
 import { version } from '../../src/version.js'
 import { cli, root, time } from '../integration/support/programs.js'
 import { type Scope, configFile } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
 import { message, send } from '../transports/support/http.js'
 
 test('the banner says where everything is', () => {
@@ -108,6 +109,19 @@ describe('mcps-proxy on HTTP', () => {
     assert.match(open.stderr(), /"level":"warn".*no token: everybody who can reach 0\.0\.0\.0/)
     open.signal('SIGTERM')
     await open.exited
+  })
+
+  test('serves on for the drain delay while it is not ready; another signal ends it at once', async (t) => {
+    const file = configFile(t, { Time: time }, { server: { port: 0, drainDelay: 3_600_000 } })
+    const { port, stderr, signal, exited } = await start(t, ['-c', file])
+    const ready = async (): Promise<number> => (await send(port, { path: '/ready', method: 'GET' })).status
+    assert.equal(await ready(), 200)
+    signal('SIGTERM')
+    await until(() => stderr().includes('SIGTERM: closing'))
+    assert.equal(await ready(), 503)
+    assert.equal((await send(port, { body: message('ping', 1) })).status, 200)
+    signal('SIGTERM')
+    assert.equal((await exited).code, 143)
   })
 
   test('says that the port is taken', async (t) => {
