@@ -107,22 +107,22 @@ const linesMax = table(`
   folder                 | 5
   version                | 2
   text                   | 609
-  runtime                | 877
-  mcp                    | 3287
+  runtime                | 879
+  mcp                    | 3293
   calls                  | 721
   mcp/eras               | 1056
   transports             | 871
   transports/http1       | 1517
   transports/http-client | 1780
-  transports/http-server | 3326
+  transports/http-server | 3389
   upstream/contracts     | 749
   upstream/process       | 1204
   upstream/auth          | 331
   login                  | 2485
   upstream/server        | 4645
   upstream/http          | 227
-  kept                   | 415
-  store                  | 1393
+  kept                   | 441
+  store                  | 1396
   upstream/kinds         | 608
   limits                 | 171
   real-runtime           | 47
@@ -139,7 +139,7 @@ const linesMax = table(`
   policy                 | 418
   proxy                  | 903
   front-auth             | 1050
-  gateway                | 1375
+  gateway                | 1374
   metrics                | 919
   index                  | 49
   replay                 | 1876

@@ -215,7 +215,6 @@ function gatewayOf(
       serving.stop()
       await proxies.close(Math.max(0, endsAtMs - runtime.now()))
       await serving.close()
-      common.sessions.close()
       await common.close()
     },
   }

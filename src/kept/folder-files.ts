@@ -4,7 +4,17 @@
 // symbolic link in place of the folder are not used. Windows has no such modes; there the profile of a user belongs to
 // that user alone.
 
-import { lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  type Stats,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { readFileBytes } from '../runtime/read-file.js'
@@ -12,7 +22,9 @@ import { replaceFile } from '../runtime/write-file.js'
 import type { KeptFiles } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 
-const OURS = /\.(?:json|lock|tmp)$/
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants
+
+const OURS = /\.(?:jsonl?|lock|tmp)$/
 
 export class FolderFiles implements KeptFiles {
   readonly folder: string
@@ -39,9 +51,16 @@ export class FolderFiles implements KeptFiles {
   }
 
   write(name: string, bytes: Uint8Array): void {
-    const mistrust = this.#mistrust()
-    if (mistrust !== undefined) throw new Error(`${this.folder} ${mistrust}`)
-    replaceFile(join(this.folder, name), bytes, 0o600)
+    replaceFile(this.#pathOf(name), bytes, 0o600)
+  }
+
+  append(name: string, bytes: Uint8Array): void {
+    const file = openSync(this.#pathOf(name), O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600)
+    try {
+      writeSync(file, bytes)
+    } finally {
+      closeSync(file)
+    }
   }
 
   removeUnused(sinceMs: number): void {
@@ -50,6 +69,13 @@ export class FolderFiles implements KeptFiles {
       const found = OURS.test(name) ? lstatSync(path, { throwIfNoEntry: false }) : undefined
       if (found?.isFile() === true && found.mtimeMs < sinceMs) rmSync(path, { force: true })
     }
+  }
+
+  /** @throws when the folder is not used */
+  #pathOf(name: string): string {
+    const mistrust = this.#mistrust()
+    if (mistrust !== undefined) throw new Error(`${this.folder} ${mistrust}`)
+    return join(this.folder, name)
   }
 
   /** Why the folder is not used; undefined when it is. @throws when there is none */

@@ -50,6 +50,7 @@ export type FailureReason =
   | 'http-status'
   | 'changed'
   | 'shutting-down'
+  | 'instance-lost'
 
 /** Why the policy of the configuration refuses a call; the value of `data.reason` too. */
 const RATE_LIMITED = 'rate-limited'
@@ -303,6 +304,11 @@ export const shuttingDown = row(INTERNAL_ERROR, () => [
 export const sessionEnded = row(INTERNAL_ERROR, () => [
   'The session has ended: its client has left, or may not use it any more',
   { reason: 'shutting-down' },
+])
+/** The client waits for an answer of an instance that is gone, or cannot be reached from here. */
+export const instanceLost = row(INTERNAL_ERROR, () => [
+  'The call was lost with the instance that ran it; it may have been carried out',
+  { reason: 'instance-lost' },
 ])
 export const tooManyCalls = row(INTERNAL_ERROR, () => [
   'Too many requests in flight',

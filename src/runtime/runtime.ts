@@ -76,6 +76,8 @@ export interface KeptFiles {
   read(name: string, bytesMax: number): Buffer | undefined
   /** Replaces the whole file, or throws and leaves the present one. */
   write(name: string, bytes: Uint8Array): void
+  /** Adds bytes at the end of a file, which is made where it is missing, or throws. Several processes may add to it. */
+  append(name: string, bytes: Uint8Array): void
   /** Removes the files that were written last before this time, in milliseconds since 1970. */
   removeUnused(sinceMs: number): void
 }

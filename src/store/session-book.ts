@@ -1,11 +1,12 @@
 // The book of one gateway: what the clients of its sessions have said, and which sessions they have ended.
 //
 // Nothing here is needed for a session to go on: without a folder, or on a full disk, a client subscribes and sets its log level
-// again. Several processes with the same configuration may use the same file; each replaces it as a whole, with the entries of all.
+// again. Several processes with the same configuration may add to the same file, one line for each entry. It is written anew
+// when it has become long; what another process adds in that moment is lost.
 
 import { createHash } from 'node:crypto'
 import { parse, write } from '../jsonrpc/text.js'
-import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
+import type { KeptFiles, LogSink, Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
 import type { SessionBook, SessionNotes } from '../transports/http-server/session-ids.js'
@@ -17,16 +18,15 @@ const BYTES_MAX = 4_194_304 // 4 MiB
 /** A file is read again for a session that is not known only where the last look was so long ago. */
 const LOOK_MS = 1000
 
-/** Before a write, so that what comes together is written once; and between two writes. */
-const FIRST_WAIT_MS = 500
-const LATER_WAIT_MS = 10_000
+/** The length at which the file is written anew: several lines for each entry, or the longest entries. */
+const FILE_BYTES_MAX = 4 * BYTES_MAX
 
 const FORMAT = 1
 
 export interface BookDisk {
   readonly files: KeptFiles
   readonly log: LogSink
-  /** The configuration: the absolute path of its file, or what it is called. */
+  /** The configuration, which has a file to itself: the absolute path of its file, or what it is called. */
   readonly source: string
 }
 
@@ -37,7 +37,7 @@ interface Entry {
 
 /** In memory, and in one file where there is a folder. */
 export class MemoryBook implements SessionBook {
-  readonly #runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #maxAgeMs: () => number
   readonly #disk: BookDisk | undefined
   readonly #name: string
@@ -45,20 +45,16 @@ export class MemoryBook implements SessionBook {
   readonly #entries = new Map<string, Entry>()
   #bytes = 0
   #lookedAtMs = -Infinity
-  #writtenAtMs = -Infinity
-  #timer: Timer | undefined
+  /** The length of the file, with what this process has added since the last look; undefined before the first write. */
+  #fileBytes: number | undefined
   #hasFailed = false
 
-  constructor(
-    runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>,
-    maxAgeMs: () => number,
-    disk?: BookDisk,
-  ) {
+  constructor(runtime: Pick<Runtime, 'now' | 'wallNow'>, maxAgeMs: () => number, disk?: BookDisk) {
     this.#runtime = runtime
     this.#maxAgeMs = maxAgeMs
     this.#disk = disk
     const hash = createHash('sha256').update(disk?.source ?? '')
-    this.#name = `${hash.digest('hex').slice(0, 32)}.json`
+    this.#name = `${hash.digest('hex').slice(0, 32)}.jsonl`
   }
 
   read(hash: string): Promise<SessionNotes | 'ended' | undefined> {
@@ -67,32 +63,30 @@ export class MemoryBook implements SessionBook {
   }
 
   write(hash: string, notes: SessionNotes): void {
-    this.#put(hash, { atMs: this.#runtime.wallNow(), notes })
-    this.#saveLater()
+    this.#add(hash, { atMs: this.#runtime.wallNow(), notes })
   }
 
   end(hash: string): void {
-    this.#put(hash, { atMs: this.#runtime.wallNow(), notes: 'ended' })
-    this.#saveLater()
+    this.#add(hash, { atMs: this.#runtime.wallNow(), notes: 'ended' })
   }
 
-  /** Writes what is not written yet. */
-  close(): void {
-    if (this.#timer !== undefined) this.#save()
+  #add(hash: string, entry: Entry): void {
+    if (this.#put(hash, entry)) this.#save(lineOf(hash, entry))
   }
 
   /** An end is final, and else the later entry counts. */
-  #put(hash: string, entry: Entry): void {
+  #put(hash: string, entry: Entry): boolean {
     const before = this.#entries.get(hash)
-    if (before?.notes === 'ended') return
-    if (before !== undefined && before.atMs > entry.atMs && entry.notes !== 'ended') return
+    if (before?.notes === 'ended') return false
+    if (before !== undefined && before.atMs > entry.atMs && entry.notes !== 'ended') return false
     this.#drop(hash, before)
     this.#entries.set(hash, entry)
     this.#bytes += sizeOf(entry)
     for (const [oldest, other] of this.#entries) {
-      if (this.#entries.size <= ENTRIES_MAX && this.#bytes <= BYTES_MAX) return
+      if (this.#entries.size <= ENTRIES_MAX && this.#bytes <= BYTES_MAX) break
       this.#drop(oldest, other)
     }
+    return true
   }
 
   #drop(hash: string, entry: Entry | undefined): void {
@@ -102,41 +96,46 @@ export class MemoryBook implements SessionBook {
   /** Takes what other processes have written. */
   #look(): void {
     this.#lookedAtMs = this.#runtime.now()
-    // What is written is longer than what counts here: every entry has a hash.
-    const bytes = this.#disk?.files.read(this.#name, 2 * BYTES_MAX)
+    const bytes = this.#disk?.files.read(this.#name, 2 * FILE_BYTES_MAX)
     const sinceMs = this.#runtime.wallNow() - this.#maxAgeMs()
+    for (const [hash, entry] of this.#entries) if (entry.atMs < sinceMs) this.#drop(hash, entry)
     for (const [hash, entry] of bytes === undefined ? [] : entriesIn(bytes.toString()))
       if (entry.atMs >= sinceMs) this.#put(hash, entry)
+    if (this.#fileBytes !== undefined) this.#fileBytes = bytes?.length ?? 0
   }
 
-  #saveLater(): void {
+  #save(line: string): void {
     if (this.#disk === undefined) return
-    const waitMs = Math.max(FIRST_WAIT_MS, this.#writtenAtMs + LATER_WAIT_MS - this.#runtime.now())
-    this.#timer ??= this.#runtime.setTimer(waitMs, () => this.#save())
-  }
-
-  #save(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
-    this.#writtenAtMs = this.#runtime.now()
-    if (this.#disk === undefined) return
-    const { files, log, source } = this.#disk
+    const { files, log } = this.#disk
     try {
-      const why = files.prepare()
-      if (why !== undefined) throw new Error(why)
-      this.#look()
-      const sinceMs = this.#runtime.wallNow() - this.#maxAgeMs()
-      for (const [hash, entry] of this.#entries) if (entry.atMs < sinceMs) this.#drop(hash, entry)
-      files.write(this.#name, Buffer.from(textOf(this.#entries, source)))
-      files.removeUnused(sinceMs)
+      if (this.#fileBytes === undefined) this.#open(files)
+      const bytes = Buffer.from(line)
+      this.#fileBytes = (this.#fileBytes ?? 0) + bytes.length
+      if (this.#fileBytes > FILE_BYTES_MAX) this.#writeAnew(files)
+      else files.append(this.#name, bytes)
     } catch (error) {
-      if (!this.#hasFailed)
-        log({
-          level: 'warn',
-          message: `log levels and subscriptions of sessions are not kept in ${files.folder}: ${errorText(error)}`,
-        })
+      const why = `log levels, subscriptions and ends of sessions are not kept in ${files.folder}: ${errorText(error)}`
+      if (!this.#hasFailed) log({ level: 'warn', message: why })
       this.#hasFailed = true
     }
+  }
+
+  #open(files: KeptFiles): void {
+    const why = files.prepare()
+    if (why !== undefined) throw new Error(why)
+    files.removeUnused(this.#runtime.wallNow() - this.#maxAgeMs())
+    const before = files.read(this.#name, 2 * FILE_BYTES_MAX)
+    // A file of another format, or one that is too long, is written anew.
+    if (before?.toString('utf8', 0, HEAD.length) === HEAD) this.#fileBytes = before.length
+    else this.#writeAnew(files)
+  }
+
+  #writeAnew(files: KeptFiles): void {
+    this.#look()
+    const lines = Array.from(this.#entries, ([hash, entry]) => lineOf(hash, entry))
+    const bytes = Buffer.from(`${HEAD}${lines.join('')}`)
+    files.write(this.#name, bytes)
+    this.#fileBytes = bytes.length
   }
 }
 
@@ -146,21 +145,29 @@ function sizeOf({ notes }: Entry): number {
   return notes.subscriptions.reduce((sum, uri) => sum + 2 * uri.length, 64)
 }
 
-function textOf(entries: ReadonlyMap<string, Entry>, source: string): string {
-  const lines = [...entries].map(([hash, { atMs, notes }]) => `${write(hash)}:${write([atMs, notes])}`)
-  return `{"format":${FORMAT},"source":${write(source)},"sessions":{\n${lines.join(',\n')}}}\n`
+const HEAD = write({ format: FORMAT })
+
+/** A line that was torn ends where the next one begins. */
+function lineOf(hash: string, { atMs, notes }: Entry): string {
+  return `\n${write([hash, atMs, notes])}`
 }
 
-/** Nothing for a file that is torn, of another format, or no such file at all. */
-function entriesIn(text: string): [string, Entry][] {
+/** Nothing for a file of another format. */
+function* entriesIn(text: string): IterableIterator<[string, Entry]> {
+  const [head, ...lines] = text.split('\n')
+  if (head !== HEAD) return
+  for (const line of lines) {
+    const [hash, atMs, value]: readonly unknown[] = listIn(line)
+    const notes = notesIn(value)
+    if (typeof hash === 'string' && typeof atMs === 'number' && notes !== undefined)
+      yield [hash, { atMs, notes }]
+  }
+}
+
+function listIn(line: string): readonly unknown[] {
   try {
-    const json = parse(text)
-    if (!isObject(json) || json['format'] !== FORMAT || !isObject(json['sessions'])) return []
-    return Object.entries(json['sessions']).flatMap(([hash, value]) => {
-      const [atMs, notes]: readonly unknown[] = Array.isArray(value) ? value : []
-      const read = notesIn(notes)
-      return typeof atMs === 'number' && read !== undefined ? [[hash, { atMs, notes: read }]] : []
-    })
+    const value = parse(line)
+    return Array.isArray(value) ? value : []
   } catch {
     return []
   }

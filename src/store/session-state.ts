@@ -50,10 +50,6 @@ export class SessionState {
   change(keys: SessionKeys): void {
     this.#keys = keys
   }
-
-  close(): void {
-    this.book.close()
-  }
 }
 
 /** That of the file; a random one where there is no folder, or its file cannot be used. */

@@ -8,6 +8,7 @@ import type { Gateway, GatewayOptions } from '../../src/gateway/gateway.js'
 import {
   type Answer,
   type Event,
+  EventReader,
   events,
   message,
   messageIn,
@@ -189,6 +190,42 @@ describe('a session of a gateway that is gone', () => {
     assert.notEqual(first, second)
     const late = { jsonrpc: '2.0', id: first, result: { model: 'm', role: 'assistant', content: {} } }
     assert.equal((await send(two.port, { headers, body: JSON.stringify(late) })).status, 202)
+  })
+
+  test('tells a client that resumes the stream of a call that the call is lost, and goes on with its other stream', async (t) => {
+    const { next } = runs(t, { s: itServer() })
+    const one = await next()
+    const headers = await opened(one, { capabilities: askable })
+    const other = await listening(one, headers)
+    await until(() => other.events.length > 0)
+    const stream = new EventReader(
+      await open(one.port, { headers, body: message('tools/call', 'a "7"', { name: 's__never' }) }),
+    )
+    // The event without data is enough to resume after.
+    await until(() => stream.all.length > 0)
+    const { id: call = '' } = stream.all[0] ?? {}
+    const { id: standalone = '' } = other.events.at(-1) ?? {}
+
+    const two = await next()
+    const resumed = (lastEventId: string): Promise<Answer> =>
+      send(two.port, {
+        method: 'GET',
+        headers: { ...headers, accept: 'text/event-stream', 'last-event-id': lastEventId },
+      })
+    const answer = await resumed(call)
+    const error = messageIn(answer.body)
+    assert.deepEqual(
+      [answer.status, at(error, 'id'), at(error, 'error', 'code'), at(error, 'error', 'data', 'reason')],
+      [200, 'a "7"', -32603, 'instance-lost'],
+    )
+    const unknown = [call.replace(/-[^-]*$/, ''), 'x.1-1-e30', 'x.1-1-Ng-1', call.replace(/^.*\./, '.')]
+    for (const id of unknown) assert.equal((await resumed(id)).status, 400, id)
+    const goesOn = await listening(two, { ...headers, 'last-event-id': standalone })
+    assert.equal(goesOn.status, 200)
+    await until(() => goesOn.events.some((event) => String(methodOf(event)).endsWith('list_changed')))
+    // Its ids are those of the new process.
+    const again = await listening(two, { ...headers, 'last-event-id': goesOn.events.at(-1)?.id ?? '' })
+    assert.equal(again.status, 200)
   })
 
   test('goes on once for requests that come together', async (t) => {

@@ -1,7 +1,7 @@
 // What clients of sessions have said, in memory and in a file that several processes write.
 
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { FolderFiles } from '../../src/kept/folder-files.js'
@@ -12,30 +12,17 @@ import { scratch } from '../integration/support/spawned.js'
 const DAY_MS = 86_400_000
 const notes = { level: 'warning', subscriptions: ['a://1', 'a://2'] }
 
-/** A process with a clock that a test moves; its timers fire when the test says so. */
+/** A process with a clock that a test moves. */
 class Process {
   nowMs = DAY_MS
   readonly logged: LogRecord[] = []
   readonly book: MemoryBook
-  #fire: (() => void) | undefined
 
   constructor(folder: string, source = 'config.json') {
-    const runtime = {
-      now: () => this.nowMs,
-      wallNow: () => this.nowMs,
-      setTimer: (_delayMs: number, fire: () => void) => {
-        this.#fire = fire
-        return { cancel: () => (this.#fire = undefined) }
-      },
-    }
+    const now = (): number => this.nowMs
     const log = (record: LogRecord): void => void this.logged.push(record)
     const disk = { files: new FolderFiles(folder), log, source }
-    this.book = new MemoryBook(runtime, () => DAY_MS, disk)
-  }
-
-  /** The timer of the next write fires. */
-  save(): void {
-    this.#fire?.()
+    this.book = new MemoryBook({ now, wallNow: now }, () => DAY_MS, disk)
   }
 }
 
@@ -47,7 +34,6 @@ describe('the book', () => {
     one.book.write('b', notes)
     one.book.end('b')
     one.book.write('b', notes)
-    one.save()
     const two = new Process(folder)
     assert.deepEqual(await two.book.read('a'), notes)
     assert.equal(await two.book.read('b'), 'ended')
@@ -55,17 +41,16 @@ describe('the book', () => {
     assert.equal(await new Process(folder, 'other.json').book.read('a'), undefined)
   })
 
-  test('has what two processes have written, also at their ends', async (t) => {
+  test('has what two processes have written in turn', async (t) => {
     const folder = join(scratch(t), 'sessions')
     const [one, two] = [new Process(folder), new Process(folder)]
     one.book.write('a', { subscriptions: [] })
     two.book.write('b', notes)
     two.nowMs++
     two.book.write('a', notes)
-    two.book.close()
-    one.book.close()
+    one.book.write('c', notes)
     const three = new Process(folder)
-    assert.deepEqual([await three.book.read('a'), await three.book.read('b')], [notes, notes])
+    for (const hash of ['a', 'b', 'c']) assert.deepEqual(await three.book.read(hash), notes)
   })
 
   test('is read again for what another process may have written since', async (t) => {
@@ -73,7 +58,6 @@ describe('the book', () => {
     const [one, two] = [new Process(folder), new Process(folder)]
     assert.equal(await two.book.read('a'), undefined)
     one.book.end('a')
-    one.save()
     two.nowMs += 1000
     assert.equal(await two.book.read('a'), 'ended')
   })
@@ -82,7 +66,6 @@ describe('the book', () => {
     const folder = join(scratch(t), 'sessions')
     const one = new Process(folder)
     one.book.write('a', notes)
-    one.save()
     const two = new Process(folder)
     two.nowMs += DAY_MS + 1
     assert.equal(await two.book.read('a'), undefined)
@@ -98,29 +81,39 @@ describe('the book', () => {
     assert.deepEqual([await one.book.read('e0'), await one.book.read('e1')], [undefined, 'ended'])
   })
 
-  const damaged = ['', '{', '[]', '{"format":2,"sessions":{"a":[86400000,"ended"]}}']
-  const odd = ['null', '[]', '[1e99]', '["1","ended"]', '[86400000,7]', '[86400000,{"subscriptions":7}]']
-  for (const text of [...damaged, ...odd.map((entry) => `{"format":1,"sessions":{"a":${entry}}}`)])
-    test(`goes on without a file that is ${text}`, async (t) => {
+  const format = '{"format":1}'
+  const odd = ['{', '[]', 'null', '["a"]', '["a","1","ended"]', '["a",86400000,7]', '[7,86400000,"ended"]']
+  const damaged = ['', '[]', '{"format":2}\n["a",86400000,"ended"]', '["a",86400000,"ended"]']
+  for (const text of [...damaged, ...odd.map((line) => `${format}\n${line}`)])
+    test(`goes on with a file that is ${text}`, async (t) => {
       const folder = join(scratch(t), 'sessions')
-      const one = new Process(folder)
-      one.book.end('a')
-      one.save()
+      new Process(folder).book.end('a')
       const [name = ''] = readdirSync(folder)
       writeFileSync(join(folder, name), text, { mode: 0o600 })
       const two = new Process(folder)
       assert.equal(await two.book.read('a'), undefined)
       two.book.write('a', notes)
-      two.save()
-      assert.deepEqual(await new Process(folder).book.read('a'), notes)
+      two.book.end('b')
+      const three = new Process(folder)
+      assert.deepEqual([await three.book.read('a'), await three.book.read('b')], [notes, 'ended'])
     })
+
+  test('keeps a file from growing for ever', async (t) => {
+    const folder = join(scratch(t), 'sessions')
+    const one = new Process(folder)
+    const subscriptions = Array.from({ length: 200 }, (_, at) => `a://${'x'.repeat(2000)}/${at}`)
+    one.book.end('b')
+    for (let i = 0; i < 60; i++) one.book.write('a', { subscriptions: subscriptions.slice(i) })
+    const [name = ''] = readdirSync(folder)
+    assert(statSync(join(folder, name)).size < 17_000_000)
+    const two = new Process(folder)
+    assert.deepEqual(await two.book.read('a'), { level: undefined, subscriptions: subscriptions.slice(59) })
+    assert.equal(await two.book.read('b'), 'ended')
+  })
 
   test('says once that it cannot be written, and goes on in memory', async (t) => {
     const one = new Process(join(scratch(t), 'is', 'not', 'there'))
-    for (const hash of ['a', 'b']) {
-      one.book.write(hash, notes)
-      one.save()
-    }
+    for (const hash of ['a', 'b']) one.book.write(hash, notes)
     assert.deepEqual(one.logged.length, 1)
     assert.deepEqual(await one.book.read('a'), notes)
   })

@@ -4,7 +4,7 @@
 // the response to its POST, all else on the client's standalone stream, where it waits until there is one. With the older
 // transport (MCP 2024-11-05, Transports, HTTP with SSE) everything leaves on one stream, and the connection ends with it.
 
-import { buildNotification } from '../../jsonrpc/build.js'
+import { buildError, buildNotification } from '../../jsonrpc/build.js'
 import type { Message } from '../../jsonrpc/splice.js'
 import { TransportError, fault } from '../../jsonrpc/jsonrpc-errors.js'
 import type { Connection, MessageHead, Reply, Sink, TransportName } from '../../jsonrpc/connection.js'
@@ -13,6 +13,7 @@ import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { serverCapabilities } from '../../mcp/capabilities.js'
+import { instanceLost } from '../../mcp/error-codes.js'
 import { listShapes } from '../../mcp/list-items.js'
 import type { Revision } from '../../mcp/revisions.js'
 import { setDeadline } from '../../runtime/deadline.js'
@@ -23,7 +24,7 @@ import { messagePassesTap } from '../tap.js'
 import type { Accepts } from './access.js'
 import { type BodyReservation, hasRequest, type PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, Owner } from './endpoint.js'
-import { type EventStore, EventStream, readEventId, textEvent } from './event-stream.js'
+import { type EventPlace, type EventStore, EventStream, readEventId, textEvent } from './event-stream.js'
 import { PostReply } from './post-reply.js'
 import type { SessionFacts } from './session-ids.js'
 import { initializeAgain, type SessionRecord } from './session-record.js'
@@ -242,12 +243,28 @@ export class ClientConnection implements Connection {
   /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
   listen(response: HttpResponse, lastEventId: string | undefined): ListenState {
     const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
+    if (place !== undefined && place.source !== this.#environment.sessions?.ids.source)
+      return this.#listenOn(response, place)
     const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
     if (stream === undefined) return 'unknown'
     if (place === undefined && stream.attached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
     if (place !== undefined && stream.isOverAfter(place.number)) return 'over'
     this.#write(response, stream, place?.number)
+    return 'open'
+  }
+
+  /** Goes on with a stream of another process: the one for all later messages here, or with the end of a call that was lost there. */
+  #listenOn(response: HttpResponse, { stream, request }: EventPlace): ListenState {
+    if (stream === STANDALONE) this.#write(response, this.#standalone)
+    else if (request === undefined) return 'unknown'
+    else {
+      const lost = buildError(request, instanceLost())
+      if (!this.passes(lost)) return 'unknown'
+      const last = this.stream(response, request)
+      last.send(lost)
+      last.end()
+    }
     return 'open'
   }
 
@@ -295,8 +312,10 @@ export class ClientConnection implements Connection {
     this.#hasOpened ||= !isRefused
   }
 
-  stream(response: HttpResponse): EventStream {
-    const stream = new EventStream(++this.#lastStream, this.#environment, this.#store, this)
+  /** `request` is the one whose answer the stream brings. */
+  stream(response: HttpResponse, request: RequestId | undefined): EventStream {
+    const number = ++this.#lastStream
+    const stream = new EventStream(number, this.#environment, this.#store, this, request)
     this.#streams.set(stream.number, stream)
     this.#dropEnded()
     this.#write(response, stream)

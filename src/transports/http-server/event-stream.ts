@@ -1,10 +1,13 @@
 // One stream of events, which may outlive the response that carries it.
 //
 // MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique in its session and names its stream. A client
-// that has lost a response gets the later events of that stream, and of no other, on another response.
+// that has lost a response gets the later events of that stream, and of no other, on another response. Events are lost with their
+// process, so where sessions outlive it an event id names the process too, and the request that the client waits for.
 
 import { Buffer } from 'node:buffer'
+import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Message } from '../../jsonrpc/splice.js'
+import { parse } from '../../jsonrpc/text.js'
 import { lengthOf } from '../../jsonrpc/line.js'
 import type { ClientConnection } from './client-connection.js'
 import type { HttpEnvironment } from './endpoint.js'
@@ -14,16 +17,38 @@ import type { Fields, HttpResponse } from '../http1/server.js'
 
 /** The position of an event in its session. */
 export interface EventPlace {
+  /** The process that has sent it; undefined where sessions end with their process. */
+  readonly source: string | undefined
   readonly stream: number
   readonly number: number
+  /** The request whose answer the stream brings; undefined for several, and for a long id. */
+  readonly request: RequestId | undefined
 }
 
-const place = /^([0-9a-z]{1,8})-([0-9a-z]{1,8})$/
+const place = /^(?:([\w.-]{1,64})\.)?([0-9a-z]{1,8})-([0-9a-z]{1,8})(?:-([\w-]{1,64}))?$/
+
+/** Longer ids of requests do not stand in the ids of events. */
+const REQUEST_BYTES_MAX = 48
 
 export function readEventId(id: string): EventPlace | undefined {
-  const [, stream, number] = place.exec(id) ?? []
+  const [, source, stream, number, request = ''] = place.exec(id) ?? []
   if (stream === undefined || number === undefined) return undefined
-  return { stream: Number.parseInt(stream, 36), number: Number.parseInt(number, 36) }
+  const written = Buffer.from(request, 'base64url')
+  return {
+    source,
+    stream: Number.parseInt(stream, 36),
+    number: Number.parseInt(number, 36),
+    request: isJson(written) ? canonicalAt(written, 0, written.length) : undefined,
+  }
+}
+
+function isJson(text: Buffer): boolean {
+  try {
+    parse(text.toString())
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Numbers its events, stores them, and writes them to its present response. */
@@ -40,13 +65,17 @@ export class EventStream {
   #last = 0
   #written = 0
   ended = false
+  readonly #request: RequestId | undefined
 
+  /** `request` is the one whose answer the stream brings. */
   constructor(
     number: number,
     environment: HttpEnvironment,
     store: EventStore | undefined,
     connection: ClientConnection,
+    request?: RequestId,
   ) {
+    this.#request = request
     this.number = number
     this.#environment = environment
     this.#store = store
@@ -136,7 +165,12 @@ export class EventStream {
   }
 
   #id(number: number): string {
-    return `${this.number.toString(36)}-${number.toString(36)}`
+    const { sessions } = this.#environment
+    const id = `${this.number.toString(36)}-${number.toString(36)}`
+    if (sessions === undefined) return id
+    const request = Buffer.from(this.#request ?? '')
+    const isShort = request.length > 0 && request.length <= REQUEST_BYTES_MAX
+    return `${sessions.ids.source}.${id}${isShort ? `-${request.toString('base64url')}` : ''}`
   }
 
   #kept(after: number): Buffer[] {

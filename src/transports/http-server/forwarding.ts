@@ -44,8 +44,8 @@ export function forwardedBytes(asked: EndpointRequest, body: Uint8Array): readon
   const target = query === '' ? path : `${path}?${query}`
   const { names, values } = head.fields
   const fields = names.map((name, at) => (dropped.test(name) ? '' : `${name}: ${values[at] ?? ''}\r\n`))
-  const { principal, profiles, scopes } = sender
-  const from = write({ principal, profiles, scopes, address })
+  const { principal, profiles, scopes, credential } = sender
+  const from = write({ principal, profiles, scopes, credential, address })
   const text = `${head.method} ${target} HTTP/1.1\r\n${fields.join('')}\r\n`
   return [Buffer.from(`${from}\n`), Buffer.from(text, 'latin1'), body]
 }
@@ -57,8 +57,13 @@ export function readForwarded(bytes: Buffer): Omit<ForwardedRequest, 'response'>
   const from = line < 0 || end < 0 ? undefined : parse(bytes.toString('utf8', 0, line))
   if (!isObject(from) || typeof from['principal'] !== 'string')
     throw new HttpSyntaxError('it does not say whose it is')
-  const { principal, address } = from
-  const sender = { principal, profiles: textsIn(from['profiles']), scopes: textsIn(from['scopes']) ?? [] }
+  const { principal, credential, address } = from
+  const sender = {
+    principal,
+    profiles: textsIn(from['profiles']),
+    scopes: textsIn(from['scopes']) ?? [],
+    ...(typeof credential === 'string' && { credential }),
+  }
   return {
     sender,
     address: typeof address === 'string' ? address : undefined,

@@ -8,6 +8,7 @@
 import type { Message } from '../../jsonrpc/splice.js'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { AnswerKind, MessageHead, Reply } from '../../jsonrpc/connection.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Accepts } from './access.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
@@ -36,6 +37,8 @@ export class PostReply implements Reply {
   readonly askedMs: number
   readonly #connection: ClientConnection
   readonly #isBatch: boolean
+  /** Undefined for a batch. */
+  readonly #request: RequestId | undefined
   readonly #hold: PostedMessage['hold']
   readonly #response: HttpResponse
   readonly #accepts: Accepts
@@ -64,6 +67,8 @@ export class PostReply implements Reply {
     this.askedMs = askedMs
     this.#connection = connection
     this.#isBatch = isBatch
+    const [frame] = frames
+    this.#request = frame?.kind === 'request' && !isBatch ? frame.id : undefined
     this.#hold = hold
     this.#response = response
     this.#accepts = accepts
@@ -126,7 +131,7 @@ export class PostReply implements Reply {
 
   #open(): EventStream {
     if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#connection.stream(this.#response)
+    this.#stream = this.#connection.stream(this.#response, this.#request)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
     return this.#stream
   }

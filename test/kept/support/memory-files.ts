@@ -47,6 +47,10 @@ export class MemoryFiles implements KeptFiles {
     this.stored.set(name, { bytes: Buffer.from(bytes), modifiedMs: this.#now() })
   }
 
+  append(name: string, bytes: Uint8Array): void {
+    this.write(name, Buffer.concat([this.stored.get(name)?.bytes ?? Buffer.alloc(0), bytes]))
+  }
+
   removeUnused(sinceMs: number): void {
     for (const [name, { modifiedMs }] of this.stored) if (modifiedMs < sinceMs) this.stored.delete(name)
   }
